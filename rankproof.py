@@ -146,9 +146,12 @@ def _parser() -> Parser:
     figures.declare(commands)
     data.declare(commands)
     train = add_command(
-        commands, "train", _train, "train a federation by one of the algorithms, into a folder that can be resumed",
+        commands,
+        "train",
+        _train,
+        "train a federation by one of the algorithms, into a folder that can be resumed",
         "rankproof train fedlrt --rank 3 --rounds 50",
-    )  # fmt: skip
+    )
     add_train_arguments(train)
     runs.declare(commands)
     silos.declare(commands)

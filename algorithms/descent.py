@@ -309,9 +309,14 @@ def clipped(slopes: Sequence[Tensor], most: float) -> list[Tensor]:
 
 
 def _summed(
-    client: Any, split: Split, w: list[Tensor], observed: Mapping[str, Tensor], assemble: Assemble, batch: Any,
+    client: Any,
+    split: Split,
+    w: list[Tensor],
+    observed: Mapping[str, Tensor],
+    assemble: Assemble,
+    batch: Any,
     together: bool,
-) -> tuple[Slopes, Mapping[str, Tensor]]:  # fmt: skip
+) -> tuple[Slopes, Mapping[str, Tensor]]:
     """`_slopes` of a batch, in parts where the client has such; of all samples in its passes.
 
     Passes keep together what statistics are of.

@@ -38,9 +38,24 @@ from algorithms.trip import (
 )
 
 __all__ = [
-    "Client", "Clients", "Cohort", "Draw", "Each", "Executor", "Federation", "FederationError", "FederationState",
-    "Memory", "Receipt", "Reply", "Sequential", "Then", "Trip", "Work", "require_whole",
-]  # fmt: skip
+    "Client",
+    "Clients",
+    "Cohort",
+    "Draw",
+    "Each",
+    "Executor",
+    "Federation",
+    "FederationError",
+    "FederationState",
+    "Memory",
+    "Receipt",
+    "Reply",
+    "Sequential",
+    "Then",
+    "Trip",
+    "Work",
+    "require_whole",
+]
 
 
 @dataclass(frozen=True)
@@ -271,9 +286,22 @@ class Federation:
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
     ) -> Trip:
         return Trip(
-            self._round, self._trip, work, to, self.clients, sent, each or {}, then, self.seed, draw,
-            self._kept, self._personal, self._equipped, self._shared, self._key,
-        )  # fmt: skip
+            self._round,
+            self._trip,
+            work,
+            to,
+            self.clients,
+            sent,
+            each or {},
+            then,
+            self.seed,
+            draw,
+            self._kept,
+            self._personal,
+            self._equipped,
+            self._shared,
+            self._key,
+        )
 
     def _settle(self, trip: Trip, receipts: Sequence[Receipt]) -> None:
         """One check of all that came back, then what clients keep, then the ledger."""

@@ -37,9 +37,7 @@ class FineTuneFedLoRU(FedLoRU):
 
     def round(self, fed: Federation, cohort: Cohort, state: PairsState) -> PairsState:  # type: ignore[override]
         """One round."""
-        factors = fed.mean(
-            train_beside_pairs, to=cohort, draw=self.local.draw, factors=state.factors, algorithm=self
-        )  # fmt: skip
+        factors = fed.mean(train_beside_pairs, to=cohort, draw=self.local.draw, factors=state.factors, algorithm=self)
         rounds = state.rounds + 1
         if rounds % self.tau:
             return state._replace(factors=factors, rounds=rounds)

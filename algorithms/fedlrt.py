@@ -87,13 +87,7 @@ class FeDLRT:
         else:
             sent = {"G_S": G["S"]} if simplified else {}
             S_star = fed.mean(
-                coefficient_descent,
-                to=cohort,
-                draw=self.local.draw,
-                settings=self.local,
-                Ubar=Ubar,
-                Vbar=Vbar,
-                **sent,
+                coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, Ubar=Ubar, Vbar=Vbar, **sent
             )
         return truncated(Ut, S_star, Vt, self.truncation)
 

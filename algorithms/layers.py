@@ -82,11 +82,16 @@ def factorable(module: nn.Module, layers: str | None = None) -> Factorable:
     statistics = frozenset[str]().union(*(own for _, own in of_norms))
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     return Factorable(
-        module, layers, shapes, frozenset(name for name, p in parameters.items() if p.requires_grad),
+        module,
+        layers,
+        shapes,
+        frozenset(name for name, p in parameters.items() if p.requires_grad),
         frozenset(() if layers is None else layer_names(((name, shapes[name]) for name in parameters), layers)),
-        {name: tuple(where) for name, where in places.items()}, frozenset(buffers), tuple(of_norms),
+        {name: tuple(where) for name, where in places.items()},
+        frozenset(buffers),
+        tuple(of_norms),
         tuple(name for name in buffers if name not in statistics),
-    )  # fmt: skip
+    )
 
 
 def call(network: Factorable | nn.Module, weights: Mapping[str, Weight], *inputs: Any, **named: Any) -> Any:

@@ -91,9 +91,12 @@ class NestedFedLoRU(FedLoRU):
         rows = Adapter(r_A, 1.0, seed + 1, cap=cap).pair(factors.A.T, turn).A.map(_orthonormal).T
         columns = Adapter(r_B, 1.0, seed + 2, cap=cap).pair(factors.B, turn).A.map(_orthonormal)
         return Nested(
-            factors.A.map(lambda A, A_u: A.new_zeros(A.shape[0], A_u.shape[0]), rows), rows,
-            columns, factors.B.map(lambda B, B_d: B.new_zeros(B_d.shape[1], B.shape[1]), columns), factors.rest,
-        )  # fmt: skip
+            factors.A.map(lambda A, A_u: A.new_zeros(A.shape[0], A_u.shape[0]), rows),
+            rows,
+            columns,
+            factors.B.map(lambda B, B_d: B.new_zeros(B_d.shape[1], B.shape[1]), columns),
+            factors.rest,
+        )
 
     def changed(self, factors: AB, nested: Nested) -> AB:
         """A and B with their changes."""

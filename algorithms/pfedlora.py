@@ -83,9 +83,13 @@ def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFe
     own = algorithm.adapter
     first, second = (None, None) if memory.drawn is None else memory.drawn
     LU, kept = descend(
-        client, memory.personal["LU"], algorithm.personal, replace(memory, drawn=first), own.over(client, w),
+        client,
+        memory.personal["LU"],
+        algorithm.personal,
+        replace(memory, drawn=first),
+        own.over(client, w),
         slot=PERSONAL,
-    )  # fmt: skip
+    )
     trained, personal = descend(
         client, w, algorithm.local, replace(memory, drawn=second), lambda W: own.made(client, W, LU)
     )

@@ -59,9 +59,13 @@ def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algo
     first, second = (None, None) if memory.drawn is None else memory.drawn
     with_shared = shared.made(client, base, factors)
     LU, kept = descend(
-        client, memory.personal["LU"], algorithm.personal, replace(memory, drawn=first),
-        own.over(client, with_shared), slot=PERSONAL,
-    )  # fmt: skip
+        client,
+        memory.personal["LU"],
+        algorithm.personal,
+        replace(memory, drawn=first),
+        own.over(client, with_shared),
+        slot=PERSONAL,
+    )
     with_own = own.made(client, base, LU)
     trained, personal = descend(
         client, factors, algorithm.local, replace(memory, drawn=second), shared.over(client, with_own)

@@ -192,9 +192,14 @@ def _embedding(
 
 def _convolution(function: Callable[..., Tensor]) -> Callable[..., Any]:
     def convolved(
-        x: Any, weight: Any, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+        x: Any,
+        weight: Any,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
         groups: int = 1,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         if not isinstance(weight, Product) or not isinstance(x, Tensor):
             return NotImplemented
         parts = []
@@ -213,9 +218,17 @@ def _convolution(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
 
 def _whole(
-    function: Callable[..., Tensor], x: Tensor, left: Tensor, right: Tensor, shape: torch.Size, bias: Tensor | None,
-    stride: Any, padding: Any, dilation: Any, groups: int,
-) -> Tensor:  # fmt: skip
+    function: Callable[..., Tensor],
+    x: Tensor,
+    left: Tensor,
+    right: Tensor,
+    shape: torch.Size,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
     """To r channels with the whole kernel, in each group; then 1 x 1."""
     ones = (1,) * (len(shape) - 2)
     kernel = right.reshape(-1, *shape[1:]).repeat(groups, 1, *ones)
@@ -224,9 +237,17 @@ def _whole(
 
 
 def _along(
-    function: Callable[..., Tensor], x: Tensor, left: Tensor, right: Tensor, shape: torch.Size, bias: Tensor | None,
-    stride: Any, padding: Any, dilation: Any, groups: int,
-) -> Tensor:  # fmt: skip
+    function: Callable[..., Tensor],
+    x: Tensor,
+    left: Tensor,
+    right: Tensor,
+    shape: torch.Size,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
     """To r channels along the width, in each group; then along the height."""
     (out, channels, height, width), r = shape, len(right)
     (down, across), (high, wide) = _pair(stride), _pair(dilation)
@@ -256,11 +277,25 @@ class _Done:
 
 
 def _attention(
-    query: Tensor, key: Tensor, value: Tensor, features: int, heads: int, in_proj_weight: Any,
-    in_proj_bias: Tensor | None, bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any,
-    out_proj_bias: Tensor | None, use_separate_proj_weight: bool = False, q_proj_weight: Any = None,
-    k_proj_weight: Any = None, v_proj_weight: Any = None, **options: Any,
-) -> Any:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    features: int,
+    heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Tensor | None,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Tensor | None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    **options: Any,
+) -> Any:
     """Projections through their factors; between them torch's attention, which ends with the last factors."""
     bias_k, bias_v = (part.dense() if isinstance(part, Product) else part for part in (bias_k, bias_v))
     if use_separate_proj_weight:
@@ -272,10 +307,23 @@ def _attention(
     terms, done = _terms(out_proj_weight), _Done(features)
     attend: Callable[..., tuple[Tensor, Tensor | None]] = functional.multi_head_attention_forward
     attended, shares = attend(
-        *inputs, features, heads, None, None, bias_k, bias_v, add_zero_attn, dropout_p,
-        torch.cat([chain[-1] for _, chain in terms]), None,
-        use_separate_proj_weight=True, q_proj_weight=done, k_proj_weight=done, v_proj_weight=done, **options,
-    )  # fmt: skip
+        *inputs,
+        features,
+        heads,
+        None,
+        None,
+        bias_k,
+        bias_v,
+        add_zero_attn,
+        dropout_p,
+        torch.cat([chain[-1] for _, chain in terms]),
+        None,
+        use_separate_proj_weight=True,
+        q_proj_weight=done,
+        k_proj_weight=done,
+        v_proj_weight=done,
+        **options,
+    )
     parts = attended.split([len(chain[-1]) for _, chain in terms], dim=-1)
     output = _sum(
         (scale, part if len(chain) == 1 else _chained(part, chain[:-1], None))

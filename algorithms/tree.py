@@ -174,8 +174,12 @@ class Split:
         def marked(tree: Any) -> Any:
             if not isinstance(tree, Tree):
                 return None
-            return Tree({name: pytree.tree_map(lambda _, name=name: name if name in self.names else None, entry)
-                         for name, entry in tree.items()})  # fmt: skip
+            return Tree(
+                {
+                    name: pytree.tree_map(lambda _, name=name: name if name in self.names else None, entry)
+                    for name, entry in tree.items()
+                }
+            )
 
         return pytree.tree_leaves(pytree.tree_map(marked, message, is_leaf=_is_tree))
 

@@ -131,10 +131,14 @@ def _factored(parts: Iterable[Any], of: Any) -> Factored:
 
 
 pytree.register_pytree_node(
-    Added, lambda weight: ([weight.base, weight.A, weight.B], weight.scale), _added,
+    Added,
+    lambda weight: ([weight.base, weight.A, weight.B], weight.scale),
+    _added,
     serialized_type_name="rankproof.Added",
-)  # fmt: skip
+)
 pytree.register_pytree_node(
-    Factored, lambda weight: ([weight.U, weight.S, weight.V], weight.of), _factored,
+    Factored,
+    lambda weight: ([weight.U, weight.S, weight.V], weight.of),
+    _factored,
     serialized_type_name="rankproof.Factored",
-)  # fmt: skip
+)

@@ -94,8 +94,11 @@ class Peer:
         self.every = 4 if library == "flwr" else 1
         self.process = subprocess.Popen(
             [python, script, library, str(place)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log.open("w"), text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log.open("w"),
+            text=True,
+        )
         self._answer()
 
     def _answer(self) -> Any:
@@ -374,10 +377,14 @@ def main() -> None:
         began, load = time.perf_counter(), os.getloadavg()[0]
         found[name] = {**section(), "measured": {"load": load, "wall seconds": time.perf_counter() - began}}
         found["environment"] = {
-            "python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__,
-            "machine": platform.machine(), "processors": os.cpu_count(), "threads": 1,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "machine": platform.machine(),
+            "processors": os.cpu_count(),
+            "threads": 1,
             "peers": {library: versions.get(library, "absent: left out") for library in ("pfl", "flwr")},
-        }  # fmt: skip
+        }
         options.out.write_text(json.dumps(plain(found), indent=1) + "\n")
         print(name, json.dumps(plain(found[name]), indent=1), flush=True)
 

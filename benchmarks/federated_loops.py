@@ -185,9 +185,13 @@ class Pfl:
 
         self.number, self.asked = number, iter(cohort)
         context = CentralContext(
-            current_central_iteration=number - 1, do_evaluation=False, cohort_size=len(cohort),
-            population=Population.TRAIN, algorithm_params=None, model_train_params=self.settings,
-        )  # fmt: skip
+            current_central_iteration=number - 1,
+            do_evaluation=False,
+            cohort_size=len(cohort),
+            population=Population.TRAIN,
+            algorithm_params=None,
+            model_train_params=self.settings,
+        )
         statistics, metrics = asyncio.run(
             self.backend.async_gather_results(self.model, self.algorithm, central_context=context)
         )
@@ -231,10 +235,11 @@ def flower(place: str) -> None:
                 asked = [
                     Message(
                         RecordDict({"arrays": arrays, "config": ConfigRecord({"round": number, "client": k})}),
-                        message_type="train", dst_node_id=node,
+                        message_type="train",
+                        dst_node_id=node,
                     )
                     for node, k in zip(known, cohort, strict=True)
-                ]  # fmt: skip
+                ]
                 states = [reply.content["arrays"].to_torch_state_dict() for reply in grid.send_and_receive(asked)]
                 # Replies come in any order, and clients have equal shares.
                 mean.update({name: sum(state[name] for state in states) / len(states) for name in mean})

@@ -170,11 +170,7 @@ def equal_budget(problem: Problem, openers: dict[str, Any], rounds: int) -> dict
     names = ["ours", *openers, *(f"{name}, {MOMENT}" for name in openers if name == "PyHessian")]
     timed = in_turn({name: lambda seed, name=name: by_budget(problem, name, seed) for name in names}, rounds)
     return {
-        name: {
-            "seconds": spread(seconds),
-            "ratio": paired(seconds, timed["ours"][0]),
-            "rms": rms(found, problem.truth),
-        }
+        name: {"seconds": spread(seconds), "ratio": paired(seconds, timed["ours"][0]), "rms": rms(found, problem.truth)}
         for name, (seconds, found) in timed.items()
     }
 

@@ -276,15 +276,21 @@ def budgets(repetitions: int, out: Path) -> int:
                     )
                 )
             covered = sum(truth in one for one in found)
-            rows.append({
-                "spectrum": name, "room": room, "given_up": found[0].given_up, "stable_rank": truth,
-                "repetitions": repetitions, "coverage": covered / repetitions,
-                "chance_of_so_few": float(binom.cdf(covered, repetitions, CONFIDENCE)),
-                "norm_within": sum(np.abs(values).max() <= one.spectral_norm.high for one in found) / repetitions,
-                "median_width": float(np.median([one.relative_width for one in found])),
-                "reached": float(np.mean([one.reached for one in found])),
-                "median_products": float(np.median([one.products for one in found])),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "spectrum": name,
+                    "room": room,
+                    "given_up": found[0].given_up,
+                    "stable_rank": truth,
+                    "repetitions": repetitions,
+                    "coverage": covered / repetitions,
+                    "chance_of_so_few": float(binom.cdf(covered, repetitions, CONFIDENCE)),
+                    "norm_within": sum(np.abs(values).max() <= one.spectral_norm.high for one in found) / repetitions,
+                    "median_width": float(np.median([one.relative_width for one in found])),
+                    "reached": float(np.mean([one.reached for one in found])),
+                    "median_products": float(np.median([one.products for one in found])),
+                }
+            )
             print(json.dumps(rows[-1]), flush=True)
             environment = {**machine(), "packages": package_versions(("numpy", "torch"))}
             answer = {"estimator": estimator_digest(), "cases": rows, "environment": environment}

@@ -89,14 +89,29 @@ def model(name: str) -> torch.nn.Module:
     if name == "minilm":
         return model_of(located("hf:minilm"), "classification", 2, dropout=0.0).eval()
     if name == "tiny":
-        return transformers.BertForSequenceClassification(transformers.BertConfig(
-            vocab_size=1000, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
-            max_position_embeddings=64, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-        )).eval()  # fmt: skip
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(
-        vocab_size=8192, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2,
-        intermediate_size=256, max_position_embeddings=128,
-    )).eval()  # fmt: skip
+        return transformers.BertForSequenceClassification(
+            transformers.BertConfig(
+                vocab_size=1000,
+                hidden_size=64,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                intermediate_size=128,
+                max_position_embeddings=64,
+                hidden_dropout_prob=0.0,
+                attention_probs_dropout_prob=0.0,
+            )
+        ).eval()
+    return transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
+            vocab_size=8192,
+            hidden_size=128,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            intermediate_size=256,
+            max_position_embeddings=128,
+        )
+    ).eval()
 
 
 def texts(case: Case, count: int) -> TokenSet:
@@ -112,7 +127,7 @@ def texts(case: Case, count: int) -> TokenSet:
     names = () if case.causal else ("0", "1")
     return TokenSet(
         "random", "train", ids, mask, labels, names, np.zeros(count, dtype=np.int64), ("one",), np.arange(count)
-    )  # fmt: skip
+    )
 
 
 class Ours:
@@ -190,9 +205,11 @@ def speed(name: str) -> dict[str, Any]:
     with torch.no_grad():
         last = float(client.loss(ours.algorithm.values(ours.state)))
         labels = {"labels": ours.samples.labels[whole]}
-        other = float(plain.model(
-            input_ids=ours.samples.input_ids[whole], attention_mask=ours.samples.attention_mask[whole], **labels
-        ).loss)  # fmt: skip
+        other = float(
+            plain.model(
+                input_ids=ours.samples.input_ids[whole], attention_mask=ours.samples.attention_mask[whole], **labels
+            ).loss
+        )
     if abs(last - other) > 1e-3 * abs(other):
         raise SystemExit(f"{name}: not the same work: the losses are {last} and {other}")
     ratios = [a / b for a, b in zip(times["ours"], times["plain"], strict=True)][1:]
@@ -201,8 +218,9 @@ def speed(name: str) -> dict[str, Any]:
         "tokens_per_second": {who: round(tokens / median(found[1:])) for who, found in times.items()},
         "time_over_plain": round(median(ratios), 3),
         "quartiles": [round(float(q), 3) for q in np.quantile(ratios, [0.25, 0.75])],
-        "rounds": len(ratios), "losses": [last, other],
-    }  # fmt: skip
+        "rounds": len(ratios),
+        "losses": [last, other],
+    }
 
 
 def peak(name: str, who: str, clients: int) -> dict[str, float]:
@@ -249,9 +267,11 @@ def main() -> None:
         found[name]["load"] = os.getloadavg()[0]
         print(name, json.dumps(found[name]))
         found["environment"] = {
-            "python": platform.python_version(), "machine": platform.processor() or platform.machine(),
-            **{library: metadata.version(library) for library in ("torch", "transformers", "peft")}, "threads": 1,
-        }  # fmt: skip
+            "python": platform.python_version(),
+            "machine": platform.processor() or platform.machine(),
+            **{library: metadata.version(library) for library in ("torch", "transformers", "peft")},
+            "threads": 1,
+        }
         OUT.write_text(json.dumps(found, indent=1) + "\n")
 
 

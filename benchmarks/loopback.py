@@ -28,10 +28,15 @@ class Loopback:
         self.port = _free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.environment = {
-            **os.environ, "FLWR_HOME": str(folder / "flower"), "FLWR_TELEMETRY_ENABLED": "0",
-            "FLWR_DISABLE_UPDATE_CHECK": "1", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1",
-            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "SILOS_LOOPBACK": str(folder),
-        }  # fmt: skip
+            **os.environ,
+            "FLWR_HOME": str(folder / "flower"),
+            "FLWR_TELEMETRY_ENABLED": "0",
+            "FLWR_DISABLE_UPDATE_CHECK": "1",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONUNBUFFERED": "1",
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "SILOS_LOOPBACK": str(folder),
+        }
 
     def __enter__(self) -> Loopback:
         home = self.folder / "flower"
@@ -125,9 +130,14 @@ class Loopback:
     def _start(self, name: str, words: list[str]) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                [str(BIN / words[0]), *words[1:]], env=self.environment, stdout=log, stderr=log, cwd=self.folder,
-                stdin=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
+                [str(BIN / words[0]), *words[1:]],
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
 
 
 def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:

@@ -38,9 +38,16 @@ from wrong_lines import ALONE, Mutant, Sites, mutated
 RESULTS = Path(__file__).with_suffix(".json")
 ENGINE = "engine"
 PAPERS = ("fedloru", "fedlrt", "rolora")
-STORED = ("test_claims", "test_certificates", "test_hypotheses", "test_scripts", "test_tables", "test_low_rank_proofs",
-          "test_bounded_runs")  # fmt: skip
-COMMANDS = {"figures": ("test_spectrum_command.py", "runs/test_listing.py"), ENGINE: ("test_command_line.py",)}
+STORED = (
+    "test_claims",
+    "test_certificates",
+    "test_hypotheses",
+    "test_scripts",
+    "test_tables",
+    "test_low_rank_proofs",
+    "test_bounded_runs",
+)
+COMMANDS = {"figures": ("runs/test_listing.py",), ENGINE: ("test_command_line.py",)}
 """Modules of tests elsewhere that are about commands of a room."""
 SHOWN = ("file", "line", "code", "before", "after", "kind")
 
@@ -76,10 +83,16 @@ def sample(room: Room, count: int, seed: int) -> list[Mutant]:
         return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
     chosen = (
-        next((mutant for mutant in sorted(found[place], key=lambda mutant: drawn(mutant.key))
-              if _compiles(mutated(texts[mutant.file], mutant))), None)
+        next(
+            (
+                mutant
+                for mutant in sorted(found[place], key=lambda mutant: drawn(mutant.key))
+                if _compiles(mutated(texts[mutant.file], mutant))
+            ),
+            None,
+        )
         for place in sorted(found, key=drawn)
-    )  # fmt: skip
+    )
     return list(islice((mutant for mutant in chosen if mutant is not None), count))
 
 
@@ -106,9 +119,12 @@ def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str
     try:
         path.write_text(mutated(text, mutant), encoding="utf-8")
         status = worker.tests(
-            120.0 + 20.0 * sum(known.seconds[test] for test in tests), tests=tests, limits=limits, report=str(report),
+            120.0 + 20.0 * sum(known.seconds[test] for test in tests),
+            tests=tests,
+            limits=limits,
+            report=str(report),
             files=sorted({test.split("::")[0] for test in tests}),
-        )  # fmt: skip
+        )
     finally:
         path.write_text(text, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -142,18 +158,30 @@ def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) ->
     noticed = sum(entry["result"] == "noticed" for entry in listed)
     results = _all_stored()
     results[room] = {
-        "mutants": len(listed), "equivalent": sum("equivalent" in entry for entry in judged), "noticed": noticed,
-        "score": round(noticed / real, 4), "score before": round(len(at_once) / real, 4),
-        "open": unjudged, "judged": judged, "noticed at once": {entry["key"]: entry["test"] for entry in at_once},
-    }  # fmt: skip
+        "mutants": len(listed),
+        "equivalent": sum("equivalent" in entry for entry in judged),
+        "noticed": noticed,
+        "score": round(noticed / real, 4),
+        "score before": round(len(at_once) / real, 4),
+        "open": unjudged,
+        "judged": judged,
+        "noticed at once": {entry["key"]: entry["test"] for entry in at_once},
+    }
     beside = RESULTS.with_suffix(".part")
     beside.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(beside, RESULTS)
     return results[room]
 
 
-def run_mutants(room: Room, mutants: Sequence[Mutant], entries: dict[str, dict[str, Any]], order: Sequence[str],
-                jobs: int, most: float, as_root: bool = False) -> None:  # fmt: skip
+def run_mutants(
+    room: Room,
+    mutants: Sequence[Mutant],
+    entries: dict[str, dict[str, Any]],
+    order: Sequence[str],
+    jobs: int,
+    most: float,
+    as_root: bool = False,
+) -> None:
     """Judges these mutants by the tests; the entries are kept as they come.
 
     Raises:
@@ -223,8 +251,10 @@ def main() -> int:
     if left:
         run_mutants(room, left, entries, order, options.jobs, options.seconds, options.as_root)
     found = keep(room.name, entries, order)
-    print(f"{room.name}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged equivalent, "
-          f"score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %")  # fmt: skip
+    print(
+        f"{room.name}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged equivalent, "
+        f"score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %"
+    )
     for entry in found["open"]:
         change = f"{entry['before']!r} -> {entry['after']!r}"
         print(f"  {entry['key']} {entry['file']}:{entry['line']} {entry['result']}: {change} in {entry['code']}")

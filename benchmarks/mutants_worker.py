@@ -103,10 +103,20 @@ class Worker:
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         data = os.environ.get("RANKPROOF_DATA", str(ROOT / "data"))
         self.process = subprocess.Popen(
-            [*given_up, sys.executable, str(FORKING)], cwd=self.place, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env={**os.environ, **threads, **{name: str(part) for name, part in own.items()},
-                            "PYTHONPATH": str(self.place), "RANKPROOF_DATA": data, "PYTHONDONTWRITEBYTECODE": "1"},
-        )  # fmt: skip
+            [*given_up, sys.executable, str(FORKING)],
+            cwd=self.place,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={
+                **os.environ,
+                **threads,
+                **{name: str(part) for name, part in own.items()},
+                "PYTHONPATH": str(self.place),
+                "RANKPROOF_DATA": data,
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
+        )
 
     def tests(self, limit: float = 7200.0, **order: Any) -> int | None:
         """Exit status of pytest; None if it took longer than `limit`, in seconds."""

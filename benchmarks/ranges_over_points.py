@@ -50,8 +50,11 @@ def admitted_rates(seed: int) -> Numbers:
 def quotients_of_rounds(seed: int) -> Numbers:
     """Largest quotient of FedLin's and FeDLRT's rounds to one of the distances, in each basis that comes to them."""
     stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-10x", seed))
-    choices = {"uniform": (Choice(), 10_000), "uniform, size 1": (Choice(scale=1.0), 10_000),
-               "dx": (Choice(basis="dx"), 40_000)}  # fmt: skip
+    choices = {
+        "uniform": (Choice(), 10_000),
+        "uniform, size 1": (Choice(scale=1.0), 10_000),
+        "dx": (Choice(basis="dx"), 40_000),
+    }
     found = {}
     for name, (choice, most) in choices.items():
         run = long_run(stream, choice, most, CLOSE)
@@ -99,8 +102,11 @@ def main() -> int:
             key: {"least": min(row[key] for row in rows), "largest": max(row[key] for row in rows), "draws": draws}
             for key in rows[0]
         }
-        record["environment"] = {**machine(), "packages": package_versions(("numpy", "torch")),
-                                 "sources": sources_digest()}  # fmt: skip
+        record["environment"] = {
+            **machine(),
+            "packages": package_versions(("numpy", "torch")),
+            "sources": sources_digest(),
+        }
         write_whole({options.out: (json.dumps(record, indent=1) + "\n").encode()})
     return 0
 

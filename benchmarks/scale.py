@@ -49,9 +49,21 @@ Found = dict[str, Any]
 ACTOR = "ray::Worker"
 """In the command line of an actor's process."""
 KILLED_RUN = (
-    "train", "fedlrt-full", "--data", "ridges", "--clients", "8", "--cohort", "6", "--rounds", "100", "--steps", "30",
-    "--save-every", "0",
-)  # fmt: skip
+    "train",
+    "fedlrt-full",
+    "--data",
+    "ridges",
+    "--clients",
+    "8",
+    "--cohort",
+    "6",
+    "--rounds",
+    "100",
+    "--steps",
+    "30",
+    "--save-every",
+    "0",
+)
 
 
 class Contender:
@@ -78,8 +90,11 @@ def overhead(rounds: int) -> Found:
             stack.callback(ray.shutdown)
             made: dict[str, Executor] = {
                 "in this process": Sequential(),
-                "1 process": Processes(1), "2 processes": Processes(2), "1 actor": Actors(1), "2 actors": Actors(2),
-            }  # fmt: skip
+                "1 process": Processes(1),
+                "2 processes": Processes(2),
+                "1 actor": Actors(1),
+                "2 actors": Actors(2),
+            }
             for executor in made.values():
                 stack.callback(getattr(executor, "close", lambda: None))
             contenders = {of: Contender(problem.clients, problem.start, local, by) for of, by in made.items()}
@@ -125,10 +140,11 @@ def million(rounds: int) -> Found:
         times = [one.round(20) for _ in range(rounds)]
         processes = descendants(os.getpid())
         found[f"{count:,} clients"] = {
-            "wall seconds of the first round, with the start": first, "wall seconds": median(times, 0),
+            "wall seconds of the first round, with the start": first,
+            "wall seconds": median(times, 0),
             "MiB of the largest actor": memory(processes, ACTOR) / 2**20,
             "MiB that it grew by": (memory(processes, ACTOR) - before) / 2**20,
-        }  # fmt: skip
+        }
         executor.close()
     return found
 
@@ -138,10 +154,21 @@ def kills(wanted: int, drivers: int, seed: int) -> Found:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         whole, folder = Path(name) / "whole", Path(name) / "killed"
-        subprocess.run([sys.executable, "-m", "rankproof", *KILLED_RUN, "--out", str(whole)], check=True,
-                       capture_output=True)  # fmt: skip
-        command = [sys.executable, "-m", "rankproof", *KILLED_RUN, "--executor", "ray", "--workers", "2", "--out",
-                   str(folder)]  # fmt: skip
+        subprocess.run(
+            [sys.executable, "-m", "rankproof", *KILLED_RUN, "--out", str(whole)], check=True, capture_output=True
+        )
+        command = [
+            sys.executable,
+            "-m",
+            "rankproof",
+            *KILLED_RUN,
+            "--executor",
+            "ray",
+            "--workers",
+            "2",
+            "--out",
+            str(folder),
+        ]
         began, actors, ended, starts = time.monotonic(), 0, 0, 0
         left: list[str] = []
         while True:
@@ -175,12 +202,14 @@ def kills(wanted: int, drivers: int, seed: int) -> Found:
                 raise SystemExit(f"the run ended with status {status}: {driver.stderr.read().decode()[-500:]}")
         log = (folder / LOG).read_text().splitlines() if (folder / LOG).exists() else []
         return {
-            "rounds": 100, "actors killed": actors, "drivers killed": starts - 1,
+            "rounds": 100,
+            "actors killed": actors,
+            "drivers killed": starts - 1,
             "losses in the run's log": sum("a worker was lost" in line for line in log),
             "seconds": time.monotonic() - began,
             "differing": [part for part in content(whole) if content(whole)[part] != content(folder)[part]],
             "processes left a minute after their driver": left,
-        }  # fmt: skip
+        }
 
 
 def sweep(runs: int) -> Found:

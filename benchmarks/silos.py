@@ -112,9 +112,11 @@ def equal_bits(there: Loopback, algorithm: str, number: int = 2, seconds: float 
     took = time.monotonic() - began
     trips = sum(line.split(",")[2] == "up" for line in (results / "ledger.csv").read_text().splitlines())
     return {
-        "rounds": number, "trips": trips, "seconds": round(took, 1),
+        "rounds": number,
+        "trips": trips,
+        "seconds": round(took, 1),
         "bits_of_one_process": same(state_of(results), alone(app, results, number)),
-    }  # fmt: skip
+    }
 
 
 def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> dict[str, Any]:
@@ -141,10 +143,14 @@ def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> 
     ups = [line.split(",") for line in (results / "ledger.csv").read_text().splitlines()[1:]]
     counted = [int(row[4]) for row in ups if row[2] == "up"]
     return {
-        "algorithm": algorithm, "rounds": number, "kills": done, "seconds": round(time.monotonic() - began, 1),
-        "uploads_counted": sum(counted), "uploads_due": number * len(SILO_NAMES),
+        "algorithm": algorithm,
+        "rounds": number,
+        "kills": done,
+        "seconds": round(time.monotonic() - began, 1),
+        "uploads_counted": sum(counted),
+        "uploads_due": number * len(SILO_NAMES),
         "bits_of_the_undisturbed_run": same(state_of(results), alone(app, results, number)),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -36,10 +36,10 @@ from algorithms.low_rank import USV, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
+from figures.batched_starts import KeepAll, affine_map
 from figures.figure import Settings
 from figures.ledger import select
 from figures.provenance import machine, package_versions
-from figures.seeds_at_once import KeepAll, affine_map
 from toymodels.legendre import legendre_features, many_targets, random_targets
 
 N, RANK, SAMPLES, CLIENTS = 20, 4, 10_000, (1, 2, 4, 8, 16, 32)

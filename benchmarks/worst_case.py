@@ -93,10 +93,15 @@ def sizes() -> list[dict[str, Any]]:
         bound = Fraction(round(exact * Fraction(9999, 10_000) * 10**6) + 1, 10**6)
         certificate, searching = timed(lambda p=problem, b=bound: find_certificate(p, b))
         row: dict[str, Any] = {
-            "clients": clients, "steps": steps, "exact": float(exact), "error": found.value - float(exact),
-            "assemble_s": assembling, "solve_s": solving, "search_s": searching,
+            "clients": clients,
+            "steps": steps,
+            "exact": float(exact),
+            "error": found.value - float(exact),
+            "assemble_s": assembling,
+            "solve_s": solving,
+            "search_s": searching,
             "certificate": isinstance(certificate, Certificate),
-        }  # fmt: skip
+        }
         if isinstance(certificate, Certificate):
             reason, row["verify_s"] = timed(lambda c=certificate: flaw(c))
             assert not reason
@@ -152,12 +157,17 @@ def recursions() -> list[dict[str, Any]]:
         for low in (-1, 0):
             for steps, whole in ((4, Fraction(1, 12)), (4, Fraction(1, 2)), (12, Fraction(1, 12))):
                 row: dict[str, Any] = {
-                    "steps": name, "class": "convex" if low == 0 else "smooth", "local_steps": steps,
+                    "steps": name,
+                    "class": "convex" if low == 0 else "smooth",
+                    "local_steps": steps,
                     "whole": str(whole),
-                }  # fmt: skip
+                }
                 for goal in ("descent", "drift"):
-                    found = solve(worst_case(Setting(clients=2, steps=steps, step=whole / steps,
-                                                     low=Fraction(low), goal=goal, **what)))  # fmt: skip
+                    found = solve(
+                        worst_case(
+                            Setting(clients=2, steps=steps, step=whole / steps, low=Fraction(low), goal=goal, **what)
+                        )
+                    )
                     row[goal] = found.value if isinstance(found, Solved) else type(found).__name__
                 rows.append(row)
                 print(row, flush=True)

@@ -45,19 +45,53 @@ def _digest(*parts: object) -> str:
 
 
 _SWAPS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.Pow: ("**", "*"),
-    ast.MatMult: ("@", "*"), ast.FloorDiv: ("//", "/"), ast.Mod: ("%", "//"), ast.BitOr: ("|", "&"),
-    ast.BitAnd: ("&", "|"), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
-    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
-    ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"),
-}  # fmt: skip
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.Pow: ("**", "*"),
+    ast.MatMult: ("@", "*"),
+    ast.FloorDiv: ("//", "/"),
+    ast.Mod: ("%", "//"),
+    ast.BitOr: ("|", "&"),
+    ast.BitAnd: ("&", "|"),
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+}
 
 
-LOOKS = frozenset({
-    "alpha", "framealpha", "lw", "linewidth", "mew", "ms", "markersize", "fontsize", "title_fontsize", "labelsize",
-    "titlesize", "figsize", "width_ratios", "height_ratios", "handlelength", "handletextpad", "columnspacing",
-    "labelspacing", "borderaxespad", "capsize",
-})  # fmt: skip
+LOOKS = frozenset(
+    {
+        "alpha",
+        "framealpha",
+        "lw",
+        "linewidth",
+        "mew",
+        "ms",
+        "markersize",
+        "fontsize",
+        "title_fontsize",
+        "labelsize",
+        "titlesize",
+        "figsize",
+        "width_ratios",
+        "height_ratios",
+        "handlelength",
+        "handletextpad",
+        "columnspacing",
+        "labelspacing",
+        "borderaxespad",
+        "capsize",
+    }
+)
 """Arguments and settings of pictures that say how large, thick, transparent or far apart something is: changed within
 reason, the picture shows the same. Colours, marks, dashes, limits and texts are not among them: they carry meaning."""
 PICTURES = "figures/"

@@ -18,7 +18,7 @@ from workloads.pool import RayPool, add_place_options, place_of, slots_of
 if TYPE_CHECKING:
     from figures.figure import Figure
     from figures.make import Made
-    from figures.spectrum_command import SpectrumRequest
+    from figures.measured_spectrum import SpectrumRequest
     from hessian.memory import Budget
 
 
@@ -29,9 +29,13 @@ _OF_RUNS = ("model", "data", "loss", "reduction", "count", "law", "batch_norm")
 def declare(commands: Any) -> None:
     """Declares the commands that draw figures."""
     figure = add_command(
-        commands, "figure", _figure, "compute and draw figures: PNG, PDF, SVG, CSV and a manifest",
-        "rankproof figure rmt/transition --scale laptop --out pictures", several="ids",
-    )  # fmt: skip
+        commands,
+        "figure",
+        _figure,
+        "compute and draw figures: PNG, PDF, SVG, CSV and a manifest",
+        "rankproof figure rmt/transition --scale laptop --out pictures",
+        several="ids",
+    )
     figure.add_argument("ids", nargs="*", type=named, metavar="ID", help="figure, or a prefix such as rmt/")
     figure.add_argument("--all", action="store_true", help="every figure")
     figure.add_argument("--list", action="store_true", help="list the figures")
@@ -44,9 +48,12 @@ def declare(commands: Any) -> None:
     add_place_options(figure, "training runs")
 
     spectrum = add_command(
-        commands, "spectrum", _spectrum, "stable rank, density and spiked model of a network's Hessian",
+        commands,
+        "spectrum",
+        _spectrum,
+        "stable rank, density and spiked model of a network's Hessian",
         "rankproof spectrum --model workloads.example:network --data workloads.example:images",
-    )  # fmt: skip
+    )
     spectrum.add_argument("--model", metavar="MODULE:FACTORY", help="function that returns the torch.nn.Module")
     spectrum.add_argument(
         "--data", metavar="MODULE:FACTORY", help="function that returns (inputs, targets), a mapping, or batches"
@@ -64,9 +71,11 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
 def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) -> None:
     """Declares the options of everything that draws figures; `stored` numbers may go before a scale."""
     parser.add_argument(
-        "--scale", choices=("quick", "laptop", "paper"), default=None if stored else "quick",
+        "--scale",
+        choices=("quick", "laptop", "paper"),
+        default=None if stored else "quick",
         help="size; default: " + ("laptop where its numbers are stored here, else quick" if stored else "quick"),
-    )  # fmt: skip
+    )
     parser.add_argument("--device", type=named, default="cpu", metavar="D", help="torch device; default: cpu")
     parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")
     parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")
@@ -148,9 +157,14 @@ def _made(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor
             tqdm.write(f"{figure.id}: {text}", file=sys.stderr)
 
         settings = Settings(
-            scale=options.scale, seed=options.seed, device=options.device, data_root=options.root, progress=advance,
-            told=tell, pool=pool,
-        )  # fmt: skip
+            scale=options.scale,
+            seed=options.seed,
+            device=options.device,
+            data_root=options.root,
+            progress=advance,
+            told=tell,
+            pool=pool,
+        )
         return make(figure, settings, out, recompute=options.recompute)
 
 
@@ -163,8 +177,14 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--matrix", choices=matrices, default="hessian", help="which matrix; default: hessian")
     add("--law", metavar="MODULE:FUNCTION", help="law of the targets given the output, for the Fisher matrix")
     add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
-    add("--blocks", nargs="?", const=0, type=at_least(1), metavar="DEPTH",
-        help="stable rank of every module too, or of those at a depth: 1 for layer1, head")  # fmt: skip
+    add(
+        "--blocks",
+        nargs="?",
+        const=0,
+        type=at_least(1),
+        metavar="DEPTH",
+        help="stable rank of every module too, or of those at a depth: 1 for layer1, head",
+    )
     add(
         "--checkpoints",
         type=named,
@@ -179,12 +199,18 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         help="with a run: the first N clients beside the server, each on its own samples; default: 0",
     )
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
-    add("--trial", action="store_true",
-        help="multiply one vector or eight at a time, whichever is faster: numbers repeat to rounding")  # fmt: skip
+    add(
+        "--trial",
+        action="store_true",
+        help="multiply one vector or eight at a time, whichever is faster: numbers repeat to rounding",
+    )
     add("--double", action="store_true", help="measure in float64")
     add("--device", metavar="D", help="torch device; default: cpu, or that of the first of --workers")
-    add("--workers", metavar="N",
-        help="processes that share the data, or a device for each, such as cuda:0,cuda:1; default: none")  # fmt: skip
+    add(
+        "--workers",
+        metavar="N",
+        help="processes that share the data, or a device for each, such as cuda:0,cuda:1; default: none",
+    )
     add("--ray", metavar="ADDRESS", help="with --workers: as actors of this Ray cluster, or local for one of their own")
     add("--width", type=float, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
     add("--confidence", type=float, default=0.95, metavar="C", help="confidence level of the intervals; default: 0.95")
@@ -217,23 +243,40 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 def _spectrum(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from figures.spectrum_command import SpectrumRequest, measure_network, summary, write_spectrum
+    from figures.measured_spectrum import SpectrumRequest, measure_network, summary, write_spectrum
     from hessian.elsewhere import Workers
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable
 
     settings = SpectrumSettings(
-        options.width, options.confidence, options.outliers, probes=options.probes, steps=options.steps,
-        seed=options.seed, products=options.products, memory=_budget(options),
-    )  # fmt: skip
+        options.width,
+        options.confidence,
+        options.outliers,
+        probes=options.probes,
+        steps=options.steps,
+        seed=options.seed,
+        products=options.products,
+        memory=_budget(options),
+    )
     of_run = _require_names(options)
     device = options.device or (None if options.workers is None else Workers(options.workers, options.ray).device)
     request = SpectrumRequest(
         *((options.checkpoints, options.checkpoints) if of_run else (options.model, options.data)),
-        "cross-entropy" if options.loss is None else options.loss, options.matrix, tuple(options.parameters),
-        options.batch_norm, options.reduction, options.double, device or "cpu", settings, options.count, options.law,
-        options.blocks, options.trial, options.workers, options.ray,
-    )  # fmt: skip
+        "cross-entropy" if options.loss is None else options.loss,
+        options.matrix,
+        tuple(options.parameters),
+        options.batch_norm,
+        options.reduction,
+        options.double,
+        device or "cpu",
+        settings,
+        options.count,
+        options.law,
+        options.blocks,
+        options.trial,
+        options.workers,
+        options.ray,
+    )
     out = Path(options.out)
     require_writable(out)
     if os.getcwd() not in sys.path:

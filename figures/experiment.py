@@ -163,17 +163,26 @@ def _told_apart(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     labels = [trial.label for trial in trials]
     return tuple(
         replace(trial, label=f"{trial.label}, rate {trial.settings.get('learning_rate')}")
-        if labels.count(trial.label) > 1 else trial
+        if labels.count(trial.label) > 1
+        else trial
         for trial in trials
-    )  # fmt: skip
+    )
 
 
 def _rows(stage: str, line: Line, outcome: Outcome, metric: str, rate: float | None) -> list[dict[str, Any]]:
     def row(of: Row, value: float, failed: int) -> dict[str, Any]:
         sent = int(of.get("bytes_down", 0) + of.get("bytes_up", 0))
         chosen = float("nan") if rate is None else rate
-        return {"stage": stage, **line.keys, "seed": outcome.seed, "rate": chosen, "round": int(of["round"]),
-                "value": value, "bytes": sent, "failed": failed}  # fmt: skip
+        return {
+            "stage": stage,
+            **line.keys,
+            "seed": outcome.seed,
+            "rate": chosen,
+            "round": int(of["round"]),
+            "value": value,
+            "bytes": sent,
+            "failed": failed,
+        }
 
     if outcome.failure:
         return [row({"round": outcome.trial.rounds}, float("nan"), 1)]

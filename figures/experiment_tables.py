@@ -112,8 +112,9 @@ def draw_table(
 
     lines = max(_lines([v.group for v in values]), _lines([c.group for c in contrasts]))
     picture = Figure(figsize=(WIDTH, 1.15 + ROW * lines))
-    left, *right = picture.subplots(1, 2 if contrasts else 1, width_ratios=(1.15, 1) if contrasts else None,
-                                    squeeze=False)[0]  # fmt: skip
+    left, *right = picture.subplots(
+        1, 2 if contrasts else 1, width_ratios=(1.15, 1) if contrasts else None, squeeze=False
+    )[0]
     _table(left, values, lines, unit)
     for axes in right:
         _forest(axes, contrasts, lines)

@@ -124,9 +124,14 @@ def sizes_in(table: pd.DataFrame) -> str:
 
 
 FIGURE_8 = Figure(
-    "fedloru/fig-8", "FedLoRU, Figure 8: alignment of the clients' updates with the global update",
+    "fedloru/fig-8",
+    "FedLoRU, Figure 8: alignment of the clients' updates with the global update",
     "Mean over the clients of a round of the cosine between their update of the model (all weights as one vector, "
     "running statistics left out) and the change of the global model: mean over the seeds, and a band from the least "
     "to the most. Of low-rank methods the update is that of $W + AB$, low-rank factors at their largest size.",
-    alignment_data, draw_alignment, found_in, sizes_in, choose=choices("cifar-100"),
-)  # fmt: skip
+    alignment_data,
+    draw_alignment,
+    found_in,
+    sizes_in,
+    choose=choices("cifar-100"),
+)

@@ -53,11 +53,19 @@ def draw_gains(table: pd.DataFrame) -> Picture:
     axes = picture.subplots()
     for method, mine in found.groupby("method", sort=False):
         colour = COLOURS[str(method)]
-        axes.errorbar(mine.clients, 100 * mine["mean"], 100 * mine.half_width, color=colour, marker="o",
-                      label=f"{method}, runs")  # fmt: skip
+        axes.errorbar(
+            mine.clients, 100 * mine["mean"], 100 * mine.half_width, color=colour, marker="o", label=f"{method}, runs"
+        )
         rows = [row for row in TABLE_6 if row.method == method]
-        axes.plot([row.clients for row in rows], [100 * float(row.ratio) for row in rows], color=colour, marker="D",
-                  markerfacecolor="white", linestyle=":", label=f"{method}, published (CIFAR-100)")  # fmt: skip
+        axes.plot(
+            [row.clients for row in rows],
+            [100 * float(row.ratio) for row in rows],
+            color=colour,
+            marker="D",
+            markerfacecolor="white",
+            linestyle=":",
+            label=f"{method}, published (CIFAR-100)",
+        )
     axes.axhline(0.0, color="0.3", linewidth=0.8)
     axes.set(xlabel="clients K", ylabel="accuracy against FedAvg's, %")
     axes.legend()
@@ -70,8 +78,10 @@ def gains_in_short(table: pd.DataFrame) -> str:
     parts = []
     for method, mine in relative_gains(table).groupby("method", sort=False):
         first, last = mine.iloc[0], mine.iloc[-1]
-        parts.append(f"{method} {100 * first['mean']:+.1f} % at K = {first.clients}, {100 * last['mean']:+.1f} % at "
-                     f"K = {last.clients}")  # fmt: skip
+        parts.append(
+            f"{method} {100 * first['mean']:+.1f} % at K = {first.clients}, {100 * last['mean']:+.1f} % at "
+            f"K = {last.clients}"
+        )
     return f"Against FedAvg: {'; '.join(parts)}"
 
 
@@ -192,22 +202,37 @@ def curves_found(table: pd.DataFrame) -> str:
 
 
 FIGURE_2 = Figure(
-    "fedloru/fig-2", "FedLoRU, Figure 2: gain over FedAvg by the number of clients",
+    "fedloru/fig-2",
+    "FedLoRU, Figure 2: gain over FedAvg by the number of clients",
     "Relative difference of the final test accuracy to FedAvg's, (X - FedAvg)/FedAvg, by the number of clients: means "
     "over the seeds with 95 % intervals, and the printed ratios of Table 6.",
-    data_by(tab6_design), draw_gains, gains_found, sizes_of, choose=choices("cifar-100"),
-)  # fmt: skip
+    data_by(tab6_design),
+    draw_gains,
+    gains_found,
+    sizes_of,
+    choose=choices("cifar-100"),
+)
 FIGURE_3 = Figure(
-    "fedloru/fig-3", "FedLoRU, Figure 3: communication to a target accuracy",
+    "fedloru/fig-3",
+    "FedLoRU, Figure 3: communication to a target accuracy",
     f"Bytes that travelled in both directions until the test accuracy first reaches a target, {100 * BELOW:.0f} points "
     "below the median of FedAvg's final accuracies (the printed targets stand only in the paper's image): median over "
     "the seeds, a dot for each; a cross where most seeds do not reach it. The frozen weights that every client is told "
     "at the start are counted.",
-    data_by(tab1_design), draw_costs, costs_found, sizes_of, choose=choices("cifar-10", "cifar-100"),
-)  # fmt: skip
+    data_by(tab1_design),
+    draw_costs,
+    costs_found,
+    sizes_of,
+    choose=choices("cifar-10", "cifar-100"),
+)
 FIGURE_5 = Figure(
-    "fedloru/fig-5", "FedLoRU, Figures 5 to 7: test accuracy by round, clients alike",
+    "fedloru/fig-5",
+    "FedLoRU, Figures 5 to 7: test accuracy by round, clients alike",
     "Test accuracy by round: mean over the seeds, and a band from the least to the most; low-rank methods at their "
     "largest size.",
-    data_by(tab1_design), draw_curves, curves_found, sizes_of, choose=choices("fashion-mnist", "cifar-10", "cifar-100"),
-)  # fmt: skip
+    data_by(tab1_design),
+    draw_curves,
+    curves_found,
+    sizes_of,
+    choose=choices("fashion-mnist", "cifar-10", "cifar-100"),
+)

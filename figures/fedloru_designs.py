@@ -53,20 +53,25 @@ LEFT_OUT: tuple[Sourced, ...] = (
     Sourced("restart", "A random, B zero", "Appendix D.2; the released code keeps both, so that they count twice"),
     Sourced("scale alpha", "1", "convention: v1 has 16 without saying of what, iclr and v2 have none"),
     Sourced("start", "W_0 as initialised, A normal, B zero", "Algorithm 1; the released code starts from W_0 = 0"),
-    Sourced("ranks", "128, 96, 64, at most the smaller side of a layer",
-            "counted: the printed shares need them; 96 is not among the printed ranks"),
+    Sourced(
+        "ranks",
+        "128, 96, 64, at most the smaller side of a layer",
+        "counted: the printed shares need them; 96 is not among the printed ranks",
+    ),
     Sourced("FedHM's ranks", "nearest number of parameters", "Section 5: matched by the number of parameters"),
     Sourced("weight decay", "0.0001", "default of the released code"),
     Sourced("gradient clipping", "none", "convention; the released code clips at 0.1"),
-    Sourced("augmentation", "crops with 4 pixels around, mirror images",
-            "convention; the released code has further ones"),
+    Sourced(
+        "augmentation", "crops with 4 pixels around, mirror images", "convention; the released code has further ones"
+    ),
     Sourced("E_per, E_global", "5, 5", "convention: the local epochs of the other experiments"),
     Sourced("rank of L and U", "16", "convention: the text says that it is below that of A and B"),
     Sourced("setting 2 of Table 4", "19 clients", "Table 2; its caption says 20"),
     Sourced("clients of Table 3", "20", "those of the other experiments with clients that differ"),
-    Sourced("final accuracy", f"mean of the last {EVALUATIONS} evaluations",
-            "printed for clients that differ; here for all"),
-)  # fmt: skip
+    Sourced(
+        "final accuracy", f"mean of the last {EVALUATIONS} evaluations", "printed for clients that differ; here for all"
+    ),
+)
 """What the paper leaves out."""
 
 
@@ -114,32 +119,81 @@ class Sizes:
 _SGD: Mapping[str, Any] = {"optimiser": "sgd", "momentum": 0.9, "schedule": "cosine", "schedule_minimum": 0.001}
 SIZES: Mapping[Scale, Sizes] = {
     "quick": Sizes(
-        {**_SGD, "model": "perceptron", "width": 16, "side": 7, "samples": 160, "held_out": 40, "test_samples": 200,
-         "epochs": 1, "batch": 16},
-        16, (4, 8), (8,), (("IID", 4),), ("large",), rounds=2, tau=1, seeds=2, rates=(0.1,), tuning_rounds=1,
-        personal={"own_share": 0.2, "samples": 240}, psi=(0.5,), ranks=(2,),
+        {
+            **_SGD,
+            "model": "perceptron",
+            "width": 16,
+            "side": 7,
+            "samples": 160,
+            "held_out": 40,
+            "test_samples": 200,
+            "epochs": 1,
+            "batch": 16,
+        },
+        16,
+        (4, 8),
+        (8,),
+        (("IID", 4),),
+        ("large",),
+        rounds=2,
+        tau=1,
+        seeds=2,
+        rates=(0.1,),
+        tuning_rounds=1,
+        personal={"own_share": 0.2, "samples": 240},
+        psi=(0.5,),
+        ranks=(2,),
     ),
     "laptop": Sizes(
-        {**_SGD, "model": "resnet10", "width": 8, "side": 14, "samples": 2000, "held_out": 1000, "epochs": 5,
-         "batch": 32},
-        8, (20, 50, 100, 200), (100, 200), (("IID", 20), ("IID", 100), ("NonIID", 20)), tuple(RANKS), rounds=16, tau=2,
-        seeds=5, rates=(0.3, 0.1, 0.03), tuning_rounds=8, personal={"own_share": 0.2, "samples": 4000},
+        {
+            **_SGD,
+            "model": "resnet10",
+            "width": 8,
+            "side": 14,
+            "samples": 2000,
+            "held_out": 1000,
+            "epochs": 5,
+            "batch": 32,
+        },
+        8,
+        (20, 50, 100, 200),
+        (100, 200),
+        (("IID", 20), ("IID", 100), ("NonIID", 20)),
+        tuple(RANKS),
+        rounds=16,
+        tau=2,
+        seeds=5,
+        rates=(0.3, 0.1, 0.03),
+        tuning_rounds=8,
+        personal={"own_share": 0.2, "samples": 4000},
         psi=(0.1, 0.5),
     ),
     "paper": Sizes(
         {**_SGD, "epochs": 5, "batch": 32, "held_out": 10_000, "weight_decay": 1e-4, "crop": 4, "flip": True},
-        64, (20, 50, 100, 200, 300, 400), (100, 200), (("IID", 20), ("IID", 100), ("NonIID", 20)), tuple(RANKS),
-        rounds=400, tau=50, seeds=3, rates=(0.3, 0.2, 0.1, 0.05, 0.01), tuning_rounds=400,
-        personal={"own_share": 0.2}, psi=(0.1, 0.5),
+        64,
+        (20, 50, 100, 200, 300, 400),
+        (100, 200),
+        (("IID", 20), ("IID", 100), ("NonIID", 20)),
+        tuple(RANKS),
+        rounds=400,
+        tau=50,
+        seeds=3,
+        rates=(0.3, 0.2, 0.1, 0.05, 0.01),
+        tuning_rounds=400,
+        personal={"own_share": 0.2},
+        psi=(0.1, 0.5),
     ),
-}  # fmt: skip
+}
 ALIGNED: Mapping[Scale, tuple[int, int]] = {"quick": (4, 2), "laptop": (40, 5), "paper": (400, 50)}
 """Rounds, and rounds between accumulations, of Figure 8, whose text speaks of what comes after about 20 rounds."""
 METHODS = ("FedAvg", "FedLoRA", "FedHM", "FedLoRU")
 RESTARTED = (
-    ("A anew", "random", 1), ("A kept", "keep A", 1), ("both kept", "momentum", 1),
-    ("A anew, 2 tau", "random", 2), ("A anew, 4 tau", "random", 4),
-)  # fmt: skip
+    ("A anew", "random", 1),
+    ("A kept", "keep A", 1),
+    ("both kept", "momentum", 1),
+    ("A anew, 2 tau", "random", 2),
+    ("A anew, 4 tau", "random", 4),
+)
 """Name, start of the factors after an accumulation, and rounds between accumulations in units of tau."""
 PERSONAL = {"pFedLoRA(1)": "pfedlora-1", "pFedLoRA(2)": "pfedlora-2", "pFedLoRU": "pfedloru"}
 
@@ -160,20 +214,28 @@ def tab6_design(settings: Settings) -> Design:
     """Table 6 and Figure 2: more and more clients."""
     sizes = settings.sizes(SIZES)
     (data,) = data_of(settings, ("cifar-100",))
-    return _design(sizes, [
-        _line(sizes, data, "IID", clients, 0.5, method, "full" if method == "FedAvg" else "large")
-        for clients in sizes.clients for method in ("FedAvg", "FedLoRA", "FedLoRU")
-    ])  # fmt: skip
+    return _design(
+        sizes,
+        [
+            _line(sizes, data, "IID", clients, 0.5, method, "full" if method == "FedAvg" else "large")
+            for clients in sizes.clients
+            for method in ("FedAvg", "FedLoRA", "FedLoRU")
+        ],
+    )
 
 
 def tab7_design(settings: Settings) -> Design:
     """Table 7: a tenth of the clients takes part in a round."""
     sizes = settings.sizes(SIZES)
     (data,) = data_of(settings, ("cifar-100",))
-    return _design(sizes, [
-        _line(sizes, data, "IID", clients, 0.1, method, "full" if method == "FedAvg" else "large")
-        for clients in sizes.sparse for method in METHODS
-    ])  # fmt: skip
+    return _design(
+        sizes,
+        [
+            _line(sizes, data, "IID", clients, 0.1, method, "full" if method == "FedAvg" else "large")
+            for clients in sizes.sparse
+            for method in METHODS
+        ],
+    )
 
 
 def tab3_design(settings: Settings) -> Design:
@@ -191,14 +253,31 @@ def tab3_design(settings: Settings) -> Design:
         ):
             shared = {"rank": sizes.rank("large"), "tau": sizes.tau, "personal_rank": personal}
             own = shared if method == "pFedLoRU" else {"rank": personal}
-            lines.append(Line(
-                {"data": data, "split": f"psi = {psi:g}", "clients": clients, "participation": "0.5",
-                 "size": "large" if method == "pFedLoRU" else "full", "method": method},
-                algorithm, data,
-                {**_federation(sizes, data), **split, **own, "cap": True, "clients": clients,
-                 "cohort": max(1, clients // 2)},
-                metric="personal_accuracy", rate_of=f"{method} {psi:g}", tuned=True,
-            ))  # fmt: skip
+            lines.append(
+                Line(
+                    {
+                        "data": data,
+                        "split": f"psi = {psi:g}",
+                        "clients": clients,
+                        "participation": "0.5",
+                        "size": "large" if method == "pFedLoRU" else "full",
+                        "method": method,
+                    },
+                    algorithm,
+                    data,
+                    {
+                        **_federation(sizes, data),
+                        **split,
+                        **own,
+                        "cap": True,
+                        "clients": clients,
+                        "cohort": max(1, clients // 2),
+                    },
+                    metric="personal_accuracy",
+                    rate_of=f"{method} {psi:g}",
+                    tuned=True,
+                )
+            )
     return _design(sizes, lines)
 
 
@@ -215,14 +294,30 @@ def tab4_design(settings: Settings) -> Design:
                 ("FedHM", "fedhm", {"rank": max(matched), "ranks": matched}),
                 ("mFedLoRU", "mfedloru", {"rank": sizes.rank("large"), "client_ranks": own, "tau": sizes.tau}),
             ):
-                lines.append(Line(
-                    {"data": data, "split": f"setting {setting}", "clients": len(own), "participation": "0.5",
-                     "size": "mixed", "method": method},
-                    algorithm, data,
-                    {**_federation(sizes, data), **ranks, "partition": "even", "cap": True, "clients": len(own),
-                     "cohort": len(own) // 2},
-                    rate_of=f"{data}, {setting}, {method}", tuned=True,
-                ))  # fmt: skip
+                lines.append(
+                    Line(
+                        {
+                            "data": data,
+                            "split": f"setting {setting}",
+                            "clients": len(own),
+                            "participation": "0.5",
+                            "size": "mixed",
+                            "method": method,
+                        },
+                        algorithm,
+                        data,
+                        {
+                            **_federation(sizes, data),
+                            **ranks,
+                            "partition": "even",
+                            "cap": True,
+                            "clients": len(own),
+                            "cohort": len(own) // 2,
+                        },
+                        rate_of=f"{data}, {setting}, {method}",
+                        tuned=True,
+                    )
+                )
     return _design(sizes, lines)
 
 
@@ -254,18 +349,24 @@ def fig8_designs(settings: Settings) -> tuple[Design, Design]:
     ]
     looked: Mapping[str, Any] = {"alignment": True, "evaluate_every": rounds}
     lines = [
-        replace(line, metric="alignment", options={
-            **line.options, **looked, **({"tau": tau} if "tau" in line.options else {})})
+        replace(
+            line,
+            metric="alignment",
+            options={**line.options, **looked, **({"tau": tau} if "tau" in line.options else {})},
+        )
         for line in chosen
-    ]  # fmt: skip
+    ]
     return _design(sizes, chosen), Design(tuple(lines), rounds, sizes.seeds)
 
 
 def with_rates(design: Design, rates: Mapping[str, float]) -> Design:
     """The design with the learning rate of each group of lines among its options."""
-    return replace(design, lines=tuple(
-        replace(line, options={**line.options, "learning_rate": rates[line.rate_of]}) for line in design.lines
-    ))  # fmt: skip
+    return replace(
+        design,
+        lines=tuple(
+            replace(line, options={**line.options, "learning_rate": rates[line.rate_of]}) for line in design.lines
+        ),
+    )
 
 
 def _design(sizes: Sizes, lines: Sequence[Line]) -> Design:
@@ -275,8 +376,12 @@ def _design(sizes: Sizes, lines: Sequence[Line]) -> Design:
 def _line(sizes: Sizes, data: str, split: str, clients: int, participation: float, method: str, size: str) -> Line:
     """A line of Tables 1, 5, 6 and 7; its learning rate is chosen at the largest size, once for all sizes."""
     partition = {"partition": "even"} if split == "IID" else {"partition": "dirichlet", "partition_psi": 0.5}
-    options = {**_federation(sizes, data), **partition, "clients": clients,
-               "cohort": max(1, round(participation * clients))}  # fmt: skip
+    options = {
+        **_federation(sizes, data),
+        **partition,
+        "clients": clients,
+        "cohort": max(1, round(participation * clients)),
+    }
     if method in ("FedLoRA", "FedLoRU"):
         options |= {"rank": sizes.rank(size), "cap": True}
     if method == "FedHM":
@@ -284,9 +389,13 @@ def _line(sizes: Sizes, data: str, split: str, clients: int, participation: floa
     if method == "FedLoRU":
         options |= {"tau": sizes.tau}
     keys: dict[str, str | int] = {
-        "data": data, "split": split, "clients": clients, "participation": f"{participation:g}", "size": size,
+        "data": data,
+        "split": split,
+        "clients": clients,
+        "participation": f"{participation:g}",
+        "size": size,
         "method": method,
-    }  # fmt: skip
+    }
     group = ", ".join(str(value) for name, value in keys.items() if name != "size")
     return Line(keys, method.lower(), data, options, rate_of=group, tuned=size in ("full", "large"))
 

@@ -100,9 +100,15 @@ def values(table: pd.DataFrame, of: str) -> list[Value]:
         row = {str(name): value for name, value in line.iloc[0].items()}
         mean, half_width = mean_and_half_width(dict(zip(line.seed, line.value, strict=True)))
         found.append(
-            Value(group_of(of, row), name_of(of, row), published(of, row), 100 * mean, 100 * half_width,
-                  int(line.failed.sum()))
-        )  # fmt: skip
+            Value(
+                group_of(of, row),
+                name_of(of, row),
+                published(of, row),
+                100 * mean,
+                100 * half_width,
+                int(line.failed.sum()),
+            )
+        )
     return found
 
 
@@ -179,10 +185,13 @@ def in_short(table: pd.DataFrame, of: str) -> str:
     """In how many settings the first method of each comparison is above the second, and by how much."""
     if of == "restarts":
         return "; ".join(
-            counted("A form that accumulates", other, [c.effect for c in contrasts(table, of, PAIRS[of])
-                                                       if c.group == f"minus {other}"]).replace("setting", "form")
+            counted(
+                "A form that accumulates",
+                other,
+                [c.effect for c in contrasts(table, of, PAIRS[of]) if c.group == f"minus {other}"],
+            ).replace("setting", "form")
             for other in dict.fromkeys(other for _, other in PAIRS[of])
-        )  # fmt: skip
+        )
     parts = []
     for one, other in PAIRS[of]:
         found = contrasts(table, of, [(one, other)])
@@ -228,11 +237,15 @@ def described(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> str:
     """Network, data, local steps, ranks, learning rates and seeds."""
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
     of, network = sizes.federation, network_of(sizes, str(runs.data.iloc[0]))
-    shares = ", ".join(f"{name} {100 * share(network, sizes.rank(name)):.0f} % (rank {sizes.rank(name)})"
-                       for name in sizes.shares)  # fmt: skip
+    shares = ", ".join(
+        f"{name} {100 * share(network, sizes.rank(name)):.0f} % (rank {sizes.rank(name)})" for name in sizes.shares
+    )
     rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
-    tried = f"chosen from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}" if len(choice) \
-        else rates  # fmt: skip
+    tried = (
+        f"chosen from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}"
+        if len(choice)
+        else rates
+    )
     return (
         f"{network[0]} of width {sizes.width} on images of {of.get('side', 28)} x {of.get('side', 28)} pixels, "
         f"{of.get('samples', 'all')} training samples ({sizes.personal.get('samples', 'all')} for personal models), "
@@ -262,22 +275,37 @@ CAPTION = (
 
 def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed: str) -> Figure:
     return Figure(
-        f"fedloru/tab-{of}", title, CAPTION, data_by(design), drawn(of), found_in(of), sizes_of,
+        f"fedloru/tab-{of}",
+        title,
+        CAPTION,
+        data_by(design),
+        drawn(of),
+        found_in(of),
+        sizes_of,
         choose=choices(*printed),
-    )  # fmt: skip
+    )
 
 
 TABLE_1_FIGURE = _figure(
-    "1", "FedLoRU, Tables 1 and 5: four methods by share of parameters, clients alike and not", tab1_design,
-    "fashion-mnist", "cifar-10", "cifar-100",
-)  # fmt: skip
+    "1",
+    "FedLoRU, Tables 1 and 5: four methods by share of parameters, clients alike and not",
+    tab1_design,
+    "fashion-mnist",
+    "cifar-10",
+    "cifar-100",
+)
 TABLE_3_FIGURE = _figure("3", "FedLoRU, Table 3: personal models", tab3_design, "cifar-100")
 TABLE_4_FIGURE = _figure("4", "FedLoRU, Table 4: clients of different ranks", tab4_design, "cifar-10", "cifar-100")
 TABLE_6_FIGURE = _figure("6", "FedLoRU, Table 6: more and more clients", tab6_design, "cifar-100")
 TABLE_7_FIGURE = _figure("7", "FedLoRU, Table 7: a tenth of the clients in a round", tab7_design, "cifar-100")
 RESTARTS_FIGURE = Figure(
-    "fedloru/restarts", "FedLoRU: what the factors start from after an accumulation, and how often they accumulate",
+    "fedloru/restarts",
+    "FedLoRU: what the factors start from after an accumulation, and how often they accumulate",
     CAPTION + " FedLoRA never accumulates. A anew: as LoRA starts; A kept: only B is zero; both kept: the listing of "
     "Algorithm 1, by which the product counts twice.",
-    data_by(restarts_design), drawn("restarts"), found_in("restarts"), sizes_of, choose=choices("cifar-100"),
-)  # fmt: skip
+    data_by(restarts_design),
+    drawn("restarts"),
+    found_in("restarts"),
+    sizes_of,
+    choose=choices("cifar-100"),
+)

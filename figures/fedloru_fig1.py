@@ -128,8 +128,14 @@ def trajectory(
             quadrature = density_quadrature(model, nn.CrossEntropyLoss(), batch, asked)
             densities, masses = eq_87(quadrature.measure)
             found = stable_rank_of(operator, rng=rng, relative_width=sizes.relative_width)
-            at = {"weights": weights, "samples": samples, "run": run, "epoch": epoch, "loss": loss,
-                  "parameters": operator.P}  # fmt: skip
+            at = {
+                "weights": weights,
+                "samples": samples,
+                "run": run,
+                "epoch": epoch,
+                "loss": loss,
+                "parameters": operator.P,
+            }
             for estimator, value, low, high in (
                 (ESTIMATORS[0], densities, densities, densities),
                 (ESTIMATORS[1], masses, masses, masses),

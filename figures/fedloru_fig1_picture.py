@@ -52,7 +52,16 @@ def _draw_panel(axes: Axes, part: pd.DataFrame) -> None:
             run = run.sort_values("epoch")
             x = run.epoch + shift * step
             axes.plot(x, run.value, color=color, lw=0.6, alpha=0.6)
-            axes.errorbar(x, run.value, yerr=[run.value - run.low, run.high - run.value], color=color, ls="none",
-                          marker=marker, ms=2.5, lw=1.0, alpha=0.7)  # fmt: skip
+            axes.errorbar(
+                x,
+                run.value,
+                yerr=[run.value - run.low, run.high - run.value],
+                color=color,
+                ls="none",
+                marker=marker,
+                ms=2.5,
+                lw=1.0,
+                alpha=0.7,
+            )
         median = rows.groupby("epoch").value.median()  # one run in three can be ten times the others
         axes.plot(median.index, median, color=color, lw=2.0, label=f"{samples} samples, median")

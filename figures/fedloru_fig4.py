@@ -24,9 +24,13 @@ TEXTS = "instructions"
 METHODS: Mapping[str, str] = {"FedLoRA": "fedlora", "FedLoRU": "fedloru-finetune"}
 COLOURS = {"FedLoRA": ORANGE, "FedLoRU": VERMILION}
 PRINTED: Mapping[str, Any] = {
-    "clients": 10, "cohort": 5, "rank": 8, "learning_rate": 3e-4, "layers": "*.q_proj, *.k_proj, *.v_proj, *.o_proj",
+    "clients": 10,
+    "cohort": 5,
+    "rank": 8,
+    "learning_rate": 3e-4,
+    "layers": "*.q_proj, *.k_proj, *.v_proj, *.o_proj",
     "truncate": True,
-}  # fmt: skip
+}
 """As printed: v1 Section 5 and Appendix D of v2; AdamW is the default of language models."""
 
 
@@ -49,21 +53,49 @@ class Sizes:
 
 SIZES: Mapping[Scale, Sizes] = {
     "quick": Sizes(
-        {"model": "hf:smollm2", "length": 48, "batch": 1, "steps": 1, "samples": 20, "test_samples": 4, "clients": 2,
-         "cohort": 1, "evaluate_every": 2},
-        2, 1, 1,
+        {
+            "model": "hf:smollm2",
+            "length": 48,
+            "batch": 1,
+            "steps": 1,
+            "samples": 20,
+            "test_samples": 4,
+            "clients": 2,
+            "cohort": 1,
+            "evaluate_every": 2,
+        },
+        2,
+        1,
+        1,
     ),
     "laptop": Sizes(
-        {"model": "hf:smollm2", "length": 128, "batch": 4, "steps": 2, "test_samples": 40, "evaluate_every": 3,
-         "rows": 8},
-        12, 3, 2,
+        {
+            "model": "hf:smollm2",
+            "length": 128,
+            "batch": 4,
+            "steps": 2,
+            "test_samples": 40,
+            "evaluate_every": 3,
+            "rows": 8,
+        },
+        12,
+        3,
+        2,
     ),
     "paper": Sizes(
-        {"model": "hf:openlm-research/open_llama_3b", "length": 512, "batch": 16, "epochs": 1, "dtype": "bfloat16",
-         "evaluate_every": 5},
-        50, 15, 3,
+        {
+            "model": "hf:openlm-research/open_llama_3b",
+            "length": 512,
+            "batch": 16,
+            "epochs": 1,
+            "dtype": "bfloat16",
+            "evaluate_every": 5,
+        },
+        50,
+        15,
+        3,
     ),
-}  # fmt: skip
+}
 LEFT_OUT = (
     "the model: there is no Llama 2 of 3 billion parameters (rankproof show fedloru-v2/txt-peft); OpenLLaMA-3B here",
     "the data: 999 instructions of Alpaca's kind, 213 of them for the test, not the 52,000 of Alpaca",
@@ -77,11 +109,14 @@ def design(settings: Settings) -> Design:
     sizes = settings.sizes(SIZES)
     lines = tuple(
         Line(
-            {"method": method}, name, TEXTS,
-            {**PRINTED, **sizes.options, **({"tau": sizes.tau} if method == "FedLoRU" else {})}, metric="loss",
+            {"method": method},
+            name,
+            TEXTS,
+            {**PRINTED, **sizes.options, **({"tau": sizes.tau} if method == "FedLoRU" else {})},
+            metric="loss",
         )
         for method, name in METHODS.items()
-    )  # fmt: skip
+    )
     return Design(lines, sizes.rounds, sizes.seeds)
 
 
@@ -154,8 +189,13 @@ def fig4_sizes(table: pd.DataFrame) -> str:
 
 
 FIG_4 = Figure(
-    "fedloru/fig-4", "FedLoRU, Figure 4 on 999 instructions: test loss in fine-tuning",
+    "fedloru/fig-4",
+    "FedLoRU, Figure 4 on 999 instructions: test loss in fine-tuning",
     "Loss per token of held-out answers by round, for FedLoRA, which never accumulates, and FedLoRU: mean over the "
     "seeds, and a band from the least to the most. The model is smaller than the paper's, and the data are other ones.",
-    fig4_data, draw_fig4, fig4_found, fig4_sizes, (TEXTS,),
-)  # fmt: skip
+    fig4_data,
+    draw_fig4,
+    fig4_found,
+    fig4_sizes,
+    (TEXTS,),
+)

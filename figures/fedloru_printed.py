@@ -72,15 +72,16 @@ class Difference:
 
 
 # FedAvg, in the order of SETTINGS: v2 Table 5 = iclr Table A4; v1 Table 1 has the same values for CIFAR.
-TABLE_5: Mapping[str, tuple[str, str, str]] = MappingProxyType({
-    "Fashion-MNIST": ("91.81", "90.19", "80.03"),
-    "CIFAR-10": ("93.48", "85.14", "79.65"),
-    "CIFAR-100": ("69.97", "55.14", "19.18"),
-})  # fmt: skip
-FEDAVG_V1: Mapping[str, tuple[str, str, str]] = MappingProxyType({
-    "CIFAR-10": ("93.48", "85.14", "79.65"),
-    "CIFAR-100": ("69.97", "55.14", "19.18"),
-})  # fmt: skip
+TABLE_5: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "Fashion-MNIST": ("91.81", "90.19", "80.03"),
+        "CIFAR-10": ("93.48", "85.14", "79.65"),
+        "CIFAR-100": ("69.97", "55.14", "19.18"),
+    }
+)
+FEDAVG_V1: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {"CIFAR-10": ("93.48", "85.14", "79.65"), "CIFAR-100": ("69.97", "55.14", "19.18")}
+)
 
 
 def _cases(
@@ -90,48 +91,66 @@ def _cases(
     columns = {method: values.split() for method, values in printed.items()}
     return tuple(
         Case(
-            table, dataset, *SETTINGS[i // 3], sizes.split()[i % 3],
+            table,
+            dataset,
+            *SETTINGS[i // 3],
+            sizes.split()[i % 3],
             MappingProxyType({method: values[i] for method, values in columns.items() if values[i] != "-"}),
             fedavg[dataset][i // 3],
         )
         for i in range(9)
-    )  # fmt: skip
+    )
 
 
 TABLE_1_ICLR: tuple[Case, ...] = (
     *_cases(
-        "iclr Table 1", "Fashion-MNIST", "44% 33% 22%", TABLE_5,
+        "iclr Table 1",
+        "Fashion-MNIST",
+        "44% 33% 22%",
+        TABLE_5,
         FedLoRA="91.22 90.29 90.15  88.63 88.14 88.01  73.89 74.00 73.19",
         FedHM="91.16 91.10 90.94  89.43 89.37 88.86  85.15 85.45 85.33",
         FedLoRU="91.25 91.16 90.59  89.01 88.88 88.37  85.33 80.02 80.17",
     ),
     *_cases(
-        "iclr Table 1", "CIFAR-10", "41% 31% 21%", TABLE_5,
+        "iclr Table 1",
+        "CIFAR-10",
+        "41% 31% 21%",
+        TABLE_5,
         FedLoRA="91.65 88.96 89.35  79.48 85.71 85.06  69.60 66.13 67.61",
         FedHM="90.76 90.32 90.77  81.41 81.58 82.12  70.55 66.39 65.48",
         FedLoRU="92.43 90.71 90.85  81.46 86.01 86.10  75.19 69.71 67.88",
     ),
     *_cases(
-        "iclr Table 1", "CIFAR-100", "41% 31% 21%", TABLE_5,
+        "iclr Table 1",
+        "CIFAR-100",
+        "41% 31% 21%",
+        TABLE_5,
         FedLoRA="65.53 57.36 55.14  53.79 52.20 51.20  14.41 10.58 12.97",
         FedHM="59.43 58.40 58.52  43.35 41.84 41.62  16.88 15.04 14.13",
         FedLoRU="66.81 60.78 61.42  57.96 53.25 53.53  16.46 15.70 14.52",
     ),
-)  # fmt: skip
+)
 TABLE_1_V1: tuple[Case, ...] = (
     *_cases(
-        "v1 Table 1", "CIFAR-10", "4.59M 3.44M 2.30M", FEDAVG_V1,
+        "v1 Table 1",
+        "CIFAR-10",
+        "4.59M 3.44M 2.30M",
+        FEDAVG_V1,
         FedLoRA="91.65 - -  79.48 - -  69.60 - -",
         FedHM="90.76 90.32 90.77  81.41 81.58 82.12  70.55 66.39 65.48",
         FedLoRU="92.43 90.71 90.85  81.36 86.01 86.10  75.19 69.71 67.88",
     ),
     *_cases(
-        "v1 Table 1", "CIFAR-100", "4.63M 3.49M 2.35M", FEDAVG_V1,
+        "v1 Table 1",
+        "CIFAR-100",
+        "4.63M 3.49M 2.35M",
+        FEDAVG_V1,
         FedLoRA="65.53 - -  39.44 - -  14.41 - -",
         FedHM="59.43 58.40 58.52  40.88 40.04 40.82  16.88 15.04 15.13",
         FedLoRU="66.81 60.78 61.42  57.76 53.25 53.53  16.46 13.70 14.52",
     ),
-)  # fmt: skip
+)
 TABLE_1: Mapping[str, tuple[Case, ...]] = MappingProxyType({"iclr": TABLE_1_ICLR, "v1": TABLE_1_V1})
 """Table 1 by version."""
 
@@ -142,48 +161,80 @@ def _rows(table: str, method: str, printed: Mapping[int, tuple[str, str, str]]) 
 
 # CIFAR-100 IID, half of the clients take part. Clients: FedAvg accuracy, the method's accuracy, printed ratio.
 TABLE_6: tuple[Ratio, ...] = (
-    *_rows("v2 Table 6", "FedLoRA", {
-        20: ("69.97", "65.53", "-0.063"), 50: ("64.68", "59.87", "-0.074"), 100: ("55.14", "53.79", "-0.024"),
-        200: ("38.85", "42.42", "+0.092"), 300: ("24.94", "32.69", "+0.311"), 400: ("21.44", "31.41", "+0.465"),
-    }),
-    *_rows("v2 Table 6", "FedLoRU", {
-        20: ("69.97", "66.81", "-0.046"), 50: ("64.68", "62.45", "-0.034"), 100: ("55.14", "57.96", "+0.051"),
-        200: ("38.85", "44.85", "+0.154"), 300: ("24.94", "36.79", "+0.475"), 400: ("21.44", "35.86", "+0.673"),
-    }),
-)  # fmt: skip
-TABLE_2_V1 = _rows("v1 Table 2", "FedLoRU", {
-    20: ("69.97", "66.81", "-0.046"), 50: ("64.68", "62.45", "-0.034"), 100: ("55.14", "57.76", "0.048"),
-    200: ("38.85", "42.55", "0.095"), 300: ("24.94", "33.81", "0.356"), 400: ("21.44", "33.25", "0.551"),
-})  # fmt: skip
+    *_rows(
+        "v2 Table 6",
+        "FedLoRA",
+        {
+            20: ("69.97", "65.53", "-0.063"),
+            50: ("64.68", "59.87", "-0.074"),
+            100: ("55.14", "53.79", "-0.024"),
+            200: ("38.85", "42.42", "+0.092"),
+            300: ("24.94", "32.69", "+0.311"),
+            400: ("21.44", "31.41", "+0.465"),
+        },
+    ),
+    *_rows(
+        "v2 Table 6",
+        "FedLoRU",
+        {
+            20: ("69.97", "66.81", "-0.046"),
+            50: ("64.68", "62.45", "-0.034"),
+            100: ("55.14", "57.96", "+0.051"),
+            200: ("38.85", "44.85", "+0.154"),
+            300: ("24.94", "36.79", "+0.475"),
+            400: ("21.44", "35.86", "+0.673"),
+        },
+    ),
+)
+TABLE_2_V1 = _rows(
+    "v1 Table 2",
+    "FedLoRU",
+    {
+        20: ("69.97", "66.81", "-0.046"),
+        50: ("64.68", "62.45", "-0.034"),
+        100: ("55.14", "57.76", "0.048"),
+        200: ("38.85", "42.55", "0.095"),
+        300: ("24.94", "33.81", "0.356"),
+        400: ("21.44", "33.25", "0.551"),
+    },
+)
 
 # CIFAR-100 IID, a tenth of the clients takes part, 41 % of the parameters; as fractions of 1. Only v2 has it.
-TABLE_7: Mapping[int, Mapping[str, str]] = MappingProxyType({
-    100: MappingProxyType({"FedAvg": "0.5382", "FedHM": "0.5732", "FedLoRA": "0.5506", "FedLoRU": "0.5837"}),
-    200: MappingProxyType({"FedAvg": "0.3885", "FedHM": "0.4872", "FedLoRA": "0.5227", "FedLoRU": "0.5393"}),
-})  # fmt: skip
+TABLE_7: Mapping[int, Mapping[str, str]] = MappingProxyType(
+    {
+        100: MappingProxyType({"FedAvg": "0.5382", "FedHM": "0.5732", "FedLoRA": "0.5506", "FedLoRU": "0.5837"}),
+        200: MappingProxyType({"FedAvg": "0.3885", "FedHM": "0.4872", "FedLoRA": "0.5227", "FedLoRU": "0.5393"}),
+    }
+)
 
 # Table 2: clients per rank in the model-heterogeneous settings; a rank without clients is left out.
-CLIENTS_PER_RANK: Mapping[str, Mapping[str, int]] = MappingProxyType({
-    "setting 1": MappingProxyType({"r=128": 5, "r=64": 5, "r=32": 5, "r=16": 5}),
-    "setting 2": MappingProxyType({"r=64": 6, "r=32": 6, "r=16": 7}),
-})  # fmt: skip
+CLIENTS_PER_RANK: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "setting 1": MappingProxyType({"r=128": 5, "r=64": 5, "r=32": 5, "r=16": 5}),
+        "setting 2": MappingProxyType({"r=64": 6, "r=32": 6, "r=16": 7}),
+    }
+)
 
 # Table 3: CIFAR-100, mean accuracy of the personal models, by the concentration psi of the Dirichlet split.
 PERSONAL_SIZES: Mapping[str, str] = MappingProxyType(
     {"pFedLoRA(1)": "11.22M", "pFedLoRA(2)": "11.22M", "pFedLoRU": "4.63M"}
 )
-TABLE_3: Mapping[str, Mapping[str, str]] = MappingProxyType({
-    "0.1": MappingProxyType({"pFedLoRA(1)": "45.36", "pFedLoRA(2)": "47.45", "pFedLoRU": "49.65"}),
-    "0.5": MappingProxyType({"pFedLoRA(1)": "42.14", "pFedLoRA(2)": "42.28", "pFedLoRU": "46.50"}),
-})  # fmt: skip
+TABLE_3: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "0.1": MappingProxyType({"pFedLoRA(1)": "45.36", "pFedLoRA(2)": "47.45", "pFedLoRU": "49.65"}),
+        "0.5": MappingProxyType({"pFedLoRA(1)": "42.14", "pFedLoRA(2)": "42.28", "pFedLoRU": "46.50"}),
+    }
+)
 
 # Table 4: accuracy in the two model-heterogeneous settings.
-TABLE_4: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType({
-    ("CIFAR-10", "setting 1"): MappingProxyType({"FedHM": "88.09", "mFedLoRU": "84.81"}),
-    ("CIFAR-10", "setting 2"): MappingProxyType({"FedHM": "88.68", "mFedLoRU": "84.36"}),
-    ("CIFAR-100", "setting 1"): MappingProxyType({"FedHM": "49.84", "mFedLoRU": "51.16"}),
-    ("CIFAR-100", "setting 2"): MappingProxyType({"FedHM": "50.52", "mFedLoRU": "50.89"}),
-})  # fmt: skip
+TABLE_4: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
+    {
+        ("CIFAR-10", "setting 1"): MappingProxyType({"FedHM": "88.09", "mFedLoRU": "84.81"}),
+        ("CIFAR-10", "setting 2"): MappingProxyType({"FedHM": "88.68", "mFedLoRU": "84.36"}),
+        ("CIFAR-100", "setting 1"): MappingProxyType({"FedHM": "49.84", "mFedLoRU": "51.16"}),
+        ("CIFAR-100", "setting 2"): MappingProxyType({"FedHM": "50.52", "mFedLoRU": "50.89"}),
+    }
+)
 
 
 def by_setting(cases: Iterable[Case]) -> dict[str, list[Case]]:
@@ -201,7 +252,7 @@ def differences() -> tuple[Difference, ...]:
         (setting, place): case
         for setting, cases in by_setting(TABLE_1_ICLR).items()
         for place, case in enumerate(cases)
-    }  # fmt: skip
+    }
     for setting, cases in by_setting(TABLE_1_V1).items():
         for place, case in enumerate(cases):
             later = later_cases[setting, place]

@@ -31,9 +31,12 @@ SHAPE, RANK, CLIENTS, STEPS, RATE = (16, 12), 2, 4, 5, 0.2
 CASES: Mapping[str, float] = {"equal clients": 0.0, "different clients": 0.5}
 METHODS = ("FedAvg", "FedLoRA", "random", "keep A", "momentum")
 NAMES = {
-    "FedAvg": "FedAvg", "FedLoRA": "FedLoRA (no accumulation)", "random": "FedLoRU, A drawn anew, B = 0",
-    "keep A": "FedLoRU, A kept, B = 0", "momentum": "FedLoRU, both kept (listing)",
-}  # fmt: skip
+    "FedAvg": "FedAvg",
+    "FedLoRA": "FedLoRA (no accumulation)",
+    "random": "FedLoRU, A drawn anew, B = 0",
+    "keep A": "FedLoRU, A kept, B = 0",
+    "momentum": "FedLoRU, both kept (listing)",
+}
 LEAST_SHARE = 1e-3
 """Singular values of the update count for its rank from this share of the largest one on."""
 
@@ -117,12 +120,20 @@ def _rows(case: str, method: str, tau: int, rounds: int, runs: list[Any]) -> lis
     low, middle, high = np.quantile(excess, [0.1, 0.5, 0.9], axis=0, method="nearest")
     return [
         {
-            "case": case, "method": method, "tau": tau, "round": number, "excess": middle[number], "low": low[number],
-            "high": high[number], "rank": float(np.nanmedian(rank[:, number])), "megabytes": megabytes,
-            "seeds": len(runs), "diverged": sum(len(run) <= rounds for run in runs),
+            "case": case,
+            "method": method,
+            "tau": tau,
+            "round": number,
+            "excess": middle[number],
+            "low": low[number],
+            "high": high[number],
+            "rank": float(np.nanmedian(rank[:, number])),
+            "megabytes": megabytes,
+            "seeds": len(runs),
+            "diverged": sum(len(run) <= rounds for run in runs),
         }
         for number, _, _, megabytes in longest
-    ]  # fmt: skip
+    ]
 
 
 def draw_toy(table: pd.DataFrame) -> Picture:

@@ -63,10 +63,12 @@ def federations(settings: Settings) -> Design:
     design = tab1_design(settings)
     first = design.lines[0].keys
     lines = tuple(
-        line for line in design.lines
-        if line.keys["method"] in ("FedAvg", "FedLoRU") and line.tuned
+        line
+        for line in design.lines
+        if line.keys["method"] in ("FedAvg", "FedLoRU")
+        and line.tuned
         and all(line.keys[name] == first[name] for name in ("data", "split", "clients"))
-    )  # fmt: skip
+    )
     return replace(design, lines=lines)
 
 
@@ -115,9 +117,13 @@ def states(
     parts = parts_of(replace(plan, conduct=replace(plan.conduct, device=settings.device)))
     problem: Any = parts.problem
     steps = rounds(
-        parts.algorithm, problem, rounds=sizes.rounds, cohort=plan.settings["cohort"], seed=seed,
+        parts.algorithm,
+        problem,
+        rounds=sizes.rounds,
+        cohort=plan.settings["cohort"],
+        seed=seed,
         evaluate_every=sizes.rounds,
-    )  # fmt: skip
+    )
     for step in steps:
         if step.state.round in sizes.measured:
             yield step.state.round, problem, parts.algorithm.weights(step.state.algorithm)
@@ -132,8 +138,14 @@ def measured(
     for client, operator in every:
         rng = settings.rng("trained-ranks", seed, number, client)
         found = stable_rank_of(operator, rng=rng, relative_width=sizes.relative_width)
-        yield {"seed": seed, "round": number, "client": client, "samples": operator.samples, **rank_columns(found),
-               "parameters": operator.P}  # fmt: skip
+        yield {
+            "seed": seed,
+            "round": number,
+            "client": client,
+            "samples": operator.samples,
+            **rank_columns(found),
+            "parameters": operator.P,
+        }
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:
@@ -153,11 +165,18 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
         of = server.loc[tuple(one[key] for key in keys)]
         noise = max(one["frobenius"] ** 2 - of.frobenius**2, 0.0) / one["parameters"]
         largest = of.largest + noise / of.largest
-        rows.append({
-            **{key: one[key] for key in keys}, "client": one["client"], "server": of.value, "measured": one["value"],
-            "predicted": one["frobenius"] ** 2 / largest**2, "above": one["low"] > of.high,
-            "below": one["high"] < of.low, "larger": one["largest"] / of.largest,
-        })  # fmt: skip
+        rows.append(
+            {
+                **{key: one[key] for key in keys},
+                "client": one["client"],
+                "server": of.value,
+                "measured": one["value"],
+                "predicted": one["frobenius"] ** 2 / largest**2,
+                "above": one["low"] > of.high,
+                "below": one["high"] < of.low,
+                "larger": one["largest"] / of.largest,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -173,13 +192,26 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
         for client, of in own.groupby(own.client == SERVER):
             colour, marker = ("black", "s") if client else (COLOURS["FedLoRU"], "o")
             jitter = 0.0 if client else 0.15
-            axes.errorbar(of["round"] + jitter, of.value, [of.value - of.low, of.high - of.value], fmt=marker,
-                          color=colour, markersize=3, linewidth=0.8, alpha=0.6)  # fmt: skip
+            axes.errorbar(
+                of["round"] + jitter,
+                of.value,
+                [of.value - of.low, of.high - of.value],
+                fmt=marker,
+                color=colour,
+                markersize=3,
+                linewidth=0.8,
+                alpha=0.6,
+            )
         by_round = mine.groupby("round")[["server", "measured", "predicted"]].mean()
         axes.plot(by_round.index, by_round.server, color="black", label="server")
         axes.plot(by_round.index, by_round.measured, color=COLOURS["FedLoRU"], label="clients")
-        axes.plot(by_round.index, by_round.predicted, color=COLOURS["FedLoRU"], linestyle=":",
-                  label="clients by the spiked model")  # fmt: skip
+        axes.plot(
+            by_round.index,
+            by_round.predicted,
+            color=COLOURS["FedLoRU"],
+            linestyle=":",
+            label="clients by the spiked model",
+        )
         axes.set_title(f"{method}, {TITLES[str(own.data.iloc[0])]}", fontsize=8.5)
         axes.set(xlabel="round", yscale="log")
     grid[0].set_ylabel("stable rank of the Hessian")
@@ -228,10 +260,15 @@ def ranks_sizes(table: pd.DataFrame) -> str:
 
 
 TRAINED_RANKS = Figure(
-    "fedloru/trained-ranks", "FedLoRU: stable ranks of server and clients through a run",
+    "fedloru/trained-ranks",
+    "FedLoRU: stable ranks of server and clients through a run",
     r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of the Hessians of all weights at the server's model, of all samples and of "
     "those of single clients, with batch norm's running statistics; bars: 95 % intervals, lines: means over seeds and "
     "clients. Dotted: what the spiked model of Section 3 says of a client, from the server's largest eigenvalue and "
     "the Frobenius norm by which the client's Hessian is larger.",
-    trained_ranks, draw_ranks, ranks_found, ranks_sizes, choose=choices("fashion-mnist"),
-)  # fmt: skip
+    trained_ranks,
+    draw_ranks,
+    ranks_found,
+    ranks_sizes,
+    choose=choices("fashion-mnist"),
+)

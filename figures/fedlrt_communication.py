@@ -45,11 +45,19 @@ def communication_data(settings: Settings) -> pd.DataFrame:
             kept = sum((m + n + rank) * rank for m, n in layers)
             for row, (_, counterpart, _) in VARIANTS.items():
                 low, trips = sum(sent(m, n, rank, row) for m, n in layers), TRIPS[counterpart]
-                rows.append({
-                    "figure": figure, "network": name, "variant": row, "rank": rank, "parameters": every,
-                    "factorised": full, "of_layers": 1 - low / (trips * full),
-                    "of_all": (trips * full - low) / (trips * every), "compression": 1 - kept / full,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "figure": figure,
+                        "network": name,
+                        "variant": row,
+                        "rank": rank,
+                        "parameters": every,
+                        "factorised": full,
+                        "of_layers": 1 - low / (trips * full),
+                        "of_all": (trips * full - low) / (trips * every),
+                        "compression": 1 - kept / full,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
@@ -69,8 +77,14 @@ def draw_communication(table: pd.DataFrame) -> Picture:
         mine = table[table.figure == figure]
         for number, (row, part) in enumerate(mine.groupby("variant", sort=False)):
             every = max(1, len(part) // 6)
-            axes.plot(part["rank"], 100 * part.of_layers, color=SERIES[number], marker=MARKERS[number],
-                      markevery=every, label=f"{row}, against {VARIANTS[str(row)][1]}")  # fmt: skip
+            axes.plot(
+                part["rank"],
+                100 * part.of_layers,
+                color=SERIES[number],
+                marker=MARKERS[number],
+                markevery=every,
+                label=f"{row}, against {VARIANTS[str(row)][1]}",
+            )
         for share in STATED.get(figure, ()):
             axes.axhline(100 * share, color="0.3", linestyle=":", linewidth=1.0)
         axes.set_title(name, fontsize=8.5)
@@ -120,9 +134,13 @@ def communication_sizes(table: pd.DataFrame) -> str:
 
 
 COMMUNICATION = Figure(
-    "fedlrt/communication", "Communication of FeDLRT on the paper's networks",
+    "fedlrt/communication",
+    "Communication of FeDLRT on the paper's networks",
     "Share of the factorised layers' communication that a round of FeDLRT saves against FedAvg or FedLin, by rank: "
     r"$3(m + n)r$ numbers and 5, 13 or 7 matrices $r \times r$ for a layer $m \times n$, where $2mn$ or $4mn$ travel "
     "without factors. Dotted, what is stated.",
-    communication_data, draw_communication, communication_found, communication_sizes,
-)  # fmt: skip
+    communication_data,
+    draw_communication,
+    communication_found,
+    communication_sizes,
+)

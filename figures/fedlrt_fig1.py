@@ -48,14 +48,10 @@ FIG1_SIZES: dict[Scale, Fig1Sizes] = {
         6, Plan(_LOCAL, (4,), 2, 2000, {"uniform": 40}, 2**20, 4, _METHODS), ("first reading", "tau 1e-6")
     ),
     "laptop": Fig1Sizes(
-        10,
-        Plan(_LOCAL, (4,), 5, 10_000, {"uniform": 200, "dx": 100, "plain": 40}, 2**20, 4, _METHODS),
-        _NAMES,
+        10, Plan(_LOCAL, (4,), 5, 10_000, {"uniform": 200, "dx": 100, "plain": 40}, 2**20, 4, _METHODS), _NAMES
     ),
     "paper": Fig1Sizes(
-        10,
-        Plan(_LOCAL, (4,), 20, 10_000, {"uniform": 1000, "dx": 4000, "plain": 50_000}, 2**24, 4, _METHODS),
-        _NAMES,
+        10, Plan(_LOCAL, (4,), 20, 10_000, {"uniform": 1000, "dx": 4000, "plain": 50_000}, 2**24, 4, _METHODS), _NAMES
     ),
 }
 

@@ -22,9 +22,13 @@ LOOKS: dict[str, dict[str, Any]] = {
     "FeDLRT, full": {"color": BLUE, "lw": 1.0, "ls": (0, (3, 1.5))},
 }
 WORDS = {
-    "plateau": "stalls without correction", "exact": "$10^{-5}$ with correction", "faster": "FeDLRT before FedLin",
-    "single": "single precision", "admitted": "step of Theorem 2", "alike": "variants alike",
-}  # fmt: skip
+    "plateau": "stalls without correction",
+    "exact": "$10^{-5}$ with correction",
+    "faster": "FeDLRT before FedLin",
+    "single": "single precision",
+    "admitted": "step of Theorem 2",
+    "alike": "variants alike",
+}
 """Properties of a reading, as columns; all but the last are stated."""
 FLOOR = 1e-10
 

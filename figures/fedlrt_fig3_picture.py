@@ -20,11 +20,7 @@ COLORS = dict(
         strict=True,
     )
 )
-UNITS = {
-    "communication": "numbers",
-    "client compute": "operations",
-    "client memory": "numbers",
-}
+UNITS = {"communication": "numbers", "client compute": "operations", "client memory": "numbers"}
 
 
 def draw_fig3(table: pd.DataFrame) -> Picture:

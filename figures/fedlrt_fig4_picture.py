@@ -25,9 +25,12 @@ COLUMNS = (
 FOLLOWED = "followed longer"
 """The reading that follows the first one for more rounds, and is drawn with it."""
 WORDS = {
-    "right": "rank found", "above": "never below", "close": "$10^{-5}$ reached", "faster": "before FedLin",
+    "right": "rank found",
+    "above": "never below",
+    "close": "$10^{-5}$ reached",
+    "faster": "before FedLin",
     "admitted": "step of Theorem 2",
-}  # fmt: skip
+}
 """Properties of a reading, as columns; all are stated."""
 
 

@@ -59,8 +59,15 @@ def savings(table: pd.DataFrame) -> pd.DataFrame:
         counterpart = VARIANTS[one["method"]][1]
         full = sent[counterpart, one["clients"], one["seed"]]
         travels = 4 * TRIPS[counterpart] * entries * one["clients"] * rounds
-        rows.append({"method": one["method"], "clients": one["clients"], "seed": one["seed"],
-                     "saved": (full - one["bytes"]) / full, "of_layers": (full - one["bytes"]) / travels})  # fmt: skip
+        rows.append(
+            {
+                "method": one["method"],
+                "clients": one["clients"],
+                "seed": one["seed"],
+                "saved": (full - one["bytes"]) / full,
+                "of_layers": (full - one["bytes"]) / travels,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -128,8 +135,11 @@ def vision_sizes(name: str, table: pd.DataFrame) -> str:
     local = ", ".join(f"{number} with {clients} clients" for clients, number in steps.items())
     undivided = [clients for clients, number in steps.items() if number * clients != BUDGET]
     shared = f" ({BUDGET}/C rounded down with {undivided[-1]})" if undivided and len(undivided) < len(steps) else ""
-    tried = f", learning rate of all runs chosen from {', '.join(f'{r:g}' for r in sorted(set(choice.rate)))}" if len(
-        choice) else ""  # fmt: skip
+    tried = (
+        f", learning rate of all runs chosen from {', '.join(f'{r:g}' for r in sorted(set(choice.rate)))}"
+        if len(choice)
+        else ""
+    )
     return (
         f"{VISION[name]['paper'].network}, {int(runs['round'].max())} rounds, local steps {local}{shared}, seeds "
         f"{', '.join(map(str, sorted(set(runs.seed))))}{tried}. The printed warm start of five steps of one client is "
@@ -144,29 +154,37 @@ def chosen_data(name: str, settings: Settings) -> DataChoice:
 
 def _figure(name: str, title: str, stated: str) -> Figure:
     return Figure(
-        f"fedlrt/{name}", title,
+        f"fedlrt/{name}",
+        title,
         f"{title}: by number of clients, left the communication that FeDLRT saves against its counterpart, of the "
         "factorised layers (filled) and of all (open); right the final test accuracy of both. Means over the seeds and "
         "their 95 % intervals. 240/C local steps, so that every run goes through the same number of batches.",
-        partial(vision_data, name), draw_vision, partial(vision_found, stated), partial(vision_sizes, name),
+        partial(vision_data, name),
+        draw_vision,
+        partial(vision_found, stated),
+        partial(vision_sizes, name),
         choose=partial(chosen_data, name),
-    )  # fmt: skip
+    )
 
 
 FIG_5 = _figure(
-    "fig-5", "ResNet18, FeDLRT on the head",
+    "fig-5",
+    "ResNet18, FeDLRT on the head",
     "FeDLRT matches FedAvg and FedLin, correction raises accuracy by up to 12 % for many clients, accuracy falls with "
     "the number of clients without it, the compressed layers' communication falls by up to 90 % with 8 clients",
-)  # fmt: skip
+)
 FIG_6 = _figure(
-    "fig-6", "AlexNet, FeDLRT on the head",
+    "fig-6",
+    "AlexNet, FeDLRT on the head",
     "96 to 97 % of the fully connected layers' communication is saved, and the accuracy is largest with 4 clients",
-)  # fmt: skip
+)
 FIG_7 = _figure(
-    "fig-7", "VGG16, FeDLRT on the head",
+    "fig-7",
+    "VGG16, FeDLRT on the head",
     "the accuracy falls with the number of clients without correction, which the simplified correction mitigates",
-)  # fmt: skip
+)
 FIG_8 = _figure(
-    "fig-8", "A vision transformer, FeDLRT on its inner matrices",
+    "fig-8",
+    "A vision transformer, FeDLRT on its inner matrices",
     "FeDLRT behaves like FedLin and saves over 55 % of communication on average",
-)  # fmt: skip
+)

@@ -57,6 +57,12 @@ def _errors(axes: Any, table: DataFrame, column: str, colour: str, line: str, la
     groups = [(number, values) for number, values in groups if values]
     found = [paired_difference(values) for _, values in groups]
     axes.errorbar(
-        [number for number, _ in groups], [mean for mean, _ in found], yerr=[half or 0.0 for _, half in found],
-        fmt=line, color=colour, label=label, markerfacecolor="white" if open else colour, linewidth=1.2,
-    )  # fmt: skip
+        [number for number, _ in groups],
+        [mean for mean, _ in found],
+        yerr=[half or 0.0 for _, half in found],
+        fmt=line,
+        color=colour,
+        label=label,
+        markerfacecolor="white" if open else colour,
+        linewidth=1.2,
+    )

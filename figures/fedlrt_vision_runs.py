@@ -70,15 +70,28 @@ class Vision:
         tuned = VARIANTS[self.rows[0]][1]
         lines = []
         for clients in self.clients:
-            common = {**self.options, "model": self.network, "clients": clients, "partition": "even",
-                      "steps": self.local_steps(clients), "epochs": None}  # fmt: skip
+            common = {
+                **self.options,
+                "model": self.network,
+                "clients": clients,
+                "partition": "even",
+                "steps": self.local_steps(clients),
+                "epochs": None,
+            }
             low = {"layers": self.layers, "rank": self.rank, "cap": True, "truncation": 0.01}
             for row in self.rows:
                 lines.append(Line({"method": row, "clients": clients}, VARIANTS[row][0], self.data, {**common, **low}))
             chooses = bool(self.rates) and clients == min(4, max(self.clients))
             for name, algorithm in dict(VARIANTS[row][1:] for row in self.rows).items():
-                lines.append(Line({"method": name, "clients": clients}, algorithm, self.data, common,
-                                  tuned=chooses and name == tuned))  # fmt: skip
+                lines.append(
+                    Line(
+                        {"method": name, "clients": clients},
+                        algorithm,
+                        self.data,
+                        common,
+                        tuned=chooses and name == tuned,
+                    )
+                )
         return Design(tuple(lines), self.rounds, self.seeds, self.rates, self.tuning_rounds)
 
     @property
@@ -86,8 +99,13 @@ class Vision:
         """Shapes of the network's parameters, from the network itself."""
         coloured = not isinstance(REGISTRY[self.data].pixel_mean, float)
         side = self.options.get("side") or (32 if coloured else 28)
-        settings = ModelSettings(self.classes, 3 if coloured else 1, side, width=self.options.get("width"),
-                                 adapt=self.options.get("adapt", "none"))  # fmt: skip
+        settings = ModelSettings(
+            self.classes,
+            3 if coloured else 1,
+            side,
+            width=self.options.get("width"),
+            adapt=self.options.get("adapt", "none"),
+        )
         return {name: tuple(p.shape) for name, p in model(self.network, settings).named_parameters()}
 
     @property
@@ -109,46 +127,159 @@ _SMALL: dict[str, Any] = {"samples": 4000, "test_samples": 5000, "held_out": 200
 _TO_32 = (1, 2, 4, 8, 16, 32)
 VISION: Mapping[str, Mapping[Scale, Vision]] = {
     "fig-5": {
-        "quick": Vision("resnet18", "fashion-mnist", _HEADS, _ALL, (1, 4), _SMALL | {
-            "width": 2, "side": 14, "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.05},
-            rounds=1, seeds=1, steps=5, rank=8),
-        "laptop": Vision("resnet18", "fashion-mnist", _HEADS, _ALL, _TO_32, _SMALL | {
-            "width": 8, "side": 14, "momentum": 0.9, "weight_decay": 1e-3, "evaluate_every": 5},
-            rounds=5, seeds=5, rank=8, rates=(0.003, 0.01, 0.03, 0.1), tuning_rounds=5),
-        "paper": Vision("resnet18", "cifar-10", _HEADS, _ALL, _TO_32, _SGD | _schedule(1e-3, 5e-4) | {
-            "batch": 128, "momentum": 0.9, "weight_decay": 1e-3, "flip": True, "evaluate_every": 10}),
+        "quick": Vision(
+            "resnet18",
+            "fashion-mnist",
+            _HEADS,
+            _ALL,
+            (1, 4),
+            _SMALL
+            | {"width": 2, "side": 14, "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.05},
+            rounds=1,
+            seeds=1,
+            steps=5,
+            rank=8,
+        ),
+        "laptop": Vision(
+            "resnet18",
+            "fashion-mnist",
+            _HEADS,
+            _ALL,
+            _TO_32,
+            _SMALL | {"width": 8, "side": 14, "momentum": 0.9, "weight_decay": 1e-3, "evaluate_every": 5},
+            rounds=5,
+            seeds=5,
+            rank=8,
+            rates=(0.003, 0.01, 0.03, 0.1),
+            tuning_rounds=5,
+        ),
+        "paper": Vision(
+            "resnet18",
+            "cifar-10",
+            _HEADS,
+            _ALL,
+            _TO_32,
+            _SGD
+            | _schedule(1e-3, 5e-4)
+            | {"batch": 128, "momentum": 0.9, "weight_decay": 1e-3, "flip": True, "evaluate_every": 10},
+        ),
     },
     "fig-6": {
-        "quick": Vision("alexnet", "fashion-mnist", LAYERS["alexnet"], _SIMPLE, (1, 4), _SMALL | {
-            "width": 64, "adapt": "pad", "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.05},
-            rounds=1, seeds=1, steps=5, rank=8),
-        "laptop": Vision("alexnet", "fashion-mnist", LAYERS["alexnet"], _SIMPLE, _TO_32, _SMALL | {
-            "width": 512, "adapt": "pad", "momentum": 0.0, "weight_decay": 1e-4, "evaluate_every": 5},
-            rounds=5, seeds=5, steps=100, rank=64, rates=(0.01, 0.03, 0.1, 0.3), tuning_rounds=5),
-        "paper": Vision("alexnet", "cifar-10", LAYERS["alexnet"], _SIMPLE, _TO_32, _SGD | _schedule(1e-2, 1e-5) | {
-            "batch": 128, "momentum": 0.0, "weight_decay": 1e-4, "flip": True, "evaluate_every": 10}, steps=100),
+        "quick": Vision(
+            "alexnet",
+            "fashion-mnist",
+            LAYERS["alexnet"],
+            _SIMPLE,
+            (1, 4),
+            _SMALL
+            | {"width": 64, "adapt": "pad", "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.05},
+            rounds=1,
+            seeds=1,
+            steps=5,
+            rank=8,
+        ),
+        "laptop": Vision(
+            "alexnet",
+            "fashion-mnist",
+            LAYERS["alexnet"],
+            _SIMPLE,
+            _TO_32,
+            _SMALL | {"width": 512, "adapt": "pad", "momentum": 0.0, "weight_decay": 1e-4, "evaluate_every": 5},
+            rounds=5,
+            seeds=5,
+            steps=100,
+            rank=64,
+            rates=(0.01, 0.03, 0.1, 0.3),
+            tuning_rounds=5,
+        ),
+        "paper": Vision(
+            "alexnet",
+            "cifar-10",
+            LAYERS["alexnet"],
+            _SIMPLE,
+            _TO_32,
+            _SGD
+            | _schedule(1e-2, 1e-5)
+            | {"batch": 128, "momentum": 0.0, "weight_decay": 1e-4, "flip": True, "evaluate_every": 10},
+            steps=100,
+        ),
     },
     "fig-7": {
-        "quick": Vision("vgg16", "fashion-mnist", LAYERS["vgg16"], _TWO, (1, 4), _SMALL | {
-            "width": 8, "adapt": "pad", "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.05},
-            rounds=1, seeds=1, steps=5, rank=4),
-        "laptop": Vision("vgg16", "fashion-mnist", LAYERS["vgg16"], _TWO, _TO_32, _SMALL | {
-            "width": 64, "adapt": "pad", "momentum": 0.1, "weight_decay": 1e-4, "evaluate_every": 5},
-            rounds=5, seeds=5, rank=16, rates=(0.01, 0.03, 0.1, 0.3), tuning_rounds=5),
-        "paper": Vision("vgg16", "cifar-10", LAYERS["vgg16"], _TWO, _TO_32,
-            _SGD | _schedule(1e-2, 5e-4) | {"batch": 128, "momentum": 0.1, "weight_decay": 1e-4, "flip": True,
-                                            "evaluate_every": 10}),
+        "quick": Vision(
+            "vgg16",
+            "fashion-mnist",
+            LAYERS["vgg16"],
+            _TWO,
+            (1, 4),
+            _SMALL
+            | {"width": 8, "adapt": "pad", "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.05},
+            rounds=1,
+            seeds=1,
+            steps=5,
+            rank=4,
+        ),
+        "laptop": Vision(
+            "vgg16",
+            "fashion-mnist",
+            LAYERS["vgg16"],
+            _TWO,
+            _TO_32,
+            _SMALL | {"width": 64, "adapt": "pad", "momentum": 0.1, "weight_decay": 1e-4, "evaluate_every": 5},
+            rounds=5,
+            seeds=5,
+            rank=16,
+            rates=(0.01, 0.03, 0.1, 0.3),
+            tuning_rounds=5,
+        ),
+        "paper": Vision(
+            "vgg16",
+            "cifar-10",
+            LAYERS["vgg16"],
+            _TWO,
+            _TO_32,
+            _SGD
+            | _schedule(1e-2, 5e-4)
+            | {"batch": 128, "momentum": 0.1, "weight_decay": 1e-4, "flip": True, "evaluate_every": 10},
+        ),
     },
     "fig-8": {
-        "quick": Vision("vit", "fashion-mnist", LAYERS["vit"], _SIMPLE, (1, 4), _SMALL | {
-            "width": 8, "adapt": "pad", "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.1},
-            rounds=1, seeds=1, steps=5, rank=2),
-        "laptop": Vision("vit", "fashion-mnist", LAYERS["vit"], _SIMPLE, _TO_32, _SMALL | {
-            "width": 32, "adapt": "pad", "momentum": 0.9, "evaluate_every": 5},
-            rounds=5, seeds=5, rank=16, rates=(0.01, 0.03, 0.1, 0.3), tuning_rounds=5),
-        "paper": Vision("vit", "cifar-100", LAYERS["vit"], _SIMPLE, _TO_32, _schedule(3e-4, 1e-5) | {
-            "batch": 256, "optimiser": "adam", "weight_decay": 1e-2, "flip": True, "evaluate_every": 10},
-            rank=128, classes=100),
+        "quick": Vision(
+            "vit",
+            "fashion-mnist",
+            LAYERS["vit"],
+            _SIMPLE,
+            (1, 4),
+            _SMALL
+            | {"width": 8, "adapt": "pad", "samples": 400, "test_samples": 400, "held_out": 0, "learning_rate": 0.1},
+            rounds=1,
+            seeds=1,
+            steps=5,
+            rank=2,
+        ),
+        "laptop": Vision(
+            "vit",
+            "fashion-mnist",
+            LAYERS["vit"],
+            _SIMPLE,
+            _TO_32,
+            _SMALL | {"width": 32, "adapt": "pad", "momentum": 0.9, "evaluate_every": 5},
+            rounds=5,
+            seeds=5,
+            rank=16,
+            rates=(0.01, 0.03, 0.1, 0.3),
+            tuning_rounds=5,
+        ),
+        "paper": Vision(
+            "vit",
+            "cifar-100",
+            LAYERS["vit"],
+            _SIMPLE,
+            _TO_32,
+            _schedule(3e-4, 1e-5)
+            | {"batch": 256, "optimiser": "adam", "weight_decay": 1e-2, "flip": True, "evaluate_every": 10},
+            rank=128,
+            classes=100,
+        ),
     },
-}  # fmt: skip
+}
 """By figure and scale; below the paper's all networks are narrower throughout."""

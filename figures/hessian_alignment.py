@@ -169,8 +169,16 @@ def compare(server: Side, clients: list[Side], noise: float, M: int, N: int, epo
     def rows(quantity: str, series: str, values: Array, ends: tuple[Array, Array] | None = None) -> Iterator[Row]:
         low, high = ends or (values, values)
         for index, (value, least, most) in enumerate(zip(values, low, high, strict=True), start=1):
-            yield {"epoch": epoch, "M": M, "quantity": quantity, "series": series, "index": index,
-                   "value": float(value), "low": float(least), "high": float(most)}  # fmt: skip
+            yield {
+                "epoch": epoch,
+                "M": M,
+                "quantity": quantity,
+                "series": series,
+                "index": index,
+                "value": float(value),
+                "low": float(least),
+                "high": float(most),
+            }
 
     inner = np.array([server.vectors.T @ client.vectors for client in clients]) ** 2
     for quantity, shares in (("overlap", np.array([np.diag(i) for i in inner])), ("span", inner[:, :SPAN].sum(axis=1))):

@@ -162,10 +162,12 @@ def wigner(stage: Stage, scatter: float) -> Found:
     first = spiked.outliers[:TOP]
     overlaps = np.array([o.overlap for o in first])
     return Found(
-        np.array([o.location for o in first]), overlaps, float(overlaps.mean()),
+        np.array([o.location for o in first]),
+        overlaps,
+        float(overlaps.mean()),
         float(stage.eigenvalues @ stage.eigenvalues + scatter) / spiked.spectral_norm**2,
         alignment=float(overlaps[0] ** 2),
-    )  # fmt: skip
+    )
 
 
 def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.DataFrame:
@@ -182,24 +184,37 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
         predicted = model.predict(M, top=TOP)
         models = {
             "covariance": Found(
-                predicted.eigenvalues, predicted.overlaps.diagonal(), float(predicted.overlaps.sum()) / TOP,
-                predicted.stable_rank, alignment=float((predicted.overlaps[0] ** 2).sum()),
+                predicted.eigenvalues,
+                predicted.overlaps.diagonal(),
+                float(predicted.overlaps.sum()) / TOP,
+                predicted.stable_rank,
+                alignment=float((predicted.overlaps[0] ** 2).sum()),
             ),
             "Wigner": wigner(stage, predicted.frobenius_squared - model.frobenius_squared),
             "bootstrap": Found(
-                values.mean(axis=0)[:TOP], np.diagonal(shares, axis1=1, axis2=2).mean(axis=0)[:TOP],
+                values.mean(axis=0)[:TOP],
+                np.diagonal(shares, axis1=1, axis2=2).mean(axis=0)[:TOP],
                 float(shares[:, :TOP, :TOP].sum(axis=(1, 2)).mean()) / TOP,
                 predicted.frobenius_squared / float((values[:, 0] ** 2).mean()),
                 alignment=float((shares[:, 0].mean(axis=0) ** 2).sum()),
             ),
-        }  # fmt: skip
+        }
         inside = [predicted.low[0] <= one.eigenvalues[0] <= predicted.high[0] for one in found]
         held = [predicted.stable_rank_low <= one.stable_rank <= predicted.stable_rank_high for one in found]
         for name, one in models.items():
 
             def add(quantity: str, seen: list[float], expected: float, name: str = name, M: int = M) -> None:
-                rows.append({"M": M, "quantity": quantity, "model": name, "measured": float(np.mean(seen)),
-                             "low": min(seen), "high": max(seen), "predicted": float(expected)})  # fmt: skip
+                rows.append(
+                    {
+                        "M": M,
+                        "quantity": quantity,
+                        "model": name,
+                        "measured": float(np.mean(seen)),
+                        "low": min(seen),
+                        "high": max(seen),
+                        "predicted": float(expected),
+                    }
+                )
 
             for place in range(TOP):
                 seen = [float(subset.eigenvalues[place]) for subset in found]
@@ -208,13 +223,26 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
             add("subspace", [subset.subspace for subset in found], one.subspace)
             add("stable rank", [subset.stable_rank for subset in found], one.stable_rank)
             add("alignment", between, one.alignment)
-        rows.append({"M": M, "quantity": "intervals that hold", "model": "covariance",
-                     "measured": float(np.mean([inside, held])), "predicted": 0.95})  # fmt: skip
+        rows.append(
+            {
+                "M": M,
+                "quantity": "intervals that hold",
+                "model": "covariance",
+                "measured": float(np.mean([inside, held])),
+                "predicted": 0.95,
+            }
+        )
     return pd.DataFrame(rows).assign(
-        network=stage.network, epochs=stage.epochs, seed=stage.seed, parameters=stage.parameters,
-        samples=len(stage.factors), subsets=sizes.subsets, accuracy=stage.accuracy, condition=condition,
+        network=stage.network,
+        epochs=stage.epochs,
+        seed=stage.seed,
+        parameters=stage.parameters,
+        samples=len(stage.factors),
+        subsets=sizes.subsets,
+        accuracy=stage.accuracy,
+        condition=condition,
         rank_of_all=model.frobenius_squared / first**2,
-    )  # fmt: skip
+    )
 
 
 def covariance_table(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> pd.DataFrame:
@@ -276,10 +304,12 @@ def covariance_found(table: pd.DataFrame) -> str:
         shares = [
             f"{np.median(off):.2f} (at most {off.max():.2f}) for {what}"
             for quantity, what in (
-                ("overlap", "their overlaps"), ("subspace", "their subspace"), ("alignment", "two clients' alignment"),
+                ("overlap", "their overlaps"),
+                ("subspace", "their subspace"),
+                ("alignment", "two clients' alignment"),
             )
             if len(off := errors(table, quantity, model))
-        ]  # fmt: skip
+        ]
         parts.append(f"{model}: {said}, {', '.join(shares)}")
     held = table[table.quantity == "intervals that hold"].measured.mean()
     rises, told, agree = signs(table)

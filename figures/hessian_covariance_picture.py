@@ -17,8 +17,11 @@ MODELS: dict[str, dict[str, Any]] = {
     "Wigner": {"color": GREEN, "ls": (0, (1, 1.2)), "marker": "s", "label": "spiked Wigner"},
     "bootstrap": {"color": BLUE, "ls": (0, (4, 2)), "marker": "^", "label": "bootstrap"},
 }
-COLUMNS = {"stable rank": ("stable rank",), "eigenvalues": ("eigenvalue 1", "eigenvalue 2", "eigenvalue 5"),
-           "overlaps": ("overlap 1", "overlap 2", "overlap 5")}  # fmt: skip
+COLUMNS = {
+    "stable rank": ("stable rank",),
+    "eigenvalues": ("eigenvalue 1", "eigenvalue 2", "eigenvalue 5"),
+    "overlaps": ("overlap 1", "overlap 2", "overlap 5"),
+}
 
 
 def draw_covariance_figure(table: pd.DataFrame) -> Picture:
@@ -78,6 +81,8 @@ def _against_samples(axes: Axes, part: pd.DataFrame) -> None:
 def _draw_key(picture: Picture) -> None:
     from matplotlib.lines import Line2D
 
-    marks = [Line2D([], [], color=BLACK, ls="none", marker="o", label="measured"),
-             *(Line2D([], [], **style) for style in MODELS.values())]  # fmt: skip
+    marks = [
+        Line2D([], [], color=BLACK, ls="none", marker="o", label="measured"),
+        *(Line2D([], [], **style) for style in MODELS.values()),
+    ]
     picture.legend(handles=marks, loc="outside upper center", ncols=4, columnspacing=1.2, handletextpad=0.5)

@@ -156,9 +156,16 @@ def _draw_ratios(axes: Axes, table: pd.DataFrame, N: int) -> None:
         ratio, low, high = predicted / measured.mean(), predicted / measured.max(), predicted / measured.min()
         lowest, highest = min(lowest, low.min()), max(highest, ratio.max())
         axes.errorbar(
-            ratio.index, ratio, yerr=[ratio - low, high - ratio], color=color, marker=marker, label=label, lw=1.0,
-            mfc="white", mew=1.1,
-        )  # fmt: skip
+            ratio.index,
+            ratio,
+            yerr=[ratio - low, high - ratio],
+            color=color,
+            marker=marker,
+            label=label,
+            lw=1.0,
+            mfc="white",
+            mew=1.1,
+        )
     axes.set(
         title=r"(h) fit, $s\propto M^{-1/2}$: predicted / measured", yscale="log", ylim=(1e-3 * lowest, 2.0 * highest)
     )

@@ -105,9 +105,11 @@ def trained_networks(images: ImageSet, sizes: PredictionSizes, settings: Setting
     widths, width = sizes.perceptron.widths, sizes.resnet.widths[0]
     yield train("perceptron", sizes.perceptron, lambda seed: perceptron(sizes.side**2, widths, 10, seed), True)
     yield train(
-        "ResNet-10", sizes.resnet,
-        lambda seed: resnet(10, 10, seed, channels=1, width=width, dtype=torch.float64), False,
-    )  # fmt: skip
+        "ResNet-10",
+        sizes.resnet,
+        lambda seed: resnet(10, 10, seed, channels=1, width=width, dtype=torch.float64),
+        False,
+    )
 
 
 def nested_hessians(model: nn.Module, x: Tensor, y: Tensor, sizes: tuple[int, ...]) -> Iterator[tuple[int, Tensor]]:
@@ -148,9 +150,12 @@ def measure(network: Network, chosen: NetworkSizes, settings: Settings) -> Measu
             settings.report(f"{network.name}, {M:,} samples, subset {subset + 1} of {chosen.subsets}")
             eigenvalues[M, subset] = torch.linalg.eigvalsh(hessian).flip(0).cpu().numpy()
             found = stable_rank(
-                network.model, nn.functional.cross_entropy, (x[:M], y[:M]), batch_norm="running",
+                network.model,
+                nn.functional.cross_entropy,
+                (x[:M], y[:M]),
+                batch_norm="running",
                 seed=int(settings.rng("predictions", network.name, M, subset).integers(2**31)),
-            )  # fmt: skip
+            )
             intervals[M, subset] = (found.value, found.low, found.high)
             if middle == M:
                 at_middle.append(hessian)
@@ -185,8 +190,17 @@ def compare(measured: Measured, fitted: Fitted, chosen: NetworkSizes) -> pd.Data
 
     def add(M: int, quantity: str, values: Array, low: float, high: float, predicted: list[float]) -> None:
         mean, expected = float(np.mean(values)), float(np.mean(predicted))
-        rows.append({"M": M, "quantity": quantity, "measured": mean, "low": low, "high": high,
-                     "predicted": expected, "ratio": expected / mean if mean else float("nan")})  # fmt: skip
+        rows.append(
+            {
+                "M": M,
+                "quantity": quantity,
+                "measured": mean,
+                "low": low,
+                "high": high,
+                "predicted": expected,
+                "ratio": expected / mean if mean else float("nan"),
+            }
+        )
 
     for M in chosen.sizes:
         spectra = [measured.eigenvalues[M, subset] for subset in range(chosen.subsets)]
@@ -228,7 +242,7 @@ def predictions(images: ImageSet, sizes: PredictionSizes, settings: Settings) ->
     tables = []
     for network, chosen in zip(
         trained_networks(images, sizes, settings), (sizes.perceptron, sizes.resnet), strict=True
-    ):  # fmt: skip
+    ):
         measured = measure(network, chosen, settings)
         for fitted in fits(measured, chosen.sizes[len(chosen.sizes) // 2]):
             part = compare(measured, fitted, chosen)

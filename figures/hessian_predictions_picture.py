@@ -96,8 +96,16 @@ def _draw_ratios(axes: Axes, part: pd.DataFrame) -> None:
         for quantity, (color, marker, label) in RATIOS.items():
             rows = part[(part.fit == fit) & (part.quantity == quantity)].sort_values("M")
             shown = label if fit == part.fit.iloc[0] else None
-            axes.plot(rows.M, rows.ratio, color=color, marker=marker, mfc=fill or color, lw=0.9, label=shown,
-                      ls=FITS[fit]["ls"])  # fmt: skip
+            axes.plot(
+                rows.M,
+                rows.ratio,
+                color=color,
+                marker=marker,
+                mfc=fill or color,
+                lw=0.9,
+                label=shown,
+                ls=FITS[fit]["ls"],
+            )
     axes.set_yscale("log")
     _against_samples(axes, part)
     low, high = axes.get_ylim()

@@ -18,17 +18,21 @@ from figures.experiment_cost import announced
 from figures.figure import Scale, Settings
 
 ALGORITHMS: Mapping[str, str] = {
-    "LoRA": "fedlora", "FFA-LoRA": "ffa-lora", "FlexLoRA": "flexlora", "RoLoRA": "rolora",
+    "LoRA": "fedlora",
+    "FFA-LoRA": "ffa-lora",
+    "FlexLoRA": "flexlora",
+    "RoLoRA": "rolora",
     "FedLoRU": "fedloru-finetune",
-}  # fmt: skip
+}
 THREE = ("LoRA", "FFA-LoRA", "RoLoRA")
 TRIPS = {"RoLoRA": 2}
 """Communication rounds in a round of a method; 1 where none is named."""
 TEXTS = "rated-sentences"
 SPLITS: Mapping[str, Mapping[str, Any]] = {
-    "IID": {"partition": "even"}, "by source": {"partition": "by-source"},
+    "IID": {"partition": "even"},
+    "by source": {"partition": "by-source"},
     "by class": {"partition": "dirichlet", "partition_psi": 0.5},
-}  # fmt: skip
+}
 BUDGETS = ("P1", "P2", "P3")
 UPLINKS = (("low", "P1", "P2"), ("high", "U", "twice U"))
 """Name of a budget, layers of LoRA, and twice as many of FFA-LoRA and RoLoRA."""
@@ -76,23 +80,68 @@ class Sizes:
 
 SIZES: Mapping[Scale, Sizes] = {
     "quick": Sizes(
-        {"model": "hf:minilm", "length": 32, "truncate": True, "batch": 2, "steps": 1, "samples": 64,
-         "test_samples": 16, "dropout": 0.0},
-        {"held_out": 16}, {"P1": 1, "P2": 2, "P3": 3, "U": 2, "twice U": 4}, 6, {2: 2, 4: 2}, 2, 1, 4, 2,
-        (4,), (5e-3,), 2, 1,
+        {
+            "model": "hf:minilm",
+            "length": 32,
+            "truncate": True,
+            "batch": 2,
+            "steps": 1,
+            "samples": 64,
+            "test_samples": 16,
+            "dropout": 0.0,
+        },
+        {"held_out": 16},
+        {"P1": 1, "P2": 2, "P3": 3, "U": 2, "twice U": 4},
+        6,
+        {2: 2, 4: 2},
+        2,
+        1,
+        4,
+        2,
+        (4,),
+        (5e-3,),
+        2,
+        1,
     ),
     "laptop": Sizes(
-        {"model": "hf:minilm", "length": 64, "truncate": True, "batch": 8, "steps": 2, "test_samples": 512,
-         "dropout": 0.0},
-        {"held_out": 256}, {"P1": 1, "P2": 2, "P3": 3, "U": 2, "twice U": 4}, 6, {3: 136, 20: 24, 50: 8}, 48, 4, 20, 3,
-        (4, 8, 2, 1), (1e-3, 5e-3, 2e-2), 12, 3,
+        {
+            "model": "hf:minilm",
+            "length": 64,
+            "truncate": True,
+            "batch": 8,
+            "steps": 2,
+            "test_samples": 512,
+            "dropout": 0.0,
+        },
+        {"held_out": 256},
+        {"P1": 1, "P2": 2, "P3": 3, "U": 2, "twice U": 4},
+        6,
+        {3: 136, 20: 24, 50: 8},
+        48,
+        4,
+        20,
+        3,
+        (4, 8, 2, 1),
+        (1e-3, 5e-3, 2e-2),
+        12,
+        3,
     ),
     "paper": Sizes(
         {"model": "hf:FacebookAI/roberta-large", "length": 128, "truncate": True, "batch": 64, "steps": 20},
-        {"held_out": 1000}, {"P1": 3, "P2": 6, "P3": 24, "U": 4, "twice U": 8}, 24, {3: 500, 20: 80, 50: 40}, 500, 10,
-        20, 3, (4, 8, 2, 1), (5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1), 40, 3,
+        {"held_out": 1000},
+        {"P1": 3, "P2": 6, "P3": 24, "U": 4, "twice U": 8},
+        24,
+        {3: 500, 20: 80, 50: 40},
+        500,
+        10,
+        20,
+        3,
+        (4, 8, 2, 1),
+        (5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1),
+        40,
+        3,
     ),
-}  # fmt: skip
+}
 
 
 def clients_lines(sizes: Sizes) -> list[tuple[Line, int]]:
@@ -102,13 +151,20 @@ def clients_lines(sizes: Sizes) -> list[tuple[Line, int]]:
     return [
         (
             _line(
-                sizes, method, {"split": split, "clients": clients}, clients, "P2", sizes.ranks[0],
-                sizes.rounds[clients], SPLITS[split],
+                sizes,
+                method,
+                {"split": split, "clients": clients},
+                clients,
+                "P2",
+                sizes.ranks[0],
+                sizes.rounds[clients],
+                SPLITS[split],
             ),
             sizes.rounds[clients],
         )
-        for split, clients, methods in cases for method in methods
-    ]  # fmt: skip
+        for split, clients, methods in cases
+        for method in methods
+    ]
 
 
 def budgets_lines(sizes: Sizes) -> list[tuple[Line, int]]:
@@ -118,8 +174,10 @@ def budgets_lines(sizes: Sizes) -> list[tuple[Line, int]]:
             _line(sizes, method, {"rank": rank, "budget": budget}, sizes.few, budget, rank, sizes.budget_rounds),
             sizes.budget_rounds,
         )
-        for rank in sizes.ranks for budget in BUDGETS for method in THREE
-    ]  # fmt: skip
+        for rank in sizes.ranks
+        for budget in BUDGETS
+        for method in THREE
+    ]
 
 
 def uplinks_lines(sizes: Sizes) -> list[tuple[Line, int]]:
@@ -127,24 +185,40 @@ def uplinks_lines(sizes: Sizes) -> list[tuple[Line, int]]:
     return [
         (
             _line(
-                sizes, method, {"uplink": name}, sizes.few, ours if method == "LoRA" else twice, sizes.ranks[0],
+                sizes,
+                method,
+                {"uplink": name},
+                sizes.few,
+                ours if method == "LoRA" else twice,
+                sizes.ranks[0],
                 sizes.budget_rounds,
             ),
             sizes.budget_rounds,
         )
-        for name, ours, twice in UPLINKS for method in THREE
-    ]  # fmt: skip
+        for name, ours, twice in UPLINKS
+        for method in THREE
+    ]
 
 
 def _line(
-    sizes: Sizes, method: str, keys: Mapping[str, str | int], clients: int, budget: str, rank: int, rounds: int,
+    sizes: Sizes,
+    method: str,
+    keys: Mapping[str, str | int],
+    clients: int,
+    budget: str,
+    rank: int,
+    rounds: int,
     more: Mapping[str, Any] = SPLITS["IID"],
-) -> Line:  # fmt: skip
+) -> Line:
     own = rounds // TRIPS.get(method, 1)
     options = {
-        **sizes.common, **more, "clients": clients, "rank": rank, "layers": sizes.layers(budget),
+        **sizes.common,
+        **more,
+        "clients": clients,
+        "rank": rank,
+        "layers": sizes.layers(budget),
         "evaluate_every": own // sizes.evaluations,
-    }  # fmt: skip
+    }
     if method == "FedLoRU":
         options["tau"] = max(1, own // 4)
     return Line({**keys, "method": method}, ALGORITHMS[method], TEXTS, options, rate_of=method)
@@ -157,8 +231,9 @@ def tuning_designs(sizes: Sizes) -> list[Design]:
         rounds = sizes.tuning_rounds // trips
         lines = [
             _line(sizes, method, {"clients": sizes.skewed}, sizes.skewed, "P2", sizes.ranks[0], sizes.tuning_rounds)
-            for method in ALGORITHMS if TRIPS.get(method, 1) == trips
-        ]  # fmt: skip
+            for method in ALGORITHMS
+            if TRIPS.get(method, 1) == trips
+        ]
         tuned = tuple(
             replace(line, tuned=True, options={**line.options, **sizes.tuning, "evaluate_every": rounds})
             for line in lines

@@ -34,9 +34,11 @@ MOMENTS = 2
 """Numbers that Adam and AdamW keep for each that they train."""
 RANKS = {4: "Table 1 and Figures 3 to 5", 8: "Table 1 and Figure 6", 2: "Figure 7", 1: "Figure 8"}
 MODELS_OF_FEDLORU: Mapping[str, Transformer] = {
-    "OpenLLaMA-3B": OPENLLAMA_3B, "Llama-3.2-3B": LLAMA_32_3B, "Sheared-LLaMA-2.7B": SHEARED_LLAMA_27B,
+    "OpenLLaMA-3B": OPENLLAMA_3B,
+    "Llama-3.2-3B": LLAMA_32_3B,
+    "Sheared-LLaMA-2.7B": SHEARED_LLAMA_27B,
     "LLaMA-2-7B": LLAMA_2_7B,
-}  # fmt: skip
+}
 """Published models that LLaMA2-3B may be, and the one whose shares are printed."""
 PRINTED_SHARES = {8: "0.124", 16: "0.248"}
 
@@ -60,19 +62,38 @@ def trained(method: str, inputs: int, outputs: int, rank: int) -> tuple[int, ...
 
 
 def _size(
-    group: str, setting: str, model: str, of: Architecture, where: LayerSet, rank: int, method: str,
-    printed: float = float("nan"), unit: str = "", recomputed: float = float("nan"),
-) -> dict[str, Any]:  # fmt: skip
+    group: str,
+    setting: str,
+    model: str,
+    of: Architecture,
+    where: LayerSet,
+    rank: int,
+    method: str,
+    printed: float = float("nan"),
+    unit: str = "",
+    recomputed: float = float("nan"),
+) -> dict[str, Any]:
     inputs, outputs = (where.layers * side(where.matrices) for side in (of.inputs, of.outputs))
     rounds = trained(method, inputs, outputs, rank)
     return {
-        "group": group, "setting": setting, "model": model, "matrices": " ".join(where.matrices),
-        "first_layer": where.first, "last_layer": where.last, "rank": rank, "method": method,
-        "trained": max(rounds), "share": 100 * max(rounds) / of.parameters,
-        "bytes_up": BYTES * max(rounds), "bytes_down": BYTES * max(rounds),
-        "bytes_of_an_iteration": BYTES * sum(rounds), "optimiser_bytes": MOMENTS * BYTES * max(rounds),
-        "published": printed, "unit": unit, "recomputed": recomputed,
-    }  # fmt: skip
+        "group": group,
+        "setting": setting,
+        "model": model,
+        "matrices": " ".join(where.matrices),
+        "first_layer": where.first,
+        "last_layer": where.last,
+        "rank": rank,
+        "method": method,
+        "trained": max(rounds),
+        "share": 100 * max(rounds) / of.parameters,
+        "bytes_up": BYTES * max(rounds),
+        "bytes_down": BYTES * max(rounds),
+        "bytes_of_an_iteration": BYTES * sum(rounds),
+        "optimiser_bytes": MOMENTS * BYTES * max(rounds),
+        "published": printed,
+        "unit": unit,
+        "recomputed": recomputed,
+    }
 
 
 def _budgets() -> Iterator[tuple[str, LayerSet]]:
@@ -96,17 +117,37 @@ def rolora_data(settings: Settings) -> pd.DataFrame:
             size = _size("", "", "RoBERTa-Large", ROBERTA_LARGE, where, 4, method)["bytes_up"] / 1024
             layers = f"layers {where.first} to {where.last}"
             rows.append(
-                _size("RoBERTa-Large, rank 4, Table 8: KB up", f"{method}, {layers}", "RoBERTa-Large", ROBERTA_LARGE,
-                      where, 4, method, float(cost), "KiB", size)
-            )  # fmt: skip
-    for table, setup, ranks in (("Tables 2 and 9", TABLE_9, (8,)), ("Table 10", TABLE_9, (2,)),
-                                ("Table 11 (rank not printed)", TABLE_11, (1,))):  # fmt: skip
+                _size(
+                    "RoBERTa-Large, rank 4, Table 8: KB up",
+                    f"{method}, {layers}",
+                    "RoBERTa-Large",
+                    ROBERTA_LARGE,
+                    where,
+                    4,
+                    method,
+                    float(cost),
+                    "KiB",
+                    size,
+                )
+            )
+    for table, setup, ranks in (
+        ("Tables 2 and 9", TABLE_9, (8,)),
+        ("Table 10", TABLE_9, (2,)),
+        ("Table 11 (rank not printed)", TABLE_11, (1,)),
+    ):
         for rank in ranks:
             for method in ("LoRA", "FFA-LoRA", "RoLoRA"):
                 rows.append(
-                    _size("Llama-2-7B, q, k, v, o", f"{table}, rank {rank}", "Llama-2-7B", LLAMA_2_7B, setup.layers,
-                          rank, method)
-                )  # fmt: skip
+                    _size(
+                        "Llama-2-7B, q, k, v, o",
+                        f"{table}, rank {rank}",
+                        "Llama-2-7B",
+                        LLAMA_2_7B,
+                        setup.layers,
+                        rank,
+                        method,
+                    )
+                )
     return pd.DataFrame(rows)
 
 
@@ -119,9 +160,19 @@ def fedloru_data(settings: Settings) -> pd.DataFrame:
             adapters = model.adapters(ATTENTION, rank)
             group = f"{name}, {model.parameters:,} parameters, {4 * model.parameters / 1e9:.1f} GB"
             rows.append(
-                _size(group, f"rank {rank}", name, model, where, rank, "FedLoRU", float(printed), "%",
-                      100 * adapters / (model.parameters + adapters))
-            )  # fmt: skip
+                _size(
+                    group,
+                    f"rank {rank}",
+                    name,
+                    model,
+                    where,
+                    rank,
+                    "FedLoRU",
+                    float(printed),
+                    "%",
+                    100 * adapters / (model.parameters + adapters),
+                )
+            )
     return pd.DataFrame(rows)
 
 
@@ -135,10 +186,13 @@ def draw(table: pd.DataFrame) -> Picture:
             half = mine[mine.method.isin(["FFA-LoRA", "RoLoRA"])]
             one = half.iloc[0] if len(half) and len(mine) > 1 else None
             numbers = [
-                f"{full.trained:,}", f"{full.share:.4f}",
-                _kib(full.bytes_up), "" if one is None else _kib(one.bytes_up),
-                _kib(full.optimiser_bytes), "" if one is None else _kib(one.optimiser_bytes),
-            ]  # fmt: skip
+                f"{full.trained:,}",
+                f"{full.share:.4f}",
+                _kib(full.bytes_up),
+                "" if one is None else _kib(one.bytes_up),
+                _kib(full.optimiser_bytes),
+                "" if one is None else _kib(one.optimiser_bytes),
+            ]
             printed = [] if full.published != full.published else [_printed(full), f"{full.recomputed:.4g}"]
             rows.append([Cell(f"  {setting}"), *map(Cell, numbers), *map(Cell, printed)])
     heads = ["", "trained", "share, %", "up, KiB", "one factor", "Adam, KiB", "one factor", "printed", "found"]
@@ -168,10 +222,11 @@ def found(table: pd.DataFrame) -> str:
         )
     sizes = stated.groupby("published", sort=True).recomputed.agg(["min", "max"])
     told = "; ".join(
-        f"{printed:g} KB printed, {row['min']:g} KiB with every method" if row["min"] == row["max"]
+        f"{printed:g} KB printed, {row['min']:g} KiB with every method"
+        if row["min"] == row["max"]
         else f"{printed:g} KB printed, {row['min']:g} to {row['max']:g} KiB"
         for printed, row in sizes.iterrows()
-    )  # fmt: skip
+    )
     rows = zip(table.group, table.setting, table.method, strict=True)
     sent = dict(zip(rows, table.bytes_up.tolist(), strict=True))
     shared = [key for *key, method in sent if method == "RoLoRA" and (*key, "LoRA") in sent]
@@ -195,14 +250,22 @@ CAPTION = (
     "memory of both moments of Adam; numbers of 32 bits, 1 KiB is 1024 bytes. "
 )
 ROLORA_FIGURE = Figure(
-    "rolora/language-sizes", "Exact sizes of every printed setting of RoLoRA's language models",
+    "rolora/language-sizes",
+    "Exact sizes of every printed setting of RoLoRA's language models",
     CAPTION + "LoRA and FlexLoRA train both factors; the columns *one factor* are of FFA-LoRA and RoLoRA, which train "
     "one in a round. In Table 8 each row is the method it names. The head of the classifier is not counted.",
-    rolora_data, draw, found, sizes_in_words,
-)  # fmt: skip
+    rolora_data,
+    draw,
+    found,
+    sizes_in_words,
+)
 FEDLORU_FIGURE = Figure(
-    "fedloru/language-sizes", "Exact sizes of FedLoRU's fine-tuning, for the models that may be meant",
+    "fedloru/language-sizes",
+    "Exact sizes of FedLoRU's fine-tuning, for the models that may be meant",
     CAPTION + "Adapters on q_proj, k_proj, v_proj and o_proj of all layers; the printed share is compared with that "
     "over the model with its adapters.",
-    fedloru_data, draw, found, sizes_in_words,
-)  # fmt: skip
+    fedloru_data,
+    draw,
+    found,
+    sizes_in_words,
+)

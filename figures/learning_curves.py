@@ -43,8 +43,9 @@ def curves_data(settings: Settings) -> pd.DataFrame:
     chosen = [(method, case) for method in METHODS if method.label in rates for case in cases]
     constants = {
         (case.data, case.split, seed): constant_answers(case, sizes, seed, settings)
-        for case in cases for seed in range(first, first + sizes.seeds)
-    }  # fmt: skip
+        for case in cases
+        for seed in range(first, first + sizes.seeds)
+    }
     for (method, case), of_seeds in zip(chosen, _in_parts(outcomes, sizes.seeds), strict=True):
         for outcome in of_seeds:
             constant, samples = constants[case.data, case.split, outcome.seed][method.personal]

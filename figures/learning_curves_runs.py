@@ -114,23 +114,59 @@ _IID: Mapping[str, Any] = {"partition": "even"}
 _MIXED: Mapping[str, Any] = {"partition": "dirichlet", "partition_psi": 0.3}
 CURVE_SIZES: dict[Scale, CurveSizes] = {
     "quick": CurveSizes(
-        ("FedAvg", "RoLoRA", "FedLoRU, A anew", "pFedLoRU (p)", "FeDLRT, simplified"), {"IID": _IID},
-        {"model": "perceptron", "width": 64, "side": 14, "clients": 4, "samples": 800, "own_share": 0.2, "batch": 20,
-         "held_out": 1000},
-        rank=4, tau=2, rounds=4, every=2, seeds=1, rates=(0.3,),
+        ("FedAvg", "RoLoRA", "FedLoRU, A anew", "pFedLoRU (p)", "FeDLRT, simplified"),
+        {"IID": _IID},
+        {
+            "model": "perceptron",
+            "width": 64,
+            "side": 14,
+            "clients": 4,
+            "samples": 800,
+            "own_share": 0.2,
+            "batch": 20,
+            "held_out": 1000,
+        },
+        rank=4,
+        tau=2,
+        rounds=4,
+        every=2,
+        seeds=1,
+        rates=(0.3,),
     ),
     "laptop": CurveSizes(
-        LABELS, {"IID": _IID, "Dirichlet": _MIXED},
-        {"model": "perceptron", "width": 64, "side": 14, "clients": 10, "samples": 2000, "own_share": 0.2, "batch": 20,
-         "held_out": 2000},
-        rank=4, tau=5, rounds=20, every=2, seeds=1, rates=(0.1, 0.3, 1.0, 3.0), tuning_rounds=6,
+        LABELS,
+        {"IID": _IID, "Dirichlet": _MIXED},
+        {
+            "model": "perceptron",
+            "width": 64,
+            "side": 14,
+            "clients": 10,
+            "samples": 2000,
+            "own_share": 0.2,
+            "batch": 20,
+            "held_out": 2000,
+        },
+        rank=4,
+        tau=5,
+        rounds=20,
+        every=2,
+        seeds=1,
+        rates=(0.1, 0.3, 1.0, 3.0),
+        tuning_rounds=6,
     ),
     "paper": CurveSizes(
-        LABELS, {"IID": _IID, "Dirichlet": _MIXED},
+        LABELS,
+        {"IID": _IID, "Dirichlet": _MIXED},
         {"model": "resnet10", "clients": 20, "own_share": 0.2, "batch": 32, "held_out": 10_000},
-        rank=32, tau=20, rounds=100, every=5, seeds=5, rates=(0.01, 0.03, 0.1, 0.3), tuning_rounds=20,
+        rank=32,
+        tau=20,
+        rounds=100,
+        every=5,
+        seeds=5,
+        rates=(0.01, 0.03, 0.1, 0.3),
+        tuning_rounds=20,
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -182,13 +218,21 @@ def experiment_of(
         rates: By the labels of the algorithms.
         seeds: The same for all algorithms and cases, so that samples, clients and start are the same.
     """
-    return Experiment(tuple(
-        Trial(
-            f"{method.label} on {case.data}, {case.split}", method.algorithm, case.data, sizes.rounds,
-            options_of(method, sizes, case, rates[method.label]), seeds,
+    return Experiment(
+        tuple(
+            Trial(
+                f"{method.label} on {case.data}, {case.split}",
+                method.algorithm,
+                case.data,
+                sizes.rounds,
+                options_of(method, sizes, case, rates[method.label]),
+                seeds,
+            )
+            for method in METHODS
+            if method.label in rates
+            for case in cases
         )
-        for method in METHODS if method.label in rates for case in cases
-    ))  # fmt: skip
+    )
 
 
 def tuned(
@@ -240,9 +284,12 @@ def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") ->
     """What came of the runs, those that are missing run first."""
     require_run(experiment.trials, settings)
     return carried_out(
-        experiment, Path(settings.runs), settings.place, lambda text: settings.report(f"{before}{text}"),
+        experiment,
+        Path(settings.runs),
+        settings.place,
+        lambda text: settings.report(f"{before}{text}"),
         sweep_of(settings),
-    )  # fmt: skip
+    )
 
 
 def row_of(
@@ -250,6 +297,14 @@ def row_of(
 ) -> dict[str, object]:
     """A row of the figure's table."""
     return {
-        "stage": stage, "method": method.label, "data": case.data, "split": case.split, "seed": seed, "rate": rate,
-        "round": row["round"], "accuracy": row[metric], "constant": float("nan"), "samples": 0,
-    }  # fmt: skip
+        "stage": stage,
+        "method": method.label,
+        "data": case.data,
+        "split": case.split,
+        "seed": seed,
+        "rate": rate,
+        "round": row["round"],
+        "accuracy": row[metric],
+        "constant": float("nan"),
+        "samples": 0,
+    }

@@ -17,9 +17,9 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Rule, Truncation
+from figures.batched_starts import affine_map, powers, recorded, run_fedlrt
 from figures.figure import Settings
 from figures.pieces import piece
-from figures.seeds_at_once import affine_map, powers, recorded, run_fedlrt
 from toymodels.legendre import many_targets
 from toymodels.product_features import ProductGram
 

@@ -97,10 +97,16 @@ def _row(
     panel: str, series: str, x: float, draws: np.ndarray, limit: float, printed: float, R: int
 ) -> dict[str, object]:
     return {
-        "panel": panel, "series": series, "x": x, "mean": draws.mean(),
-        "standard_error": draws.std(ddof=1) / np.sqrt(len(draws)), "limit": limit, "printed": printed, "R": R,
+        "panel": panel,
+        "series": series,
+        "x": x,
+        "mean": draws.mean(),
+        "standard_error": draws.std(ddof=1) / np.sqrt(len(draws)),
+        "limit": limit,
+        "printed": printed,
+        "R": R,
         "draws": len(draws),
-    }  # fmt: skip
+    }
 
 
 def draw_alignment(table: pd.DataFrame) -> Picture:

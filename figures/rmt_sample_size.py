@@ -82,9 +82,18 @@ def _ranks(settings: Settings, M: int, R: int, draws: int, purpose: str) -> np.n
 def _row(panel: str, series: str, M: int, R: int, draws: np.ndarray, limit: float, printed: float) -> dict[str, object]:
     low, high = np.quantile(draws, [0.1, 0.9])
     return {
-        "panel": panel, "series": series, "M": M, "mean": draws.mean(), "low": low, "high": high, "limit": limit,
-        "printed": printed, "negative": float((draws < 0).mean()), "R": R, "draws": len(draws),
-    }  # fmt: skip
+        "panel": panel,
+        "series": series,
+        "M": M,
+        "mean": draws.mean(),
+        "low": low,
+        "high": high,
+        "limit": limit,
+        "printed": printed,
+        "negative": float((draws < 0).mean()),
+        "R": R,
+        "draws": len(draws),
+    }
 
 
 def draw_sample_size(table: pd.DataFrame) -> Picture:

@@ -146,9 +146,12 @@ def _draw_counts(axes: Axes, table: pd.DataFrame) -> None:
         axes.plot(mean.index, by.predicted.first(), color=BLACK, ls=(0, (4, 2)), lw=1.0)
     axes.plot([], [], color=BLACK, ls=(0, (4, 2)), lw=1.0, label="theory of the mean")
     axes.set(
-        xlim=(-3, 4), ylim=(-2.6, 1.6), xlabel=r"$x$ (in units of $\sigma s$)", ylabel=r"$R\,(F_R-F)$",
+        xlim=(-3, 4),
+        ylim=(-2.6, 1.6),
+        xlabel=r"$x$ (in units of $\sigma s$)",
+        ylabel=r"$R\,(F_R-F)$",
         title="(b) eigenvalues below $x$, minus the law",
-    )  # fmt: skip
+    )
     axes.legend(loc="lower left", ncols=1)
 
 
@@ -167,9 +170,11 @@ def _draw_outlier_deviations(axes: Axes, table: pd.DataFrame) -> None:
     axes.axvspan(-2, 2, color=BLUE, alpha=0.1, lw=0)
     axes.axvline(0, color=BLUE, lw=1.0)
     axes.set(
-        xlim=(-4.5, 4.5), ylim=(-0.5, len(spikes) - 0.5), xlabel="(outlier $-$ predicted place) / predicted sd",
+        xlim=(-4.5, 4.5),
+        ylim=(-0.5, len(spikes) - 0.5),
+        xlabel="(outlier $-$ predicted place) / predicted sd",
         title=f"(c) outliers of {len(part) // len(spikes)} draws, $R={dimension(R)}$; mean $\\pm 2$ s.e. in red",
-    )  # fmt: skip
+    )
     axes.set_yticks(range(len(spikes)), [rf"$\theta={s:g}$" for s in spikes])
     axes.grid(axis="y", visible=False)
 

@@ -62,9 +62,17 @@ def _row(R: int, name: str, draws: np.ndarray, predicted: float, sd: float) -> d
     low, high = np.quantile(draws, [0.1, 0.9])
     error = draws.std(ddof=1) / np.sqrt(len(draws))
     return {
-        "R": R, "quantity": name, "mean": draws.mean(), "low": low, "high": high, "standard_error": error,
-        "predicted": predicted, "predicted_sd": sd, "positive": float((draws > 0).mean()), "draws": len(draws),
-    }  # fmt: skip
+        "R": R,
+        "quantity": name,
+        "mean": draws.mean(),
+        "low": low,
+        "high": high,
+        "standard_error": error,
+        "predicted": predicted,
+        "predicted_sd": sd,
+        "positive": float((draws > 0).mean()),
+        "draws": len(draws),
+    }
 
 
 def draw_stable_rank(table: pd.DataFrame) -> Picture:

@@ -80,9 +80,9 @@ def draw_transition(table: pd.DataFrame) -> Picture:
     limits = [SpikedModel((float(spike),)).outlier(float(spike)) for spike in fine]
     location.plot(fine, [o.location for o in limits], color=BLACK, label="limit")
     small = fine[fine < 1.0]
-    printed, = location.plot(
+    (printed,) = location.plot(
         small, wigner_outlier(small, 1.0), color=VERMILION, ls=(0, (4, 2)), label="printed branch, small spikes"
-    )  # fmt: skip
+    )
     overlap.plot(fine, [o.overlap for o in limits], color=BLACK)
     for place, (R, part) in enumerate(table.groupby("R")):
         color, marker, scale = SERIES[place], MARKERS[place], float(str(R)) ** (1.0 / 3.0)
@@ -104,21 +104,31 @@ def draw_transition(table: pd.DataFrame) -> Picture:
     near_location.plot(u[u < 0.0], u[u < 0.0] ** 2, color=VERMILION, ls=(0, (4, 2)))
     near_overlap.plot(u, np.where(u > 0.0, 2.0 * u, 0.0), color=BLACK)
     location.set(
-        title="(a) largest eigenvalue", xlabel=r"spike $\theta$ (units of $\sigma s$)", ylabel=r"$\lambda_1$",
-        xlim=(0, 2.6), ylim=(1.7, 4.1),
-    )  # fmt: skip
+        title="(a) largest eigenvalue",
+        xlabel=r"spike $\theta$ (units of $\sigma s$)",
+        ylabel=r"$\lambda_1$",
+        xlim=(0, 2.6),
+        ylim=(1.7, 4.1),
+    )
     overlap.set(
-        title="(b) overlap with the spike", xlabel=r"spike $\theta$ (units of $\sigma s$)",
-        ylabel=r"$\langle v_1,u_1\rangle^2$", xlim=(0, 2.6), ylim=(-0.03, 1.0),
-    )  # fmt: skip
+        title="(b) overlap with the spike",
+        xlabel=r"spike $\theta$ (units of $\sigma s$)",
+        ylabel=r"$\langle v_1,u_1\rangle^2$",
+        xlim=(0, 2.6),
+        ylim=(-0.03, 1.0),
+    )
     near_location.set(
-        title="(c) the window of the transition", xlabel=r"$(\theta-1)\,R^{1/3}$", ylabel=r"$(\lambda_1-2)\,R^{2/3}$",
+        title="(c) the window of the transition",
+        xlabel=r"$(\theta-1)\,R^{1/3}$",
+        ylabel=r"$(\lambda_1-2)\,R^{2/3}$",
         ylim=(-2.5, 10),
-    )  # fmt: skip
+    )
     near_overlap.set(
-        title="(d) the overlap there", xlabel=r"$(\theta-1)\,R^{1/3}$",
-        ylabel=r"$\langle v_1,u_1\rangle^2\,R^{1/3}$", ylim=(-0.3, 6.3),
-    )  # fmt: skip
+        title="(d) the overlap there",
+        xlabel=r"$(\theta-1)\,R^{1/3}$",
+        ylabel=r"$\langle v_1,u_1\rangle^2\,R^{1/3}$",
+        ylim=(-0.3, 6.3),
+    )
     handles, labels = location.get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside upper center", ncols=6, columnspacing=1.0, handletextpad=0.4)
     assert printed in handles

@@ -180,11 +180,22 @@ def _rows(
         values = np.array([getattr(run, quantity) for run in runs])
         for place, (done, sent) in enumerate(zip(runs[0].rounds, runs[0].bytes, strict=True) if runs else ()):
             low, middle, high = np.quantile(values[:, place], [0.1, 0.5, 0.9])
-            rows.append({
-                "case": case, "method": method, "quantity": quantity, "round": done, "bytes": sent,
-                "median": middle, "low": low, "high": high, "rate": rate, "rank_1": limit, "runs": len(runs),
-                "diverged": started - len(runs),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "case": case,
+                    "method": method,
+                    "quantity": quantity,
+                    "round": done,
+                    "bytes": sent,
+                    "median": middle,
+                    "low": low,
+                    "high": high,
+                    "rate": rate,
+                    "rank_1": limit,
+                    "runs": len(runs),
+                    "diverged": started - len(runs),
+                }
+            )
     return rows
 
 

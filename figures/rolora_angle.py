@@ -126,12 +126,23 @@ def _curve(clients: str, data: str, step: float, d: int, samples: int, angles: n
     factor = FACTOR[clients](START, step) if step <= STATED[clients] else np.nan
     return [
         {
-            "panel": "angle", "clients": clients, "data": data, "step": step, "d": d, "samples": samples,
-            "iteration": t, "median": middle[t], "low": low[t], "high": high[t], "exact": exact[t],
-            "printed": START * factor**t, "over": np.nan, "seeds": len(angles),
+            "panel": "angle",
+            "clients": clients,
+            "data": data,
+            "step": step,
+            "d": d,
+            "samples": samples,
+            "iteration": t,
+            "median": middle[t],
+            "low": low[t],
+            "high": high[t],
+            "exact": exact[t],
+            "printed": START * factor**t,
+            "over": np.nan,
+            "seeds": len(angles),
         }
         for t in range(len(middle))
-    ]  # fmt: skip
+    ]
 
 
 def worst_ratio(angles: np.ndarray) -> float:
@@ -148,12 +159,22 @@ def _worst(clients: str, data: str, step: float, d: int, samples: int, angles: n
         after = population_map(kept, step)
         exact, kept = max(exact, after / kept if after > FLOOR else 0.0), after
     return {
-        "panel": "worst", "clients": clients, "data": data, "step": step, "d": d, "samples": samples,
-        "iteration": angles.shape[1] - 1, "median": middle, "low": low, "high": high, "exact": exact,
+        "panel": "worst",
+        "clients": clients,
+        "data": data,
+        "step": step,
+        "d": d,
+        "samples": samples,
+        "iteration": angles.shape[1] - 1,
+        "median": middle,
+        "low": low,
+        "high": high,
+        "exact": exact,
         # Where the printed factor is the exact one (eq. 254 at small steps) rounding must not count as a violation.
-        "printed": printed, "over": float((worst > printed * (1 + 1e-9)).mean()) if printed == printed else np.nan,
+        "printed": printed,
+        "over": float((worst > printed * (1 + 1e-9)).mean()) if printed == printed else np.nan,
         "seeds": len(angles),
-    }  # fmt: skip
+    }
 
 
 def angle_found(table: pd.DataFrame) -> str:

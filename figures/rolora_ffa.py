@@ -46,14 +46,22 @@ class FFASizes:
 FFA_SIZES: dict[Scale, FFASizes] = {
     "quick": FFASizes((8, 20, 50), (1, 4, 16), (2, 30), (0.2, 0.9), (5,), 60),
     "laptop": FFASizes(
-        (8, 10, 20, 50, 100), (1, 2, 5, 10, 20, 50), (2, 5, 20, 100, 1000), (0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999),
-        (5, 20), 1000,
+        (8, 10, 20, 50, 100),
+        (1, 2, 5, 10, 20, 50),
+        (2, 5, 20, 100, 1000),
+        (0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999),
+        (5, 20),
+        1000,
     ),
     "paper": FFASizes(
-        (8, 10, 20, 50, 100, 1000), (1, 2, 5, 10, 20, 50, 100), (2, 5, 20, 100, 1000),
-        (0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999), (5, 20), 20_000,
+        (8, 10, 20, 50, 100, 1000),
+        (1, 2, 5, 10, 20, 50, 100),
+        (2, 5, 20, 100, 1000),
+        (0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999),
+        (5, 20),
+        20_000,
     ),
-}  # fmt: skip
+}
 LARGE = 200  # dimensions above it get a twentieth of the draws
 
 
@@ -166,8 +174,10 @@ def draw_ffa(table: pd.DataFrame) -> Picture:
     for axes, name in ((against_N, "N"), (against_d, "d")):
         _corrections(axes, table[table.panel == name], name, BLUE, VERMILION, "o", "")
     for axes, name, title in (
-        (against_m, "m", "(a) samples of a client"), (against_N, "N", "(b) clients"), (against_d, "d", "(c) dimension"),
-    ):  # fmt: skip
+        (against_m, "m", "(a) samples of a client"),
+        (against_N, "N", "(b) clients"),
+        (against_d, "d", "(c) dimension"),
+    ):
         axes.set(
             xscale="log", yscale="log", xlabel=f"${name}$", ylabel=r"$|\mathrm{loss}/(\Vert b^*\Vert^2\delta_0^2)-1|$"
         )

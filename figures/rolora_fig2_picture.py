@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LOOKS: dict[str, tuple[str, Any, str]] = {
-    "LoRA": (VERMILION, "-", "s"), "FFA-LoRA": (GREEN, "--", "^"), "RoLoRA": (BLUE, "-", "o"),
-}  # fmt: skip
+    "LoRA": (VERMILION, "-", "s"),
+    "FFA-LoRA": (GREEN, "--", "^"),
+    "RoLoRA": (BLUE, "-", "o"),
+}
 CONSTANT = 10.0
 """Per cent that a constant answer gets, of ten labels."""
 

@@ -19,8 +19,13 @@ STARTS: Mapping[str, str] = {PRINTED: "two-layer-printed", SLOPE: "two-layer-slo
 IN_A_ROUND = ((METHODS[:2], 1), (METHODS[2:], 2))
 """Communication rounds in a round of each method: an iteration of RoLoRA trains B in one and A in another."""
 COMMON: Mapping[str, Any] = {
-    "partition": "by-label", "partition_together": "drawn", "epochs": 5, "batch": 64, "rank": 16, "rest": "frozen",
-}  # fmt: skip
+    "partition": "by-label",
+    "partition_together": "drawn",
+    "epochs": 5,
+    "batch": 64,
+    "rank": 16,
+    "rest": "frozen",
+}
 
 
 @dataclass(frozen=True)
@@ -46,20 +51,26 @@ class Fig2Sizes:
 
 FIG2_SIZES: dict[Scale, Fig2Sizes] = {
     "quick": Fig2Sizes(
-        {SLOPE: 4, PRINTED: 2}, {SLOPE: 1, PRINTED: 1}, {SLOPE: (0.03,), PRINTED: (0.3,)},
+        {SLOPE: 4, PRINTED: 2},
+        {SLOPE: 1, PRINTED: 1},
+        {SLOPE: (0.03,), PRINTED: (0.3,)},
         options={"samples": 2000, "test_samples": 1000, "epochs": 1},
     ),
     "laptop": Fig2Sizes(
-        {SLOPE: 10, FROZEN: 10, PRINTED: 2}, {SLOPE: 5, FROZEN: 5, PRINTED: 1},
+        {SLOPE: 10, FROZEN: 10, PRINTED: 2},
+        {SLOPE: 5, FROZEN: 5, PRINTED: 1},
         {SLOPE: (0.003, 0.01, 0.03, 0.1, 0.3), FROZEN: (0.03, 0.1, 0.3, 1.0, 3.0), PRINTED: (0.3,)},
-        tuning_rounds=4, held_out=5000,
+        tuning_rounds=4,
+        held_out=5000,
     ),
     "paper": Fig2Sizes(
-        {SLOPE: 100, FROZEN: 100, PRINTED: 2}, {SLOPE: 10, FROZEN: 10, PRINTED: 1},
+        {SLOPE: 100, FROZEN: 100, PRINTED: 2},
+        {SLOPE: 10, FROZEN: 10, PRINTED: 1},
         {SLOPE: (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), FROZEN: (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), PRINTED: (0.3,)},
-        tuning_rounds=20, held_out=5000,
+        tuning_rounds=20,
+        held_out=5000,
     ),
-}  # fmt: skip
+}
 
 
 def tuning_designs(sizes: Fig2Sizes, start: str) -> Iterator[Design]:
@@ -98,9 +109,12 @@ def whole_designs(sizes: Fig2Sizes) -> Iterator[Design]:
 def _lines(sizes: Fig2Sizes, start: str, methods: tuple[str, ...]) -> tuple[Line, ...]:
     return tuple(
         Line(
-            {"start": start, "clients": clients, "method": method}, ALGORITHMS[method], "mnist",
+            {"start": start, "clients": clients, "method": method},
+            ALGORITHMS[method],
+            "mnist",
             {**COMMON, "model": STARTS[start], "clients": clients, **sizes.options},
             rate_of=f"{start}, {clients}, {method}",
         )
-        for clients in (5, 10) for method in methods
-    )  # fmt: skip
+        for clients in (5, 10)
+        for method in methods
+    )

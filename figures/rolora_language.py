@@ -35,8 +35,12 @@ if TYPE_CHECKING:
 
 LORA, FFA, ROLORA = THREE
 LOOKS: dict[str, tuple[str, str]] = {
-    LORA: (VERMILION, "s"), FFA: (GREEN, "^"), ROLORA: (BLUE, "o"), "FlexLoRA": (ORANGE, "v"), "FedLoRU": ("0.4", "D"),
-}  # fmt: skip
+    LORA: (VERMILION, "s"),
+    FFA: (GREEN, "^"),
+    ROLORA: (BLUE, "o"),
+    "FlexLoRA": (ORANGE, "v"),
+    "FedLoRU": ("0.4", "D"),
+}
 
 
 def clients_data(settings: Settings) -> pd.DataFrame:
@@ -208,8 +212,12 @@ def sizes_of(table: pd.DataFrame) -> str:
     of = sizes.common
     rates = ", ".join(f"{method} {rate:g}" for method, rate in table.groupby("method", sort=False).rate.first().items())
     tried = ", ".join(f"{rate:g}" for rate in sizes.rates)
-    chosen = f", of {tried} the best after {sizes.tuning_rounds} communication rounds of {sizes.skewed} clients on " \
-        f"{sizes.tuning['held_out']} training sentences held out" if len(sizes.rates) > 1 else ""  # fmt: skip
+    chosen = (
+        f", of {tried} the best after {sizes.tuning_rounds} communication rounds of {sizes.skewed} clients on "
+        f"{sizes.tuning['held_out']} training sentences held out"
+        if len(sizes.rates) > 1
+        else ""
+    )
     blocks = ", ".join(f"{name} {count}" for name, count in sizes.blocks.items())
     rounds = ", ".join(f"{count} with {clients} clients" for clients, count in sizes.rounds.items())
     if "clients" not in table:
@@ -241,30 +249,46 @@ DIFFERENCES = (
 )
 CLIENTS_SAY = "with more clients LoRA and FFA-LoRA fall and RoLoRA keeps its accuracy"
 CLIENTS_FIGURE = Figure(
-    "rolora/clients-texts", "RoLoRA, Tables 1 and 6 on rated sentences: more and more clients",
+    "rolora/clients-texts",
+    "RoLoRA, Tables 1 and 6 on rated sentences: more and more clients",
     NAMED + "Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
-    clients_data, drawn(falls), found_in(CLIENTS_SAY, falls), sizes_of, (TEXTS,),
-)  # fmt: skip
+    clients_data,
+    drawn(falls),
+    found_in(CLIENTS_SAY, falls),
+    sizes_of,
+    (TEXTS,),
+)
 FIG_3 = Figure(
-    "rolora/fig-3", "RoLoRA, Figure 3 on rated sentences: accuracy by communication round",
+    "rolora/fig-3",
+    "RoLoRA, Figure 3 on rated sentences: accuracy by communication round",
     NAMED + "A panel for each number of clients and division; means over the seeds and bands from the least to the "
     "most. The runs are those of rolora/clients-texts.",
-    clients_data, draw_curves,
-    found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", nothing), sizes_of,
+    clients_data,
+    draw_curves,
+    found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", nothing),
+    sizes_of,
     (TEXTS,),
-)  # fmt: skip
+)
 FIG_4 = Figure(
-    "rolora/fig-4", "RoLoRA, Figures 4 and 6 to 8 on rated sentences: layers and ranks",
-    NAMED + "Left the final accuracies with 95 % intervals over the seeds, for three layer budgets and four ranks. "
+    "rolora/fig-4",
+    "RoLoRA, Figures 4 and 6 to 8 on rated sentences: layers and ranks",
+    NAMED
+    + "Left the final accuracies with 95 % intervals over the seeds, for three layer budgets and four ranks. "
     + DIFFERENCES,
-    budgets_data, drawn(robustness),
+    budgets_data,
+    drawn(robustness),
     found_in("with fewer parameters FFA-LoRA loses more than RoLoRA, which stays comparable to LoRA", robustness),
-    sizes_of, (TEXTS,),
-)  # fmt: skip
+    sizes_of,
+    (TEXTS,),
+)
 FIG_5 = Figure(
-    "rolora/fig-5", "RoLoRA, Figure 5 on rated sentences: equal uplink",
+    "rolora/fig-5",
+    "RoLoRA, Figure 5 on rated sentences: equal uplink",
     NAMED + "FFA-LoRA and RoLoRA have adapters on twice as many blocks as LoRA, so that all send as much in a round, "
     "the head aside. Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
-    uplinks_data, drawn(nothing),
-    found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", nothing), sizes_of, (TEXTS,),
-)  # fmt: skip
+    uplinks_data,
+    drawn(nothing),
+    found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", nothing),
+    sizes_of,
+    (TEXTS,),
+)

@@ -58,12 +58,19 @@ def mmlu(method: str) -> Fraction:
     return sum(weighted, Fraction(0)) / sum(counts.values())
 
 
-def _cell(setting: str, method: str, column: str, mean: str, deviation: str = "", recomputed: Fraction | None = None,
-          ) -> dict[str, Any]:  # fmt: skip
+def _cell(
+    setting: str, method: str, column: str, mean: str, deviation: str = "", recomputed: Fraction | None = None
+) -> dict[str, Any]:
     found = float("nan") if recomputed is None else float(recomputed)
-    return {"setting": setting, "method": method, "column": column, "published": float(mean),
-            "deviation": float(deviation or "nan"), "recomputed": found,
-            "difference": float("nan") if recomputed is None else float(recomputed - Fraction(mean))}  # fmt: skip
+    return {
+        "setting": setting,
+        "method": method,
+        "column": column,
+        "published": float(mean),
+        "deviation": float(deviation or "nan"),
+        "recomputed": found,
+        "difference": float("nan") if recomputed is None else float(recomputed - Fraction(mean)),
+    }
 
 
 def _glue(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
@@ -87,16 +94,18 @@ def table_2_data(settings: Settings) -> pd.DataFrame:
     """Every cell of Table 2 beside the nearest mean of three trials."""
     return pd.DataFrame(
         _cell("", row.method, task, *row.scores[task], recomputed=nearest_count(row.scores[task].mean, TESTS[task]))
-        for task in COMMONSENSE for row in TABLE_2
-    )  # fmt: skip
+        for task in COMMONSENSE
+        for row in TABLE_2
+    )
 
 
 def table_12_data(settings: Settings) -> pd.DataFrame:
     """Every cell of Table 12, MMLU beside what its groups give."""
     return pd.DataFrame(
         _cell("", method, metric, *scores[method], recomputed=mmlu(method) if metric == "MMLU" else None)
-        for metric, scores in TABLE_12.items() for method in METHODS
-    )  # fmt: skip
+        for metric, scores in TABLE_12.items()
+        for method in METHODS
+    )
 
 
 def draw_glue(table: pd.DataFrame) -> Picture:
@@ -176,10 +185,12 @@ def table_6_found(table: pd.DataFrame) -> str:
     """The same, and what differs from Table 1."""
     other = [
         f"{row.setting}, {row.method}, {name}: {before.scores[name].deviation} in Table 1, {score.deviation} here"
-        for row in TABLE_6 if row.method in METHODS
+        for row in TABLE_6
+        if row.method in METHODS
         for before in (find(TABLE_1, row.method, row.clients, row.rank),)
-        for name, score in row.scores.items() if score != before.scores[name]
-    ]  # fmt: skip
+        for name, score in row.scores.items()
+        if score != before.scores[name]
+    ]
     return f"{table_1_found(table)} Different from Table 1: {'; '.join(other) or 'nothing'}."
 
 
@@ -189,26 +200,42 @@ def sizes_in_words(table: pd.DataFrame) -> str:
 
 
 TABLE_1_FIGURE = Figure(
-    "rolora/table-1", "Table 1: printed accuracies and averages",
+    "rolora/table-1",
+    "Table 1: printed accuracies and averages",
     "RoBERTa-Large, accuracy in per cent with its standard deviation, as printed; the average as printed, as the mean "
     "of the row, and the difference, tinted where rounding does not explain it.",
-    table_1_data, draw_glue, table_1_found, sizes_in_words,
-)  # fmt: skip
+    table_1_data,
+    draw_glue,
+    table_1_found,
+    sizes_in_words,
+)
 TABLE_2_FIGURE = Figure(
-    "rolora/table-2", "Table 2: printed accuracies as means of three trials",
+    "rolora/table-2",
+    "Table 2: printed accuracies as means of three trials",
     "Llama-2-7B, accuracy in per cent with its standard deviation, as printed; the nearest mean of three whole numbers "
     "of right answers, and the difference.",
-    table_2_data, draw_by_method, trials_found, sizes_in_words,
-)  # fmt: skip
+    table_2_data,
+    draw_by_method,
+    trials_found,
+    sizes_in_words,
+)
 TABLE_6_FIGURE = Figure(
-    "rolora/table-6", "Table 6: printed accuracies and averages",
+    "rolora/table-6",
+    "Table 6: printed accuracies and averages",
     "RoBERTa-Large with FlexLoRA, accuracy in per cent with its standard deviation, as printed; the average as "
     "printed, as the mean of the row, and the difference, tinted where rounding does not explain it.",
-    table_6_data, draw_glue, table_6_found, sizes_in_words,
-)  # fmt: skip
+    table_6_data,
+    draw_glue,
+    table_6_found,
+    sizes_in_words,
+)
 TABLE_12_FIGURE = Figure(
-    "rolora/table-12", "Table 12: MMLU from its groups",
+    "rolora/table-12",
+    "Table 12: MMLU from its groups",
     "Llama-2-7B, accuracy in per cent with its standard deviation, as printed; MMLU as the mean of its groups by their "
     "numbers of questions, and the difference. HumanEval and the groups do not follow from other printed numbers.",
-    table_12_data, draw_by_method, mmlu_found, sizes_in_words,
-)  # fmt: skip
+    table_12_data,
+    draw_by_method,
+    mmlu_found,
+    sizes_in_words,
+)

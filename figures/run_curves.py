@@ -48,10 +48,17 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
     for number in rounds:
         values = [float(one[number][metric]) for one in found]
         sent = [one[number]["bytes_down"] + one[number]["bytes_up"] for one in found]
-        rows.append({
-            "runs": group.label, "seeds": len(found), "round": number, "bytes": sum(sent) / len(sent),
-            "mean": sum(values) / len(values), "least": min(values), "most": max(values),
-        })  # fmt: skip
+        rows.append(
+            {
+                "runs": group.label,
+                "seeds": len(found),
+                "round": number,
+                "bytes": sum(sent) / len(sent),
+                "mean": sum(values) / len(values),
+                "least": min(values),
+                "most": max(values),
+            }
+        )
     return rows
 
 
@@ -97,9 +104,10 @@ def _look(number: int) -> dict[str, Any]:
     """Colour, marker and line of a curve; beyond the six colours the lines are dashed, then dotted."""
     turn = number // len(SERIES)
     return {
-        "color": SERIES[number % len(SERIES)], "marker": MARKERS[(number + turn) % len(MARKERS)],
+        "color": SERIES[number % len(SERIES)],
+        "marker": MARKERS[(number + turn) % len(MARKERS)],
         "linestyle": ("-", "--", ":", "-.")[turn % 4],
-    }  # fmt: skip
+    }
 
 
 def _title(metric: str, bands: bool) -> str:

@@ -29,19 +29,27 @@ ACTIONS = {
 def declare(commands: Any) -> None:
     """Declares `rankproof runs`."""
     runs = add_command(
-        commands, "runs", _runs, "list, show, compare, plot and export the training runs in a folder",
+        commands,
+        "runs",
+        _runs,
+        "list, show, compare, plot and export the training runs in a folder",
         "rankproof runs compare results/runs --metric accuracy",
-    )  # fmt: skip
+    )
     runs.add_argument(
-        "action", choices=tuple(ACTIONS),
+        "action",
+        choices=tuple(ACTIONS),
         help="list: a line for each run; show: settings, curves and messages of each; compare: values after the last "
         "round that all runs have, over the seeds, and paired differences; plot: curves with bands over the seeds, as "
         "PNG, PDF and CSV; export: the adapter of one run of a language model, in PEFT's format",
-    )  # fmt: skip
+    )
     runs.add_argument(
-        "folder", nargs="?", type=named, default="results/runs", metavar="FOLDER",
+        "folder",
+        nargs="?",
+        type=named,
+        default="results/runs",
+        metavar="FOLDER",
         help="of one run, or of many; default: results/runs",
-    )  # fmt: skip
+    )
     runs.add_argument(
         "--metric", type=named, metavar="NAME", help="to compare or plot, such as loss; default: accuracy, else loss"
     )
@@ -49,9 +57,11 @@ def declare(commands: Any) -> None:
         "--round", type=int, metavar="N", help="to compare after; default: the last that all runs have evaluated"
     )
     runs.add_argument(
-        "--against", type=named, metavar="LABEL",
+        "--against",
+        type=named,
+        metavar="LABEL",
         help="subtract these runs from the others; a label as compare prints it; default: the first",
-    )  # fmt: skip
+    )
     runs.add_argument(
         "--out",
         type=named,
@@ -103,14 +113,18 @@ def listed(runs: Sequence[FoundRun]) -> list[str]:
     names = differing(runs)
     rows = [
         {
-            "run": str(run.folder), "algorithm": run.algorithm, "problem": run.problem,
-            "rounds": f"{run.done}/{run.rounds}", "seed": str(run.settings[SEED]),
-            "loss": _number(run.last.get("loss")), "accuracy": _number(run.last.get("accuracy")),
+            "run": str(run.folder),
+            "algorithm": run.algorithm,
+            "problem": run.problem,
+            "rounds": f"{run.done}/{run.rounds}",
+            "seed": str(run.settings[SEED]),
+            "loss": _number(run.last.get("loss")),
+            "accuracy": _number(run.last.get("accuracy")),
             "sent": bytes_in_words(run.sent),
             **{name: in_words(run.settings[name]) if name in run.settings else "" for name in names},
         }
         for run in runs
-    ]  # fmt: skip
+    ]
     return aligned([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
 
 
@@ -129,18 +143,25 @@ def described(run: FoundRun) -> list[str]:
             f"{what}: {', '.join(f'{name} {in_words(value)}' for name, value in known.items()) or 'not known'}"
             for what, known in (("conduct", run.conduct), ("versions", run.versions))
         ],
-        aligned([
-            {
-                "metric": name, "first": _number(run.curve(name)[0][name]), "last": _number(value),
-                "curve": _curve([float(row[name]) for row in run.curve(name)]),
-            }
-            for name, value in run.last.items() if name not in ("round", "bytes_down", "bytes_up")
-        ]),
-        aligned([
-            {"direction": way, "what": what, "messages": str(len(sizes)), "bytes": f"{sum(sizes):,}"}
-            for (way, what), sizes in _messages(run).items()
-        ]),
-    ]  # fmt: skip
+        aligned(
+            [
+                {
+                    "metric": name,
+                    "first": _number(run.curve(name)[0][name]),
+                    "last": _number(value),
+                    "curve": _curve([float(row[name]) for row in run.curve(name)]),
+                }
+                for name, value in run.last.items()
+                if name not in ("round", "bytes_down", "bytes_up")
+            ]
+        ),
+        aligned(
+            [
+                {"direction": way, "what": what, "messages": str(len(sizes)), "bytes": f"{sum(sizes):,}"}
+                for (way, what), sizes in _messages(run).items()
+            ]
+        ),
+    ]
     lines = [line for section in sections if section for line in ["", *section]]
     return lines[1:]
 
@@ -179,12 +200,15 @@ def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, aga
     lines = [heading, *aligned([_summary(group, metric, number) for group in groups])]
     rows = [
         {
-            f"{metric} minus that of {chosen.label}": one.label, "seeds": str(one.seeds), "mean": _signed(one.mean),
-            f"{LEVEL:.0%} interval": "two seeds are needed" if one.half_width is None or one.mean is None
+            f"{metric} minus that of {chosen.label}": one.label,
+            "seeds": str(one.seeds),
+            "mean": _signed(one.mean),
+            f"{LEVEL:.0%} interval": "two seeds are needed"
+            if one.half_width is None or one.mean is None
             else f"{_signed(one.mean - one.half_width)} to {_signed(one.mean + one.half_width)}",
         }
         for one in differences(groups, metric, number, chosen)
-    ]  # fmt: skip
+    ]
     return [*lines, "", *aligned(rows)] if rows else lines
 
 

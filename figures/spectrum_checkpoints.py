@@ -11,8 +11,8 @@ import pandas as pd
 
 from figures.figure import Settings
 from figures.make import rendered
+from figures.measured_spectrum import SpectrumRequest, operators_of, settings_of, too_little_memory_told
 from figures.provenance import machine, package_versions, sources_digest
-from figures.spectrum_command import SpectrumRequest, operators_of, settings_of, too_little_memory_told
 from figures.spectrum_federation import SERVER, TrainedRun, curvatures
 from figures.spectrum_json import PACKAGES, plain
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
@@ -78,9 +78,13 @@ def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: 
     run = TrainedRun.of(folder, request.device)
     if clients > len(run.problem.clients):
         raise CurvatureError(f"--clients must be at most {len(run.problem.clients)}, those of the run, got {clients}")
-    options = {"matrix": request.matrix, "parameters": request.parameters or None, "memory": request.settings.memory,
-               "vectorize": "trial" if request.trial else 1,
-               "workers": Workers.of(request.workers, request.ray)}  # fmt: skip
+    options = {
+        "matrix": request.matrix,
+        "parameters": request.parameters or None,
+        "memory": request.settings.memory,
+        "vectorize": "trial" if request.trial else 1,
+        "workers": Workers.of(request.workers, request.ray),
+    }
     rows: list[dict[str, Any]] = []
     before = None
     for number, weights in run.states():
@@ -117,9 +121,11 @@ def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None)
     for place, overlap in enumerate(shared):
         ends = (None,) * 3 if overlap is None else (overlap.value, overlap.low, overlap.high)
         yield same | {
-            "place": place, "eigenvalue": now.pairs.values[place], "residual": now.pairs.residuals[place],
+            "place": place,
+            "eigenvalue": now.pairs.values[place],
+            "residual": now.pairs.residuals[place],
             **dict(zip(("overlap", "overlap_low", "overlap_high"), ends, strict=True)),
-        }  # fmt: skip
+        }
 
 
 def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Path, out: Path) -> list[Path]:
@@ -136,9 +142,13 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     """
     require_writable(out)
     fields = {
-        "request": plain(request), "states": str(folder), "rows": table.astype(object).where(table.notna(), None)
-        .to_dict("records"), **machine(), "packages": package_versions(PACKAGES), "sources_sha256": sources_digest(),
-    }  # fmt: skip
+        "request": plain(request),
+        "states": str(folder),
+        "rows": table.astype(object).where(table.notna(), None).to_dict("records"),
+        **machine(),
+        "packages": package_versions(PACKAGES),
+        "sources_sha256": sources_digest(),
+    }
     text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
     contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
     contents |= rendered(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
@@ -181,8 +191,16 @@ def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
         clients = table[(table.client != SERVER) & (table.place == 0)]
         looks = [(of_all[of_all.place == 0], BLACK, "o", "server"), (clients, SERIES[0], MARKERS[1], "clients")]
     for rows, colour, marker, label in looks if of_run else [(of_all[of_all.place == 0], BLACK, "o", "")]:
-        a.errorbar(rows.number, rows.value, [rows.value - rows.low, rows.high - rows.value], label=label,
-                   fmt=f"{marker}{_line(label)}", color=colour, lw=1.0, ms=3.0)  # fmt: skip
+        a.errorbar(
+            rows.number,
+            rows.value,
+            [rows.value - rows.low, rows.high - rows.value],
+            label=label,
+            fmt=f"{marker}{_line(label)}",
+            color=colour,
+            lw=1.0,
+            ms=3.0,
+        )
     for rows, colour, marker, label in looks:
         if rows.empty:
             continue
@@ -194,9 +212,13 @@ def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
     a.set(xlabel=name, title=f"stable rank, {100 * confidence:g} % intervals")
     b.set(xlabel=name, title="largest eigenvalue" if of_run else "largest eigenvalues")
     b.legend(fontsize=7)
-    c.set(xlabel=name, ylim=(-0.05, 1.05),
-          title="overlap with the state before\n(server), the server (clients)" if of_run
-          else "overlap with the state before")  # fmt: skip
+    c.set(
+        xlabel=name,
+        ylim=(-0.05, 1.05),
+        title="overlap with the state before\n(server), the server (clients)"
+        if of_run
+        else "overlap with the state before",
+    )
     return picture
 
 

@@ -15,7 +15,7 @@ from hessian.spectrum import SpectrumReport
 from hessian.spiked_fit import predict
 
 if TYPE_CHECKING:
-    from figures.spectrum_command import MeasuredNetwork
+    from figures.measured_spectrum import MeasuredNetwork
 
 SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Sample sizes to predict at, relative to the measured one."""
@@ -87,10 +87,15 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
             }
         )
     alternatives = [
-        {"name": law.name, "law": type(law.law).__name__, "parameters": plain(law.law), "share": law.share,
-         "distance": plain(law.distance)}
+        {
+            "name": law.name,
+            "law": type(law.law).__name__,
+            "parameters": plain(law.law),
+            "share": law.share,
+            "distance": plain(law.distance),
+        }
         for law in fit.alternatives
-    ]  # fmt: skip
+    ]
     return {
         "sigma": fit.sigma,
         "sigma_sd": fit.sigma_sd,

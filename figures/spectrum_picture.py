@@ -79,8 +79,13 @@ def _draw_density(
                 [o.location for o in spots],
                 np.full(len(spots), 1.8 * single),
                 xerr=[2.0 * fit.model.outlier_sd(o.spike, report.P) for o in spots],
-                fmt="v", color=BLACK, mfc="white", ms=4.0, lw=1.0, label=r"fitted outlier $\pm 2$ sd",
-            )  # fmt: skip
+                fmt="v",
+                color=BLACK,
+                mfc="white",
+                ms=4.0,
+                lw=1.0,
+                label=r"fitted outlier $\pm 2$ sd",
+            )
     top = max(float(density.max()), single)
     axes.set(yscale="log", xlim=limits, ylim=(single / 20, 4.0 * top), xlabel="eigenvalue", ylabel="density")
     axes.minorticks_off()
@@ -97,9 +102,13 @@ def _draw_distribution(axes: Axes, report: SpectrumReport, cut: float) -> None:
     title = "(c) share of the bulk below"
     if report.fit is not None:
         axes.plot(
-            x, np.asarray(report.fit.model.noise_law.cdf(x)), color=BLACK, ls=(0, (4, 2)), lw=1.2,
+            x,
+            np.asarray(report.fit.model.noise_law.cdf(x)),
+            color=BLACK,
+            ls=(0, (4, 2)),
+            lw=1.2,
             label=f"fitted semicircle: {report.fit.distance.value:.2f}",
-        )  # fmt: skip
+        )
         for law, look in zip(report.fit.alternatives, LAWS, strict=False):
             axes.plot(x, law.cdf(x), lw=1.0, label=f"{_short(law.name)}: {law.distance.value:.2f}", **look)
         title += ", and distances"

@@ -37,9 +37,11 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
         made = json.loads(manifest.read_text(encoding="utf-8"))
         digest, note = made["files"][table.name], made.get("data_note", "")
         entry = {
-            "identity": {name: made[name] for name in IDENTITY}, "machine": {name: made[name] for name in MACHINE},
-            "note": note, "seconds": made["seconds_for_the_numbers"],
-        }  # fmt: skip
+            "identity": {name: made[name] for name in IDENTITY},
+            "machine": {name: made[name] for name in MACHINE},
+            "note": note,
+            "seconds": made["seconds_for_the_numbers"],
+        }
         if not (isinstance(note, str) and all(isinstance(data["title"], str) for data in made["data"])):
             raise ValueError("texts are missing")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -80,12 +80,17 @@ def table_of(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
             free = min(range(len(slots)), key=lambda slot: busy[slot])
             busy[free] += line.cost.operations
             goes[slots[free]] = goes.get(slots[free], 0) + 1
-        rows.append({
-            "line": line.label, "runs": str(line.runs), "rounds": str(line.rounds),
-            "operations of each": f"{line.cost.operations:.1e}", "GPU hours of each": _hours(line.cost.operations),
-            "sent by each": bytes_in_words(line.cost.bytes),
-            "goes to": ", ".join(f"{name} ({count})" for name, count in goes.items()),
-        })  # fmt: skip
+        rows.append(
+            {
+                "line": line.label,
+                "runs": str(line.runs),
+                "rounds": str(line.rounds),
+                "operations of each": f"{line.cost.operations:.1e}",
+                "GPU hours of each": _hours(line.cost.operations),
+                "sent by each": bytes_in_words(line.cost.bytes),
+                "goes to": ", ".join(f"{name} ({count})" for name, count in goes.items()),
+            }
+        )
     total = sum(line.runs * line.cost.operations for line in lines)
     sent = sum(line.runs * line.cost.bytes for line in lines)
     return [
@@ -106,7 +111,8 @@ def of_runs(figure: Figure) -> bool:
     data = figure.data.func if isinstance(figure.data, partial) else figure.data
     module = vars(sys.modules[data.__module__])
     near = [module] + [
-        vars(sys.modules[value.__module__]) for value in module.values()
+        vars(sys.modules[value.__module__])
+        for value in module.values()
         if isinstance(value, FunctionType) and value.__module__.startswith("figures.")
-    ]  # fmt: skip
+    ]
     return any(name in names for names in near for name in PLANNERS)

@@ -141,9 +141,17 @@ class Curvature:
         team = Workers.of(workers)
         data = data if team is None else cut_up(data, team.count, batch_norm, count)
         self._objective = Objective.of(
-            model, loss, data, matrix=matrix, parameters=parameters, batch_norm=batch_norm, reduction=reduction,
-            count=count, law=law, budget=budget,
-        )  # fmt: skip
+            model,
+            loss,
+            data,
+            matrix=matrix,
+            parameters=parameters,
+            batch_norm=batch_norm,
+            reduction=reduction,
+            count=count,
+            law=law,
+            budget=budget,
+        )
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
@@ -281,9 +289,13 @@ class Curvature:
             self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
         checks = self._objective.check_seconds + self._extra_seconds
         return Cost(
-            self._spent.products, self._spent.seconds, self._spent.gradient_seconds, checks, self._vectorize,
+            self._spent.products,
+            self._spent.seconds,
+            self._spent.gradient_seconds,
+            checks,
+            self._vectorize,
             self._pieces.workers,
-        )  # fmt: skip
+        )
 
     def _try_ways(self) -> None:
         """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""

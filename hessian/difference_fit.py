@@ -146,6 +146,11 @@ def fit_difference(hessians: SampleHessians, *, block: int = 20, frobenius_squar
         laws.append(law_of(sign * locations, number))
     squares = float(((hessians.plus - hessians.minus) ** 2).sum()) if frobenius_squared is None else frobenius_squared
     return HessianFit(
-        JointPopulation.of(atoms, counts, inner), (laws[0], laws[1]), np.linalg.eigh(inner[0] - inner[1])[1][:, ::-1],
-        rows, len(hessians.eigenvalues), hessians.square, squares,
-    )  # fmt: skip
+        JointPopulation.of(atoms, counts, inner),
+        (laws[0], laws[1]),
+        np.linalg.eigh(inner[0] - inner[1])[1][:, ::-1],
+        rows,
+        len(hessians.eigenvalues),
+        hessians.square,
+        squares,
+    )

@@ -28,16 +28,7 @@ from torch import nn
 
 from hessian.basis_rows import Store
 from hessian.batches import Loss
-from hessian.bounds import (
-    PILOT,
-    Interval,
-    Probes,
-    certified_norm,
-    draw_probes,
-    known_square,
-    quantile,
-    spectral_norm,
-)
+from hessian.bounds import PILOT, Interval, Probes, certified_norm, draw_probes, known_square, quantile, spectral_norm
 from hessian.curvature import Curvature
 from hessian.krylov import Krylov, Progress
 from hessian.memory import Budget, Plan, plan_basis
@@ -352,11 +343,7 @@ class _Search:
         P = float(self.operator.P)  # no stable rank is below 1 or above this
         value, low, high = (
             min(max(end, 1.0), P)
-            for end in (
-                square.value / norm.low**2,
-                square.low / norm.high**2,
-                square.high / norm.low**2 * (1 + slack),
-            )
+            for end in (square.value / norm.low**2, square.low / norm.high**2, square.high / norm.low**2 * (1 + slack))
         )
         low, high = min(low, value), max(high, value)
         statistical = min((rest.high - rest.low) / square.value, (high - low) / value)

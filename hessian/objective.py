@@ -138,10 +138,20 @@ class Objective:
         before = [p.detach().clone() for p in tensors]
         mean = reduction_of(loss, reduction) == "mean"
         draft = Objective(
-            tuple(chosen), tensors, Batches.of(data), (), (), (), 0.0, 0.0,
-            PureModel(model, loss, chosen, batch_norm), loss, mean, count,
+            tuple(chosen),
+            tensors,
+            Batches.of(data),
+            (),
+            (),
+            (),
+            0.0,
+            0.0,
+            PureModel(model, loss, chosen, batch_norm),
+            loss,
+            mean,
+            count,
             law_of(loss) if matrix == "fisher" and law is None else law,
-        )  # fmt: skip
+        )
         started = time.perf_counter()
         draft._require_nothing_kept()  # first of all: any call would fill a cache
         unchecked = time.perf_counter()
@@ -285,9 +295,12 @@ class Objective:
         """The loss over some of the batches, weighted as in that over all, on a device."""
         parameters = tuple(p.detach().to(device).requires_grad_() for p in self.parameters)
         return replace(
-            self, parameters=parameters, model=self.model.at(parameters), batches=self.batches.some(numbers),
+            self,
+            parameters=parameters,
+            model=self.model.at(parameters),
+            batches=self.batches.some(numbers),
             numbers=numbers,
-        )  # fmt: skip
+        )
 
     def first_batch(self) -> Batch:
         """On the parameters' device."""

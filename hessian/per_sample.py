@@ -74,9 +74,15 @@ def sample_factors(
     if batch_norm == "batch":
         raise CurvatureError("batch statistics couple the samples, so that none has a share of its own: use 'running'")
     objective = Objective.of(
-        model, loss, data, matrix="gauss-newton", parameters=parameters, batch_norm=batch_norm, reduction="mean",
+        model,
+        loss,
+        data,
+        matrix="gauss-newton",
+        parameters=parameters,
+        batch_norm=batch_norm,
+        reduction="mean",
         count=count,
-    )  # fmt: skip
+    )
     return _factors(objective)
 
 

@@ -169,11 +169,7 @@ def density_quadrature(
 
 
 def printed_estimate(
-    model: nn.Module,
-    loss: Loss,
-    data: Any,
-    settings: PyHessianSettings | None = None,
-    reading: Reading = AS_PLOTTED,
+    model: nn.Module, loss: Loss, data: Any, settings: PyHessianSettings | None = None, reading: Reading = AS_PLOTTED
 ) -> PrintedStableRank:
     """The papers' estimate of the stable rank, FedLoRU v2 eq. (87), from PyHessian's spectral density.
 

@@ -167,9 +167,13 @@ def _times(gradients: tuple[Tensor | None, ...], parameters: tuple[Tensor, ...],
     if not pairs:
         return torch.zeros_like(rows)
     found = torch.autograd.grad(
-        [gradient for gradient, _ in pairs], parameters, [part for _, part in pairs],
-        retain_graph=True, is_grads_batched=True, allow_unused=True,
-    )  # fmt: skip
+        [gradient for gradient, _ in pairs],
+        parameters,
+        [part for _, part in pairs],
+        retain_graph=True,
+        is_grads_batched=True,
+        allow_unused=True,
+    )
     columns = [
         rows.new_zeros(len(rows), p.numel()) if part is None else part.reshape(len(rows), -1)
         for part, p in zip(found, parameters, strict=True)

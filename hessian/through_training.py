@@ -38,8 +38,13 @@ class StateSpectrum:
 
 def rank_columns(rank: StableRankInterval) -> dict[str, float]:
     """The numbers of a stable rank for a table."""
-    return {"value": rank.value, "low": rank.low, "high": rank.high, "largest": rank.spectral_norm.value,
-            "frobenius": rank.frobenius.value}  # fmt: skip
+    return {
+        "value": rank.value,
+        "low": rank.low,
+        "high": rank.high,
+        "largest": rank.spectral_norm.value,
+        "frobenius": rank.frobenius.value,
+    }
 
 
 def state_spectrum(
@@ -56,17 +61,28 @@ def state_spectrum(
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
     """
     rank = stable_rank_of(
-        operator, rng=settings.rng("stable rank"), relative_width=settings.width, confidence=settings.confidence,
-        products=settings.products, basis=settings.basis, chunk=settings.chunk, memory=settings.memory,
+        operator,
+        rng=settings.rng("stable rank"),
+        relative_width=settings.width,
+        confidence=settings.confidence,
+        products=settings.products,
+        basis=settings.basis,
+        chunk=settings.chunk,
+        memory=settings.memory,
         progress=progress,
-    )  # fmt: skip
+    )
     wanted, basis = min(settings.outliers, operator.P), 0
     if settings.memory is not None:  # with the vectors of the state before
         basis, _ = plan_pairs(operator, settings.memory, 2 * wanted + 1, 1)
     found = extreme_eigenpairs(
-        operator, min(wanted + 1, operator.P), tolerance=settings.tolerance, rng=settings.rng("eigenpairs"),
-        basis=basis, products=settings.products, progress=progress,
-    )  # fmt: skip
+        operator,
+        min(wanted + 1, operator.P),
+        tolerance=settings.tolerance,
+        rng=settings.rng("eigenpairs"),
+        basis=basis,
+        products=settings.products,
+        progress=progress,
+    )
     pairs = RitzPairs(found.values[:wanted], found.vectors[:wanted], found.residuals[:wanted])
     return StateSpectrum(rank, pairs, angles_of(found)[:wanted])
 

@@ -102,12 +102,14 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
     forms = [
         JudgedForm(
             f"reading: {one.reading.name}" if len(readings) > 1 or one.reading.says else "as printed",
-            one.reading.says, one.evidence,
+            one.reading.says,
+            one.evidence,
             tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
-            why=one.reading.why, stored=witnesses.get(one.key),
+            why=one.reading.why,
+            stored=witnesses.get(one.key),
         )
         for one in readings
-    ]  # fmt: skip
+    ]
     if claim.correction is not None and judged.correction is not None:
         pairs = zip(claim.correction.mutants, judged.correction_mutants, strict=True)
         mutants = tuple(Mutant(constants_text(constants), evidence) for constants, evidence in pairs)
@@ -366,8 +368,15 @@ def summary_table(run: Run) -> str:
     for result in run.results:
         decision = result.decision
         note = mark(result)
-        rows.append((result.claim.id, decision.verdict, decision.grade or "-", f"{result.seconds:.2f}",
-                     f"  <-- {note}" if note else "  (excused)" if decision.excused else ""))  # fmt: skip
+        rows.append(
+            (
+                result.claim.id,
+                decision.verdict,
+                decision.grade or "-",
+                f"{result.seconds:.2f}",
+                f"  <-- {note}" if note else "  (excused)" if decision.excused else "",
+            )
+        )
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
         f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}{row[4]}"

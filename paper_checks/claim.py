@@ -361,9 +361,18 @@ def claim(
     def declare(judge: Judge) -> Claim:
         floats = tuple(name for name, value in constants_of(judge).items() if isinstance(value, float))
         return Claim(
-            id=id, where=where, says=says, measure=measure, judge=judge, mutants=tuple(mutants), expect=verdict,
-            grade=grade, vary=floats if vary is None else vary, module=judge.__module__, **rest,
-        )  # fmt: skip
+            id=id,
+            where=where,
+            says=says,
+            measure=measure,
+            judge=judge,
+            mutants=tuple(mutants),
+            expect=verdict,
+            grade=grade,
+            vary=floats if vary is None else vary,
+            module=judge.__module__,
+            **rest,
+        )
 
     return declare
 

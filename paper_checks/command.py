@@ -33,9 +33,13 @@ _VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable he
 def declare(commands: Any) -> None:
     """Declares the commands that list and check claims."""
     check = add_command(
-        commands, "check", _check, "run claims and compare their verdicts and grades with the recorded ones",
-        "rankproof check fedlrt/ --verdict corrected --json verdicts.json", several="ids",
-    )  # fmt: skip
+        commands,
+        "check",
+        _check,
+        "run claims and compare their verdicts and grades with the recorded ones",
+        "rankproof check fedlrt/ --verdict corrected --json verdicts.json",
+        several="ids",
+    )
     _add_choice(check, "claim, or a prefix such as fedloru-v2/; default: all")
     _add_budget(check)
     add_place_options(check, "claims")
@@ -43,32 +47,48 @@ def declare(commands: Any) -> None:
     check.add_argument("--store", action="store_true", help="keep the witnesses found (for authors of claims)")
 
     claims = add_command(
-        commands, "claims", _claims, "list the ledger of claims without running it",
-        "rankproof claims --verdict refuted --paper fedlrt", several=None,
-    )  # fmt: skip
+        commands,
+        "claims",
+        _claims,
+        "list the ledger of claims without running it",
+        "rankproof claims --verdict refuted --paper fedlrt",
+        several=None,
+    )
     _add_filters(claims)
     _add_json(claims, "as JSON; default: on standard output", nargs="?")
 
     show = add_command(
-        commands, "show", _show, "cards of claims: statement, verdict, evidence, witness",
-        "rankproof show fedloru-v2/prop-3.1", several="ids",
-    )  # fmt: skip
+        commands,
+        "show",
+        _show,
+        "cards of claims: statement, verdict, evidence, witness",
+        "rankproof show fedloru-v2/prop-3.1",
+        several="ids",
+    )
     show.add_argument("ids", nargs="+", type=named, metavar="ID", help="claim, or a prefix such as fedloru-v2/")
     _add_papers(show)
     _add_budget(show)
 
     replay = add_command(
-        commands, "replay", _replay, "replay stored witnesses and certificates in a fresh process",
-        "rankproof replay fedlrt/thm-2", several="ids",
-    )  # fmt: skip
+        commands,
+        "replay",
+        _replay,
+        "replay stored witnesses and certificates in a fresh process",
+        "rankproof replay fedlrt/thm-2",
+        several="ids",
+    )
     _add_choice(replay, "claim, one of its readings such as fedloru-v2/eq-1@one-matrix-x, or a prefix")
     replay.add_argument("--all", action="store_true", help="replay every claim that has one")
     replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
 
     report = add_command(
-        commands, "report", _report, "check every claim, draw every figure, write one HTML file",
-        "rankproof report --out report --no-figures", several=None,
-    )  # fmt: skip
+        commands,
+        "report",
+        _report,
+        "check every claim, draw every figure, write one HTML file",
+        "rankproof report --out report --no-figures",
+        several=None,
+    )
     report.add_argument(
         "--out", type=named, default="report", metavar="DIR", help="folder to write to; default: report"
     )
@@ -79,16 +99,24 @@ def declare(commands: Any) -> None:
     add_figure_options(report, stored=True)
 
     pages = add_command(
-        commands, "pages", _pages, "write the pages of findings and proofs of your own papers",
-        "rankproof pages --papers my-paper --out my-paper/docs", several=None,
-    )  # fmt: skip
+        commands,
+        "pages",
+        _pages,
+        "write the pages of findings and proofs of your own papers",
+        "rankproof pages --papers my-paper --out my-paper/docs",
+        several=None,
+    )
     _add_papers(pages)
     pages.add_argument("--out", type=named, default="docs", metavar="DIR", help="folder to write to; default: docs")
 
     new = add_command(
-        commands, "new-paper", _new_paper, "write a package for a paper of your own: two claims, a replay, tests",
-        "rankproof new-paper my-paper && rankproof check --papers my-paper my-paper/", several=None,
-    )  # fmt: skip
+        commands,
+        "new-paper",
+        _new_paper,
+        "write a package for a paper of your own: two claims, a replay, tests",
+        "rankproof new-paper my-paper && rankproof check --papers my-paper my-paper/",
+        several=None,
+    )
     new.add_argument("name", type=named, metavar="NAME", help="small letters, digits and hyphens")
     new.add_argument("--out", type=named, metavar="FOLDER", help="a folder that is new or empty; default: NAME")
 
@@ -111,9 +139,13 @@ def _add_paper(parser: argparse.ArgumentParser) -> None:
 def _add_papers(parser: argparse.ArgumentParser) -> None:
     """Adds the option that adds papers to the ledger."""
     parser.add_argument(
-        "--papers", type=named, action="append", default=[], metavar="NAME",
+        "--papers",
+        type=named,
+        action="append",
+        default=[],
+        metavar="NAME",
         help="adds a paper of your own: a folder or an importable package; may be repeated",
-    )  # fmt: skip
+    )
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
@@ -132,9 +164,13 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
 
 def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> None:
     parser.add_argument(
-        "--json", type=named, nargs=nargs, const="-" if nargs else None, metavar="FILE",
+        "--json",
+        type=named,
+        nargs=nargs,
+        const="-" if nargs else None,
+        metavar="FILE",
         help=f"{help}; - is standard output",
-    )  # fmt: skip
+    )
 
 
 def _ledger(options: argparse.Namespace, ids: Sequence[str] = ()) -> Ledger:
@@ -240,13 +276,20 @@ def _claims(options: argparse.Namespace) -> int:
     if options.json is not None:
         fields = [
             {
-                "id": c.id, "also": list(c.also), "paper": c.paper, "where": c.where, "kind": c.kind,
-                "importance": c.importance, "because": c.because or None, "expected": c.expect,
-                "expected_grade": c.grade, "says": c.says,
+                "id": c.id,
+                "also": list(c.also),
+                "paper": c.paper,
+                "where": c.where,
+                "kind": c.kind,
+                "importance": c.importance,
+                "because": c.because or None,
+                "expected": c.expect,
+                "expected_grade": c.grade,
+                "says": c.says,
                 "replay": f"rankproof replay {c.id}" if stored(ledger.home[c.id].folder, c.id) else None,
             }
             for c in claims
-        ]  # fmt: skip
+        ]
         _write_json(fields, options.json)
         return AS_EXPECTED
     width = max(len(claim.id) for claim in claims)

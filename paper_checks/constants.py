@@ -52,12 +52,19 @@ def constants(papers: Sequence[Paper] = PAPERS) -> pd.DataFrame:
             for name, best in claim.best.items():
                 value, named = printed[name], (claim.id, name) not in _UNNAMED
                 if named and isinstance(value, int | float) and value > 0 and best.value > 0:
-                    rows.append({
-                        "paper": paper.called, "id": claim.id, "statement": f"{version} {called}".strip(),
-                        "constant": name.replace("_", " "), "printed": float(value),
-                        "best": float(best.value), "quotient": float(value / best.value),
-                        "proved": best.how.startswith("proved"), "verdict": claim.expect,
-                    })  # fmt: skip
+                    rows.append(
+                        {
+                            "paper": paper.called,
+                            "id": claim.id,
+                            "statement": f"{version} {called}".strip(),
+                            "constant": name.replace("_", " "),
+                            "printed": float(value),
+                            "best": float(best.value),
+                            "quotient": float(value / best.value),
+                            "proved": best.how.startswith("proved"),
+                            "verdict": claim.expect,
+                        }
+                    )
     rows.sort(key=lambda row: (names.index(row["paper"]), -row["quotient"]))
     return pd.DataFrame(rows)
 
@@ -71,15 +78,26 @@ def draw(table: pd.DataFrame) -> Picture:
     for (verdict, proved), part in table.groupby(["verdict", "proved"], sort=False):
         color = COLORS[str(verdict)]
         axes.plot(
-            part.quotient, part.index, ls="none", marker="o" if proved else "D", ms=5.0, mec=color, mew=1.2,
-            mfc=color if proved else "white", label=f"{verdict}, best {'proved' if proved else 'searched'}",
-        )  # fmt: skip
+            part.quotient,
+            part.index,
+            ls="none",
+            marker="o" if proved else "D",
+            ms=5.0,
+            mec=color,
+            mew=1.2,
+            mfc=color if proved else "white",
+            label=f"{verdict}, best {'proved' if proved else 'searched'}",
+        )
     axes.axvline(1.0, color="0.5", lw=0.8, ls=":")
     for row in table.itertuples():
         axes.annotate(
-            f"{row.printed:.3g} for {row.best:.3g}", (row.quotient, row.Index), (7, 0), textcoords="offset points",
-            va="center", fontsize=7,
-        )  # fmt: skip
+            f"{row.printed:.3g} for {row.best:.3g}",
+            (row.quotient, row.Index),
+            (7, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
+        )
     axes.set_xscale("log")
     plain_log_ticks(axes.xaxis)
     axes.margins(x=0.2)

@@ -17,8 +17,13 @@ from typing import Any, Literal
 Number = Fraction | float
 Relation = Literal["<", "<=", "=", ">=", ">", "!="]
 HOLDS: Mapping[Relation, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt, "!=": operator.ne,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "!=": operator.ne,
+}
 
 
 def as_fraction(value: Any) -> Fraction:

@@ -45,8 +45,10 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     if others:
         tally += f"; {len(others)} {OTHERS}: {_tally(others)}"
     lines = [
-        f"# {page.title}", "",
-        f"{page.about} {tally}.", "",
+        f"# {page.title}",
+        "",
+        f"{page.about} {tally}.",
+        "",
         f"Written by `{paper.rewritten}` from the ledger of claims. "
         "Of assumptions, definitions, settings and algorithms, "
         "*holds* means that they can be met, are well posed, are complete, or run as printed. *Corrected* means: does "
@@ -54,9 +56,11 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         "printed, and no correction is established. *Depends on the reading* means: the print can be read in several "
         "ways, and holds in some of them. A witness satisfies every assumption and is evaluated a second time by "
         "separate code when this page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the "
-        "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.", "",
-        "## In short", "",
-    ]  # fmt: skip
+        "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.",
+        "",
+        "## In short",
+        "",
+    ]
     for headline in page.headlines:
         links = ", ".join(f"[{id}](#{_anchor(id)})" for id in headline.claims)
         lines.append(f"- {_mathematics(headline.says)} {links}")
@@ -85,9 +89,12 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
 
 
 def _section(
-    about: str, group: Sequence[Claim], replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]], folder: Path,
+    about: str,
+    group: Sequence[Claim],
+    replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]],
+    folder: Path,
     folded: bool,
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     """The claims of one theme, folded where they are steps or details."""
     if not group:
         return
@@ -166,9 +173,13 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
         checked += f" Its numbers, as the program names them: {constants}."
     lines += [
-        "", "## What a machine verifies", "", checked, "",
+        "",
+        "## What a machine verifies",
+        "",
+        checked,
+        "",
         f"`rankproof replay {claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 

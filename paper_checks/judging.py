@@ -96,10 +96,14 @@ class Judged:
             for one in self.others
         )
         return replace(
-            self, printed=_bare(self.printed), mutants=tuple(map(_bare, self.mutants)), others=others,
-            control=self.control and _bare(self.control), correction=self.correction and _bare(self.correction),
+            self,
+            printed=_bare(self.printed),
+            mutants=tuple(map(_bare, self.mutants)),
+            others=others,
+            control=self.control and _bare(self.control),
+            correction=self.correction and _bare(self.correction),
             correction_mutants=tuple(map(_bare, self.correction_mutants)),
-        )  # fmt: skip
+        )
 
 
 def _bare(evidence: Evidence) -> Evidence:
@@ -138,10 +142,12 @@ def _with_correction(found: Judged, claim: Claim, data: object, form: Form) -> J
     if not correction.ok:
         return replace(found, correction=correction, correction_mutants=mutants)
     return replace(
-        found, correction=correction, correction_mutants=mutants,
+        found,
+        correction=correction,
+        correction_mutants=mutants,
         neighbours=tuple(_neighbours(claim, data, form)),
         strength=strength(found.printed.lines, correction.lines) or form.asks,
-    )  # fmt: skip
+    )
 
 
 def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:

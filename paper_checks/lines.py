@@ -59,9 +59,14 @@ Lines = Mapping[str, Line]
 
 
 def line_of(
-    ok: bool | None, left: ArrayLike, right: ArrayLike, *, equal: bool = False, strict: bool = False,
+    ok: bool | None,
+    left: ArrayLike,
+    right: ArrayLike,
+    *,
+    equal: bool = False,
+    strict: bool = False,
     formula: bool = False,
-) -> Line:  # fmt: skip
+) -> Line:
     """A line ``left <= right`` between numbers, or one of equations."""
     sides = np.ascontiguousarray(left, dtype=float), np.ascontiguousarray(right, dtype=float)
     digests = tuple(blake2b(side.tobytes(), digest_size=16).digest() for side in sides)
@@ -108,8 +113,9 @@ def _sides(printed: Line, other: Line) -> tuple[bool, bool]:
         return True, True
     (left, right), (other_left, other_right) = printed.sides, other.sides
     if len(left) != len(other_left):
-        before, after = (Counter(zip(*(side.tolist() for side in sides), strict=True))
-                         for sides in (printed.sides, other.sides))  # fmt: skip
+        before, after = (
+            Counter(zip(*(side.tolist() for side in sides), strict=True)) for sides in (printed.sides, other.sides)
+        )
         return not before <= after, not after <= before
     if printed.equal or other.equal:
         return True, True

@@ -13,9 +13,18 @@ from paper_checks.ledger import PAPERS
 from paper_checks.run import Run
 
 _PACKAGES = (
-    "rankproof", "numpy", "scipy", "torch", "sympy", "mpmath", "hypothesis", "pandas", "matplotlib", "jinja2",
+    "rankproof",
+    "numpy",
+    "scipy",
+    "torch",
+    "sympy",
+    "mpmath",
+    "hypothesis",
+    "pandas",
+    "matplotlib",
+    "jinja2",
     "latex2mathml",
-)  # fmt: skip
+)
 SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
 
 

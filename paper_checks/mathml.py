@@ -13,14 +13,60 @@ from markupsafe import Markup, escape
 
 _NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 _TAGS = frozenset(
-    ("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "msub", "msup",
-     "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mpadded", "mphantom", "menclose")
-)  # fmt: skip
+    (
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "mstyle",
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mtable",
+        "mtr",
+        "mtd",
+        "mpadded",
+        "mphantom",
+        "menclose",
+    )
+)
 _ATTRIBUTES = frozenset(
-    ("display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator", "largeop",
-     "movablelimits", "accent", "symmetric", "lspace", "rspace", "minsize", "maxsize", "width", "height", "depth",
-     "linethickness", "columnalign", "rowspacing", "columnspacing", "notation")
-)  # fmt: skip
+    (
+        "display",
+        "displaystyle",
+        "scriptlevel",
+        "mathvariant",
+        "stretchy",
+        "fence",
+        "form",
+        "separator",
+        "largeop",
+        "movablelimits",
+        "accent",
+        "symmetric",
+        "lspace",
+        "rspace",
+        "minsize",
+        "maxsize",
+        "width",
+        "height",
+        "depth",
+        "linethickness",
+        "columnalign",
+        "rowspacing",
+        "columnspacing",
+        "notation",
+    )
+)
 _CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 _RELATIONS = frozenset("=<>≤≥≠≈≡∼≃∝→⇒∈⟹⟶↦")
 _SIGNS, _TIGHT = frozenset("+-−±"), frozenset("|‖./")

@@ -20,21 +20,84 @@ _OPENING, _CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
 _BARS = frozenset("|‖")
 _ACCENTS = {"~": "\u0303", "^": "\u0302", "¯": "\u0304", "˙": "\u0307", "ˇ": "\u030c", "→": "\u20d7"}
 _NAMED_ACCENTS = {"~": "tilde", "^": "hat", "¯": "bar", "˙": "dot", "ˇ": "check", "→": "vec"}
-_UP = dict(zip("0123456789+−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRUVW⊤*⋆′″",
-               "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂᵀ**'″", strict=True))  # fmt: skip
+_UP = dict(
+    zip(
+        "0123456789+−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRUVW⊤*⋆′″",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂᵀ**'″",
+        strict=True,
+    )
+)
 """Without T, which would be read as a transposition."""
 _DOWN = dict(zip("0123456789+−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SHARES = {("1", "2"): "½", ("1", "3"): "⅓", ("2", "3"): "⅔", ("1", "4"): "¼", ("3", "4"): "¾", ("1", "8"): "⅛"}
 _ASCII = {
-    "−": "-", "≤": "<=", "≥": ">=", "≪": "<<", "≫": ">>", "≠": "!=", "≈": "~", "∼": "~", "≡": "==", "∝": " prop. to ",
-    "→": "->", "←": "<-", "⇒": "=>", "↦": "|->", "∈": " in ", "∉": " not in ", "⊂": " within ", "⊆": " within ",
-    "∪": " union ", "⋃": "union ", "∩": " and ", "⊞": " [+] ", "±": "+-", "×": " x ", "·": "*", "⋅": "*", "‖": "||",
-    "∥": "||", "⊤": "T", "∇": "grad ", "∂": "d", "∑": "sum ", "∏": "prod ", "∫": "int ", "∞": "inf", "∠": "angle ",
-    "⟂": " orthogonal to ", "⋂": "and ",
-    "⋆": "*", "…": "...", "⋯": "...", "√": "sqrt", "–": "-", "—": "-", "’": "'", "⟨": "<", "⟩": ">", "⌊": "floor(",
-    "⌋": ")", "⌈": "ceil(", "⌉": ")", "λ": "lambda", "Λ": "Lambda", "∖": " minus ", "⊕": "(+)", "⊗": "(x)", "∘": " o ",
-    "′": "'", "″": "''", "\u2006": " ", "\xa0": " ", "∼ ": "~ ", "ϑ": "theta", "ϵ": "epsilon", "ϕ": "phi", "ϱ": "rho",
-}  # fmt: skip
+    "−": "-",
+    "≤": "<=",
+    "≥": ">=",
+    "≪": "<<",
+    "≫": ">>",
+    "≠": "!=",
+    "≈": "~",
+    "∼": "~",
+    "≡": "==",
+    "∝": " prop. to ",
+    "→": "->",
+    "←": "<-",
+    "⇒": "=>",
+    "↦": "|->",
+    "∈": " in ",
+    "∉": " not in ",
+    "⊂": " within ",
+    "⊆": " within ",
+    "∪": " union ",
+    "⋃": "union ",
+    "∩": " and ",
+    "⊞": " [+] ",
+    "±": "+-",
+    "×": " x ",
+    "·": "*",
+    "⋅": "*",
+    "‖": "||",
+    "∥": "||",
+    "⊤": "T",
+    "∇": "grad ",
+    "∂": "d",
+    "∑": "sum ",
+    "∏": "prod ",
+    "∫": "int ",
+    "∞": "inf",
+    "∠": "angle ",
+    "⟂": " orthogonal to ",
+    "⋂": "and ",
+    "⋆": "*",
+    "…": "...",
+    "⋯": "...",
+    "√": "sqrt",
+    "–": "-",
+    "—": "-",
+    "’": "'",
+    "⟨": "<",
+    "⟩": ">",
+    "⌊": "floor(",
+    "⌋": ")",
+    "⌈": "ceil(",
+    "⌉": ")",
+    "λ": "lambda",
+    "Λ": "Lambda",
+    "∖": " minus ",
+    "⊕": "(+)",
+    "⊗": "(x)",
+    "∘": " o ",
+    "′": "'",
+    "″": "''",
+    "\u2006": " ",
+    "\xa0": " ",
+    "∼ ": "~ ",
+    "ϑ": "theta",
+    "ϵ": "epsilon",
+    "ϕ": "phi",
+    "ϱ": "rho",
+}
 _GREEK = "GREEK SMALL LETTER ", "GREEK CAPITAL LETTER "
 
 
@@ -234,9 +297,11 @@ def _script(element: Element, rich: bool, signs: dict[str, str], mark: str) -> s
 def _accented(parts: Sequence[Element], rich: bool) -> str:
     shown, accent = _row(parts[:1], rich), parts[1].text or ""
     if not rich:
-        return f"{_NAMED_ACCENTS.get(accent, accent)}({shown})" if len(shown) > 1 else (
-            f"{shown}{_NAMED_ACCENTS.get(accent, accent)}"
-        )  # fmt: skip
+        return (
+            f"{_NAMED_ACCENTS.get(accent, accent)}({shown})"
+            if len(shown) > 1
+            else (f"{shown}{_NAMED_ACCENTS.get(accent, accent)}")
+        )
     if accent not in _ACCENTS:
         return f"{shown}^({_row(parts[1:], rich)})"
     return shown + _ACCENTS[accent] if len(shown) == 1 else f"{_NAMED_ACCENTS[accent]}({shown})"

@@ -90,9 +90,13 @@ def mapped(
 
 
 def fresh_interpreter(
-    program: str, question: str, search_path: Iterable[str], packages: Iterable[str], timeout: float,
+    program: str,
+    question: str,
+    search_path: Iterable[str],
+    packages: Iterable[str],
+    timeout: float,
     each: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> None:
     """Runs a program in an interpreter of its own and hands on the lines it writes, as they come.
 
     It sees the standard library, the folders named and those of the packages; neither the folder where the user

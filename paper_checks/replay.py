@@ -138,10 +138,7 @@ def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ..
 
 
 def replay_in_fresh_process(
-    package: str,
-    files: Sequence[Stored],
-    timeout: float = 900.0,
-    progress: Callable[[Stored], object] | None = None,
+    package: str, files: Sequence[Stored], timeout: float = 900.0, progress: Callable[[Stored], object] | None = None
 ) -> list[Replayed]:
     """Replays stored files in one fresh interpreter that cannot import the search.
 
@@ -209,10 +206,16 @@ def _serve() -> None:
 def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
     """The replays that a paper's package declares, by claim and kind."""
     replays = importlib.import_module(f"{package}.replays")
-    themes = [importlib.import_module(f"{replays.__name__}.{theme.name}")
-              for theme in pkgutil.iter_modules(getattr(replays, "__path__", []))]  # fmt: skip
-    return {(item.id, item.kind): item for module in (replays, *themes) for item in vars(module).values()
-            if isinstance(item, Replay)}  # fmt: skip
+    themes = [
+        importlib.import_module(f"{replays.__name__}.{theme.name}")
+        for theme in pkgutil.iter_modules(getattr(replays, "__path__", []))
+    ]
+    return {
+        (item.id, item.kind): item
+        for module in (replays, *themes)
+        for item in vars(module).values()
+        if isinstance(item, Replay)
+    }
 
 
 def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tuple[str, Kind]]:

@@ -133,9 +133,12 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
 def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any]) -> str:
     """The page as text."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {"rich": rich, "kind": kind, "number": number, "by_verdict": by_verdict}
     uses = status_graph.uses_within(run.results)
     verdicts = {result.claim.id: result.decision.verdict for result in run.results}

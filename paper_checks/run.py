@@ -137,10 +137,16 @@ class Result:
         printed, found = self.claim.printed_constants(), dict[str, dict[str, Any]]()
         for change in self.changes:
             best = self.claim.best.get(change.constant)
-            entry = found.setdefault(change.constant, {
-                "name": change.constant, "printed": printed[change.constant], "noticed": 0.0,
-                "best": best.value if best else None, "how": best.how if best else None,
-            })  # fmt: skip
+            entry = found.setdefault(
+                change.constant,
+                {
+                    "name": change.constant,
+                    "printed": printed[change.constant],
+                    "noticed": 0.0,
+                    "best": best.value if best else None,
+                    "how": best.how if best else None,
+                },
+            )
             seen = (entry["noticed"], change.relative)
             entry["noticed"] = None if None in seen else max(seen)
         return list(found.values())
@@ -232,10 +238,18 @@ def run(
         if decision is None:
             assert answer.judged is not None
             decision = decide(claim, answer.judged, (*replayed[claim.id], *lost[claim.id]), answer.changes)
-        results.append(Result(
-            claim, decision, answer.judged, files[claim.id], replayed[claim.id],
-            answer.changes, answer.seconds, claim.expected_grade(budget),
-        ))  # fmt: skip
+        results.append(
+            Result(
+                claim,
+                decision,
+                answer.judged,
+                files[claim.id],
+                replayed[claim.id],
+                answer.changes,
+                answer.seconds,
+                claim.expected_grade(budget),
+            )
+        )
     strays = _of_no_claim(papers if ledger.whole else ())
     return Run(tuple(results), seed, budget, time.perf_counter() - began, strays, papers)
 
@@ -311,10 +325,7 @@ class _OnFile:
 
 
 def _on_file(
-    claims: Iterable[Claim],
-    ledger: Ledger,
-    files: Mapping[str, Sequence[Stored]],
-    jobs: int,
+    claims: Iterable[Claim], ledger: Ledger, files: Mapping[str, Sequence[Stored]], jobs: int
 ) -> list[_OnFile]:
     """The files of the claims, paper by paper; those of a paper in several processes, where there are several jobs."""
     wanted = defaultdict[Paper, list[Stored]](list)

@@ -133,15 +133,17 @@ class _Body:
             parts.collect(module, other)
         self.inner = any(
             isinstance(node, ast.Name) and node.id == "assumes"
-            for statement in before if isinstance(statement, ast.For | ast.While | ast.If | ast.With)
+            for statement in before
+            if isinstance(statement, ast.For | ast.While | ast.If | ast.With)
             for node in ast.walk(statement)
-        )  # fmt: skip
+        )
         for node in before:
             self._add(node, source)
         self._compare(last.value, module)
 
-    def _delegate(self, parts: _Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt],
-                  call: ast.Call) -> None:  # fmt: skip
+    def _delegate(
+        self, parts: _Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt], call: ast.Call
+    ) -> None:
         """A replay that hands on to another function: that one, with its further arguments set before."""
         tree, name = _parsed(_source(module)), ast.unparse(call.func)
         home = _home(module, name)
@@ -152,8 +154,9 @@ class _Body:
         for other in _needed(tree, function):
             if other != name:
                 parts.collect(module, other)
-        (target,) = (node for node in _parsed(_source(home)).body
-                     if isinstance(node, ast.FunctionDef) and node.name == name)  # fmt: skip
+        (target,) = (
+            node for node in _parsed(_source(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
+        )
         names = [argument.arg for argument in target.args.args]
         set_before = [f"{argument} = {ast.unparse(value)}" for argument, value in zip(names, call.args, strict=True)]
         self.lines = [*set_before[1:], *_Body(parts, home, name).lines]
@@ -370,8 +373,9 @@ def _used(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield node.id
     for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns") or (field == "decorator_list" and isinstance(node, ast.FunctionDef)
-                                                  and _declares(node)):  # fmt: skip
+        if field in ("annotation", "returns") or (
+            field == "decorator_list" and isinstance(node, ast.FunctionDef) and _declares(node)
+        ):
             continue
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, ast.AST):

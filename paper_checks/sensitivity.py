@@ -104,9 +104,10 @@ def _carrying(passing: Evidence, outcomes: Iterable[_Outcome]) -> list[str]:
     known = list(outcomes)
     changing = {line for one in known for line in one.changed}
     return [
-        name for name, line in passing.lines.items()
+        name
+        for name, line in passing.lines.items()
         if (name in changing if line.formula else any(one.refutes(name) for one in known))
-    ]  # fmt: skip
+    ]
 
 
 def _outcome(claim: Claim, data: object, constants: Constants, passing: Evidence) -> _Outcome:

@@ -16,8 +16,12 @@ from paper_checks.claim import FAILING, VERDICTS, Verdict
 from paper_checks.run import Result
 
 SIGNS: Mapping[Verdict, str] = {
-    "refuted": "✗", "corrected": "≈", "depends on the reading": "±", "not checkable here": "?", "holds": "✓",
-}  # fmt: skip
+    "refuted": "✗",
+    "corrected": "≈",
+    "depends on the reading": "±",
+    "not checkable here": "?",
+    "holds": "✓",
+}
 """A sign beside each verdict, so that none is told by colour alone."""
 
 _CHARACTER, _LEAST_WIDTH, _HEIGHT, _NOTED_HEIGHT = 7.6, 150.0, 46.0, 62.0
@@ -207,8 +211,13 @@ def _settle(column: Sequence[_Box]) -> None:
         box.y = mean + offset
 
 
-def draw(group: Sequence[str], results: Mapping[str, Result], notes: Mapping[str, str],
-         href: Callable[[str], str], uses: Uses | None = None) -> Markup:  # fmt: skip
+def draw(
+    group: Sequence[str],
+    results: Mapping[str, Result],
+    notes: Mapping[str, str],
+    href: Callable[[str], str],
+    uses: Uses | None = None,
+) -> Markup:
     """One connected part of the graph as SVG.
 
     Args:
@@ -224,15 +233,20 @@ def draw(group: Sequence[str], results: Mapping[str, Result], notes: Mapping[str
     one_paper = len({results[id].claim.paper for id in group}) == 1
     labels = {id: results[id].claim.label if one_paper else id for id in group}
     noted = [label for id, label in notes.items() if id in labels]
-    width = max(_LEAST_WIDTH, *(_CHARACTER * len(text) + 22 for text in labels.values()),
-                *(5.8 * len(text) + 22 for text in noted),
-                *(7.2 * len(results[id].decision.verdict) + 38 for id in group))  # fmt: skip
+    width = max(
+        _LEAST_WIDTH,
+        *(_CHARACTER * len(text) + 22 for text in labels.values()),
+        *(5.8 * len(text) + 22 for text in noted),
+        *(7.2 * len(results[id].decision.verdict) + 38 for id in group),
+    )
     left = {box.layer: _EDGE + i * (width + _BETWEEN) for i, column in enumerate(columns) for box in column[:1]}
     edges = [_edge(box, left, width) for column in columns for box in column if box.id]
     boxes = [
         _drawn(box, left[box.layer], width, results[box.id], labels[box.id], notes[box.id], href(box.id))
-        for column in columns for box in column if box.id
-    ]  # fmt: skip
+        for column in columns
+        for box in column
+        if box.id
+    ]
     across = len(columns) * (width + _BETWEEN) - _BETWEEN + 2 * _EDGE
     down = max(box.y + box.height / 2 for column in columns for box in column) + _EDGE
     return Markup(
@@ -275,7 +289,19 @@ def _drawn(box: _Box, x: float, width: float, result: Result, label: str, note: 
         '<text class="label" x="{text:.1f}" y="{first:.1f}">{label}</text>'
         '<text x="{text:.1f}" y="{second:.1f}">{sign} {verdict}</text>{line}</a>'
     ).format(
-        href=href, kind=verdict.split()[0], noted=" noted" if note else "", title=title, x=x, top=top, width=width,
-        height=box.height, text=x + 11, first=top + 19, second=top + 36, label=label, sign=SIGNS[verdict],
-        verdict=verdict, line=line,
-    )  # fmt: skip
+        href=href,
+        kind=verdict.split()[0],
+        noted=" noted" if note else "",
+        title=title,
+        x=x,
+        top=top,
+        width=width,
+        height=box.height,
+        text=x + 11,
+        first=top + 19,
+        second=top + 36,
+        label=label,
+        sign=SIGNS[verdict],
+        verdict=verdict,
+        line=line,
+    )

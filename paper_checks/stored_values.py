@@ -67,9 +67,13 @@ def expression(text: str, names: Mapping[str, Any]) -> Any:
     import sympy
 
     operators: dict[type, Any] = {
-        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-        ast.Pow: operator.pow, ast.USub: operator.neg,
-    }  # fmt: skip
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.Pow: operator.pow,
+        ast.USub: operator.neg,
+    }
 
     def require_small_power(base: Any, power: Any) -> None:
         bits = max(base.p.bit_length(), base.q.bit_length()) if isinstance(base, sympy.Rational) else 1

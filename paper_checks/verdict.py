@@ -66,9 +66,12 @@ def decide(
 
 
 def _decided(
-    claim: Claim, judged: Judged, readings: Sequence[JudgedReading], replayed: Sequence[Replayed],
+    claim: Claim,
+    judged: Judged,
+    readings: Sequence[JudgedReading],
+    replayed: Sequence[Replayed],
     changes: Sequence[NoticedChange],
-) -> Decision:  # fmt: skip
+) -> Decision:
     failing = [one for one in readings if not one.evidence.ok]
     correctable = claim.correction is not None  # its certificate is stored as one of the first reading
     refutations = [_refuted(one, readings, replayed, correctable=correctable) for one in failing]

@@ -146,9 +146,13 @@ class TwoClients:
         nearest = np.abs(self.towards).argmax(axis=2)[..., None]
         signs = np.where(np.take_along_axis(self.towards, nearest, axis=2)[..., 0] < 0, -1.0, 1.0)
         return TwoClients(
-            self.model, self.R, self.values, self.towards * signs[..., None], self.elsewhere * signs,
+            self.model,
+            self.R,
+            self.values,
+            self.towards * signs[..., None],
+            self.elsewhere * signs,
             self.inner * signs[0][:, None] * signs[1],
-        )  # fmt: skip
+        )
 
     def slopes(self, gradients: ClientGradients, rng: np.random.Generator, samples: int = 1) -> Array:
         """Components of each client's gradient along its eigenvectors, shape ``(2, samples, rank)``; own errors drawn.

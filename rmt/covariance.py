@@ -204,9 +204,12 @@ class SpikedCovariance:
         rho = float(x**2 @ shares) / float(x @ shares)
         lifted = weights * inverse
         return _Resolved(
-            spike * float(lifted @ shares) * weight_unit, (1.0 - k2 / k1 * rho) / (1.0 + rho), k2 / k1 * rho,
-            float(lifted @ shares) * weight_unit, float(lifted**2 @ shares) * weight_unit**2,
-        )  # fmt: skip
+            spike * float(lifted @ shares) * weight_unit,
+            (1.0 - k2 / k1 * rho) / (1.0 + rho),
+            k2 / k1 * rho,
+            float(lifted @ shares) * weight_unit,
+            float(lifted**2 @ shares) * weight_unit**2,
+        )
 
 
 @dataclass(frozen=True)

@@ -181,9 +181,11 @@ class CovarianceSum(CountedLaw):
         (a, squares), (weight_units, _) = self._equations.lift(b), self._units
         second = self._equations.population.resolvent(points, a).second[0].real
         return Outside(
-            (a[0].real * weight_units), self._equations.slopes(points, b)[0].real * weight_units / self._unit,
-            squares[0].real * weight_units**2, second / np.outer(weight_units, weight_units),
-        )  # fmt: skip
+            (a[0].real * weight_units),
+            self._equations.slopes(points, b)[0].real * weight_units / self._unit,
+            squares[0].real * weight_units**2,
+            second / np.outer(weight_units, weight_units),
+        )
 
     def shares(self, x: ArrayLike, directions: ArrayLike) -> Array:
         """Overlap of eigenvectors at x with directions of the block: the mean square, times the dimension.

@@ -311,9 +311,11 @@ class SeparableLaw(CountedLaw):
             b = located(logarithm)
             z, a = at(b)
             return float(
-                (weights / (1 - weights * b)) ** 2 @ shares
-                * ((eigenvalues / (z - a * eigenvalues)) ** 2 @ (self.ratio * masses)) - 1
-            )  # fmt: skip
+                (weights / (1 - weights * b)) ** 2
+                @ shares
+                * ((eigenvalues / (z - a * eigenvalues)) ** 2 @ (self.ratio * masses))
+                - 1
+            )
 
         def located(logarithm: float) -> float:
             t = np.exp(logarithm)

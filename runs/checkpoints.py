@@ -94,19 +94,21 @@ class Checkpoints:
                 kept = (memory, name)
             clients[client] = kept
         shelf, main = Shelf(), f"round-{number:06d}.safetensors"
-        parts = {
-            "algorithm": state.algorithm, "shared": state.federation.shared, "equipped": state.federation.equipped
-        }  # fmt: skip
+        parts = {"algorithm": state.algorithm, "shared": state.federation.shared, "equipped": state.federation.equipped}
         written = {name: plain(part, shelf.put, self._kinds) for name, part in parts.items()}
         files[main] = _tensor_file(shelf, {})
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
         known = {**self._digests, **digests}
         personal = {str(client): name for client, (_, name) in clients.items()}
         content = {
-            "run": self._run, "round": number, **written, "personal": personal, "seconds": checkpoint.seconds,
+            "run": self._run,
+            "round": number,
+            **written,
+            "personal": personal,
+            "seconds": checkpoint.seconds,
             "marks": {name: asdict(mark) for name, mark in checkpoint.marks.items()},
             "files": {name: known[name] for name in (main, *personal.values())},
-        }  # fmt: skip
+        }
         self.folder.mkdir(exist_ok=True)
         write_whole({self.folder / name: data for name, data in files.items()})
         _sync(self.folder)
@@ -179,8 +181,14 @@ class Checkpoints:
             marks = {name: Mark(**mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
         except (
-            ArithmeticError, AttributeError, LookupError, RuntimeError, SafetensorError, TypeError, ValueError
-        ) as error:  # fmt: skip
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            SafetensorError,
+            TypeError,
+            ValueError,
+        ) as error:
             if isinstance(error, RunError):
                 raise
             raise RunError(f"{path} is not what a run saves ({error!r})") from error
@@ -219,9 +227,8 @@ class Checkpoints:
         """What a run wrote: a folder of the name of a file is not of it."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
         return [
-            path for path in there
-            if _OWN.fullmatch(path.name) and path.is_dir() == path.name.startswith(".writing-")
-        ]  # fmt: skip
+            path for path in there if _OWN.fullmatch(path.name) and path.is_dir() == path.name.startswith(".writing-")
+        ]
 
     def _tidy(self, number: int) -> None:
         """Removes what none of the checkpoints that are kept needs; one that was cut short leaves files, too."""

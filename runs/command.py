@@ -119,9 +119,11 @@ def _flags() -> frozenset[str]:
     found = set(_FLAGS)
     for name, problem in product(ALGORITHMS, (PROBLEM, next(iter(IMAGES)), next(iter(LANGUAGE)))):
         found |= {
-            form for option in options_of(name, problem, {}, every=True).values() if option.kind is bool
+            form
+            for option in options_of(name, problem, {}, every=True).values()
+            if option.kind is bool
             for form in (option.flag, f"--no-{option.flag[2:]}")
-        }  # fmt: skip
+        }
     return frozenset(found)
 
 

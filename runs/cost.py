@@ -60,9 +60,14 @@ def cost_of(plan: Plan) -> Cost:
 def _of_a_client(plan: Plan, steps: int, samples: int | None) -> Cost:
     """A round of one client, with so many steps and samples; none: its own samples."""
     few = {
-        "steps": steps, "personal_steps": steps, "epochs": None, "personal_epochs": None, "batch": BATCH,
-        "personal_batch": BATCH, **({} if samples is None else {"samples": samples * plan.settings["clients"]}),
-    }  # fmt: skip
+        "steps": steps,
+        "personal_steps": steps,
+        "epochs": None,
+        "personal_epochs": None,
+        "batch": BATCH,
+        "personal_batch": BATCH,
+        **({} if samples is None else {"samples": samples * plan.settings["clients"]}),
+    }
     given = {**plan.settings, **{name: value for name, value in few.items() if name in plan.settings}}
     parts, fed = _federation(replace(plan, settings=given))
     state = parts.algorithm.start(fed, Tree(parts.problem.start))

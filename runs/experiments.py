@@ -147,9 +147,12 @@ class Sweep:
 
 
 def carried_out(
-    experiment: Experiment, store: Path, root: str | None = None, say: Say = lambda text: None,
+    experiment: Experiment,
+    store: Path,
+    root: str | None = None,
+    say: Say = lambda text: None,
     sweep: Sweep | None = None,
-) -> list[Outcome]:  # fmt: skip
+) -> list[Outcome]:
     """The outcomes of all runs of an experiment, in their order; those that are missing are run first, on one thread.
 
     An interruption loses no round that was done; the next call goes on there. A run that fails in one of its rounds, as

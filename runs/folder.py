@@ -89,10 +89,16 @@ def train(
         before, tables = _standing(folder, plan, given, checkpoints, say) if replace is None else (None, {})
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
-            parts.algorithm, parts.problem, rounds=plan.conduct.rounds, cohort=plan.settings["cohort"],
-            seed=plan.settings["seed"], executor=parts.executor, resume=(before.state, ledger) if before else None,
-            evaluate_every=plan.conduct.evaluate_every, aligned=plan.settings["alignment"],
-        )  # fmt: skip
+            parts.algorithm,
+            parts.problem,
+            rounds=plan.conduct.rounds,
+            cohort=plan.settings["cohort"],
+            seed=plan.settings["seed"],
+            executor=parts.executor,
+            resume=(before.state, ledger) if before else None,
+            evaluate_every=plan.conduct.evaluate_every,
+            aligned=plan.settings["alignment"],
+        )
         first = None if before else next(made)
         if first is not None:
             checkpoints.require_storable(first.state)

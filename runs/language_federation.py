@@ -80,9 +80,14 @@ class LanguageFederation:
 
     def __post_init__(self) -> None:
         at_least(
-            1, clients=self.clients, rows=self.rows, at_once=self.at_once, samples=self.samples,
-            test_samples=self.test_samples, length=self.length,
-        )  # fmt: skip
+            1,
+            clients=self.clients,
+            rows=self.rows,
+            at_once=self.at_once,
+            samples=self.samples,
+            test_samples=self.test_samples,
+            length=self.length,
+        )
         at_least(0, held_out=self.held_out)
         if self.dropout is not None and not 0.0 <= self.dropout < 1.0:
             raise RunError(f"dropout must be from 0 to below 1, got {self.dropout}")
@@ -95,9 +100,15 @@ class LanguageFederation:
         alias = ALIASES.get(str(given.get("model", cls.model)).removeprefix(PREFIX))
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
         return {
-            **epochs, "batch": 16, "learning_rate": 1e-3, "optimiser": "adamw", "rank": 4, "a_at": "inputs",
-            "precision": "float32", "layers": alias.layers if alias else None,
-        }  # fmt: skip
+            **epochs,
+            "batch": 16,
+            "learning_rate": 1e-3,
+            "optimiser": "adamw",
+            "rank": 4,
+            "a_at": "inputs",
+            "precision": "float32",
+            "layers": alias.layers if alias else None,
+        }
 
     def made(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
         """The problem.
@@ -133,9 +144,16 @@ class LanguageFederation:
             f"{texts.truncated} of {len(texts.kept)} {split}" for split, texts in (("training", train), ("test", test))
         )
         module = _model(
-            place, task, len(train.classes), self.dtype, self.dropout, 0 if train.causal else seed, self.pickled,
-            str(device), files,
-        )  # fmt: skip
+            place,
+            task,
+            len(train.classes),
+            self.dtype,
+            self.dropout,
+            0 if train.causal else seed,
+            self.pickled,
+            str(device),
+            files,
+        )
         left, kept = held_out(len(train.kept), self.held_out, seed)
         validation = part_of(train, kept) if len(kept) else None
         train = part_of(train, left[self._drawn("samples", len(left), seed)])
@@ -147,10 +165,21 @@ class LanguageFederation:
         if self.own_share:
             parts, own = held_out_each(parts, self.own_share, seed)
         made = language_problem(
-            module, train, parts, test, layers=self.layers, head=self.head, weighed=self.weighed, at_once=self.at_once,
-            checkpointing=self.checkpointing, validation=validation, own=own, rows=self.rows,
-            adapter=None if self.start_from is None else Path(self.start_from), name=f"{self.model} on {self.data}",
-        )  # fmt: skip
+            module,
+            train,
+            parts,
+            test,
+            layers=self.layers,
+            head=self.head,
+            weighed=self.weighed,
+            at_once=self.at_once,
+            checkpointing=self.checkpointing,
+            validation=validation,
+            own=own,
+            rows=self.rows,
+            adapter=None if self.start_from is None else Path(self.start_from),
+            name=f"{self.model} on {self.data}",
+        )
         return replace(made, given={**made.given, **given})
 
     def _drawn(self, name: str, count: int, seed: int) -> Indices:
@@ -178,18 +207,31 @@ def part_of(texts: TokenSet, indices: Indices) -> TokenSet:
 
 @lru_cache(maxsize=1)
 def _model(
-    place: Place, task: Task, classes: int, dtype: str, dropout: float | None, seed: int, pickled: bool, device: str,
+    place: Place,
+    task: Task,
+    classes: int,
+    dtype: str,
+    dropout: float | None,
+    seed: int,
+    pickled: bool,
+    device: str,
     files: tuple[object, ...],
-) -> nn.Module:  # fmt: skip
+) -> nn.Module:
     """The model, kept for the next runs of an experiment while its files are the same; nobody changes it."""
     return model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, pickled=pickled).to(device)
 
 
 @lru_cache(maxsize=4)
 def _tokens(
-    data: str, root: str | None, split: str, place: Place, files: tuple[object, ...], length: int, truncate: bool,
+    data: str,
+    root: str | None,
+    split: str,
+    place: Place,
+    files: tuple[object, ...],
+    length: int,
+    truncate: bool,
     texts: tuple[object, ...],
-) -> TokenSet:  # fmt: skip
+) -> TokenSet:
     """The tokens of a split, likewise."""
     return tokens(load_texts(data, root, split), _tokenizer(place, files), length, truncate)
 

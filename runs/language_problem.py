@@ -100,9 +100,12 @@ def language_problem(
     frozen = sorted(set(whole) - set(beside))
     if frozen:
         raise FederationError(f"{adapter} stores {frozen[0]} whole, which would stay as it was: name its layer in head")
-    start = Tree({
-        of: whole.get(of, weights[of]).detach().to(wide(weights[of]) if of in beside else weights[of]) for of in trained
-    })  # fmt: skip
+    start = Tree(
+        {
+            of: whole.get(of, weights[of]).detach().to(wide(weights[of]) if of in beside else weights[of])
+            for of in trained
+        }
+    )
     shares = None
     if weighed == "tokens":
         terms = train.predicted.numpy()
@@ -112,10 +115,17 @@ def language_problem(
         "data": digest_of(*(tensor for texts in (train, test) for tensor in (texts.input_ids, texts.labels))),
     }
     return LanguageProblem(
-        name, LanguageClients(network, data, parts, rows, at_once), start,
-        {split: _labelled(texts, device) for split, texts in splits.items()}, own, rows, given, shares,
-        tuple(start[of] for of in trained if of not in {*drawn_in(module, beside), *whole}), begun,
-    )  # fmt: skip
+        name,
+        LanguageClients(network, data, parts, rows, at_once),
+        start,
+        {split: _labelled(texts, device) for split, texts in splits.items()},
+        own,
+        rows,
+        given,
+        shares,
+        tuple(start[of] for of in trained if of not in {*drawn_in(module, beside), *whole}),
+        begun,
+    )
 
 
 def _labelled(texts: TokenSet, device: torch.device) -> Labelled:

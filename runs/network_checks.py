@@ -178,11 +178,12 @@ def _require_mean(loss: Loss, outputs: Tensor, known: Tensor) -> None:
             raise FederationError(
                 "the loss of a batch must be the mean of its samples' losses, and is "
                 + (
-                    "their sum; divide it by the number of samples" if is_sum else
-                    "neither that nor their sum: weights of classes, ignored targets, roots, and outputs (n, 1) beside "
-                    "targets (n,) make a sample's part depend on who shares its batch"
+                    "their sum; divide it by the number of samples"
+                    if is_sum
+                    else "neither that nor their sum: weights of classes, ignored targets, roots, and outputs (n, 1) "
+                    "beside targets (n,) make a sample's part depend on who shares its batch"
                 )
-            )  # fmt: skip
+            )
 
 
 def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:

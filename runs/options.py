@@ -64,9 +64,12 @@ class Option:
         if self.words:
             return f"one of {', '.join(self.words)}"
         return {
-            int: "a whole number", float: "a finite number", bool: "true or false", str: "a text",
+            int: "a whole number",
+            float: "a finite number",
+            bool: "true or false",
+            str: "a text",
             tuple: "numbers between commas",
-        }[self.kind]  # fmt: skip
+        }[self.kind]
 
     def read(self, text: str) -> Any:
         """The value that a text means.

@@ -31,12 +31,34 @@ _PREFIX = "base_model.model."
 _HEADS = ("classifier", "score")
 """Ends of the names of modules that PEFT always stores whole beside an adapter of a classifier."""
 _TASKS = {"classification": "SEQ_CLS", "causal": "CAUSAL_LM"}
-_UNDERSTOOD = frozenset((
-    "peft_type", "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision", "inference_mode",
-    "r", "target_modules", "exclude_modules", "lora_alpha", "lora_dropout", "fan_in_fan_out", "bias", "use_rslora",
-    "modules_to_save", "init_lora_weights", "layers_to_transform", "layers_pattern", "rank_pattern", "alpha_pattern",
-    "megatron_core", "qalora_group_size", "runtime_config",
-))  # fmt: skip
+_UNDERSTOOD = frozenset(
+    (
+        "peft_type",
+        "task_type",
+        "auto_mapping",
+        "peft_version",
+        "base_model_name_or_path",
+        "revision",
+        "inference_mode",
+        "r",
+        "target_modules",
+        "exclude_modules",
+        "lora_alpha",
+        "lora_dropout",
+        "fan_in_fan_out",
+        "bias",
+        "use_rslora",
+        "modules_to_save",
+        "init_lora_weights",
+        "layers_to_transform",
+        "layers_pattern",
+        "rank_pattern",
+        "alpha_pattern",
+        "megatron_core",
+        "qalora_group_size",
+        "runtime_config",
+    )
+)
 """Entries of a configuration that are heeded, or that change nothing of what a trained adapter computes."""
 LEFT_OVER, ROUNDED = 0.01, 1e-6
 """Share of a merged update, or of the weight, that may lie outside of its rank; roundings in float32 are below."""
@@ -119,9 +141,11 @@ def write_adapter(
             raise RunError(f"{name} of a {type(part).__name__} cannot be written as an adapter of PEFT")
         left, right = update.left, update.right
         layers[layer] = (len(right), update.scale * len(right))
-        ends = ("lora_embedding_A", "lora_embedding_B") if isinstance(part, nn.Embedding) else (
-            "lora_A.weight", "lora_B.weight"
-        )  # fmt: skip
+        ends = (
+            ("lora_embedding_A", "lora_embedding_B")
+            if isinstance(part, nn.Embedding)
+            else ("lora_A.weight", "lora_B.weight")
+        )
         pair = (left.mT, right.mT) if isinstance(part, nn.Embedding) else (right, left)
         tensors |= {f"{_PREFIX}{layer}.{end}": one for end, one in zip(ends, pair, strict=True)}
     whole, stored = _stored_whole(module, {name.rpartition(".")[0] for name in others}, set(layers), task)
@@ -131,13 +155,23 @@ def write_adapter(
             tensors[_PREFIX + full] = _turned(module, full, others.get(full, parameter))
     rank, alpha = next(iter(layers.values()))
     config = {
-        "peft_type": "LORA", "task_type": _TASKS[task], "base_model_name_or_path": base, "inference_mode": True,
-        "r": rank, "lora_alpha": alpha, "lora_dropout": 0.0, "bias": "none", "target_modules": sorted(layers),
-        "modules_to_save": whole or None, "use_rslora": False, "use_dora": False, "init_lora_weights": True,
+        "peft_type": "LORA",
+        "task_type": _TASKS[task],
+        "base_model_name_or_path": base,
+        "inference_mode": True,
+        "r": rank,
+        "lora_alpha": alpha,
+        "lora_dropout": 0.0,
+        "bias": "none",
+        "target_modules": sorted(layers),
+        "modules_to_save": whole or None,
+        "use_rslora": False,
+        "use_dora": False,
+        "init_lora_weights": True,
         "fan_in_fan_out": any(isinstance(module.get_submodule(layer), TurnedLayer) for layer in layers),
         "rank_pattern": {layer: own for layer, (own, _) in layers.items() if own != rank},
         "alpha_pattern": {layer: own for layer, (_, own) in layers.items() if own != alpha},
-    }  # fmt: skip
+    }
     packed = safetensors.save({k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}, {"format": "pt"})
     folder.mkdir(parents=True, exist_ok=True)
     require_writable(folder)

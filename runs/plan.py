@@ -163,11 +163,15 @@ def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: st
     """
     conduct = {name: value for name in STAYING if (value := plan.conduct.kept(name)) is not None}
     content = {
-        "algorithm": plan.algorithm, "problem": plan.problem, "settings": plan.told,
-        "rounds": plan.conduct.rounds, "conduct": conduct,
-        "versions": versions(), **({} if earlier is None else {"earlier": earlier}),
+        "algorithm": plan.algorithm,
+        "problem": plan.problem,
+        "settings": plan.told,
+        "rounds": plan.conduct.rounds,
+        "conduct": conduct,
+        "versions": versions(),
+        **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
-    }  # fmt: skip
+    }
     write_whole({folder / SETTINGS: (json.dumps(content, indent=1) + "\n").encode()})
 
 

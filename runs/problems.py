@@ -122,9 +122,13 @@ class Quadratics(Toy):
         if self.least_curvature > 1.0:
             raise ProblemError(f"least_curvature must be at most 1, got {self.least_curvature}")
         return random_quadratics(
-            (self.rows, self.columns), self.clients, rng, curvatures=(self.least_curvature, 1.0),
-            heterogeneity=self.heterogeneity, scale=0.1,
-        )  # fmt: skip
+            (self.rows, self.columns),
+            self.clients,
+            rng,
+            curvatures=(self.least_curvature, 1.0),
+            heterogeneity=self.heterogeneity,
+            scale=0.1,
+        )
 
 
 @dataclass(frozen=True)
@@ -234,6 +238,10 @@ class Ridges(Toy):
 
     def _made(self, rng: np.random.Generator) -> Problem:
         return ridge_problem(
-            (self.rows, self.columns), self.clients, rng, profile=self.profile, samples=self.samples,
+            (self.rows, self.columns),
+            self.clients,
+            rng,
+            profile=self.profile,
+            samples=self.samples,
             heterogeneity=self.heterogeneity,
-        )  # fmt: skip
+        )

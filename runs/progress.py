@@ -29,10 +29,13 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
     with ExitStack() as stack:
         bar = stack.enter_context(
             tqdm(
-                total=plan.conduct.rounds, unit="round", desc=f"{plan.algorithm} on {plan.problem}", disable=None,
+                total=plan.conduct.rounds,
+                unit="round",
+                desc=f"{plan.algorithm} on {plan.problem}",
+                disable=None,
                 leave=False,
             )
-        )  # fmt: skip
+        )
         boards: list[Any] = []
 
         def progress(metrics: dict[str, Any]) -> None:

@@ -17,9 +17,13 @@ def ended(program, pipe, processes, end, cwd):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     command = subprocess.Popen(
-        [sys.executable, *program, str(pipe)], stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=cwd,
+        [sys.executable, *program, str(pipe)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        cwd=cwd,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
-    )  # fmt: skip
+    )
     try:
         seen = b""
         while seen.count(b"ready\n") < processes:

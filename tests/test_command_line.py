@@ -52,8 +52,18 @@ def test_claims_lists_the_ledger(capsys):
     assert status == 0
     assert out == json.dumps(entries, indent=1) + "\n"
     assert set(entries[0]) == {
-        "id", "also", "paper", "where", "kind", "importance", "because", "expected", "expected_grade", "says", "replay",
-    }  # fmt: skip
+        "id",
+        "also",
+        "paper",
+        "where",
+        "kind",
+        "importance",
+        "because",
+        "expected",
+        "expected_grade",
+        "says",
+        "replay",
+    }
     status, out, _ = run(capsys, "claims", "--paper", "fedloru")
     assert f"{sum(entry['paper'].startswith('fedloru') for entry in entries)} claims" in out
 
@@ -197,10 +207,7 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("check", QUICK, "--seed", "9" * 400), ("--seed", "must be a whole number")),
         (("check", QUICK, "two\nlines", "--nosuch"), ("unrecognized arguments: --nosuch",)),
         (("check", "two\nlines"), ("no claim 'two",)),
-        (
-            ("claims", "--verdict", "refuted", "--paper", "fedloru-iclr"),
-            ("no claim is of fedloru-iclr",),
-        ),
+        (("claims", "--verdict", "refuted", "--paper", "fedloru-iclr"), ("no claim is of fedloru-iclr",)),
         (("replay",), ("name a claim or a paper, or --all",)),
         (("figure", "rmt/spectrum", "--seed", "0", ""), ("a name must not be empty",)),
         (("figure", ""), ("argument ID", "must not be empty")),
@@ -418,8 +425,12 @@ def test_help_helps(capsys):
 
 def test_the_console_command_runs_and_what_few_commands_need_is_loaded_by_these():
     """Help needs no numpy, a worker no paper, and the list of the papers neither torch nor scipy."""
-    steps = (("rankproof", "numpy"), ("paper_checks.run", "paper_checks.ledger"), ("paper_checks.ledger", "scipy"),
-             ("paper_checks.ledger", "torch"))  # fmt: skip
+    steps = (
+        ("rankproof", "numpy"),
+        ("paper_checks.run", "paper_checks.ledger"),
+        ("paper_checks.ledger", "scipy"),
+        ("paper_checks.ledger", "torch"),
+    )
     program = "import sys\n" + "".join(f"import {name}; print({other!r} in sys.modules)\n" for name, other in steps)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == ["False"] * len(steps)

@@ -157,9 +157,13 @@ def test_any_target_gets_the_whole_answer_or_stays_as_it_was(target, check):
 
 FILES = [file for claim in LEDGER.claims for file in stored(LEDGER.home[claim.id].folder, claim.id)]
 leaves = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.floats(), text,
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    text,
     st.sampled_from(["1/0", "1e999", "-1/3", "nan", [], {}, [[]], 10**400, "9" * 5000]),
-)  # fmt: skip
+)
 
 
 @st.composite
@@ -241,9 +245,15 @@ IMAGES = {
     for name in packages.FILES
 }
 TINY = DataSet(
-    name="tiny", title="Tiny", folder="Tiny", pixel_mean=0.5, pixel_deviation=0.3, sources=(), otherwise="draw it anew",
+    name="tiny",
+    title="Tiny",
+    folder="Tiny",
+    pixel_mean=0.5,
+    pixel_deviation=0.3,
+    sources=(),
+    otherwise="draw it anew",
     md5={name: hashlib.md5(content).hexdigest() for name, content in IMAGES.items()},
-)  # fmt: skip
+)
 
 
 @st.composite

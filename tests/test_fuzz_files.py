@@ -84,9 +84,11 @@ def arrays(*all_of):
 ZIPPED = io.BytesIO()
 np.savez(ZIPPED, np.array([3, 4]))
 INDICES = [
-    b"3 4\n5", b"0", ZIPPED.getvalue(),
+    b"3 4\n5",
+    b"0",
+    ZIPPED.getvalue(),
     *arrays(np.array([3, 4]), np.array([5], np.uint8), np.array([2**63], np.uint64), np.array([1.0]), np.array(["x"])),
-]  # fmt: skip
+]
 
 
 @given(changed(INDICES), st.sampled_from(["b.npy", "b.txt"]))

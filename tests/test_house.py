@@ -49,8 +49,11 @@ def test_no_module_outgrows_a_sitting(file):
     assert len(file.read_text().splitlines()) <= 400
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if FLOORS.get(file.relative_to(ROOT).parts[0], 9) <= 2],
-                         ids=lambda file: str(file.relative_to(ROOT)))  # fmt: skip
+@pytest.mark.parametrize(
+    "file",
+    [file for file in FILES if FLOORS.get(file.relative_to(ROOT).parts[0], 9) <= 2],
+    ids=lambda file: str(file.relative_to(ROOT)),
+)
 def test_public_values_cannot_be_changed(file):
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):

@@ -18,28 +18,34 @@ from reference import DOORS  # noqa: E402
 WRITTEN = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize(("path", "where"), [
-    ("README.md", "index.md"),
-    ("docs/figures/README.md", "figures/README.md"),
-    ("docs/proofs", "proofs/index.md"),
-    ("benchmarks/README.md", "source/benchmarks/README.md"),
-    ("benchmarks", "source/benchmarks/README.md"),
-    ("paper_checks/claim.py", "source/paper_checks/claim.py.md"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "where"),
+    [
+        ("README.md", "index.md"),
+        ("docs/figures/README.md", "figures/README.md"),
+        ("docs/proofs", "proofs/index.md"),
+        ("benchmarks/README.md", "source/benchmarks/README.md"),
+        ("benchmarks", "source/benchmarks/README.md"),
+        ("paper_checks/claim.py", "source/paper_checks/claim.py.md"),
+    ],
+)
 def test_places(path, where):
     assert place(path) == where
 
 
-@pytest.mark.parametrize(("path", "text", "there"), [
-    ("README.md", "![a](docs/figures/a.png)", "![a](figures/a.png)"),
-    ("README.md", "[a](#verdicts) [b](https://example.org/b.md)", "[a](#verdicts) [b](https://example.org/b.md)"),
-    ("docs/proofs/x.md", "[a](../../rmt/laws.py)", "[a](../source/rmt/laws.py.md)"),
-    ("docs/spectra.md", "[a](../README.md#the-house)", "[a](index.md#the-house)"),
-    ("docs/spectra.md", "```text\n[a](../README.md)\n```\n", "```text\n[a](../README.md)\n```\n"),
-    ("docs/spectra.md", "$`f[a](b)`$", "$`f[a](b)`$"),
-    ("benchmarks/README.md", "[a](../docs/spectra.md)", "[a](../../spectra.md)"),
-    ("docs/proofs/index.md", "[a](x.md)", "[a](x.md)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "text", "there"),
+    [
+        ("README.md", "![a](docs/figures/a.png)", "![a](figures/a.png)"),
+        ("README.md", "[a](#verdicts) [b](https://example.org/b.md)", "[a](#verdicts) [b](https://example.org/b.md)"),
+        ("docs/proofs/x.md", "[a](../../rmt/laws.py)", "[a](../source/rmt/laws.py.md)"),
+        ("docs/spectra.md", "[a](../README.md#the-house)", "[a](index.md#the-house)"),
+        ("docs/spectra.md", "```text\n[a](../README.md)\n```\n", "```text\n[a](../README.md)\n```\n"),
+        ("docs/spectra.md", "$`f[a](b)`$", "$`f[a](b)`$"),
+        ("benchmarks/README.md", "[a](../docs/spectra.md)", "[a](../../spectra.md)"),
+        ("docs/proofs/index.md", "[a](x.md)", "[a](x.md)"),
+    ],
+)
 def test_links_lead_to_the_same_on_the_site(path, text, there):
     assert relinked(text, path) == there
 
@@ -95,8 +101,12 @@ def test_it_is_built_with_what_is_asked_for_alone(tmp_path):
     pytest.importorskip("mkdocs", reason="`make site` installs it")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "website/mkdocs.yml", "-d", str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, check=False, env={"PYTHONPATH": "website"},
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": "website"},
+    )
     assert done.returncode == 0, done.stderr
     for page in (*tmp_path.glob("*.html"), *tmp_path.glob("reference/*.html")):
         assert not re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="https?:', page.read_text()), page

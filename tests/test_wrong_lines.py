@@ -108,6 +108,4 @@ def test_a_change_of_looks_alone_is_known_in_pictures_and_nowhere_else(runner):
 
     same = {("*", "arithmetic"), ("2", "constant"), (", color=BLUE", "argument left out"), ("3", "constant")}
     assert kinds("figures/one.py") == same | {("0.9", "looks"), ("lw=0.9, ", "looks"), ("8.0", "looks")}
-    assert kinds("rmt/one.py") == same | {
-        ("0.9", "constant"), ("lw=0.9, ", "argument left out"), ("8.0", "constant"),
-    }  # fmt: skip
+    assert kinds("rmt/one.py") == same | {("0.9", "constant"), ("lw=0.9, ", "argument left out"), ("8.0", "constant")}

@@ -16,10 +16,18 @@ def bert(seed=0, classes=3, dropout=0.0, **named):
     """A classifier whose inner matrices are not square."""
     torch.manual_seed(seed)
     config = transformers.BertConfig(
-        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
-        max_position_embeddings=POSITIONS, num_labels=classes, hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout, pad_token_id=0, **named,
-    )  # fmt: skip
+        vocab_size=VOCABULARY,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=24,
+        max_position_embeddings=POSITIONS,
+        num_labels=classes,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+        pad_token_id=0,
+        **named,
+    )
     return transformers.BertForSequenceClassification(config).eval()
 
 
@@ -27,9 +35,15 @@ def llama(seed=0, tied=True):
     """A causal model with fewer heads of keys than of queries, so that its v_proj is not square."""
     torch.manual_seed(seed)
     config = transformers.LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-        intermediate_size=24, max_position_embeddings=POSITIONS, tie_word_embeddings=tied,
-    )  # fmt: skip
+        vocab_size=VOCABULARY,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        intermediate_size=24,
+        max_position_embeddings=POSITIONS,
+        tie_word_embeddings=tied,
+    )
     return transformers.LlamaForCausalLM(config).eval()
 
 
@@ -44,9 +58,16 @@ def texts(count=12, causal=False, classes=3, seed=0, split="train"):
     if causal:
         labels = torch.where((torch.arange(width) >= 2) & (mask == 1), ids, NO_LOSS)
     return TokenSet(
-        "tiny", split, ids, mask, labels, () if causal else tuple(map(str, range(classes))),
-        np.arange(count) % 2, ("one", "two"), np.arange(count),
-    )  # fmt: skip
+        "tiny",
+        split,
+        ids,
+        mask,
+        labels,
+        () if causal else tuple(map(str, range(classes))),
+        np.arange(count) % 2,
+        ("one", "two"),
+        np.arange(count),
+    )
 
 
 def saved(model, folder: Path):

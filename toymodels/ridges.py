@@ -240,7 +240,10 @@ def ridge_problem(
         made.append(Ridges(torch.from_numpy(D), torch.from_numpy((D * target).sum(axis=(1, 2))), profile))
     G = profile.slope_bound
     return Problem(
-        "ridges", tuple(made), {"W": torch.from_numpy(common + rng.standard_normal(shape))},
-        [size / sum(sizes) for size in sizes], max(client.smoothness for client in made),
+        "ridges",
+        tuple(made),
+        {"W": torch.from_numpy(common + rng.standard_normal(shape))},
+        [size / sum(sizes) for size in sizes],
+        max(client.smoothness for client in made),
         facts={"gradient_bound": G, "variance_bound": G**2, "curvatures": profile.curvatures},
-    )  # fmt: skip
+    )

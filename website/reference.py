@@ -9,20 +9,38 @@ DOORS: dict[str, tuple[str, ...]] = {
     "rmt": ("rmt",),
     "hessian": ("hessian",),
     "toymodels": (
-        "toymodels.problem", "toymodels.quadratic", "toymodels.legendre", "toymodels.ridges", "toymodels.regression",
+        "toymodels.problem",
+        "toymodels.quadratic",
+        "toymodels.legendre",
+        "toymodels.ridges",
+        "toymodels.regression",
         "toymodels.product_features",
     ),
     "algorithms": (
-        "algorithms.rounds", "algorithms.federation", "algorithms.trip", "algorithms.weights", "algorithms.low_rank",
-        "algorithms.optimisers", "algorithms.ledger", "algorithms.fedavg", "algorithms.fedlin", "algorithms.fedlrt",
-        "algorithms.fedloru", "algorithms.rolora",
+        "algorithms.rounds",
+        "algorithms.federation",
+        "algorithms.trip",
+        "algorithms.weights",
+        "algorithms.low_rank",
+        "algorithms.optimisers",
+        "algorithms.ledger",
+        "algorithms.fedavg",
+        "algorithms.fedlin",
+        "algorithms.fedlrt",
+        "algorithms.fedloru",
+        "algorithms.rolora",
     ),
     "runs": ("runs.problems", "runs.settings", "runs.catalogue", "runs.folder", "runs.experiments", "runs.stored"),
     "paper_checks": (
-        "paper_checks.claim", "paper_checks.verdict", "paper_checks.paper", "paper_checks.context",
-        "paper_checks.ledger", "paper_checks.run", "paper_checks.replay",
+        "paper_checks.claim",
+        "paper_checks.verdict",
+        "paper_checks.paper",
+        "paper_checks.context",
+        "paper_checks.ledger",
+        "paper_checks.run",
+        "paper_checks.replay",
     ),
-}  # fmt: skip
+}
 """Modules by room, in the order in which a reader wants them. A room with names of its own (`__all__`) shows these."""
 
 

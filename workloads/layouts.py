@@ -47,9 +47,5 @@ CIFAR_10 = Layout(
     "", {"train": BATCHES_OF_10, "test": ("test_batch",)}, partial(read_batches, labels="labels", classes=10), SHAPE, 10
 )
 CIFAR_100 = Layout(
-    "",
-    {"train": ("train",), "test": ("test",)},
-    partial(read_batches, labels="fine_labels", classes=100),
-    SHAPE,
-    100,
+    "", {"train": ("train",), "test": ("test",)}, partial(read_batches, labels="fine_labels", classes=100), SHAPE, 100
 )

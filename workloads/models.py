@@ -50,17 +50,29 @@ def _resnet(depth: int) -> Callable[[ModelSettings], nn.Module]:
 def _alexnet(s: ModelSettings) -> nn.Module:
     hidden = s.width or 4096
     return alexnet(
-        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=hidden,
-        filters=_narrowed(CHANNELS, hidden, 4096), dtype=s.dtype,
-    )  # fmt: skip
+        s.classes,
+        s.seed,
+        channels=s.channels,
+        side=s.side,
+        adapt=s.adapt,
+        hidden=hidden,
+        filters=_narrowed(CHANNELS, hidden, 4096),
+        dtype=s.dtype,
+    )
 
 
 def _vgg16(s: ModelSettings) -> nn.Module:
     hidden = s.width or 512
     return vgg16(
-        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=(hidden,) * 2,
-        stages=tuple(_narrowed(stage, hidden, 512) for stage in STAGES), dtype=s.dtype,
-    )  # fmt: skip
+        s.classes,
+        s.seed,
+        channels=s.channels,
+        side=s.side,
+        adapt=s.adapt,
+        hidden=(hidden,) * 2,
+        stages=tuple(_narrowed(stage, hidden, 512) for stage in STAGES),
+        dtype=s.dtype,
+    )
 
 
 def _narrowed(channels: Sequence[int], width: int, full: int) -> tuple[int, ...]:
@@ -69,9 +81,7 @@ def _narrowed(channels: Sequence[int], width: int, full: int) -> tuple[int, ...]
 
 
 def _vit(s: ModelSettings) -> nn.Module:
-    return vit(
-        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, width=s.width or 512, dtype=s.dtype
-    )  # fmt: skip
+    return vit(s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, width=s.width or 512, dtype=s.dtype)
 
 
 def _two_layer(base: str = "normal", slope: float = 0.0) -> Callable[[ModelSettings], nn.Module]:

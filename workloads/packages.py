@@ -23,12 +23,7 @@ import numpy as np
 from workloads.idx import DataError, pack
 from workloads.lifeline import run_program
 
-FILES = (
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-)
+FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 LARGEST = 64 * 2**20  # bytes; the largest genuine file has 47 MB
 PATIENCE = 600  # seconds for one command
 

@@ -248,12 +248,7 @@ class Files:
         return parts
 
 
-PARTITIONS: Mapping[str, type[Partition]] = {
-    "even": Even,
-    "dirichlet": Dirichlet,
-    "by-label": ByLabel,
-    "files": Files,
-}
+PARTITIONS: Mapping[str, type[Partition]] = {"even": Even, "dirichlet": Dirichlet, "by-label": ByLabel, "files": Files}
 """Ways of dividing by name."""
 
 

@@ -58,9 +58,14 @@ def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) ->
     graphics = options.gpus_per_worker
     if options.on is None:
         given = [
-            flag for flag, value in (("--address", options.address), ("--workers", options.workers),
-                                     ("--gpus-per-worker", graphics)) if value is not None
-        ]  # fmt: skip
+            flag
+            for flag, value in (
+                ("--address", options.address),
+                ("--workers", options.workers),
+                ("--gpus-per-worker", graphics),
+            )
+            if value is not None
+        ]
         if given:
             raise failed(f"{given[0]} is for --on {RAY}: add it, or leave {given[0]} out")
         return None

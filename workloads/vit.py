@@ -67,9 +67,17 @@ class VisionTransformer(nn.Module):
     """
 
     def __init__(
-        self, classes: int, channels: int, side: int, adapt: str, patch: int, width: int, depth: int, heads: int,
+        self,
+        classes: int,
+        channels: int,
+        side: int,
+        adapt: str,
+        patch: int,
+        width: int,
+        depth: int,
+        heads: int,
         dropout: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         self.patch = patch
         self.fit = adapted("this transformer", side, SIDE, adapt)
@@ -126,16 +134,31 @@ def vit(
         ValueError: A size is not positive or does not divide, or the images do not fit.
     """
     shapes = vit_shapes(
-        classes, channels=channels, side=side, adapt=adapt, patch=patch, width=width, depth=depth, heads=heads,
+        classes,
+        channels=channels,
+        side=side,
+        adapt=adapt,
+        patch=patch,
+        width=width,
+        depth=depth,
+        heads=heads,
         dropout=dropout,
-    )  # fmt: skip
+    )
     return initialised(shapes, seed, dtype)
 
 
 def vit_shapes(
-    classes: int, *, channels: int = 3, side: int = SIDE, adapt: str = "none", patch: int = 8, width: int = 512,
-    depth: int = 6, heads: int = 2, dropout: float = 0.0,
-) -> VisionTransformer:  # fmt: skip
+    classes: int,
+    *,
+    channels: int = 3,
+    side: int = SIDE,
+    adapt: str = "none",
+    patch: int = 8,
+    width: int = 512,
+    depth: int = 6,
+    heads: int = 2,
+    dropout: float = 0.0,
+) -> VisionTransformer:
     """Return the same network without values, on the meta device, for counting and for naming layers.
 
     Raises:

@@ -261,11 +261,15 @@ class _Orders:
         member.seen[trip.key] = _Seen(clients[0], lasting[0], self._token, trip.kept)
         member.told += len(gone)
         return Order(
-            clients[1] if new[0] else None, lasting[1] if new[1] else None,
-            self._common if new[2] else None, served.number, gone, fresh,
+            clients[1] if new[0] else None,
+            lasting[1] if new[1] else None,
+            self._common if new[2] else None,
+            served.number,
+            gone,
+            fresh,
             self._of._packed(trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
             self._again({client for client in cohort if served.owners.get(client, member) is not member}),
-        )  # fmt: skip
+        )
 
     def _again(self, clients: set[int]) -> tuple[Packed, ...]:
         """The earlier trips for clients that a worker does not hold what they kept of."""

@@ -170,9 +170,15 @@ class Held:
         assert self.trip is not None
         shared, equipped = self.lasting
         trip = replace(
-            self.trip, cohort=cohort, clients=self.clients, each=each, kept=self.kept, personal=personal,
-            shared=shared, equipped=equipped,
-        )  # fmt: skip
+            self.trip,
+            cohort=cohort,
+            clients=self.clients,
+            each=each,
+            kept=self.kept,
+            personal=personal,
+            shared=shared,
+            equipped=equipped,
+        )
         keepers: set[int] = set()
         replies = self._keeping(trip, keepers)
         content = (list(replies),) if shares is None else added_up(trip, replies, shares, len(cohort))

@@ -8,11 +8,11 @@ from paper_checks.paper import Headline, Listing, Page, Paper
 SPECTRAL = tuple(
     f"spectral.{theme}"
     for theme in (
-        *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "negative_gap"),
+        *("risk_and_hessians", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "negative_gap"),
         *("eigenvectors", "alignment"),
         *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
         *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
-        *("general_laws", "general_map", "six_sums", "cumulant_series", "measured_spectra"),
+        *("general_laws", "general_map", "stable_rank_v1_proof", "cumulant_series", "measured_spectra"),
     )
 )
 CONVERGENCE = tuple(
@@ -22,7 +22,7 @@ CONVERGENCE = tuple(
         *("jointly", "variants", "communication", "accumulated_rank", "computation", "low_rank_updates"),
     )
 )
-NUMBERS = ("numbers.accuracies", "numbers.further_tables", "numbers.parameter_counts", "numbers.experiments")
+NUMBERS = ("numbers.accuracies", "numbers.tables_2_to_7", "numbers.parameter_counts", "numbers.experiments")
 
 THEORY_HEADLINES = (
     Headline(

@@ -23,7 +23,7 @@ from paper_checks.fedlrt.bases import entrywise
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import centred
 
 SIZES = ((2, 2, 1), (3, 2, 1), (2, 4, 1))  # rows, columns and rank of shared bases
@@ -89,12 +89,18 @@ def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "
             equations.append(Equation("rank of the mean", sympy.Integer(found), sympy.Integer(size)))
     for (U, V), own, coefficients in zip(data.bases, data.own, data.coefficients, strict=True):
         used = own if bases == "own" else (U,) * len(coefficients)
-        whole = sum((basis * S * V.T for basis, S in zip(used[1:], coefficients[1:], strict=True)),
-                    used[0] * coefficients[0] * V.T)  # fmt: skip
+        whole = sum(
+            (basis * S * V.T for basis, S in zip(used[1:], coefficients[1:], strict=True)),
+            used[0] * coefficients[0] * V.T,
+        )
         mean = sum(coefficients[1:], coefficients[0]) * rational(share)
         equations += entrywise(f"mean, {U.rows} x {V.rows}", whole / 3, U * mean * V.T / 3)
-    evidence = judge_identity(equations, data.points, "all bases and coefficients of three clients, symbolic, 2r = 2; "
-                              "exact ranks of means of integer coefficients up to 2r = 6")  # fmt: skip
+    evidence = judge_identity(
+        equations,
+        data.points,
+        "all bases and coefficients of three clients, symbolic, 2r = 2; "
+        "exact ranks of means of integer coefficients up to 2r = 6",
+    )
     lowered = {
         "coefficients": [[[int(entry) for entry in matrix.row(i)] for i in range(2)] for matrix in data.integers[0]]
     }
@@ -107,8 +113,17 @@ Spectrum = tuple[tuple[Fraction, ...], Fraction]
 def measure_spectra(context: Context) -> list[Spectrum]:
     """Singular values in decreasing order and thresholds: simple ones first, then ties, zeros, and decades."""
     rng = context.rng("spectra")
-    simple = ("1 1: 1/10", "1 0: 1/10", "5 4 3 0: 5", "5 4 3 0: 26/5", "5 4 3 0: 4", "1 0 0 0: 1", "1 999/1000: 1",
-              "3 2 2 2: 7/2", "1 1/1000000000 0 0: 1/100")  # fmt: skip
+    simple = (
+        "1 1: 1/10",
+        "1 0: 1/10",
+        "5 4 3 0: 5",
+        "5 4 3 0: 26/5",
+        "5 4 3 0: 4",
+        "1 0 0 0: 1",
+        "1 999/1000: 1",
+        "3 2 2 2: 7/2",
+        "1 1/1000000000 0 0: 1/100",
+    )
     found: list[Spectrum] = []
     for text in simple:
         values, theta_text = text.split(": ")
@@ -143,8 +158,13 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     because=r"The tail counts $\sigma_{r_1}$, which is kept: no rank may qualify, or a singular value of 0 is kept.",
     expect=("corrected", "proof"),
 )
-def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bound: float = 1.0,
-                keep: tuple[str, ...] = ("exists", "error", "rank", "full")) -> Promises:  # fmt: skip
+def claim_trunc(
+    spectra: list[Spectrum],
+    after: int = 0,
+    strict: bool = True,
+    bound: float = 1.0,
+    keep: tuple[str, ...] = ("exists", "error", "rank", "full"),
+) -> Promises:
     """The smallest rank that the rule admits, in fractions, and what it leaves."""
     share = Fraction(bound)
     for sigma, theta in spectra:
@@ -222,8 +242,13 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     "kept.",
     expect=("corrected", "proof"),
 )
-def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: bool = True, length: float = 1.0,
-                  diagonal: float = 1.0) -> Promises:  # fmt: skip
+def claim_factors(
+    found: dict[str, list[Factors]],
+    rule: str = "printed",
+    full: bool = True,
+    length: float = 1.0,
+    diagonal: float = 1.0,
+) -> Promises:
     """Every round under a rule; full rank means a smallest singular value beyond rounding."""
     for one in found[rule]:
         sigma = one.S.diagonal()
@@ -233,8 +258,9 @@ def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: 
             same("S is diagonal", one.S, diagonal * torch.diag(sigma)),
         ]
         if full:
-            yield Promise("S has full rank", 1e-12 * float(sigma.max()), float(sigma.min()), at_most=True,
-                                    case=one.by_hand)  # fmt: skip
+            yield Promise(
+                "S has full rank", 1e-12 * float(sigma.max()), float(sigma.min()), at_most=True, case=one.by_hand
+            )
     return f"a gradient within the bases by hand; {SCOPE}; two rounds at tau = {TAU}"
 
 
@@ -308,8 +334,12 @@ def measure_means(context: Context) -> list[Mean]:
     "factors.",
     expect=("corrected", "proof"),
 )
-def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,
-               keep: tuple[str, ...] = ("needed", "attained", "beyond")) -> Promises:  # fmt: skip
+def claim_alg6(
+    means: list[Mean],
+    needed: str = "whole",
+    spread: float = 0.0,
+    keep: tuple[str, ...] = ("needed", "attained", "beyond"),
+) -> Promises:
     """Size of the matrix whose singular values are those of the mean; none smaller than its rank can be."""
     for one in means:
         together = min(one.size, one.clients * one.rank)
@@ -321,5 +351,6 @@ def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,
             yield Promise("the rank of the mean", one.found, together)
         if "beyond" in keep and one.clients > 1:
             yield Promise("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True)
-    return ("two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes "
-                          "5 to 20, Cr below and above n")  # fmt: skip
+    return (
+        "two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes 5 to 20, Cr below and above n"
+    )

@@ -12,15 +12,15 @@ from torch import Tensor
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
+from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.low_rank import USV, Truncation, factorise, product
-from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Form
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promises, promises, same
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import Quadratic, centred, mean_of
 
 STEPS = 4
@@ -130,8 +130,12 @@ def measure_fedlin(context: Context) -> list[Descents]:
     "points move.",
     expect=("corrected", "proof"),
 )
-def alg_4(runs: list[Descents], as_printed: bool = True, sign: float = 1.0,
-          keep: tuple[str, ...] = ("fixed", "equation", "cancel")) -> Promises:  # fmt: skip
+def alg_4(
+    runs: list[Descents],
+    as_printed: bool = True,
+    sign: float = 1.0,
+    keep: tuple[str, ...] = ("fixed", "equation", "cancel"),
+) -> Promises:
     """The round as the box prints it, or corrected, against eq. (4)."""
     for one in runs:
         end = one.printed if as_printed else one.found

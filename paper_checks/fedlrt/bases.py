@@ -74,8 +74,9 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
     r"-U^\top\nabla_WL(USV^\top)V$, $\dot U = -(I - P_U)\nabla_WL(USV^\top)VS^{-1}$, $\dot V = -(I - "
     r"P_V)\nabla_WL(USV^\top)US^{-\top}$, with $P_U = UU^\top$ and $P_V = VV^\top$.",
     measure=measure_flow,
-    control=Form(r"The lines for S and U: the flow in the row space, $(\dot US + U\dot S)V^\top = -GP_V$.",
-                 {"lines": "S and U"}),
+    control=Form(
+        r"The lines for S and U: the flow in the row space, $(\dot US + U\dot S)V^\top = -GP_V$.", {"lines": "S and U"}
+    ),
     correction=Form(
         r"The third line is $\dot V = -(I - P_V)G^\top US^{-\top}$ with $G = \nabla_WL(USV^\top)$; then $\dot W = -(G "
         r"- (I - P_U)G(I - P_V))$, and $U^\top\dot U = V^\top\dot V = 0$.",
@@ -86,9 +87,15 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
     importance="detail",
     because=r"The third line needs the transposed gradient: $\nabla_WL\,U$ lives on the rows, and V on the columns.",
     expect=("corrected", "proof"),
-)  # fmt: skip
-def eq_5(data: tuple[Sequence[Flow], Sequence[Point]], transposed: bool = False, inverses: str = "printed",
-         sign: int = 1, projection: float = 1.0, lines: str = "all") -> Evidence:  # fmt: skip
+)
+def eq_5(
+    data: tuple[Sequence[Flow], Sequence[Point]],
+    transposed: bool = False,
+    inverses: str = "printed",
+    sign: int = 1,
+    projection: float = 1.0,
+    lines: str = "all",
+) -> Evidence:
     """The product rule with the three lines, against the projected gradient, entry by entry."""
     flows, points = data
     equations = []
@@ -108,9 +115,11 @@ def eq_5(data: tuple[Sequence[Flow], Sequence[Point]], transposed: bool = False,
             equations += entrywise(f"row space, {flow.name}", rows, -G * V * V.T)
         equations += entrywise(f"U stays orthonormal, {flow.name}", U.T * U_dot, 0 * S)
     evidence = judge_identity(
-        equations, points, "all gradients and all invertible S, symbolic, for n = 2 to 4 and r = 1, 2; bases at the "
+        equations,
+        points,
+        "all gradients and all invertible S, symbolic, for n = 2 to 4 and r = 1, 2; bases at the "
         "axes without loss of generality",
-    )  # fmt: skip
+    )
     return replace(evidence, witness={"S": 1, "G": [[0, 1], [0, 0]]}) if evidence.witness else evidence
 
 
@@ -167,8 +176,9 @@ def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
     Ut = beside(factors.U, augment(factors.U, Tree(W=G_U)))
     Vt = beside(factors.V, augment(factors.V, Tree(W=G_V)))
     raw = [torch.linalg.qr(torch.cat(pair, dim=1))[0] for pair in ((U, G_U), (V, G_V))]
-    return Wide(kind, factors, tuple(slopes), G_U, G_V, Ut["W"], Vt["W"], raw[0], raw[1],
-                padded(factors.S, Ut, Vt)["W"])  # fmt: skip
+    return Wide(
+        kind, factors, tuple(slopes), G_U, G_V, Ut["W"], Vt["W"], raw[0], raw[1], padded(factors.S, Ut, Vt)["W"]
+    )
 
 
 def measure_wide(context: Context) -> list[Wide]:
@@ -223,8 +233,9 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     kind="definition",
     expect=("holds", "search"),
 )
-def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True,
-         length: float = 1.0) -> Promises:  # fmt: skip
+def eq_6(
+    points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True, length: float = 1.0
+) -> Promises:
     """The toolkit's wide bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
     for one in regular(points, beyond):
         U, S, V = one.parts
@@ -265,8 +276,9 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     expect=("holds", "proof"),
 )
-def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
-                beyond_tangent: float = 0.0) -> Promises:  # fmt: skip
+def claim_gu_gv(
+    points: list[Wide], singular: bool = False, shared: bool = True, beyond_tangent: float = 0.0
+) -> Promises:
     """Directions of (5), as corrected (fedlrt/eq-5), at the mean gradient, projected out of the wide bases.
 
     ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for the
@@ -303,8 +315,14 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     importance="result",
     expect=("holds", "proof"),
 )
-def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0,
-            beyond: bool = False, singular: bool = False) -> Promises:  # fmt: skip
+def lemma_1(
+    points: list[Wide],
+    assembled: bool = True,
+    corner: float = 1.0,
+    outside: float = 0.0,
+    beyond: bool = False,
+    singular: bool = False,
+) -> Promises:
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
     With the orthogonal factor of a library in place of [U|Ubar] signs of rows and columns change: its first columns
@@ -331,8 +349,9 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     uses=("fedlrt/eq-6",),
     expect=("holds", "proof"),
 )
-def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, corner: float = 1.0,
-          beyond: bool = False) -> Promises:  # fmt: skip
+def eq_22(
+    points: list[Wide], assembled: bool = True, columns: int = 0, corner: float = 1.0, beyond: bool = False
+) -> Promises:
     """Products of the wide bases with the original ones, also where gradients have too little rank."""
     for point in regular(points, beyond):
         U, _, V = point.parts
@@ -361,14 +380,16 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
     uses=("fedlrt/eq-22",),
     expect=("holds", "proof"),
 )
-def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0,
-          transposed: bool = False) -> Equations:  # fmt: skip
+def eq_23(
+    data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0, transposed: bool = False
+) -> Equations:
     r"""Every entry, from $\tilde U^\top U = [I; 0]$ alone; ``first`` and ``lean`` put another one in its place."""
     flows, points = data
     for flow in flows:
         r = flow.S.rows
-        wide = [sympy.Matrix(side, 2 * r, lambda i, j: sympy.Integer(int(i == j)))
-                for side in (flow.U.rows, flow.V.rows)]  # fmt: skip
+        wide = [
+            sympy.Matrix(side, 2 * r, lambda i, j: sympy.Integer(int(i == j))) for side in (flow.U.rows, flow.V.rows)
+        ]
         wide[0][:, :r] *= first
         wide[0][0, r] += rational(lean)
         corner = sympy.zeros(2 * r, 2 * r)

@@ -17,7 +17,7 @@ from paper_checks.claim import Dropped, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_beyond, draw_cases
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 
 STEPS, TAU, ROUNDS = 4, 0.1, 3
 ROOM = Dropped(r"$2r \le n$ in every round, as the shapes of eq. (6) imply", {"beyond": True})
@@ -80,8 +80,9 @@ def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]
         bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
         U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
         wide = [client.projected(U, V) for client in case.clients]
-        watched = Round(case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (),
-                        len(fed.trips))  # fmt: skip
+        watched = Round(
+            case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (), len(fed.trips)
+        )
         start = watched.start
         slopes = tuple(client.gradient({"W": start})["W"] for client in wide)
         rounds.append(_with_corrections(watched, fed, correction, slopes))
@@ -98,8 +99,17 @@ def _with_corrections(watched: Round, fed: Watched, correction: Correction, slop
     elif correction == "simplified":
         for added, upload in zip(own, fed.trips[0].uploads, strict=True):
             added[:r, :r] = last["G_S"]["W"] - upload["S"]["W"]
-    return Round(watched.case, watched.before, watched.after, watched.U, watched.V, watched.coefficients, slopes,
-                 tuple(own), watched.trips)  # fmt: skip
+    return Round(
+        watched.case,
+        watched.before,
+        watched.after,
+        watched.U,
+        watched.V,
+        watched.coefficients,
+        slopes,
+        tuple(own),
+        watched.trips,
+    )
 
 
 @dataclass(frozen=True)
@@ -169,8 +179,14 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
-          corrected: str = "full", beyond: bool = False) -> Promises:  # fmt: skip
+def alg_1(
+    watching: Watching,
+    rate: float = 1.0,
+    trips: int = 0,
+    mean: float = 1.0,
+    corrected: str = "full",
+    beyond: bool = False,
+) -> Promises:
     r"""What the text promises of every round, without and with the full correction.
 
     The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
@@ -244,8 +260,9 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0,
-          beyond: bool = False) -> Promises:  # fmt: skip
+def alg_2(
+    found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0, beyond: bool = False
+) -> Promises:
     """Bases as assembled by the clients, and coefficient updates step by step.
 
     The orthogonal factor of a library begins with columns of B up to their sign; only its second half is used.
@@ -288,8 +305,9 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0,
-          beyond: bool = False) -> Promises:  # fmt: skip
+def alg_5(
+    watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0, beyond: bool = False
+) -> Promises:
     """The correction as it follows from what travels, against the full one in the same bases."""
     for one in watching.of("simplified", beyond):
         r = one.before.S["W"].shape[0]

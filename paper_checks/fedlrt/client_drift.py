@@ -20,7 +20,7 @@ from paper_checks.claim import Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.baseline_boxes import two_parabolas
 from paper_checks.methods.promises import Promise, judge_promises, same
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import Quadratic, centred, mean_of
 
 
@@ -99,8 +99,11 @@ def measure_limits(context: Context) -> Limits:
     found: dict[str, list[Limit]] = {"FedAvg": [], "FedLin": [], "long steps": []}
     many = context.size(120, 600)
     for clients, start, smoothness in problems:
-        for name, method, share, rounds in (("FedAvg", FedAvg, 0.5, many), ("FedLin", FedLin, 0.5, many),
-                                            ("long steps", FedLin, 12.0, 20)):  # fmt: skip
+        for name, method, share, rounds in (
+            ("FedAvg", FedAvg, 0.5, many),
+            ("FedLin", FedLin, 0.5, many),
+            ("long steps", FedLin, 12.0, 20),
+        ):
             fed, w = Watched(clients), Tree(W=start)
             w = final(go_on(method(Descent(5, share / (5 * smoothness))).round, fed, w, rounds), w)
             slope = torch.stack([client.gradient(w)["W"] for client in clients]).mean(dim=0)
@@ -144,21 +147,32 @@ def measure_limits(context: Context) -> Limits:
     "point.",
     expect=("depends on the reading", "proof"),
 )
-def claim_fedlin(measured: Limits, method: str = "FedLin", shift: float = 0.0, more: int = 1,
-                 weights: bool = False) -> Evidence:  # fmt: skip
+def claim_fedlin(
+    measured: Limits, method: str = "FedLin", shift: float = 0.0, more: int = 1, weights: bool = False
+) -> Evidence:
     """The limits of a method, moved by ``shift``, against the minimisers, and its trips against FedAvg's."""
     limits, promises = measured.of, list[Promise]()
     if weights:
-        promises.append(Promise("weights on the hill come no farther from its stationary point", measured.hill[1],
-                                measured.hill[0], at_most=True, case=RUNAWAY))  # fmt: skip
+        promises.append(
+            Promise(
+                "weights on the hill come no farther from its stationary point",
+                measured.hill[1],
+                measured.hill[0],
+                at_most=True,
+                case=RUNAWAY,
+            )
+        )
     for one, plain in zip(limits[method], limits["FedAvg"], strict=True):
         if one.minimiser is not None:
             promises.append(same("the minimiser of (1)", one.end, one.minimiser + shift, relative=1e-6))
         promises.append(same("a stationary point", one.slope, torch.full_like(one.slope, shift), relative=1e-6))
         trips = limits["FedLin"][0].trips
         promises.append(Promise("communication rounds", trips, plain.trips + more))
-    return judge_promises(promises, "three convex quadratic federations with different curvatures and minimisers and "
-                          "one that is not convex, 5 local steps at half of 1/(5 L)")  # fmt: skip
+    return judge_promises(
+        promises,
+        "three convex quadratic federations with different curvatures and minimisers and "
+        "one that is not convex, 5 local steps at half of 1/(5 L)",
+    )
 
 
 @dataclass(frozen=True)
@@ -228,8 +242,7 @@ def measure_drift(context: Context) -> list[Drift]:
     "FedAvg back to it.",
     expect=("depends on the reading", "proof"),
 )
-def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: int = 1,
-                three: bool = True) -> Evidence:  # fmt: skip
+def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: int = 1, three: bool = True) -> Evidence:
     """Distances grow with steps and spread and end at the mean of the minimisers, for two clients or also for three."""
     promises = []
     runs = [one for one in runs if three or one.case is None]
@@ -241,13 +254,25 @@ def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: in
         if one.steps == 1:
             promises.append(Promise("one step has no drift", one.distance, 0.0, 1e-9))
         if one.steps == 100 and one.case is None:
-            promises.append(Promise("many steps: the mean of the local minimisers", one.distance, limit * one.local,
-                                    1e-9))  # fmt: skip
+            promises.append(
+                Promise("many steps: the mean of the local minimisers", one.distance, limit * one.local, 1e-9)
+            )
     for before, after in pairwise(runs):
         if before.spread == after.spread > 0.0:
             case = before.case and {**before.case, "fewer": before.steps, "steps": after.steps}
-            promises.append(Promise("the distance grows with the steps", order * before.distance,
-                                    order * after.distance, 1e-12, at_most=True, case=case))  # fmt: skip
+            promises.append(
+                Promise(
+                    "the distance grows with the steps",
+                    order * before.distance,
+                    order * after.distance,
+                    1e-12,
+                    at_most=True,
+                    case=case,
+                )
+            )
     beside = "; three with parabolas of curvature 1, 2 and 4" if three else ""
-    return judge_promises(promises, "two clients with parabolas of curvature 1 and 2, their minimisers 0 to 4 apart, "
-                          f"1 to 100 local steps{beside}; with equal curvatures there is no drift")  # fmt: skip
+    return judge_promises(
+        promises,
+        "two clients with parabolas of curvature 1 and 2, their minimisers 0 to 4 apart, "
+        f"1 to 100 local steps{beside}; with equal curvatures there is no drift",
+    )

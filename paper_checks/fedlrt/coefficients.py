@@ -20,7 +20,7 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.boxes import STEPS, Round, watch
 from paper_checks.fedlrt.federations import SCOPE, draw_cases
 from paper_checks.methods.promises import Promise, Promises, promises, same
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 
 ROUND_SCOPE = f"{SCOPE}; the first round, of {STEPS} local steps"
 
@@ -258,8 +258,9 @@ def measure_sides(context: Context) -> list[Sides]:
     because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$ has no transpose.",
     expect=("corrected", "proof"),
 )
-def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c", last: str = "V",
-                    keep: tuple[str, ...] = ("equations",)) -> Promises:  # fmt: skip
+def eq_26_gradients(
+    found: list[Sides], sign: float = 1.0, third: str = "F_c", last: str = "V", keep: tuple[str, ...] = ("equations",)
+) -> Promises:
     """The three equations, gradients by differentiation, and whether their models are products of fitting shapes."""
     for one in found:
         for force, slope in (one.moved, one.start):
@@ -353,8 +354,12 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
     because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
     expect=("corrected", "proof"),
 )
-def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", constant: float = 1.0,
-            keep: tuple[str, ...] = ("(24)", "(25)", "proof")) -> Promises:  # fmt: skip
+def lemma_3(
+    cases: list[Lipschitz],
+    form: str = "U(.)V'",
+    constant: float = 1.0,
+    keep: tuple[str, ...] = ("(24)", "(25)", "proof"),
+) -> Promises:
     """Squares of both sides, in fractions; shapes of the product; the first and the last step of the proof."""
 
     def at_most(name: str, left: Fraction, right: Fraction) -> Promise:
@@ -375,5 +380,7 @@ def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", constant: float = 1.0,
         if "proof" in keep:
             yield at_most("steps (I) and (II) of the proof", square(inside), square(one.change))
             yield at_most("the last steps of the proof", square(one.U @ one.step @ one.V.T), square(one.step))
-    return ("bases of rank 1 to 4 in 4 dimensions with rational entries; multiples, absolute "
-                          "values, clipped, transposed and rotated values for F; in fractions")  # fmt: skip
+    return (
+        "bases of rank 1 to 4 in 4 dimensions with rational entries; multiples, absolute "
+        "values, clipped, transposed and rotated values for F; in fractions"
+    )

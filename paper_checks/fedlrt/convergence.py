@@ -110,11 +110,19 @@ def as_run(traces: Sequence[Trace], given: Mapping[str, Any] | None = None, simp
     named = {name: float(Fraction(given[name])) for name in ("theta", "delta") if given and name in given}
     least = max(one.needed for one in traces) * 1.0001 if simplified else 0.0
     return Run(
-        traces[0].name, traces[0].steps, traces[0].step, tuple(norm(one.gradient) for one in traces), first - last,
-        abs(first) + abs(last), lost, tuple(one.before for one in traces),
+        traces[0].name,
+        traces[0].steps,
+        traces[0].step,
+        tuple(norm(one.gradient) for one in traces),
+        first - last,
+        abs(first) + abs(last),
+        lost,
+        tuple(one.before for one in traces),
         named.get("theta", max(lost)),
-        max(one.outer for one in traces) if simplified else 0.0, named.get("delta", least), given,
-    )  # fmt: skip
+        max(one.outer for one in traces) if simplified else 0.0,
+        named.get("delta", least),
+        given,
+    )
 
 
 def measure_runs(context: Context) -> list[Run]:
@@ -174,8 +182,16 @@ def measure_runs(context: Context) -> list[Run]:
     r"$1/\lambda$.",
     expect=("corrected", "proof"),
 )
-def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: str = "L theta", share: float = 1.0,
-          only: float = 0.0, best: bool = False, limit: float = LIMIT) -> Evidence:  # fmt: skip
+def thm_3(
+    runs: list[Run],
+    constant: float = 48.0,
+    factor: float = 1.0,
+    loss: str = "L theta",
+    share: float = 1.0,
+    only: float = 0.0,
+    best: bool = False,
+    limit: float = LIMIT,
+) -> Evidence:
     """The bound of the whole run; the first instance breaks it at the rate of the proof, small rates break it too."""
     runs = [run for run in runs if run.whole <= limit * (1.0 + 1e-12) and (not only or abs(run.whole - only) < 1e-12)]
     left = np.array([run.least for run in runs])
@@ -186,14 +202,17 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     error = _ROUNDING * K * (np.array([run.size for run in runs]) + cost + left)
 
     return judge_inequality(
-        left, K * (per_round + cost), error, case=lambda index: runs[index].shown,
+        left,
+        K * (per_round + cost),
+        error,
+        case=lambda index: runs[index].shown,
         readable=[run.witness is not None for run in runs],
         scope=f"{len(runs)} runs of 1 to 4 rounds: bowls in 2 x 2, indefinite quadratics in 5 x 4 with one and three "
         "clients",
         domain=tried_rates(runs, Stated(only, only, "[]") if only else Stated(0.0, limit, "(]")),
         printed=f"min |g|^2 <= K (descent / T + {share:g} {loss}), K = "
         + (f"{factor:g} x 2 / (1 - (1 - λ)^(2s))" if best else f"{factor * constant:g}"),
-    )  # fmt: skip
+    )
 
 
 @identities(
@@ -206,8 +225,9 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
     expect=("holds", "proof"),
 )
-def thm_10_proof(symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0,
-                 inner: float = 12.0) -> Equations:  # fmt: skip
+def thm_10_proof(
+    symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0, inner: float = 12.0
+) -> Equations:
     """The step from (38) to (37); it covers this one learning rate, not all that the theorem allows."""
     L, theta, *losses = symbols
     whole = 1 / (rational(rate) * L)
@@ -244,14 +264,21 @@ class Limit:
     witness: Mapping[str, object] | None = None
 
 
-STUCK = {
-    "matrix": [["1", "1/2"], ["1/2", "1/4"]], "corner": "1/2", "step": "1/12", "theta": "1/40", "rounds": 60,
-}  # fmt: skip
+STUCK = {"matrix": [["1", "1/2"], ["1/2", "1/4"]], "corner": "1/2", "step": "1/12", "theta": "1/40", "rounds": 60}
 """From e1 e1' towards the matrix, of rank one, in the first two rows and columns, and the corner in the last."""
 
 
-def _limit(name: str, clients: list[Quadratic], start: Array, rank: int, local: Descent, correction: Correction,
-           rounds: int, kept: int, witness: Mapping[str, Any] | None = None) -> Limit:  # fmt: skip
+def _limit(
+    name: str,
+    clients: list[Quadratic],
+    start: Array,
+    rank: int,
+    local: Descent,
+    correction: Correction,
+    rounds: int,
+    kept: int,
+    witness: Mapping[str, Any] | None = None,
+) -> Limit:
     algorithm = FeDLRT(local, rank, Truncation(0.0, most=kept), correction)
     fed = Federation(clients)
     state = algorithm.start(fed, Tree({"W": torch.from_numpy(start)}))
@@ -259,8 +286,15 @@ def _limit(name: str, clients: list[Quadratic], start: Array, rank: int, local: 
     state = final(go_on(algorithm.round, fed, state, rounds), state)
     last = trace(name, clients, algorithm.weights(state)["W"].numpy(), rank, local, correction, kept)
     theta = float(Fraction(witness["theta"])) if witness else last.lost
-    return Limit(norm(last.gradient), norm(last.slope_at_start), norm(first.slope_at_start), (first.lost, last.lost),
-                 theta, correction == "full", witness)  # fmt: skip
+    return Limit(
+        norm(last.gradient),
+        norm(last.slope_at_start),
+        norm(first.slope_at_start),
+        (first.lost, last.lost),
+        theta,
+        correction == "full",
+        witness,
+    )
 
 
 def measure_limits(context: Context) -> list[Limit]:
@@ -280,8 +314,10 @@ def measure_limits(context: Context) -> list[Limit]:
     other = torch.linalg.solve(spectra[1], (balanced.reshape(16, 16) @ shifts[0].reshape(-1))).reshape(4, 4)
     apart = [centred(spectra[0], low + shifts[0]), centred(spectra[1], low - other)]
     cases: tuple[tuple[str, list[Quadratic], Correction], ...] = (
-        ("common", common, "full"), ("apart", apart, "full"), ("apart", apart, "none")
-    )  # fmt: skip
+        ("common", common, "full"),
+        ("apart", apart, "full"),
+        ("apart", apart, "none"),
+    )
     for name, clients, correction in cases:
         found.append(_limit(name, clients, start, 2, Descent(4, LIMIT / 4), correction, 150, 2))
     return found
@@ -324,6 +360,11 @@ def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool =
             yield Promise("no round cuts more than the threshold", max(limit.lost), limit.theta, at_most=True)
         if limit.corrected or not corrected:
             within = 1e-4 * limit.scale + (limit.theta if which == "whole" else 0.0)
-            yield Promise("the gradient of a stationary point nearby", getattr(limit, which), within, at_most=True,
-                          case=limit.witness)  # fmt: skip
+            yield Promise(
+                "the gradient of a stationary point nearby",
+                getattr(limit, which),
+                within,
+                at_most=True,
+                case=limit.witness,
+            )
     return "a bowl and quadratics in 4 x 4, one and two clients, solutions of rank two, 150 rounds"

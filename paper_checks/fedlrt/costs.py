@@ -39,8 +39,9 @@ def run_layers(context: Context) -> dict[str, list[Counted]]:
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect=("depends on the reading", "proof"),
 )
-def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK),
-                        sides: float = 1.0) -> Promises:  # fmt: skip
+def claim_server_qr_svd(
+    layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK), sides: float = 1.0
+) -> Promises:
     """Where factorisations happen, and the size of what comes back after the local steps."""
     for variant in variants:
         for one in layers[variant]:
@@ -50,8 +51,12 @@ def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str
             kinds = {FACTORISATIONS[operation.name] for operation in found if operation.place == "server"}
             yield Promise("QR and SVD on the server", float(len(kinds)), 2.0)
             side = min(sides * one.sizes.r, one.sizes.n, one.sizes.m)
-            yield Promise("entries of the square matrix that a client optimises", one.last_upload, side**2,
-                                    case={"n": one.sizes.n, "r": one.sizes.r})  # fmt: skip
+            yield Promise(
+                "entries of the square matrix that a client optimises",
+                one.last_upload,
+                side**2,
+                case={"n": one.sizes.n, "r": one.sizes.r},
+            )
     return f"every operation of {SCOPE}"
 
 
@@ -82,8 +87,11 @@ def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str
     because="With the full correction, lines 10 to 12 of Algorithm 1 are a third communication round, as in Table 1.",
     expect=("depends on the reading", "proof"),
 )
-def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: float = 2.0,
-                     variants: tuple[str, ...] = ("FeDLRT", "FeDLRT, simplified")) -> Promises:  # fmt: skip
+def claim_two_rounds(
+    layers: Mapping[str, list[Counted]],
+    rounds: float = 2.0,
+    variants: tuple[str, ...] = ("FeDLRT", "FeDLRT, simplified"),
+) -> Promises:
     """Trips of the ledger; and that the last one brings the coefficients."""
     for variant in (*variants, "FedLin"):
         for one in layers[variant]:
@@ -111,10 +119,12 @@ def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: float = 2.0,
     uses=("fedlrt/alg-1",),
     expect=("holds", "search"),
 )
-def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
-          panels: tuple[tuple[str, ...], ...] = (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",)),
+def fig_2(
+    layers: Mapping[str, list[Counted]],
+    variant: str = "FeDLRT",
+    panels: tuple[tuple[str, ...], ...] = (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",)),
     sides: float = 2.0,
-) -> Promises:  # fmt: skip
+) -> Promises:
     """What travels without correction, in four messages, in order, and its size.
 
     The beginning of the caption is lost; with the full correction two messages more travel.
@@ -147,13 +157,16 @@ def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect=("holds", "proof"),
 )
-def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
-                   variants: tuple[str, ...] = tuple(LOW_RANK)) -> Promises:  # fmt: skip
+def claim_svd_size(
+    layers: Mapping[str, list[Counted]], sides: float = 2.0, variants: tuple[str, ...] = tuple(LOW_RANK)
+) -> Promises:
     """The shape of every SVD, one in a round; QR is of a basis with its gradient beside it."""
     for variant in variants:
         for one in layers[variant]:
-            shapes = {kind: [o.shapes[0] for o in one.factorisations() if FACTORISATIONS[o.name] == kind]
-                      for kind in ("QR", "SVD")}  # fmt: skip
+            shapes = {
+                kind: [o.shapes[0] for o in one.factorisations() if FACTORISATIONS[o.name] == kind]
+                for kind in ("QR", "SVD")
+            }
             yield Promise("one SVD in a round", len(shapes["SVD"]), 1.0)
             for shape in shapes["SVD"]:
                 for side in shape:
@@ -182,8 +195,9 @@ def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect=("holds", "proof"),
 )
-def claim_no_full_matrix(layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK),
-                         columns: float = 2.0) -> Promises:  # fmt: skip
+def claim_no_full_matrix(
+    layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK), columns: float = 2.0
+) -> Promises:
     """The largest matrix that any operation at server or client gives: a wide basis."""
     for variant in variants:
         for one in layers[variant]:

@@ -25,13 +25,13 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import Receipt, Reply, Trip
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
+from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ledger import Direction
 from algorithms.low_rank import USV, Truncation
-from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.partial_sums import fold
 from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors
-from paper_checks.watched import Seen, Watched
+from paper_checks.recorded_federation import Seen, Watched
 
 FULL_RANK = ("FedAvg", "FedLin")
 LOW_RANK: dict[str, Correction] = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}
@@ -204,9 +204,13 @@ class Counted:
         """Entries of the largest matrix that was formed, at any place; samples do not count."""
         sides = {self.sizes.m, self.sizes.n}
         return max(
-            (prod(one.result) for one in self.operations
-             if len(one.result) == 2 and (self.sizes.b not in one.result or sides >= set(one.result))), default=0,
-        )  # fmt: skip
+            (
+                prod(one.result)
+                for one in self.operations
+                if len(one.result) == 2 and (self.sizes.b not in one.result or sides >= set(one.result))
+            ),
+            default=0,
+        )
 
 
 @cache
@@ -239,13 +243,18 @@ def count(method: str, sizes: Sizes, seed: int = 0) -> Counted:
     correction = [last.sent[name] for name in ("G", "G_S", "G_St") if name in last.sent]
     client = wide + 2 * _numbers(last.uploads[0]) + _numbers(correction)
     server = wide + _numbers(last.uploads[0]) + (0 if bars else m * n)
-    work = {place: sum(one.multiplications for one in recorder.operations if one.place == place)
-            for place in ("client", "server")}  # fmt: skip
+    work = {
+        place: sum(one.multiplications for one in recorder.operations if one.place == place)
+        for place in ("client", "server")
+    }
     messages = {(entry.trip, entry.direction): entry.entries // entry.clients for entry in fed.ledger.entries}
     costs = {
-        "client compute": work["client"], "client memory": client, "server compute": work["server"],
-        "server memory": server, "communication": fed.ledger.count() // CLIENTS,
-    }  # fmt: skip
+        "client compute": work["client"],
+        "client memory": client,
+        "server compute": work["server"],
+        "server memory": server,
+        "communication": fed.ledger.count() // CLIENTS,
+    }
     seen = tuple(one for one in recorder.operations if one.place in ("client", "server"))
     return Counted(sizes, tuple(fed.trips), seen, costs, messages)
 
@@ -278,8 +287,9 @@ def interpolate(counts: Mapping[Sizes, int]) -> dict[Powers, int]:
     full = len({size.r for size in counts}) == 1
     widths = ((0, 0), (1, 0), (2, 0)) if full else ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3))
     powers = [(i, j, k, h) for (i, j), k, h in combinations(widths, (0, 1), (0, 1))]
-    table = np.array([[float(size.n**i * size.r**j * size.s**k * size.b**h) for i, j, k, h in powers]
-                      for size in counts])  # fmt: skip
+    table = np.array(
+        [[float(size.n**i * size.r**j * size.s**k * size.b**h) for i, j, k, h in powers] for size in counts]
+    )
     scale = np.abs(table).max(axis=0)
     solved = np.linalg.lstsq(table / scale, np.array(list(counts.values()), dtype=float), rcond=None)[0] / scale
     found = {power: round(float(value)) for power, value in zip(powers, solved, strict=True) if round(float(value))}
@@ -300,8 +310,9 @@ def written(polynomial: Mapping[Powers, Any]) -> str:
     """A polynomial in words."""
     terms = []
     for (i, j, k, h), factor in sorted(polynomial.items(), reverse=True):
-        letters = "".join(f"{name}^{power}" if power > 1 else name for name, power in zip("nrsb", (i, j, k, h),
-                          strict=True) if power)  # fmt: skip
+        letters = "".join(
+            f"{name}^{power}" if power > 1 else name for name, power in zip("nrsb", (i, j, k, h), strict=True) if power
+        )
         terms.append(f"{factor}{letters}" if letters else f"{factor}")
     return " + ".join(terms).replace("+ -", "- ")
 

@@ -32,9 +32,14 @@ def _judge_rounds(
 
     error = _ROUNDING * (np.abs(left) + sum(np.abs(term) for term in terms))
     return judge_inequality(
-        left, sum(terms, np.zeros(len(left))), error, case=case, printed=printed, domain=tried_rounds(rounds),
+        left,
+        sum(terms, np.zeros(len(left))),
+        error,
+        case=case,
+        printed=printed,
+        domain=tried_rounds(rounds),
         scope=f"{len(rounds)} rounds of one or two quadratic clients",
-    )  # fmt: skip
+    )
 
 
 @claim(

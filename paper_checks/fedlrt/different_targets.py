@@ -103,15 +103,22 @@ def compare(context: Context) -> Compared:
         (tau, rank, scale): long_heterogeneous_run(
             seed, replace(START, tau=tau, rank=rank, scale=scale), context.size(300, 3000), CLOSE
         )
-        for tau in (0.01, 0.1) for rank in (1, 5) for scale in (1.0, 0.01)
-    }  # fmt: skip
+        for tau in (0.01, 0.1)
+        for rank in (1, 5)
+        for scale in (1.0, 0.01)
+    }
     long = long_heterogeneous_run(seed, START, 900, SINGLE * found["uniform", "all"].size)
     small = {tau: small_target_run(seed, replace(START, tau=tau), 600) for tau in (0.01, 0.1)}
     return Compared(
-        found, variants, long, coarse, heterogeneous_full_rank(seed, "uniform", 1.0, 900), small,
+        found,
+        variants,
+        long,
+        coarse,
+        heterogeneous_full_rank(seed, "uniform", 1.0, 900),
+        small,
         small_target_full_rank(seed, "uniform", 900),
         {basis: [quotient_of_paces(seed + draw, basis) for draw in range(DRAWS)] for basis in BASES},
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -121,16 +128,21 @@ def compare(context: Context) -> Compared:
     "correction plateau quickly, whereas FedLin and FeDLRT with it converge to 1e-5. FeDLRT converges faster "
     "than FedLin and has lower communication costs.",
     measure=compare,
-    readings=described("FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, the corrected "
-                       "methods come within it, FeDLRT in no more rounds than FedLin."),
-    control=Form("FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in no more rounds.",
-                 {"parts": ("converge", "faster")}),
+    readings=described(
+        "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, the corrected "
+        "methods come within it, FeDLRT in no more rounds than FedLin."
+    ),
+    control=Form(
+        "FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in no more rounds.",
+        {"parts": ("converge", "faster")},
+    ),
     correction=Form(
         "With all points at every client and full gradients FedAvg is FedLin, and FeDLRT without correction is that "
         "with it, round by round, in every basis and for every start, target and truncation; steps on minibatches are "
         r"not covered. With polynomials orthonormal for the uniform law, $\tau = 0.01$ and a normal "
         "start of unit size cut to rank 5 all come to 1e-5, FeDLRT in no more rounds than FedLin on the points drawn. "
-        + COARSE + " At rank 4 a round of FeDLRT sends 352 numbers with the simplified correction and 448 with the "
+        + COARSE
+        + " At rank 4 a round of FeDLRT sends 352 numbers with the simplified correction and 448 with the "
         "full one, FedLin's 400.",
         {"parts": ("converge", "faster", "coincide", "numbers")},
         ({"parts": ("plateau",)}, {"sent": (352, 400, 400)}, {"apart": -1.0}),
@@ -142,11 +154,14 @@ def compare(context: Context) -> Compared:
     because="With full gradients on all points at every client the curvatures agree: FedAvg is FedLin, and the "
     "correction changes no round.",
     expect=("corrected", "search"),
-)  # fmt: skip
+)
 def fig_1(
-    compared: Compared, parts: tuple[str, ...] = ("converge", "faster", "plateau"), close: float = CLOSE,
-    sent: tuple[int, int, int] = (352, 448, 400), apart: float = 1e-9,
-) -> Evidence:  # fmt: skip
+    compared: Compared,
+    parts: tuple[str, ...] = ("converge", "faster", "plateau"),
+    close: float = CLOSE,
+    sent: tuple[int, int, int] = (352, 448, 400),
+    apart: float = 1e-9,
+) -> Evidence:
     """Limits and first rounds; FeDLRT without correction runs with the corrected one as long as both are followed."""
     promises, case = list[Promise](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
@@ -164,16 +179,20 @@ def fig_1(
         promises.append(Promise("FeDLRT in no more rounds than FedLin", ours, theirs, at_most=True))
     if "coincide" in parts:
         for basis in BASES:
-            promises.append(Promise("FedAvg's round is FedLin's", compared.limits[basis, "all"].apart, apart,
-                                    at_most=True))  # fmt: skip
+            promises.append(
+                Promise("FedAvg's round is FedLin's", compared.limits[basis, "all"].apart, apart, at_most=True)
+            )
         promises.append(Promise("FeDLRT's variants coincide", same, apart, at_most=True))
     if "numbers" in parts:
         names = ("FeDLRT, simplified", "FeDLRT, full", "FedLin")
         for name, stated in zip(names, sent, strict=True):
             counted = evaluate(polynomials(name)["communication"], 10, 4)
             promises.append(Promise(f"numbers in a round of {name}", counted, stated))
-    return judge_promises(promises, f"{SETTING}; rounds to 1e-5: FeDLRT {ours:.0f}, FedLin {theirs:.0f}; FeDLRT's "
-                          f"variants differ by {same:.0e} in ten rounds; {compared.stopped}")  # fmt: skip
+    return judge_promises(
+        promises,
+        f"{SETTING}; rounds to 1e-5: FeDLRT {ours:.0f}, FedLin {theirs:.0f}; FeDLRT's "
+        f"variants differ by {same:.0e} in ten rounds; {compared.stopped}",
+    )
 
 
 @promises(
@@ -183,8 +202,10 @@ def fig_1(
     "much faster than FedLin.",
     measure=compare,
     readings=(
-        *described(r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's "
-                   "rounds (for \"much faster\", which the text does not count, three times is taken)."),
+        *described(
+            r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's "
+            'rounds (for "much faster", which the text does not count, three times is taken).'
+        ),
         Reading(
             "in the long run, in each normalisation",
             "With value 1 at 1, orthonormal for dx and orthonormal for the uniform law: near the minimiser FeDLRT's "
@@ -201,8 +222,7 @@ def fig_1(
         r"and $\tau = 0.01$ it converges to single precision, in about as many rounds as FedLin: in more than a third "
         "and less than one and a quarter times as many; on twenty sets of points, in 0.53 to 0.93 times as many. In "
         "the long run it is less than ten times as fast as FedLin in every normalisation: 1.02 to 4.02 times on 600 "
-        "sets of points and targets. "
-        + COARSE,
+        "sets of points and targets. " + COARSE,
         {"much": 0.8, "most": 3.0, "by": "both"},
         ({"much": 3.0}, {"precision": 1e-9}, {"most": 0.8}),
     ),
@@ -214,17 +234,23 @@ def fig_1(
     uses=("fedlrt/exp-heterogeneous",),
     because="Both need about as many rounds: FeDLRT 0.53 to 0.93 times FedLin's on twenty sets of points.",
     expect=("corrected", "search"),
-)  # fmt: skip
-def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6, precision: float = SINGLE,
-                       by: str = "rounds") -> Promises:  # fmt: skip
+)
+def claim_het_converge(
+    compared: Compared, much: float = 3.0, most: float = 1e6, precision: float = SINGLE, by: str = "rounds"
+) -> Promises:
     """The end of the long run, the quotient of the rounds to 1e-5, and that of the paces in the end."""
     ours, theirs = compared.rounds
     end = compared.long.distances[-1]
     told = ", ".join(f"{basis} {min(paces):.3g} to {max(paces):.3g}" for basis, paces in compared.paces.items())
     for basis, paces in compared.paces.items():
         if by == "pace":
-            yield Promise(f"times faster in the end, {basis}", much, min(paces), at_most=True,
-                          case={**WITNESS, "much": 3} if basis == "plain" else None)  # fmt: skip
+            yield Promise(
+                f"times faster in the end, {basis}",
+                much,
+                min(paces),
+                at_most=True,
+                case={**WITNESS, "much": 3} if basis == "plain" else None,
+            )
         elif by == "both":
             yield Promise(f"not more times faster in the end, {basis}", max(paces), 10.0, at_most=True)
     if by == "pace":
@@ -245,12 +271,14 @@ def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
     measure=compare,
     readings=described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
-    control=Form("FedAvg does stall where the points are divided among the clients, at random or by region, in "
-                 "every basis.", {"splits": ("random", "region"), "bases": BASES}),
+    control=Form(
+        "FedAvg does stall where the points are divided among the clients, at random or by region, in every basis.",
+        {"splits": ("random", "region"), "bases": BASES},
+    ),
     correction=Form(
         "With all points at every client and full gradients FedAvg's round is FedLin's, and the rounds of FeDLRT's "
         "variants are one, whatever basis, targets, start and truncation: no correction decides whether one of them "
-        "stalls. Steps on minibatches, which \"local epochs\" may mean, are not covered. FedAvg "
+        'stalls. Steps on minibatches, which "local epochs" may mean, are not covered. FedAvg '
         "converges wherever FedLin does, on the points drawn to the minimiser. Where the points are divided among the "
         "clients it does stall, which may be the set-up that was run.",
         {"stands": False, "bases": BASES},
@@ -259,10 +287,16 @@ def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
     uses=("fedlrt/exp-heterogeneous",),
     because="With full gradients on all points at every client FedAvg's round is FedLin's: neither stalls for lack of "
     "a correction.",
-    vary=(), expect=("corrected", "statistical"),
-)  # fmt: skip
-def claim_het_plateau(compared: Compared, splits: tuple[str, ...] = ("all",), bases: tuple[str, ...] = ("uniform",),
-                      stands: bool = True, apart: float = 1e-9) -> Promises:  # fmt: skip
+    vary=(),
+    expect=("corrected", "statistical"),
+)
+def claim_het_plateau(
+    compared: Compared,
+    splits: tuple[str, ...] = ("all",),
+    bases: tuple[str, ...] = ("uniform",),
+    stands: bool = True,
+    apart: float = 1e-9,
+) -> Promises:
     """Where FedAvg comes to rest; and whether correction changes a round."""
     told = []
     for basis in bases:
@@ -314,11 +348,16 @@ def claim_het_plateau(compared: Compared, splits: tuple[str, ...] = ("all",), ba
     because=r"With $\tau = 0.01$ FeDLRT converges to single precision; with $\tau = 0.1$ it can stop, but then not at "
     "1e-5, as captioned.",
     expect=("depends on the reading", "search"),
-)  # fmt: skip
+)
 def claim_thm3_figure(
-    compared: Compared, parts: tuple[str, ...] = ("FedLin", "stops"), precision: float = SINGLE,
-    targets: str = "drawn", tau: float = 0.1, far: float = CLOSE, higher: float = 1e-3,
-) -> Promises:  # fmt: skip
+    compared: Compared,
+    parts: tuple[str, ...] = ("FedLin", "stops"),
+    precision: float = SINGLE,
+    targets: str = "drawn",
+    tau: float = 0.1,
+    far: float = CLOSE,
+    higher: float = 1e-3,
+) -> Promises:
     """The ends of long runs of FedLin and FeDLRT, with the targets drawn or with one small target."""
     if targets == "one small":
         run = compared.small[tau]
@@ -335,8 +374,9 @@ def claim_thm3_figure(
     if "FedLin" in parts:
         yield Promise("FedLin converges", min(compared.full_rank), CLOSE, at_most=True)
     if "stops" in parts:
-        yield Promise("FeDLRT with correction stops farther away", CLOSE, end, at_most=True,
-                      case={**WITNESS, "rounds": 900})  # fmt: skip
+        yield Promise(
+            "FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case={**WITNESS, "rounds": 900}
+        )
     if "converges" in parts:
         yield Promise("single precision", end, precision * compared.size, at_most=True)
     return f"{SETTING}; distance {end:.1e} at round {len(compared.long.distances) - 1}; {compared.stopped}"

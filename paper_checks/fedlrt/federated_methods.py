@@ -22,7 +22,7 @@ from paper_checks.fedlrt.baseline_boxes import two_parabolas
 from paper_checks.fedlrt.federations import SCOPE, draw_cases
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.promises import judge_promises, same
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import Quadratic, mean_of
 
 STEPS = 3
@@ -76,8 +76,9 @@ def eq_1(points: Sequence[Point], more: int = 0, shared: bool = False, weight: f
             means.append(sum(own) / size)
         left = sum(held) / len(held)
         lines.append(Equation(f"C = {clients}, {samples} each", left, rational(weight) * sum(means) / clients))
-    return judge_identity(lines, points, "1 to 4 clients with 1 to 3 samples each, whose losses are symbols, none of "
-                          "them at two clients")  # fmt: skip
+    return judge_identity(
+        lines, points, "1 to 4 clients with 1 to 3 samples each, whose losses are symbols, none of them at two clients"
+    )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from paper_checks.claim import Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, Promises, promises
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import centred
 
 
@@ -67,8 +67,9 @@ class Beside:
         return ((3.0 * self.growth - 2.0) ** self.rounds - 1.0) * per
 
 
-def run_beside(case: Case, rate: float, steps: int, rounds: int, tau: float, inside: bool,
-               by_hand: Mapping[str, Any] | None = None) -> Beside:  # fmt: skip
+def run_beside(
+    case: Case, rate: float, steps: int, rounds: int, tau: float, inside: bool, by_hand: Mapping[str, Any] | None = None
+) -> Beside:
     """Both algorithms for some rounds; what leaves the bases is found from what clients would follow in them.
 
     By hand the gradient determines no second basis vectors: bases without any stand for all that the target is across.
@@ -172,8 +173,15 @@ def measure_beside(context: Context) -> list[Beside]:
     vary=(),
     expect=("depends on the reading", "proof"),
 )
-def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float = 1.0, cut: float = 1.0,
-                inside: bool = False, d_2: int = 1, d_3: int = 1) -> Promises:  # fmt: skip
+def claim_close(
+    runs: Sequence[Beside],
+    reading: str = "printed",
+    missed: float = 1.0,
+    cut: float = 1.0,
+    inside: bool = False,
+    d_2: int = 1,
+    d_3: int = 1,
+) -> Promises:
     """Distances from FedLin against the start's (printed), or against a bound with measured parts."""
     for one in runs:
         if inside and not one.inside:
@@ -183,8 +191,13 @@ def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float 
                 bound = one.of_theorem_5(d_2, d_3)
                 yield Promise("the distance is within Theorem 5's bound", one.distance, bound, 1e-10, at_most=True)
         elif reading == "printed":
-            yield Promise("nearer to the full-rank solution than the start", one.distance + 1e-9,
-                                    one.travelled, at_most=True, case=one.by_hand)  # fmt: skip
+            yield Promise(
+                "nearer to the full-rank solution than the start",
+                one.distance + 1e-9,
+                one.travelled,
+                at_most=True,
+                case=one.by_hand,
+            )
         else:
             yield Promise("the distance is within the bound", one.distance, one.bound(missed, cut), 1e-10, at_most=True)
     return f"a loss of one entry by hand, targets within the bases, {SCOPE}; 2 to 5 rounds"

@@ -84,8 +84,11 @@ def make_problems(context: Context) -> dict[str, Setting]:
     "its own, of rank 1, at each client; 10,000 points that are available to all clients; n = 10, C = 4, "
     r"$\lambda = 10^{-3}$, $s_* = 100$ local epochs.",
     measure=make_problems,
-    control=Form("In every normalisation the minimiser of (1) is the mean of the targets, of rank 4 as drawn, for "
-                 "10,000 points drawn uniformly.", {"keep": ("minimiser",)}),
+    control=Form(
+        "In every normalisation the minimiser of (1) is the mean of the targets, of rank 4 as drawn, for "
+        "10,000 points drawn uniformly.",
+        {"keep": ("minimiser",)},
+    ),
     correction=Form(
         "With the normalisation of the polynomials and the law of the points named the second derivatives are "
         "determined, up to the draw, and all clients have the same. Where the points determine W, the minimiser of (1) "
@@ -101,10 +104,14 @@ def make_problems(context: Context) -> dict[str, Setting]:
     because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 361, and other steps are "
     "admitted.",
     expect=("corrected", "search"),
-)  # fmt: skip
-def exp_heterogeneous(problems: Mapping[str, Setting], rank: int = 4, moved: float = 0.0,
-                      bases: tuple[str, ...] = tuple(BASES),
-                      keep: tuple[str, ...] = ("complete", "minimiser")) -> Promises:  # fmt: skip
+)
+def exp_heterogeneous(
+    problems: Mapping[str, Setting],
+    rank: int = 4,
+    moved: float = 0.0,
+    bases: tuple[str, ...] = tuple(BASES),
+    keep: tuple[str, ...] = ("complete", "minimiser"),
+) -> Promises:
     """Whether the text determines how the curvatures spread; and the minimiser from the data, in every basis."""
     yield from (
         determined({basis: problems[basis].curvature for basis in bases}, bases, 10) if "complete" in keep else []

@@ -51,11 +51,18 @@ class Test:
 
     def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
         """What is said of the test, in one basis or run; of a start of size 0.1 or 1 not how it ends."""
-        promised = {"step": [
-            Promise(f"the rate for C = {C}", rate, 1.0 / (12.0 * L * STEPS), at_most=True,
-                    case={"clients": C} if C == 32 else None)
-            for C, L in self.smoothness[basis.split(",")[0]].items()
-        ]}  # fmt: skip
+        promised = {
+            "step": [
+                Promise(
+                    f"the rate for C = {C}",
+                    rate,
+                    1.0 / (12.0 * L * STEPS),
+                    at_most=True,
+                    case={"clients": C} if C == 32 else None,
+                )
+                for C, L in self.smoothness[basis.split(",")[0]].items()
+            ]
+        }
         run, case = self.followed.runs[basis], {"rounds": FEW}
         unit = basis in (UNIT_START.constants["basis"], BETWEEN)
         latest = (WATCHED if basis == BETWEEN else FEW) if unit else 0.25 * (len(run.ranks) - 1)
@@ -73,8 +80,11 @@ class Test:
     def table(self) -> str:
         """Normalisation by property."""
         told = []
-        names = {**{basis: name for basis, (name, *_) in NORMALISED.items()},
-                 UNIT_START.constants["basis"]: UNIT_START.name, BETWEEN: UNDECIDED.name}  # fmt: skip
+        names = {
+            **{basis: name for basis, (name, *_) in NORMALISED.items()},
+            UNIT_START.constants["basis"]: UNIT_START.name,
+            BETWEEN: UNDECIDED.name,
+        }
         for basis, name in names.items():
             found = {part: all(one.excess <= 0 for one in some) for part, some in self.promised(basis).items()}
             told.append(
@@ -113,8 +123,10 @@ def measure_test(context: Context) -> Test:
     ),
     importance="result",
     uses=("fedlrt/claim-hom-stepsize", "fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x"),
-    vary=(), expect=("not checkable here", None), expect_reason=f"{UNDECIDED.name}: {OPEN}",
-)  # fmt: skip
+    vary=(),
+    expect=("not checkable here", None),
+    expect_reason=f"{UNDECIDED.name}: {OPEN}",
+)
 def claim_hom_jointly(
     found: Test, basis: str = "plain", parts: tuple[str, ...] = PARTS, rate: float = RATE
 ) -> Evidence:

@@ -28,13 +28,22 @@ SETTING = (
     "value below tau = 0.1 of the norm"
 )
 NORMALISED = {
-    "plain": ("value 1 at 1", "polynomials of value 1 at 1",
-              "The text names no normalisation; Legendre polynomials without further word have the value 1 at 1."),
-    "dx": ("orthonormal for dx", "polynomials orthonormal for dx",
-           "The text names no normalisation; a basis of polynomials on [-1, 1] is often orthonormal for dx."),
-    "uniform": ("orthonormal for the uniform law", "polynomials orthonormal for the uniform law",
-                "The text names no normalisation; the points are uniform, and these are orthonormal for their law."),
-}  # fmt: skip
+    "plain": (
+        "value 1 at 1",
+        "polynomials of value 1 at 1",
+        "The text names no normalisation; Legendre polynomials without further word have the value 1 at 1.",
+    ),
+    "dx": (
+        "orthonormal for dx",
+        "polynomials orthonormal for dx",
+        "The text names no normalisation; a basis of polynomials on [-1, 1] is often orthonormal for dx.",
+    ),
+    "uniform": (
+        "orthonormal for the uniform law",
+        "polynomials orthonormal for the uniform law",
+        "The text names no normalisation; the points are uniform, and these are orthonormal for their law.",
+    ),
+}
 """Name of the reading, what it says, and why, by basis."""
 
 
@@ -108,8 +117,11 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
             problem = homogeneous(4, context.rng(f"{basis} {samples}"), basis=basis, samples=samples)
             low, high = problem.facts["curvature"]
             target = problem.facts["target"]
-            away = float("inf") if problem.minimiser is None else float(
-                torch.linalg.vector_norm(problem.minimiser["W"] - target))  # fmt: skip
+            away = (
+                float("inf")
+                if problem.minimiser is None
+                else float(torch.linalg.vector_norm(problem.minimiser["W"] - target))
+            )
             found[basis, samples] = Setting(away, low / high)
     return found
 
@@ -124,10 +136,15 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
     """
     first = curvatures[bases[0]]
     return [
-        Promise("the text determines how curvatures spread", abs(curvatures[basis] / first - 1.0), 0.5, at_most=True,
-                case={"n": n} if basis == "uniform" else None)
+        Promise(
+            "the text determines how curvatures spread",
+            abs(curvatures[basis] / first - 1.0),
+            0.5,
+            at_most=True,
+            case={"n": n} if basis == "uniform" else None,
+        )
         for basis in bases
-    ]  # fmt: skip
+    ]
 
 
 @promises(
@@ -139,8 +156,9 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
     r"C = 1, 2, 4, 8, 16, 32 clients; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, "
     r"$\tau = 0.1$; medians over 20 random initial weights. The minimiser is $W^* = W_r$.",
     measure=make_problems,
-    control=Form("In every normalisation of the polynomials the minimiser is $W_r$, the only one.",
-                 {"keep": ("minimiser",)}),
+    control=Form(
+        "In every normalisation of the polynomials the minimiser is $W_r$, the only one.", {"keep": ("minimiser",)}
+    ),
     correction=Form(
         "With one of the normalisations named the second derivatives are determined, up to the draw of the points, and "
         "with 10,000 points the minimiser is $W_r$, the only one. Left open are the normalisation of the polynomials, "
@@ -153,10 +171,14 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
     because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 1521, and other steps are "
     "admitted.",
     expect=("corrected", "search"),
-)  # fmt: skip
-def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000, moved: float = 0.0,
-                    bases: tuple[str, ...] = tuple(BASES),
-                    keep: tuple[str, ...] = ("complete", "minimiser")) -> Promises:  # fmt: skip
+)
+def exp_homogeneous(
+    problems: Mapping[tuple[str, int], Setting],
+    samples: int = 10_000,
+    moved: float = 0.0,
+    bases: tuple[str, ...] = tuple(BASES),
+    keep: tuple[str, ...] = ("complete", "minimiser"),
+) -> Promises:
     """Whether the text determines how curvatures spread, and the minimiser; ``moved``: one so far from it."""
     spread = {basis: problems[basis, samples].curvature for basis in bases}
     yield from determined(spread, bases, 20) if "complete" in keep else []
@@ -173,10 +195,11 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
     seed, found = stream(context), dict[str, dict[int, float]]()
     for name, basis, split, counts in (
-        ("plain", "plain", "random", CLIENTS), ("dx", "dx", "random", (1, 2, 4, 8, 32)),
+        ("plain", "plain", "random", CLIENTS),
+        ("dx", "dx", "random", (1, 2, 4, 8, 32)),
         ("uniform", "uniform", "random", (1, 32)),
         ("plain, by region", "plain", "region", (32,)),
-    ):  # fmt: skip
+    ):
         found[name] = {
             C: max(float(torch.linalg.eigvalsh(client.H)[-1]) for client in one_target(seed, basis, C, split))
             for C in counts
@@ -203,14 +226,20 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     because="Where the polynomials are orthonormal the curvature of some clients is larger than the step admits.",
     expect=("depends on the reading", "search"),
 )
-def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE,
-                       steps: int = STEPS) -> Promises:  # fmt: skip
+def claim_hom_stepsize(
+    smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE, steps: int = STEPS
+) -> Promises:
     """The rate against the bound, for every number of clients."""
     yield from [
-        Promise(f"the rate for C = {C}", rate, 1.0 / (12.0 * L * steps), at_most=True,
-                case={"clients": C} if C == 32 else None)
+        Promise(
+            f"the rate for C = {C}",
+            rate,
+            1.0 / (12.0 * L * steps),
+            at_most=True,
+            case={"clients": C} if C == 32 else None,
+        )
         for C, L in smoothness[basis].items()
-    ]  # fmt: skip
+    ]
     told = "; ".join(
         f"{name}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
         for name, values in smoothness.items()

@@ -110,8 +110,9 @@ def follow_all(context: Context) -> Followed:
     uses=("fedlrt/exp-homogeneous",),
     expect=("depends on the reading", "search"),
 )
-def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, early: float = 0.25,
-                   own: float = 1e-8) -> Promises:  # fmt: skip
+def claim_hom_rank(
+    followed: Followed, basis: str = "plain", rank: int = RANK, early: float = 0.25, own: float = 1e-8
+) -> Promises:
     """The least rank of a run, and the last round with another one; that the runs are the algorithm's."""
     yield from [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
     run = followed.runs[basis]
@@ -121,8 +122,9 @@ def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, e
     yield Promise("the target's rank from an early round on", settled(run, rank), latest, at_most=True, case=late)
     told = "; ".join(
         f"{name}: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}, 4 from round "
-        f"{settled(one)} on" for name, one in followed.runs.items()
-    )  # fmt: skip
+        f"{settled(one)} on"
+        for name, one in followed.runs.items()
+    )
     return f"{SETTING}, one client; {told}; its first rounds beside the algorithm's own"
 
 
@@ -221,8 +223,14 @@ def count_rounds(context: Context) -> list[Counts]:
     because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 1 to 4 % more.",
     expect=("corrected", "search"),
 )
-def claim_hom_clients(counts: Sequence[Counts], kind: str = "simplified", least: float = -1.0,
-                      most: float = 0.0, within: float = 1e6, own: float = 1e-8) -> Promises:  # fmt: skip
+def claim_hom_clients(
+    counts: Sequence[Counts],
+    kind: str = "simplified",
+    least: float = -1.0,
+    most: float = 0.0,
+    within: float = 1e6,
+    own: float = 1e-8,
+) -> Promises:
     """Shares of rounds more with 32 clients than with one, strictly between two bounds; and with full correction."""
     told = []
     case = {"basis": "uniform", "clients": 32, "rounds": 10}
@@ -234,8 +242,10 @@ def claim_hom_clients(counts: Sequence[Counts], kind: str = "simplified", least:
         yield Promise("share of rounds more with 32 clients, at least", least + seen, more, at_most=True)
         yield Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within, at_most=True)
         yield Promise("the first rounds are the algorithm's own", one.away, own, at_most=True)
-        told.append(f"{one.basis}, to {one.distance:g}: {one.one:.0f} with one, {one.many['simplified']:.0f} with 32 "
-                    f"(simplified), {one.many['full']:.0f} (full)")  # fmt: skip
+        told.append(
+            f"{one.basis}, to {one.distance:g}: {one.one:.0f} with one, {one.many['simplified']:.0f} with 32 "
+            f"(simplified), {one.many['full']:.0f} (full)"
+        )
     return f"{SETTING}; rounds, {'; '.join(told)}"
 
 
@@ -272,8 +282,10 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
     pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
     quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]
     told = ", ".join(f"{level:.0e}: {ours:.0f} and {theirs:.0f}" for level, (theirs, ours) in pairs.items())
-    yield from [Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000}),
-                Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)]  # fmt: skip
+    yield from [
+        Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000}),
+        Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True),
+    ]
     return f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}; {NOT_FOLLOWED}"
 
 
@@ -287,14 +299,18 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
     readings=read_in(
         "the rank ends at 4 and is never below it, and after a quarter of the rounds to 1e-5 distance and loss are "
-        "below FedLin's.", "plain", "dx", "uniform", "uniform, size 1",
+        "below FedLin's.",
+        "plain",
+        "dx",
+        "uniform",
+        "uniform, size 1",
     ),
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     importance="result",
     because="With polynomials of value 1 at 1 a start of size 0.01 can fall below rank 4 for good.",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("depends on the reading", "search"),
-)  # fmt: skip
+)
 def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Promises:
     """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""
     run = followed.runs[basis]
@@ -303,8 +319,9 @@ def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped
     yield Promise("rank never below the target's", RANK, min(run.ranks), at_most=True, case={"rounds": FEW})
     last = len(run.ranks) - 1
     for name, ours, theirs in (
-        ("distance", run.distances, [d for d, _ in full]), ("loss", run.losses, [loss for _, loss in full])
-    ):  # fmt: skip
+        ("distance", run.distances, [d for d, _ in full]),
+        ("loss", run.losses, [loss for _, loss in full]),
+    ):
         for count, value in zip(GRID, theirs, strict=True):
             if after * last <= count <= last:
                 pair = (value, ours[count]) if swapped else (ours[count], value)

@@ -15,8 +15,8 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
+from figures.batched_starts import affine_map, powers, run_fedlrt
 from figures.legendre_readings import minimisers
-from figures.seeds_at_once import affine_map, powers, run_fedlrt
 from paper_checks.fedlrt.fast_rounds import Rounds, low_rank_rounds
 from paper_checks.fedlrt.legendre_grid import Grid, on_grid
 from toymodels.legendre import many_targets, random_targets
@@ -127,8 +127,9 @@ def normal_start(seed: int, n: int, scale: float) -> Tensor:
     return torch.from_numpy(scale * np.random.default_rng([seed, 5]).standard_normal((1, n, n)) / np.sqrt(n))
 
 
-def follow(clients: Sequence[ProductGram], start: Tensor, reading: Choice, local: Descent, rounds: int,
-           until: float = 0.0) -> Run:  # fmt: skip
+def follow(
+    clients: Sequence[ProductGram], start: Tensor, reading: Choice, local: Descent, rounds: int, until: float = 0.0
+) -> Run:
     """FeDLRT for some rounds, or until it is within a distance."""
     W_star, H = minimisers(clients)
     distances, ranks, losses = list[float](), list[int](), list[float]()

@@ -28,9 +28,16 @@ RATES = (1e-3, 1.0 / 48.0, LIMIT, 0.5, 1.0)
 """Of s λ L, at which the corners of the domain are tried."""
 
 WITNESS = {
-    "start": "1", "slope": [["10", "1"], ["2", "4"]], "norm": "11", "delta": "1/10", "apart_inside": "300000",
-    "apart_outside": "800", "step": "1/32", "steps": 2, "theta": "1/10",
-}  # fmt: skip
+    "start": "1",
+    "slope": [["10", "1"], ["2", "4"]],
+    "norm": "11",
+    "delta": "1/10",
+    "apart_inside": "300000",
+    "apart_outside": "800",
+    "step": "1/32",
+    "steps": 2,
+    "theta": "1/10",
+}
 """The losses are sign (300000 w11 + 800 w22 + w11 w22) + <slope, w> in the displacement w from start e1 e1'."""
 SLOPE = np.array([[10.0, 1.0], [2.0, 4.0]])
 """Of norm 11, its square outside the block 21; it widens both bases."""
@@ -64,9 +71,14 @@ def _all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] 
     tilted = with_slope(np.eye(4), start, np.diag([24.0, 1.0]))
     inside = with_slope(np.eye(4), start, np.diag([24.0, 0.0]))
     for clients, steps, whole, rounds in (
-        ([linear], 1, LIMIT, 1), ([tilted], 1, 1e-3, 1), ([inside], 24, LIMIT, 1), ([inside], 48, 1 / 24, 1),
-        ([tilted, inside], 3, LIMIT, 3), ([inside], 1, 1.0, 1), ([tilted, inside], 3, 0.5, 1),
-    ):  # fmt: skip
+        ([linear], 1, LIMIT, 1),
+        ([tilted], 1, 1e-3, 1),
+        ([inside], 24, LIMIT, 1),
+        ([inside], 48, 1 / 24, 1),
+        ([tilted, inside], 3, LIMIT, 3),
+        ([inside], 1, 1.0, 1),
+        ([tilted, inside], 3, 0.5, 1),
+    ):
         found.append((run_of("hand", clients, start, 1, Descent(steps, whole / steps), "simplified", rounds), None))
     half, without = (
         with_slope(0.0 * coupled, start, np.array(slope)) for slope in ([[5, 3], [4, 0.0]], [[0, 1], [2, 4.0]])
@@ -155,13 +167,17 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
         return parts | {"delta": str(deltas[index]) if index else "1/20"}
 
     return judge_inequality(
-        np.array(lefts), np.array(rights), 1e-15, quotient=True, case=case,
+        np.array(lefts),
+        np.array(rights),
+        1e-15,
+        quotient=True,
+        case=case,
         readable=[True] + [False] * (len(splits) - 1),
         scope=f"{len(splits)} gradients in integers with the least delta of (14), "
         f"{float(min(deltas)):.2g} to {float(max(deltas)):.2g}",
         domain=tried(("δ", map(float, deltas), OPEN_UNIT)),
         printed=f"outside^2 <= {share:g} {form} bound, over the squared norm",
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -203,10 +219,17 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     expect=("corrected", "proof"),
 )
 def thm_4(
-    runs: list[Run], twelve: float = 12.0, first: float = 1.0, second: float = 1.0, form: str = "printed",
-    constant: float = 1.0, assumption: str = "printed", loss: str = "L theta", most: float = SMALL,
+    runs: list[Run],
+    twelve: float = 12.0,
+    first: float = 1.0,
+    second: float = 1.0,
+    form: str = "printed",
+    constant: float = 1.0,
+    assumption: str = "printed",
+    loss: str = "L theta",
+    most: float = SMALL,
     limit: float = LIMIT,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """Single rounds; the first has clients whose huge opposite gradients inside the block make (14) say nothing."""
     kept = [run for run in runs if len(run.slopes) == 1 and run.whole <= limit * (1.0 + 1e-12)]
     deltas = [run.outer if assumption == "outside" else run.delta for run in kept]
@@ -228,11 +251,15 @@ def thm_4(
     # Large gradients cancel between the two clients; what is left has their rounding.
     error = _ROUNDING * (sizes + np.abs(right) + np.array([3e5 if run.witness else 0.0 for run, _ in pairs]))
     return judge_inequality(
-        np.array(left), np.array(right), error, case=lambda index: pairs[index][0].shown,
-        readable=[run.witness is not None for run, _ in pairs], scope=f"{len(pairs)} rounds of {SCOPE}",
+        np.array(left),
+        np.array(right),
+        error,
+        case=lambda index: pairs[index][0].shown,
+        readable=[run.witness is not None for run, _ in pairs],
+        scope=f"{len(pairs)} rounds of {SCOPE}",
         domain=tried_rates([run for run, _ in pairs], Stated(0.0, limit, "(]"), [delta for _, delta in pairs]),
         printed=f"{form} bracket, {loss}, assumption {assumption}, delta up to {most:g}, sλL up to {limit:.3g}",
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -268,9 +295,16 @@ def thm_4(
     expect=("corrected", "proof"),
 )
 def cor_1(
-    runs: list[Run], constant: float = 96.0, factor: float = 1.0, assumption: str = "printed", least: float = 0.0,
-    loss: str = "L theta", best: bool = False, most: float = SMALL, limit: float = LIMIT,
-) -> Evidence:  # fmt: skip
+    runs: list[Run],
+    constant: float = 96.0,
+    factor: float = 1.0,
+    assumption: str = "printed",
+    least: float = 0.0,
+    loss: str = "L theta",
+    best: bool = False,
+    most: float = SMALL,
+    limit: float = LIMIT,
+) -> Evidence:
     """Whole runs; printed, also small rates break it."""
     kept = []
     for run in runs:
@@ -281,23 +315,29 @@ def cor_1(
     if not kept:
         return Evidence(True, "no case", cases=0)
     left = np.array([run.least for run, _ in kept])
-    K = np.array([
-        factor * (1.0 / (run.whole * (1.0 - descent_constant(run.steps, delta) * run.whole)) if best else constant)
-        for run, delta in kept
-    ])  # fmt: skip
+    K = np.array(
+        [
+            factor * (1.0 / (run.whole * (1.0 - descent_constant(run.steps, delta) * run.whole)) if best else constant)
+            for run, delta in kept
+        ]
+    )
     costs = np.array([{"L theta": run.theta, "gradient": run.cost, "none": 0.0}[loss] for run, _ in kept])
     per_round = np.array([run.descent / len(run.slopes) for run, _ in kept])
     rough = np.array([3e5 if run.witness else 0.0 for run, _ in kept])
     error = _ROUNDING * K * (np.array([run.size for run, _ in kept]) + costs + rough)
 
     return judge_inequality(
-        left, K * (per_round + costs), error, case=lambda index: kept[index][0].shown,
-        readable=[run.witness is not None for run, _ in kept], scope=f"{len(kept)} {SCOPE}",
+        left,
+        K * (per_round + costs),
+        error,
+        case=lambda index: kept[index][0].shown,
+        readable=[run.witness is not None for run, _ in kept],
+        scope=f"{len(kept)} {SCOPE}",
         domain=tried_rates(
             [run for run, _ in kept], Stated(least, limit, "[]" if least else "(]"), [delta for _, delta in kept]
         ),
         printed=f"K = {factor * constant:g}" if not best else f"K = {factor:g} / (x (1 - kappa x))",
-    )  # fmt: skip
+    )
 
 
 def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
@@ -305,9 +345,10 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
     deltas = [Fraction(1, 10), Fraction(1, 20), Fraction(1, 100), Fraction(1, 3), Fraction(1, 2), Fraction(1)]
     shares = (Fraction(1, 82), Fraction(1, 90), Fraction(10**5))
     return [
-        (L, delta) for delta in deltas
+        (L, delta)
+        for delta in deltas
         for L in (Fraction(1), Fraction(10), Fraction(1, 2), Fraction(1, 100), *(delta**2 * share for share in shares))
-    ]  # fmt: skip
+    ]
 
 
 PLUGGED = (
@@ -382,7 +423,9 @@ def cor_2_proof(
         left.append(1.0)
         right.append(constant * x * bracket)
     return judge_inequality(
-        np.array(left), np.array(right), 1e-12,
+        np.array(left),
+        np.array(right),
+        1e-12,
         case=lambda index: {"L": str(kept[0][0]), "delta": str(kept[0][1])},
         scope=f"{len(kept)} values of L and delta at the learning rate 1/({rate})",
         domain=tried(
@@ -390,4 +433,4 @@ def cor_2_proof(
             ("L/δ^2", [float(L / delta**2) for L, delta in kept], Stated(least, inf, "[)" if least else "()")),
         ),
         printed=f"1 <= {constant:g} s lambda L times the bracket, {form}",
-    )  # fmt: skip
+    )

@@ -43,21 +43,28 @@ def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
 
 
 def _judge_hats(
-    pairs: list[tuple[Trace, float]], left: Sequence[float], right: Sequence[float], text: str,
-    assumption: str, witness: Mapping[str, object] = LINEAR,
-) -> Evidence:  # fmt: skip
+    pairs: list[tuple[Trace, float]],
+    left: Sequence[float],
+    right: Sequence[float],
+    text: str,
+    assumption: str,
+    witness: Mapping[str, object] = LINEAR,
+) -> Evidence:
     return judge_inequality(
-        np.array(left), np.array(right), np.array([rounding(one) * 1e-3 for one, _ in pairs]),
+        np.array(left),
+        np.array(right),
+        np.array([rounding(one) * 1e-3 for one, _ in pairs]),
         size=np.array([magnitude(one) for one, _ in pairs]),
         case=lambda index: witness if _linear(pairs[index][0]) else {"instance": pairs[index][0].name},
-        readable=[_linear(one) for one, _ in pairs], scope=f"{len(pairs)} {SCOPE}",
+        readable=[_linear(one) for one, _ in pairs],
+        scope=f"{len(pairs)} {SCOPE}",
         printed=f"{text}, assumption {assumption}",
         domain=tried_rates(
             [one for one, _ in pairs],
             POSITIVE if assumption in STRONGER else Stated(0.0, LIMIT, "(]"),
             [delta for _, delta in pairs],
         ),
-    )  # fmt: skip
+    )
 
 
 _STRONGER = (
@@ -85,9 +92,12 @@ _STRONGER = (
     expect=("corrected", "proof"),
 )
 def thm_11_hat_first(
-    rounds: list[Trace], power: int = 2, share: float = 1.0, assumption: str = "printed",
+    rounds: list[Trace],
+    power: int = 2,
+    share: float = 1.0,
+    assumption: str = "printed",
     signs: tuple[float, ...] = (-1.0,),
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """Inner products outside the block."""
     pairs = _hats(rounds, assumption)
     left = [max(s * float((one.outside(one.aggregate) * one.gradient).sum()) for s in signs) for one, _ in pairs]
@@ -159,8 +169,14 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     r"$\delta$, and a sign changes.",
     expect=("corrected", "proof"),
 )
-def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
-                   reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Promises:  # fmt: skip
+def thm_11_combine(
+    cases: list[tuple[Fraction, ...]],
+    form: str = "printed",
+    loss: float = 2.0,
+    half: float = 0.5,
+    reverse: bool = True,
+    keep: tuple[str, ...] = ("inequality", "equality"),
+) -> Promises:
     """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
     for L, x, delta, share in cases:
         first = -x * (1 - 12 * x * L)

@@ -60,8 +60,15 @@ def _rounds(clients: Sequence[Quadratic], start: Array, kind: Correction, local:
     return end
 
 
-def _ends(clients: Sequence[Quadratic], low: Array, start: Array, local: Descent, agree: bool, rounds: int,
-          witness: Mapping[str, object] | None = None) -> Ends:  # fmt: skip
+def _ends(
+    clients: Sequence[Quadratic],
+    low: Array,
+    start: Array,
+    local: Descent,
+    agree: bool,
+    rounds: int,
+    witness: Mapping[str, object] | None = None,
+) -> Ends:
     matrices, slopes = ([getattr(client, name).numpy() for client in clients] for name in ("matrix", "B"))
     centres = [np.linalg.solve(H, B.reshape(-1)).reshape(low.shape) for H, B in zip(matrices, slopes, strict=True)]
     bowls, size = Bowls(np.stack(matrices), np.stack(centres), low), float(np.linalg.norm(start - low))
@@ -175,9 +182,16 @@ def measure_ends(context: Context) -> list[Ends]:
     expect=("depends on the reading", "search"),
 )
 def claim_simplified_sufficient(
-    found: Sufficiency, kind: str = "simplified", among: str = "all", close: float = 1e-3, near: float = NEAR,
-    more: float = 0.06, same: float = 1e-9, own: float = 1e-8, farther: float = 3.0,
-) -> Promises:  # fmt: skip
+    found: Sufficiency,
+    kind: str = "simplified",
+    among: str = "all",
+    close: float = 1e-3,
+    near: float = NEAR,
+    more: float = 0.06,
+    same: float = 1e-9,
+    own: float = 1e-8,
+    farther: float = 3.0,
+) -> Promises:
     """Distances after all rounds over that of the start, a round from the minimiser, rounds beside full correction.
 
     Where gradients leave the block: the distance beside that with the full correction, ``farther`` times or more.
@@ -205,6 +219,8 @@ def claim_simplified_sufficient(
         for end in found.ends
     )
     rounds = ", ".join(f"{len(run.distances) - 1} ({name})" for name, run in found.runs.items())
-    return (f"two clients in 2 x 2, three in 4 x 4, rank one, sλL = 1/12, {ROUNDS} rounds; gradients at the "
+    return (
+        f"two clients in 2 x 2, three in 4 x 4, rank one, sλL = 1/12, {ROUNDS} rounds; gradients at the "
         f"minimiser and distances over that of the start: {told}; rounds of the homogeneous test with four clients to "
-        f"{NEAR:g}: {rounds}")  # fmt: skip
+        f"{NEAR:g}: {rounds}"
+    )

@@ -102,8 +102,13 @@ def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = F
     "other entries.",
     expect=("corrected", "proof"),
 )
-def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0, cut: str = "2r by 2r",
-           keep: tuple[str, ...] = ("first", "second")) -> Promises:  # fmt: skip
+def eq_39b(
+    rounds: list[Trace],
+    first: float = -1.0,
+    second: float = 1.0,
+    cut: str = "2r by 2r",
+    keep: tuple[str, ...] = ("first", "second"),
+) -> Promises:
     """Signs of F_c - F in the two expressions; ``cut``: whether the second cuts coefficients or entries of F_c - F."""
     for one in rounds:
         U, V = one.U * (np.arange(one.U.shape[1]) < one.rank), one.V * (np.arange(one.V.shape[1]) < one.rank)
@@ -141,8 +146,13 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0, cut: s
     vary=(),
     expect=("corrected", "proof"),
 )
-def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: int = 0,
-          keep: tuple[str, ...] = ("first", "second", "outside")) -> Promises:  # fmt: skip
+def eq_40(
+    rounds: list[Trace],
+    first: float = 1.0,
+    second: float = 1.0,
+    power: int = 0,
+    keep: tuple[str, ...] = ("first", "second", "outside"),
+) -> Promises:
     """Both expressions at every step of every client."""
     for one in rounds:
         for (added, own), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
@@ -217,8 +227,13 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Promi
     because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
     expect=("corrected", "proof"),
 )
-def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: float = 0.0,
-             keep: tuple[str, ...] = ("first", "equal", "split")) -> Promises:  # fmt: skip
+def eq_43_44(
+    rounds: list[Trace],
+    sign: float = -1.0,
+    half: float = 0.5,
+    mixed: float = 0.0,
+    keep: tuple[str, ...] = ("first", "equal", "split"),
+) -> Promises:
     """The inequality, its form in coefficients, and the two parts."""
     for one in rounds:
         moved, slope = one.aggregate - one.start, one.gradient
@@ -267,8 +282,7 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     because="(40) prints the correction with the opposite sign; (45) has the sign of Algorithm 5.",
     expect=("depends on the reading", "proof"),
 )
-def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0,
-          update: str = "(40)") -> Promises:  # fmt: skip
+def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0, update: str = "(40)") -> Promises:
     """Every step of every client in Algorithm 5, or, from the same coefficients, by (40) as printed."""
     for one in rounds:
         for (added, at_start), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
@@ -308,8 +322,16 @@ def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1
     because="The inner product has the other sign, and the drift of the block also follows moves outside of it.",
     expect=("corrected", "proof"),
 )
-def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: float = 0.5, form: str = "printed",
-          constant: float = 1.0, most: float = 0.0, limit: float = LIMIT) -> Evidence:  # fmt: skip
+def eq_46(
+    rounds: list[Trace],
+    sign: float = -1.0,
+    twelve: float = 12.0,
+    half: float = 0.5,
+    form: str = "printed",
+    constant: float = 1.0,
+    most: float = 0.0,
+    limit: float = LIMIT,
+) -> Evidence:
     """Without a limit on the gradients outside (``most`` 0) all rounds count."""
     left, right, cases, deltas = [], [], [], []
     for one in rounds:
@@ -325,9 +347,12 @@ def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: f
         right.append(-x * (1.0 - kappa * x) * size**2)
         cases.append(one)
     return judge_inequality(
-        np.array(left), np.array(right), np.array([rounding(one) for one in cases]),
+        np.array(left),
+        np.array(right),
+        np.array([rounding(one) for one in cases]),
         case=lambda index: _shown(cases[index]) or {"instance": cases[index].name},
-        readable=[_shown(one) is not None for one in cases], scope=f"{len(cases)} {SCOPE}",
+        readable=[_shown(one) is not None for one in cases],
+        scope=f"{len(cases)} {SCOPE}",
         domain=tried_rates(cases, Stated(0.0, limit, "(]"), deltas if most else None),
         printed=f"sign {sign:+g}, {form}",
-    )  # fmt: skip
+    )

@@ -43,8 +43,10 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
     for m, n, r in ((3, 3, 1), (3, 2, 1), (2, 3, 2)):
         U, V = (TURN[:side, :side] if side == 3 else TURN[:2, :2] for side in (m, n))
         blocks = {"S": (r, r), "K": (m, r), "L": (n, r), "A": (m, n)}
-        made = {name: sympy.Matrix(*size, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
-                for name, size in blocks.items()}  # fmt: skip
+        made = {
+            name: sympy.Matrix(*size, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
+            for name, size in blocks.items()
+        }
         found.append(Factor(U[:, :r], V[:, :r], **made))
     symbols = sorted({s for one in found for block in (one.S, one.K, one.L, one.A) for s in block}, key=str)
     return tuple(found), tuple(generic_points(context, symbols, 2))
@@ -61,8 +63,9 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed",
-          scale: float = 1.0) -> Equations:  # fmt: skip
+def eq_15(
+    data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed", scale: float = 1.0
+) -> Equations:
     """Derivatives of a cubic loss in every entry of K and of L, and the products at the start."""
     factors, points = data
     for one in factors:
@@ -121,8 +124,10 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     says=r"The coefficients follow $\dot{\tilde S} = -\nabla_SL(\tilde U\tilde S(t)\tilde V^\top)$ from $S(t_0)$ "
     r"projected onto the new bases, $\tilde S(0) = \tilde U^\top U_0\tilde S(0)V_0^\top\tilde V$.",
     measure=measure_steps,
-    control=Form(r"$\tilde U^\top U_0$ has as many rows, and $V_0^\top\tilde V$ as many columns, as $\tilde S$.",
-                 {"keep": ("outer",)}),
+    control=Form(
+        r"$\tilde U^\top U_0$ has as many rows, and $V_0^\top\tilde V$ as many columns, as $\tilde S$.",
+        {"keep": ("outer",)},
+    ),
     correction=Form(
         r"$\tilde S(0) = \tilde U^\top U_0\,S_0\,V_0^\top\tilde V$ with the r by r coefficients $S_0$: the model stays "
         r"as it is, and $\tilde S(0)$ is $S_0$ in the corner of zeros (Lemma 1). The printed inner factor is 2r by 2r "
@@ -135,15 +140,22 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     importance="detail",
     because=r"$\tilde S(0)$ is 2r by 2r and stands between r columns and r rows; the projection is that of $S_0$.",
     expect=("corrected", "search"),
-)  # fmt: skip
-def eq_17(steps: list[Step], inner: str = "wide", scale: float = 1.0, transposed: bool = False,
-          keep: tuple[str, ...] = ("outer", "inner", "model")) -> Promises:  # fmt: skip
+)
+def eq_17(
+    steps: list[Step],
+    inner: str = "wide",
+    scale: float = 1.0,
+    transposed: bool = False,
+    keep: tuple[str, ...] = ("outer", "inner", "model"),
+) -> Promises:
     """Shapes on both sides, and the model and the coefficients that the start gives."""
     for one in steps:
         r = one.S.shape[0]
         (U, K, K_slope, _), (V, L, L_slope, _) = one.sides
-        wide = [torch.cat([basis, augment(Tree(W=basis), Tree(W=start - one.rate * slope))["W"]], dim=1)
-                for basis, start, slope in ((U, K, K_slope), (V, L, L_slope))]  # fmt: skip
+        wide = [
+            torch.cat([basis, augment(Tree(W=basis), Tree(W=start - one.rate * slope))["W"]], dim=1)
+            for basis, start, slope in ((U, K, K_slope), (V, L, L_slope))
+        ]
         left, right = wide[0].mT @ U, V.mT @ wide[1]
         corner = torch.nn.functional.pad(one.S, (0, r, 0, r))
         middle = scale * (one.S.mT if transposed else one.S) if inner == "S_0" else corner
@@ -223,8 +235,14 @@ def measure_flows(context: Context) -> list[Flowed]:
     for (m, n), r in (((4, 4), 1), ((5, 4), 2), ((4, 6), 2)) * context.size(1, 5):
         for least in (1.0, 1e-4, 1e-10):
             loss = random_quadratics((m, n), 1, rng).clients[0]
-            U, V = (Tree(W=torch.from_numpy(np.linalg.qr(rng.standard_normal((side, r)))[0]).clone(
-                memory_format=torch.contiguous_format)) for side in (m, n))  # fmt: skip
+            U, V = (
+                Tree(
+                    W=torch.from_numpy(np.linalg.qr(rng.standard_normal((side, r)))[0]).clone(
+                        memory_format=torch.contiguous_format
+                    )
+                )
+                for side in (m, n)
+            )
             S = torch.diag(torch.logspace(0, np.log10(least), r, dtype=torch.float64)) * (least if r == 1 else 1.0)
             cases.append((loss, USV(U, Tree(W=S), V), (0.0, 0.05)))
     for loss, factors, thetas in cases:
@@ -281,5 +299,7 @@ def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int 
         grown = one.slope * expm1(one.smoothness * one.time) / one.smoothness
         bound = d_2 * grown + d_3 * one.theta / one.time
         yield Promise("the error of a step is within the bound", one.error, bound, 1e-12, True, case)
-    return ("quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
-                          "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation")  # fmt: skip
+    return (
+        "quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
+        "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation"
+    )

@@ -64,8 +64,13 @@ def measure_steps(context: Context) -> list[Step]:
             turns = [torch.linalg.qr(torch.from_numpy(rng.standard_normal((r, r))))[0] for _ in range(2)]
             G = torch.from_numpy(rng.standard_normal((m, n)))
             low = torch.from_numpy(np.outer(rng.standard_normal(m), rng.standard_normal(n)))
-            for kind, least, slope in (("generic", 0.5, G), ("badly conditioned", 1e-4, G), ("zero", 0.5, 0.0 * G),
-                                       ("rank one", 0.5, low), ("singular", 0.0, G)):  # fmt: skip
+            for kind, least, slope in (
+                ("generic", 0.5, G),
+                ("badly conditioned", 1e-4, G),
+                ("zero", 0.5, 0.0 * G),
+                ("rank one", 0.5, low),
+                ("singular", 0.0, G),
+            ):
                 sigma = torch.logspace(0, -4, r, dtype=torch.float64) if least == 1e-4 else torch.ones(r).double()
                 sigma[-1] = least
                 S = turns[0] * sigma @ turns[1]
@@ -156,8 +161,11 @@ def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float =
         for basis, first, slope, _ in one.sides:
             old, step = [basis] if beside else [], rate * one.rate
             last = [*old, -slope + tilt * torch.ones_like(slope)]
-            for name, columns in (("K(t1)", first - step * slope), ("the start minus a step", basis - step * slope),
-                                  ("the step", -step * slope)):  # fmt: skip
+            for name, columns in (
+                ("K(t1)", first - step * slope),
+                ("the start minus a step", basis - step * slope),
+                ("the step", -step * slope),
+            ):
                 yield same_span(f"span with {name}", [*old, columns], last)
     return f"{STEP_SCOPE}; S also singular"
 
@@ -182,8 +190,9 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
     uses=("fedlrt/eq-5",),
     expect=("holds", "proof"),
 )
-def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False,
-            within: float = 1.0) -> Equations:  # fmt: skip
+def step_21(
+    data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False, within: float = 1.0
+) -> Equations:
     """Every line, with the lines of (5) for U and S; ``left`` takes the inverse of the transpose of S."""
     flows, points = data
     for flow in flows:
@@ -213,8 +222,13 @@ def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: b
     uses=("fedlrt/lemma-2-step-21",),
     expect=("holds", "proof"),
 )
-def step_chain(data: tuple[Sequence[Flow], Sequence[Point]], plain: bool = False, inverse: str = "S^-T",
-               scale: float = 1.0, rank: str = "full") -> Equations:  # fmt: skip
+def step_chain(
+    data: tuple[Sequence[Flow], Sequence[Point]],
+    plain: bool = False,
+    inverse: str = "S^-T",
+    scale: float = 1.0,
+    rank: str = "full",
+) -> Equations:
     """The chain rule by differentiating a quadratic loss in the entries of U; then the factor, which is invertible.
 
     The spans are the same because each of the two is the other times a square matrix.

@@ -136,16 +136,20 @@ def measure_steps_from_any(context: Context) -> list[Stepped]:
         for rate in (0.1, 1.0):
             fed: Any = Federation((loss,))
             algorithm = FeDLRT(Descent(1, rate), 2, Truncation(0.0), "none")
-            ends = {"splitting": product(one_round(algorithm.round, fed, factors))["W"],
-                    **naive_steps(loss, factors, rate)}  # fmt: skip
+            ends = {
+                "splitting": product(one_round(algorithm.round, fed, factors))["W"],
+                **naive_steps(loss, factors, rate),
+            }
             full = W["W"] - rate * G
             found.append(
                 Stepped(
-                    rate, float(torch.linalg.matrix_norm(G)), float(loss.loss(W)),
+                    rate,
+                    float(torch.linalg.matrix_norm(G)),
+                    float(loss.loss(W)),
                     {name: float(torch.linalg.matrix_norm(end - full)) for name, end in ends.items()},
                     {name: float(loss.loss({"W": end})) for name, end in ends.items()},
                 )
-            )  # fmt: skip
+            )
     return found
 
 
@@ -192,15 +196,27 @@ def claim_robust(found: Robust, method: str = "splitting", share: float = 1.0, s
     """
     if scheme != "untruncated":
         for kept in found.exact if scheme == "exact" else found.explicit:
-            yield Promise("the loss falls where that of full rank does", kept.full, 1e9 * max(kept.gained, 0.0),
-                          at_most=True, case=kept.case)  # fmt: skip
+            yield Promise(
+                "the loss falls where that of full rank does",
+                kept.full,
+                1e9 * max(kept.gained, 0.0),
+                at_most=True,
+                case=kept.case,
+            )
         return f"n = 2, rank 1, steps of 0.1/L, 0.5/L and 1/L, threshold {CUT_BACK['theta']}"
     for one in found.steps:
-        yield Promise("the error is at most the length of the step", one.errors[method],
-                                share * one.rate * one.slope, 1e-9, at_most=True)  # fmt: skip
+        yield Promise(
+            "the error is at most the length of the step",
+            one.errors[method],
+            share * one.rate * one.slope,
+            1e-9,
+            at_most=True,
+        )
         yield Promise("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True)
-    return ("convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
-                          "from 30 to 1e-8, steps of 0.1/L and 1/L")  # fmt: skip
+    return (
+        "convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
+        "from 30 to 1e-8, steps of 0.1/L and 1/L"
+    )
 
 
 @claim(
@@ -233,5 +249,12 @@ def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float
     )
     ok = bool(found == sympy.Rational(increase))
     shown = compared("limit as n grows", found, "=", sympy.Rational(increase))
-    return Evidence(ok, scope, f"an increase of {increase:.0%}", f"{float(found):.0%} as r/n falls",
-                    margin=0.0 if ok else -abs(float(found) - increase), facts=together(shown), whole=True)  # fmt: skip
+    return Evidence(
+        ok,
+        scope,
+        f"an increase of {increase:.0%}",
+        f"{float(found):.0%} as r/n falls",
+        margin=0.0 if ok else -abs(float(found) - increase),
+        facts=together(shown),
+        whole=True,
+    )

@@ -51,8 +51,12 @@ def _low_rank_row(extra: int, square: int) -> dict[str, Any]:
     }
 
 
-_FULL = {"client compute": _terms(sbnn=1), "client memory": _terms(nn=2), "server compute": _terms(nn=1),
-         "server memory": _terms(nn=2)}  # fmt: skip
+_FULL = {
+    "client compute": _terms(sbnn=1),
+    "client memory": _terms(nn=2),
+    "server compute": _terms(nn=1),
+    "server memory": _terms(nn=2),
+}
 TABLE_1: dict[str, dict[str, Any]] = {
     "FedAvg": _FULL | {"communication": _terms(nn=2)},
     "FedLin": _FULL | {"communication": _terms(nn=4)},
@@ -62,12 +66,21 @@ TABLE_1: dict[str, dict[str, Any]] = {
 }
 """The entries of the methods whose algorithms the paper gives, inside their O()."""
 OTHERS: dict[str, dict[str, Any]] = {
-    "FeDLR": {"client compute": _terms(sbnn=1, nnn=1), "client memory": _terms(nn=2),
-              "server compute": _terms(nn=1, nnn=1), "server memory": _terms(nr=4), "communication": _terms(nr=4)},
-    "Riemannian FL": {"client compute": _terms(nnr=2, nrr=4, nr=2), "client memory": _terms(nn=2),
-                      "server compute": _terms(nr=2, nnr=1), "server memory": _terms(nr=4),
-                      "communication": _terms(nr=4)},
-}  # fmt: skip
+    "FeDLR": {
+        "client compute": _terms(sbnn=1, nnn=1),
+        "client memory": _terms(nn=2),
+        "server compute": _terms(nn=1, nnn=1),
+        "server memory": _terms(nr=4),
+        "communication": _terms(nr=4),
+    },
+    "Riemannian FL": {
+        "client compute": _terms(nnr=2, nrr=4, nr=2),
+        "client memory": _terms(nn=2),
+        "server compute": _terms(nr=2, nnr=1),
+        "server memory": _terms(nr=4),
+        "communication": _terms(nr=4),
+    },
+}
 """The entries of the low-rank methods of other papers."""
 ROUNDS = (1, 2, 2, 2, 3)
 
@@ -87,8 +100,9 @@ def largest_ranks(
         full = evaluate(costs["FedLin"][cost], WIDTH, 1)
         for method in ("FeDLRT, simplified", "FeDLRT, full"):
             more = bases * WIDTH if cost == "client compute" else 0
-            ranks = [r for r in range(1, WIDTH // 2)
-                     if factor * (evaluate(costs[method][cost], WIDTH, r) + more * r) <= full]  # fmt: skip
+            ranks = [
+                r for r in range(1, WIDTH // 2) if factor * (evaluate(costs[method][cost], WIDTH, r) + more * r) <= full
+            ]
             found[cost, method] = max(ranks, default=0)
     return found
 
@@ -110,14 +124,21 @@ def largest_ranks(
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> Evidence:
     """Undecided, with the largest ranks at which the costs are a tenth of FedLin's."""
-    tables = {"counted": largest_ranks(costs), "Table 1": largest_ranks(TABLE_1),
-              "Table 1 and 4nr more": largest_ranks(TABLE_1, bases=4)}  # fmt: skip
+    tables = {
+        "counted": largest_ranks(costs),
+        "Table 1": largest_ranks(TABLE_1),
+        "Table 1 and 4nr more": largest_ranks(TABLE_1, bases=4),
+    }
     told = "; ".join(
         f"{name}: " + ", ".join(f"{cost}, {method}, r <= {rank}" for (cost, method), rank in ranks.items())
         for name, ranks in tables.items()
     )
-    return Evidence(None, f"n = {WIDTH}, a tenth of FedLin's; {told}", cases=len(tables),
-                    reason=claim_order_of_magnitude.expect_reason)  # fmt: skip
+    return Evidence(
+        None,
+        f"n = {WIDTH}, a tenth of FedLin's; {told}",
+        cases=len(tables),
+        reason=claim_order_of_magnitude.expect_reason,
+    )
 
 
 @claim(
@@ -155,11 +176,19 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> E
         r"of "
         "the server at truncation: $4nr+4r^2$. So the full correction's communication, FedLin's memory, that of the "
         "corrected clients and the server's exceed the numbers in the entries; $6nr+5r^2$ and $6nr+7r^2$ are less.",
-        {"squares": (5.0, 7.0, 13.0), "held": ((2, 8), (3, 9), (3, 12)), "bases": 4.0,
-         "constants": ("communication", "client memory", "server memory")},
+        {
+            "squares": (5.0, 7.0, 13.0),
+            "held": ((2, 8), (3, 9), (3, 12)),
+            "bases": 4.0,
+            "constants": ("communication", "client memory", "server memory"),
+        },
         (
-            {"squares": (6.0, 7.0, 13.0)}, {"squares": (5.0, 8.0, 13.0)}, {"squares": (5.0, 7.0, 10.0)},
-            {"linear": 5.0, "squares": (9.0, 11.0, 17.0)}, {"bases": 2.0}, {"held": ((2, 8), (2, 9), (2, 12))},
+            {"squares": (6.0, 7.0, 13.0)},
+            {"squares": (5.0, 8.0, 13.0)},
+            {"squares": (5.0, 7.0, 10.0)},
+            {"linear": 5.0, "squares": (9.0, 11.0, 17.0)},
+            {"bases": 2.0},
+            {"held": ((2, 8), (2, 9), (2, 12))},
             {"rounds": (1, 2, 2, 2, 2)},
         ),
         asks="neither",
@@ -169,13 +198,21 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> E
     importance="result",
     because=r"As orders, with C fixed, all entries hold; counted, full correction sends $6nr + 13r^2$, and more is "
     "held.",
-    vary=(), expect=("depends on the reading", "proof"),
-)  # fmt: skip
+    vary=(),
+    expect=("depends on the reading", "proof"),
+)
 def table_1(
-    costs: Mapping[str, Mapping[str, Polynomial]], linear: float = 6.0, squares: tuple[float, ...] = (6.0, 8.0, 10.0),
-    held: tuple[tuple[int, int], ...] = ((2, 8), (2, 8), (2, 8)), bases: float = 2.0, thinner: str = "",
-    rounds: tuple[int, ...] = ROUNDS, constants: tuple[str, ...] = (), full_rank: str = "", at_most: bool = False,
-) -> Evidence:  # fmt: skip
+    costs: Mapping[str, Mapping[str, Polynomial]],
+    linear: float = 6.0,
+    squares: tuple[float, ...] = (6.0, 8.0, 10.0),
+    held: tuple[tuple[int, int], ...] = ((2, 8), (2, 8), (2, 8)),
+    bases: float = 2.0,
+    thinner: str = "",
+    rounds: tuple[int, ...] = ROUNDS,
+    constants: tuple[str, ...] = (),
+    full_rank: str = "",
+    at_most: bool = False,
+) -> Evidence:
     """Each entry against the count, as polynomials: term by term with constants, else as a bound up to a factor.
 
     Args:
@@ -246,14 +283,18 @@ def table_1(
     importance="result",
     expect=("holds", "proof"),
 )
-def claim_linear_n(costs: Mapping[str, Mapping[str, Polynomial]], degree: float = 1.0,
-                   variants: tuple[str, ...] = tuple(LOW_RANK),
-                   others: tuple[str, ...] = tuple(OTHERS)) -> Evidence:  # fmt: skip
+def claim_linear_n(
+    costs: Mapping[str, Mapping[str, Polynomial]],
+    degree: float = 1.0,
+    variants: tuple[str, ...] = tuple(LOW_RANK),
+    others: tuple[str, ...] = tuple(OTHERS),
+) -> Evidence:
     """The largest power of n in what is counted, at a given rank; of the other schemes in the table's entries."""
     promises = [
         Promise(f"power of n in {cost}", max(i for i, *_ in costs[variant][cost]), Fraction(degree))
-        for variant in variants for cost in COSTS
-    ]  # fmt: skip
+        for variant in variants
+        for cost in COSTS
+    ]
     for other in others:
         powers = [i for entry in {**TABLE_1, **OTHERS}[other].values() for i, *_ in entry]
         promises.append(Promise("another low-rank scheme costs more", Fraction(degree) + 1, max(powers), at_most=True))
@@ -336,9 +377,14 @@ def find_crossings(context: Context) -> list[Crossing]:
     expect=("depends on the reading", "proof"),
 )
 def fig_3(
-    crossings: list[Crossing], point: float = 200.0, share: float = 0.4, factor: float = 100.0, of: str = "Table 1",
-    panels: tuple[str, ...] = PANELS, lows: tuple[str, ...] = ("FeDLRT, simplified", "FeDLRT, full"),
-) -> Promises:  # fmt: skip
+    crossings: list[Crossing],
+    point: float = 200.0,
+    share: float = 0.4,
+    factor: float = 100.0,
+    of: str = "Table 1",
+    panels: tuple[str, ...] = PANELS,
+    lows: tuple[str, ...] = ("FeDLRT, simplified", "FeDLRT, full"),
+) -> Promises:
     """Ranks of equal cost within 5 % of the printed one and half a unit of its last digit of 40 %; gains at rank 1."""
     for one in crossings:
         if one.panel not in panels or one.low not in lows:
@@ -366,8 +412,12 @@ def fig_3(
     uses=("fedlrt/table-1",),
     expect=("holds", "proof"),
 )
-def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], cheaper: str = "FeDLRT, simplified",
-                             than: str = "FeDLRT, full", fewer: float = 1.0) -> Evidence:  # fmt: skip
+def claim_simplified_cheaper(
+    costs: Mapping[str, Mapping[str, Polynomial]],
+    cheaper: str = "FeDLRT, simplified",
+    than: str = "FeDLRT, full",
+    fewer: float = 1.0,
+) -> Evidence:
     """The difference has no negative term, and both costs bound each other up to a factor."""
     promises, told = [], []
     for cost in ("communication", "client compute", "client memory"):

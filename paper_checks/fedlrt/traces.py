@@ -228,9 +228,14 @@ def norm(matrix: Array) -> float:
 
 
 def trace(
-    name: str, clients: Sequence[Quadratic], start: Array, rank: int, local: Descent, correction: Correction,
+    name: str,
+    clients: Sequence[Quadratic],
+    start: Array,
+    rank: int,
+    local: Descent,
+    correction: Correction,
     kept: int | None = None,
-) -> Trace:  # fmt: skip
+) -> Trace:
     """Follows a round by the recursion of the paper's box.
 
     Args:
@@ -279,15 +284,31 @@ def trace(
         raise ValueError(f"{name}: the algorithm ends elsewhere")
     end = by_algorithm(Truncation(0.0, most=kept)) if kept is not None else star
     return Trace(
-        name, tuple(clients), local.steps, local.rate(), rank, Ut["W"].numpy(), Vt["W"].numpy(),
-        W["W"].numpy(), torch.stack(points).numpy(), torch.stack(added).numpy(), star.numpy(), end.numpy(),
-    )  # fmt: skip
+        name,
+        tuple(clients),
+        local.steps,
+        local.rate(),
+        rank,
+        Ut["W"].numpy(),
+        Vt["W"].numpy(),
+        W["W"].numpy(),
+        torch.stack(points).numpy(),
+        torch.stack(added).numpy(),
+        star.numpy(),
+        end.numpy(),
+    )
 
 
 def run_of(
-    name: str, clients: Sequence[Quadratic], start: Array, rank: int, local: Descent, correction: Correction,
-    rounds: int, kept: int | None = None,
-) -> list[Trace]:  # fmt: skip
+    name: str,
+    clients: Sequence[Quadratic],
+    start: Array,
+    rank: int,
+    local: Descent,
+    correction: Correction,
+    rounds: int,
+    kept: int | None = None,
+) -> list[Trace]:
     """Several rounds, one after the other; the rank after the first is the kept one, or what is there."""
     traces = [trace(name, clients, start, rank, local, correction, kept)]
     for _ in range(rounds - 1):
@@ -303,8 +324,11 @@ def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
     """A quadratic loss with a chosen gradient at W; H has shape ``(mn, mn)``."""
     m, n = W.shape
     B = (H @ W.reshape(-1)).reshape(m, n) - slope
-    return Quadratic(torch.from_numpy(H.reshape(m, n, m, n).copy()), torch.from_numpy(B.copy()),
-                     torch.tensor(0.0, dtype=torch.float64))  # fmt: skip
+    return Quadratic(
+        torch.from_numpy(H.reshape(m, n, m, n).copy()),
+        torch.from_numpy(B.copy()),
+        torch.tensor(0.0, dtype=torch.float64),
+    )
 
 
 def random_traces(rng: np.random.Generator, count: int, correction: Correction) -> list[Trace]:

@@ -100,8 +100,15 @@ def measure_truncated(context: Context) -> list[Truncated]:
     r"$L\vartheta$.",
     expect=("corrected", "proof"),
 )
-def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, loss: str = "L theta",
-          share: float = 1.0, best: bool = False, limit: float = LIMIT) -> Evidence:  # fmt: skip
+def thm_2(
+    cases: list[Truncated],
+    constant: float = 12.0,
+    leading: float = 1.0,
+    loss: str = "L theta",
+    share: float = 1.0,
+    best: bool = False,
+    limit: float = LIMIT,
+) -> Evidence:
     """L is the constant of the gradient, not of the loss: it does not bound what a truncation of size theta costs.
 
     The best constant has a factor 1 - 1/(2s), and a greater limit of s lambda L.
@@ -120,10 +127,14 @@ def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, 
         return cases[index].witness or {"instance": traces[index].name}
 
     return judge_inequality(
-        change, cost - descent, error, case=case, readable=[c.witness is not None for c in cases],
+        change,
+        cost - descent,
+        error,
+        case=case,
+        readable=[c.witness is not None for c in cases],
         scope=f"{len(cases)} rounds of the algorithm: least squares in 2 x 2, indefinite quadratics in 5 x 4 with one "
         f"and three clients, sλL up to {limit:.3g}",
         printed=f"change <= -{leading:g} sλ(1 - {constant:g}{' (1 - 1/(2s))' if best else ''} sλL)|g|^2 + {share:g} "
         f"({loss})",
         domain=tried_rates(traces, Stated(0.0, limit, "(]")),
-    )  # fmt: skip
+    )

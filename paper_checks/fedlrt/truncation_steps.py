@@ -102,8 +102,9 @@ def measure_pairs(context: Context) -> list[Pair]:
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     expect=("holds", "proof"),
 )
-def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0,
-            smooth: bool = True) -> Evidence:  # fmt: skip
+def lemma_4(
+    pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0, smooth: bool = True
+) -> Evidence:
     """Equality for a bowl."""
     pairs = [pair for pair in pairs if pair.name != "steeper than L" or not smooth]
     left = np.array([p.first - p.second for p in pairs])
@@ -111,11 +112,14 @@ def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: flo
     right = -sign * inner + half * square ** (power / 2.0)
     error = _ROUNDING * (np.abs(inner) + square + np.array([abs(p.first) + abs(p.second) for p in pairs]))
     return judge_inequality(
-        left, right, error, case=lambda index: {"function": pairs[index].name},
+        left,
+        right,
+        error,
+        case=lambda index: {"function": pairs[index].name},
         scope=f"{len(pairs)} pairs of 3 x 3 matrices: quadratics with curvatures in [-1, 1], log cosh, cosine",
         domain=tried(("|Y1 - Y2|", np.sqrt(square), POSITIVE)),
         printed=f"change <= {sign:g}<Y1 - Y2, F> + {half:g} L|Y1 - Y2|^{power:g}",
-    )  # fmt: skip
+    )
 
 
 def measure_sums(context: Context) -> Searched:
@@ -130,9 +134,13 @@ def measure_sums(context: Context) -> Searched:
         return (cases["gamma"] * cases["x_1"] - cases["x_2"]) ** 2 / (cases["gamma"] * cases["x_1"] ** 2)
 
     found = collect_cases(
-        context, axes, lambda cases: np.ones(len(cases["gamma"]), bool), gap, examples=context.size(200, 1000),
+        context,
+        axes,
+        lambda cases: np.ones(len(cases["gamma"]), bool),
+        gap,
+        examples=context.size(200, 1000),
         restarts=1,
-    )  # fmt: skip
+    )
     # Where gamma = x_2 / x_1 the two sides are equal.
     kept = found["x_1"] * found["x_2"] > 0
     equal = {name: column[kept][:500] for name, column in found.items()}
@@ -160,10 +168,16 @@ def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: flo
 
     left, right = sides(cases)
     evidence = judge_inequality(
-        left, right, 0.0, exact=sides, quotient=True, case=cases,
-        domain=cases.domain, scope=f"{len(left)} cases of one coordinate, gamma from 1e-6 to 1e6",
+        left,
+        right,
+        0.0,
+        exact=sides,
+        quotient=True,
+        case=cases,
+        domain=cases.domain,
+        scope=f"{len(left)} cases of one coordinate, gamma from 1e-6 to 1e6",
         printed=f"({first:g} + {share:g} gamma) and ({second:g} + {share:g}/gamma)",
-    )  # fmt: skip
+    )
     x, y, gamma = sympy.symbols("x y gamma")
     lower, upper = sides({"x_1": x, "x_2": y, "gamma": gamma})
     square = identity("difference and square", sympy.nsimplify(upper - lower) - (gamma * x - y) ** 2 / gamma)
@@ -195,11 +209,15 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     left = np.array([float((vectors.sum(axis=0) ** 2).sum()) for vectors in drawn])
     right = np.array([factor * len(vectors) ** power * float((vectors**2).sum()) for vectors in drawn])
     return judge_inequality(
-        left, right, 0.0, quotient=True, case=lambda index: {"vectors": drawn[index].tolist()},
+        left,
+        right,
+        0.0,
+        quotient=True,
+        case=lambda index: {"vectors": drawn[index].tolist()},
         scope=f"{len(drawn)} sets of integer vectors",
         domain=tried(("C", map(len, drawn), FROM_ONE), ("d", [vectors.shape[1] for vectors in drawn], FROM_ONE)),
         printed=f"|sum|^2 <= {factor:g} C^{power:g} sum of squares",
-    )  # fmt: skip
+    )
 
 
 @promises(
@@ -244,8 +262,13 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Pr
     expect=("corrected", "proof"),
     uses=("fedlrt/eq-26",),
 )
-def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected: bool = True,
-          keep: tuple[str, ...] = ("aggregate", "cancel")) -> Promises:  # fmt: skip
+def eq_32(
+    rounds: list[Trace],
+    sign: float = -1.0,
+    share: float = 1.0,
+    projected: bool = True,
+    keep: tuple[str, ...] = ("aggregate", "cancel"),
+) -> Promises:
     """The server's model before truncation against the sum of all clients' steps."""
     for one in rounds:
         firsts = one.local_slopes[:, 0]
@@ -282,8 +305,9 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
     expect=("corrected", "proof"),
 )
-def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
-          keep: tuple[str, ...] = ("equal", "first", "ends")) -> Promises:  # fmt: skip
+def eq_33(
+    rounds: list[Trace], inner: float = 1.0, half: float = 0.5, keep: tuple[str, ...] = ("equal", "first", "ends")
+) -> Promises:
     """The inequality, the equality, and both together."""
     for one in rounds:
         F, way, moved = -one.slope_at_start, one.travelled, one.star - one.W
@@ -318,8 +342,14 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
     because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
     expect=("corrected", "proof"),
 )
-def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: float = 0.5, sign: float = -1.0,
-          keep: tuple[str, ...] = ("equal", "product", "last")) -> Promises:  # fmt: skip
+def eq_36(
+    rounds: list[Trace],
+    cost: str = "L theta",
+    share: float = 1.0,
+    h: float = 0.5,
+    sign: float = -1.0,
+    keep: tuple[str, ...] = ("equal", "product", "last"),
+) -> Promises:
     """For a quadratic loss the point of the mean value theorem is the middle; theta is what is lost, or just above."""
     for one in rounds:
         moved, theta = one.end - one.star, THETA if by_hand(one) else one.lost
@@ -347,8 +377,9 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
     expect=("holds", "proof"),
 )
-def thm_9_proof(symbols: tuple[sympy.Symbol, ...], truncation: float = 1.0, steps: float = 1.0,
-                constant: float = 12.0) -> Equations:  # fmt: skip
+def thm_9_proof(
+    symbols: tuple[sympy.Symbol, ...], truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0
+) -> Equations:
     """The way from the parts to the whole; the part (36) does not hold as printed, which is a claim of its own."""
     first, wide, star, end, theta, x, g, L = symbols
     a, b, c = (rational(value) for value in (truncation, steps, constant))

@@ -30,42 +30,62 @@ def matches(table: pd.DataFrame) -> Comparisons:
 
 
 def figure(
-    number: int, where: str, network: str, data: str, says: str,
-    told: Callable[[pd.DataFrame], Comparisons], runs: str = "", **rest: Any,
-) -> Claim:  # fmt: skip
+    number: int,
+    where: str,
+    network: str,
+    data: str,
+    says: str,
+    told: Callable[[pd.DataFrame], Comparisons],
+    runs: str = "",
+    **rest: Any,
+) -> Claim:
     """What a figure shows of a network on images; the claim and the figure of its runs have one id."""
     id, why = f"fedlrt/fig-{number}", WHY.format(network=network, data=data, runs=runs)
     return experiment(__name__, id, id, f"{where}, Figure {number}", says, why, told, **rest)
 
 
 FIG_5 = figure(
-    5, "Section 4.2", "ResNet18", "CIFAR10",
+    5,
+    "Section 4.2",
+    "ResNet18",
+    "CIFAR10",
     "ResNet18 on CIFAR10, FeDLRT on the head, 10 random initialisations: without correction the accuracy of FedAvg and "
     "of FeDLRT falls with the number of clients, and FeDLRT ties with FedAvg or outperforms it. Full correction raises "
     "FeDLRT's accuracy by up to 12 %, to that of FedLin, with 93 % for 32 clients. The simplified correction gives "
     "similar accuracies at higher compression and lower communication cost. With 8 clients up to 90 % of the "
     "communication of the compressed layers is saved.",
-    corrections, runs=" with 10 initialisations each", importance="result",
-)  # fmt: skip
+    corrections,
+    runs=" with 10 initialisations each",
+    importance="result",
+)
 FIG_6 = figure(
-    6, "Appendix B.3", "AlexNet", "CIFAR10",
+    6,
+    "Appendix B.3",
+    "AlexNet",
+    "CIFAR10",
     "AlexNet on CIFAR10, simplified correction: FeDLRT behaves like FedLin, and all runs come close to the accuracy of "
     "the full-rank baseline without federation, 85.6 %. For both methods the accuracy is largest with 4 clients. "
     "Between 96 and 97 % of the communication of the fully connected layers is saved (87.5 to 87.3 % with the "
     "convolutions), and the largest saving depends on the number of clients.",
     matches,
-)  # fmt: skip
+)
 FIG_7 = figure(
-    7, "Appendix B.3", "VGG16", "CIFAR10",
+    7,
+    "Appendix B.3",
+    "VGG16",
+    "CIFAR10",
     "VGG16 on CIFAR10: without correction FeDLRT behaves like FedAvg, and the accuracy falls with the number of "
     "clients. The simplified correction mitigates this: FeDLRT comes to an accuracy like FedLin's, close to that of "
     "the baseline without federation, 93.15 %.",
     corrections,
-)  # fmt: skip
+)
 FIG_8 = figure(
-    8, "Appendix B.3", "a vision transformer", "CIFAR100",
+    8,
+    "Appendix B.3",
+    "a vision transformer",
+    "CIFAR100",
     "A vision transformer on CIFAR100: FeDLRT with variance correction behaves like FedLin, comes near the accuracy of "
     "the baseline without federation, 50 %, which is like that of the literature, and saves over 55 % of the "
     "communication on average.",
     matches,
-)  # fmt: skip
+)

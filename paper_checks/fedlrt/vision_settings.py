@@ -41,9 +41,14 @@ UP_TO_16 = Form(
 NEARLY = Form("With 240/C rounded down every run goes through 240 batches a round up to 7 %.", {"within": 0.07})
 READINGS = (
     Reading("powers of two", POWERS + SAME_DATA, why="Section 4.1 has these numbers; Figure 5 has 1, ..., 16 or 32."),
-    Reading("every number up to 16", EVERY + SAME_DATA, {"largest": 16, "every": True}, "Figure 5: C = 1, ..., 16.",
-            ({"largest": 16, "every": True, "budget": 250},)),
-)  # fmt: skip
+    Reading(
+        "every number up to 16",
+        EVERY + SAME_DATA,
+        {"largest": 16, "every": True},
+        "Figure 5: C = 1, ..., 16.",
+        ({"largest": 16, "every": True, "budget": 250},),
+    ),
+)
 BECAUSE = "240/32 is 7.5: a maximum of 7.5 iterations is 7 for each client, 7 % less data, and 8 are 7 % more."
 
 
@@ -51,10 +56,15 @@ def split_batches(largest: int, every: bool, budget: int, within: float) -> list
     """Whether each number of clients shares the batches of a round, whole local iterations to each."""
     numbers = range(1, largest + 1) if every else [C for C in CLIENTS if largest >= C]
     return [
-        Promise("batches of a round, all clients", abs(floor(Fraction(budget, C)) * C - budget), within * budget,
-                at_most=True, case={"clients": C, "batches": budget})
+        Promise(
+            "batches of a round, all clients",
+            abs(floor(Fraction(budget, C)) * C - budget),
+            within * budget,
+            at_most=True,
+            case={"clients": C, "batches": budget},
+        )
         for C in numbers
-    ]  # fmt: skip
+    ]
 
 
 @dataclass(frozen=True)
@@ -77,9 +87,11 @@ class Heads:
 def count_networks(context: Context) -> Heads:
     """From the networks themselves."""
     networks: dict[str, tuple[nn.Module, tuple[str, ...]]] = {
-        "ResNet18": (resnet_shapes(18, 10), ("head",)), "AlexNet": (alexnet_shapes(10), ("head.0", "head.2")),
-        "VGG16": (vgg16_shapes(10), ("head.0", "head.2")), "ViT": (vit_shapes(100), ("layers.",)),
-    }  # fmt: skip
+        "ResNet18": (resnet_shapes(18, 10), ("head",)),
+        "AlexNet": (alexnet_shapes(10), ("head.0", "head.2")),
+        "VGG16": (vgg16_shapes(10), ("head.0", "head.2")),
+        "ViT": (vit_shapes(100), ("layers.",)),
+    }
     matrices = {
         name: [p for n, p in network.named_parameters() if p.ndim == 2 and n.startswith(of)]
         for name, (network, of) in networks.items()
@@ -111,8 +123,9 @@ def count_networks(context: Context) -> Heads:
     because=BECAUSE,
     expect=("corrected", "search"),
 )
-def exp_resnet18(found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET,
-                 within: float = 0.0) -> Evidence:  # fmt: skip
+def exp_resnet18(
+    found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0
+) -> Evidence:
     """Local iterations that share the batches; what the head is of the network stands in the scope."""
     head, whole = found.factorised["ResNet18"], found.parameters["ResNet18"]
     saved = [1 - Fraction(3 * 522 * r + 5 * r * r + 8 * r * r, 4 * head) for r in (1, 2)]
@@ -161,18 +174,25 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
     because="VGG16's low-rank layers, the ranks at the start and the numbers of clients are not named.",
     expect=("corrected", "search"),
 )
-def exp_other_vision(found: Heads, largest: int = 16, budget: int = BUDGET, dimension: int = 512,
-                     layers: tuple[str, ...] = LAYERS) -> Evidence:  # fmt: skip
+def exp_other_vision(
+    found: Heads, largest: int = 16, budget: int = BUDGET, dimension: int = 512, layers: tuple[str, ...] = LAYERS
+) -> Evidence:
     """How much of VGG16 is factorised if only its head is, or all layers; the transformer's sides; local iterations."""
     told = {"head": found.factorised["VGG16"], "all": found.matrices["VGG16"]}
     promises = [
-        Promise("the text determines how much of VGG16 is factorised", 1 - Fraction(told["head"], told[name]),
-                Fraction(0), at_most=True, case=VGG16 if name == "all" else None)
+        Promise(
+            "the text determines how much of VGG16 is factorised",
+            1 - Fraction(told["head"], told[name]),
+            Fraction(0),
+            at_most=True,
+            case=VGG16 if name == "all" else None,
+        )
         for name in layers
-    ]  # fmt: skip
+    ]
     promises += [Promise("side of the transformer's matrices", float(side), float(dimension)) for side in found.sides]
-    shares = ", ".join(f"{name} {100 * found.factorised[name] / found.parameters[name]:.1f} %"
-                       for name in ("AlexNet", "VGG16", "ViT"))  # fmt: skip
+    shares = ", ".join(
+        f"{name} {100 * found.factorised[name] / found.parameters[name]:.1f} %" for name in ("AlexNet", "VGG16", "ViT")
+    )
     return judge_promises(
         [*promises, *split_batches(largest, False, budget, 0.0)],
         f"share of the parameters in the fully connected layers of the heads, or in the transformer's layers: "
@@ -190,8 +210,10 @@ class Prepared:
     tested: torch.Tensor
 
 
-MEANS = {"CIFAR10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
-         "CIFAR100": ((0.5071, 0.4867, 0.4408), (0.2673, 0.2564, 0.2762))}  # fmt: skip
+MEANS = {
+    "CIFAR10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+    "CIFAR100": ((0.5071, 0.4867, 0.4408), (0.2673, 0.2564, 0.2762)),
+}
 
 
 def prepare_images(context: Context) -> dict[str, Prepared]:

@@ -193,8 +193,9 @@ def measure_drift(context: Context) -> list[Round]:
     importance="result",
     expect=("holds", "proof"),
 )
-def thm_1(rounds: list[Round], constant: float = math.e, limit: int = 1, power: int = 1,
-          corrected: bool = True) -> Evidence:  # fmt: skip
+def thm_1(
+    rounds: list[Round], constant: float = math.e, limit: int = 1, power: int = 1, corrected: bool = True
+) -> Evidence:
     r"""The exact worst case is $((1+\lambda L)^s - 1)/L$, attained by $-\frac L2\|w\|^2$; the best constant is e - 1.
 
     A limit of 2 admits learning rates up to 2/(L s).
@@ -258,9 +259,13 @@ def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, s
         gaps += [float(Fraction(third) * power - closed), float(top - power), last * chain.steps - float(top)]
     worst = min(gaps)
     return Evidence(
-        worst >= 0, f"every step of {sorted({c.steps for c in chains})} steps",
-        "sum = closed form <= power <= last power <= e s", f"smallest gap {worst:.3g}", margin=worst, cases=len(chains),
-    )  # fmt: skip
+        worst >= 0,
+        f"every step of {sorted({c.steps for c in chains})} steps",
+        "sum = closed form <= power <= last power <= e s",
+        f"smallest gap {worst:.3g}",
+        margin=worst,
+        cases=len(chains),
+    )
 
 
 _OTHERS = (
@@ -329,17 +334,14 @@ def measure_spent(context: Context) -> list[Spent]:
     r"W_r)\tilde V\| + \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.",
     measure=measure_spent,
     mutants=[{"first": 0.4}, {"first": 0.5, "drift": 0.9}, {"square": 0.2}],
-    best={
-        "first": Best(0.5, _OTHERS),
-        "drift": Best(0.0, _OTHERS),
-        "square": Best(0.22, _OTHERS),
-    },
+    best={"first": Best(0.5, _OTHERS), "drift": Best(0.0, _OTHERS), "square": Best(0.22, _OTHERS)},
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     importance="result",
     expect=("holds", "proof"),
 )
-def thm_7(cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: float = 1.0,
-          smooth: bool = True) -> Evidence:  # fmt: skip
+def thm_7(
+    cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: float = 1.0, smooth: bool = True
+) -> Evidence:
     r"""Quadratic clients; the certificate covers all. For $s_*\lambda L \le 2$ the constants 1/2, 1, 1/2 suffice."""
     cases = [case for case in cases if case.smooth or not smooth]
     left = np.array([case.change for case in cases])
@@ -352,8 +354,11 @@ def thm_7(cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: fl
         return {"curvatures": list(cases[index].curvatures), "steps": cases[index].steps, "step": cases[index].step}
 
     return judge_inequality(
-        left, terms.sum(axis=0), error, case=case,
+        left,
+        terms.sum(axis=0),
+        error,
+        case=case,
         scope=f"{len(cases)} rounds of one or two quadratic clients",
         domain=tried_rounds(cases),
         printed=f"constants {first:g}, {drift:g}, {square:g} of the three terms",
-    )  # fmt: skip
+    )

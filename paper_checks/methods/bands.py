@@ -136,10 +136,24 @@ def judge_bands(
     outcome = False if failed else None if straddling else True
     lines = {"": line_of(outcome, [predicted[name] for name in measured], middles, equal=True)}
     if failed:
-        found = {"quantity": failed, "predicted": predicted[failed], "low": measured[failed].low,
-                 "high": measured[failed].high, **(witness or {}).get(failed, {})}  # fmt: skip
-        return Evidence(False, scope, printed, obtained, min(margin, 0.0), cases=len(measured), level=level,
-                        witness=found, lines=lines)  # fmt: skip
+        found = {
+            "quantity": failed,
+            "predicted": predicted[failed],
+            "low": measured[failed].low,
+            "high": measured[failed].high,
+            **(witness or {}).get(failed, {}),
+        }
+        return Evidence(
+            False,
+            scope,
+            printed,
+            obtained,
+            min(margin, 0.0),
+            cases=len(measured),
+            level=level,
+            witness=found,
+            lines=lines,
+        )
     if straddling:
         reason = f"the interval of {straddling} is wider than its band"
         return Evidence(None, scope, printed, obtained, margin, level=level, reason=reason, lines=lines)

@@ -77,9 +77,16 @@ def judge_runs(
 
 
 def experiment(
-    module: str, id: str, figure: str, where: str, says: str, why: str,
-    comparisons: Callable[[pd.DataFrame], Comparisons] | None = None, also: Sequence[str] = (), **rest: Any,
-) -> Claim:  # fmt: skip
+    module: str,
+    id: str,
+    figure: str,
+    where: str,
+    says: str,
+    why: str,
+    comparisons: Callable[[pd.DataFrame], Comparisons] | None = None,
+    also: Sequence[str] = (),
+    **rest: Any,
+) -> Claim:
     """A claim about runs at the paper's scale.
 
     Args:
@@ -99,6 +106,14 @@ def experiment(
 
     judge.__module__ = module
     return claim(
-        id, where=where, says=says, measure=runs_of(figure), expect=UNDECIDED, expect_reason=why, seen_in=(figure,),
-        kind="experiment", also=tuple(also), **rest,
-    )(judge)  # fmt: skip
+        id,
+        where=where,
+        says=says,
+        measure=runs_of(figure),
+        expect=UNDECIDED,
+        expect_reason=why,
+        seen_in=(figure,),
+        kind="experiment",
+        also=tuple(also),
+        **rest,
+    )(judge)

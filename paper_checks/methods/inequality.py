@@ -75,9 +75,16 @@ def collect_cases(
     with np.errstate(all="ignore"):
         for _ in range(restarts):
             differential_evolution(
-                objective, [(0.0, 1.0)] * len(axes), rng=rng, maxiter=120, popsize=8, tol=1e-12, polish=False,
-                vectorized=True, updating="deferred",
-            )  # fmt: skip
+                objective,
+                [(0.0, 1.0)] * len(axes),
+                rng=rng,
+                maxiter=120,
+                popsize=8,
+                tol=1e-12,
+                polish=False,
+                vectorized=True,
+                updating="deferred",
+            )
         if restarts and context.budget == "full":
             for start in uniform[:, np.argsort(objective(uniform))[:10]].T:
                 minimize(lambda at: float(objective(np.clip(at, 0.0, 1.0)[:, None])[0]), start, method="Nelder-Mead")
@@ -169,11 +176,19 @@ def judge_inequality(
     named = _lines(lines, left, right + error, failing, strict)
     if violating is not None:
         return Evidence(
-            False, scope, printed,
+            False,
+            scope,
+            printed,
             "left {}, right {} at the witness".format(*told_apart(left[violating], right[violating])),
-            margin=min(-float(excess[violating]), 0.0), slack=slack, cases=count, tight=tight,
-            witness=shown_at(violating), facts=shown, infinite=bool(np.isinf(scale[violating])), lines=named,
-        )  # fmt: skip
+            margin=min(-float(excess[violating]), 0.0),
+            slack=slack,
+            cases=count,
+            tight=tight,
+            witness=shown_at(violating),
+            facts=shown,
+            infinite=bool(np.isinf(scale[violating])),
+            lines=named,
+        )
     if exact is None:
         _check_tolerance(difference, error, np.maximum(scale, size))
     if isinstance(domain, Tried):

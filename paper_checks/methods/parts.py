@@ -35,7 +35,11 @@ def judge_parts(parts: Iterable[Evidence]) -> Evidence:
     proved = all(part.grade == "proof" for part in judged)
     gaps = [part.gap for part in judged if part.gap is not None]
     return replace(
-        weakest, level=spent, cases=min(part.cases for part in judged), whole=all(part.whole for part in judged),
+        weakest,
+        level=spent,
+        cases=min(part.cases for part in judged),
+        whole=all(part.whole for part in judged),
         facts=tuple(fact for part in judged for fact in part.facts) if proved else (),
-        gap=max(gaps) if len(gaps) == len(judged) else None, lines=lines,
-    )  # fmt: skip
+        gap=max(gaps) if len(gaps) == len(judged) else None,
+        lines=lines,
+    )

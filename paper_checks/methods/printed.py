@@ -118,20 +118,30 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
     if not wrong:
         closest = max(cells, key=lambda name: apart[name])
         return Evidence(
-            True, scope, f"{closest}: {cells[closest].printed}",
+            True,
+            scope,
+            f"{closest}: {cells[closest].printed}",
             f"{cells[closest].recomputed}; each of {len(cells)} agrees with its inputs",
-            margin=-float(apart[closest]), cases=len(cells), whole=True, lines=lines,
+            margin=-float(apart[closest]),
+            cases=len(cells),
+            whole=True,
+            lines=lines,
             facts=together(*(compared(name, distance, "<=", 0) for name, distance in apart.items())),
-        )  # fmt: skip
+        )
     worst = max(wrong, key=lambda name: apart[name])
     cell = cells[worst]
     listed = "; ".join(f"{name}: printed {cells[name].printed}, recomputed {cells[name].recomputed}" for name in wrong)
     return Evidence(
-        False, scope, f"{worst}: {cell.printed}",
+        False,
+        scope,
+        f"{worst}: {cell.printed}",
         f"{cell.recomputed}; {len(wrong)} of {len(cells)} do not follow: {listed}",
-        margin=-float(apart[worst]) - len(wrong), cases=len(cells), witness={"cell": worst, **cell.inputs},
-        facts=together(compared(worst, apart[worst], ">", 0)), lines=lines,
-    )  # fmt: skip
+        margin=-float(apart[worst]) - len(wrong),
+        cases=len(cells),
+        witness={"cell": worst, **cell.inputs},
+        facts=together(compared(worst, apart[worst], ">", 0)),
+        lines=lines,
+    )
 
 
 def _line(ok: bool | None, pairs: Sequence[tuple[Rounded, Rounded]]) -> dict[str, Line]:
@@ -185,22 +195,32 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
     if wrong:
         listed = "; ".join(f"{name}: {orders[name].greater} against {orders[name].smaller}" for name in wrong)
         return Evidence(
-            False, scope, printed, f"{order.greater}; {len(wrong)} of {len(orders)} fail: {listed}",
-            margin=float(leads[closest].high) - len(wrong), cases=len(orders),
-            witness={"case": closest, **order.inputs}, facts=together(compared(closest, order.lead.high, "<=", 0)),
+            False,
+            scope,
+            printed,
+            f"{order.greater}; {len(wrong)} of {len(orders)} fail: {listed}",
+            margin=float(leads[closest].high) - len(wrong),
+            cases=len(orders),
+            witness={"case": closest, **order.inputs},
+            facts=together(compared(closest, order.lead.high, "<=", 0)),
             lines=lines,
-        )  # fmt: skip
+        )
     unclear = [name for name in orders if orders[name].holds is None]
     if unclear:
         reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
         return Evidence(None, scope, printed, f"{order.greater}", cases=len(orders), reason=reason, lines=lines)
     nearest = min(leads, key=lambda name: leads[name].low)
     return Evidence(
-        True, scope, f"{nearest}: more than {orders[nearest].smaller}",
+        True,
+        scope,
+        f"{nearest}: more than {orders[nearest].smaller}",
         f"{orders[nearest].greater}; each of {len(orders)} holds, the closest by {leads[nearest]}",
-        margin=float(leads[nearest].low), cases=len(orders), whole=True, lines=lines,
+        margin=float(leads[nearest].low),
+        cases=len(orders),
+        whole=True,
+        lines=lines,
         facts=together(*(compared(name, lead.low, ">", 0) for name, lead in leads.items())),
-    )  # fmt: skip
+    )
 
 
 def judge_count(orders: Mapping[str, Order], count: float, scope: str) -> Evidence:
@@ -218,10 +238,15 @@ def judge_count(orders: Mapping[str, Order], count: float, scope: str) -> Eviden
     if not len(sure) <= count <= most:
         apart = max(len(sure) - count, count - most)
         return Evidence(
-            False, scope, printed, obtained, margin=-float(apart), cases=len(orders),
+            False,
+            scope,
+            printed,
+            obtained,
+            margin=-float(apart),
+            cases=len(orders),
             witness={"count": f"{count:g}", "holding": len(sure), "open": len(unclear)},
             facts=together(compared("count", len(sure) if len(sure) > count else most, "!=", Fraction(count))),
-        )  # fmt: skip
+        )
     if unclear:
         reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
         return Evidence(None, scope, printed, obtained, cases=len(orders), reason=reason)

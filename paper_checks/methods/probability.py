@@ -89,8 +89,9 @@ def judge_probability(
         numbers = {**(witness or {}), "event": what, "claimed": [low, high], "found": list(found)}
         bound = Fraction(low if found[1] < low else high)
         facts = together(compared(what, value, "!=", bound)) if value is not None else ()
-        return Evidence(False, scope, printed, obtained, -outside, level=spent, witness=numbers, facts=facts,
-                        lines=lines)  # fmt: skip
+        return Evidence(
+            False, scope, printed, obtained, -outside, level=spent, witness=numbers, facts=facts, lines=lines
+        )
     if inside >= 0:
         both = (("<=", Fraction(high)), (">=", Fraction(low)))
         facts = together(*(compared(what, value, sign, at) for sign, at in both)) if value is not None else ()  # type: ignore[arg-type]

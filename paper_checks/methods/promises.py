@@ -74,8 +74,14 @@ class Promise:
         return not self.resolution and self.excess <= 0 < self.distance and self.error > ROUNDING * size
 
 
-def same(name: str, left: Tensor, right: Tensor, case: Mapping[str, Any] | None = None,
-         relative: float = 1e-10, resolution: str = "") -> Promise:  # fmt: skip
+def same(
+    name: str,
+    left: Tensor,
+    right: Tensor,
+    case: Mapping[str, Any] | None = None,
+    relative: float = 1e-10,
+    resolution: str = "",
+) -> Promise:
     """The promise that two tensors are one, up to rounding or a stated resolution; different shapes break it."""
     if left.shape != right.shape:
         return Promise(name, 1.0, 0.0, case=case)
@@ -114,17 +120,30 @@ def judge_promises(promises: Sequence[Promise], scope: str, whole: bool = False)
         within = dict.fromkeys(f"within {one.error:.2g}, {one.resolution}" for one in promises if one.resolution)
         kept = "; ".join((f"all kept in {len(promises)} evaluations", *within))
         shown = (compared(one.name, one.left, "<=" if one.at_most else "=", one.right) for one in promises if whole)
-        return Evidence(True, scope, "; ".join(names), kept, margin, cases=len(promises), lines=lines, whole=whole,
-                        facts=together(*shown))  # fmt: skip
+        return Evidence(
+            True,
+            scope,
+            "; ".join(names),
+            kept,
+            margin,
+            cases=len(promises),
+            lines=lines,
+            whole=whole,
+            facts=together(*shown),
+        )
     first = next((promise for promise in broken if promise.case is not None), broken[0])
     failed = list(dict.fromkeys(promise.name for promise in broken))
     sides = f"{' and '.join(told_apart(float(first.left), float(first.right)))} at the witness"
     return Evidence(
-        False, scope, first.name,
+        False,
+        scope,
+        first.name,
         f"{sides}; broken in {len(broken)} of {len(promises)} evaluations: {'; '.join(failed)}",
-        margin=-max(promise.excess for promise in broken), cases=len(promises),
-        witness=None if first.case is None else {**first.case, "promise": first.name}, lines=lines,
-    )  # fmt: skip
+        margin=-max(promise.excess for promise in broken),
+        cases=len(promises),
+        witness=None if first.case is None else {**first.case, "promise": first.name},
+        lines=lines,
+    )
 
 
 promises = by(judge_promises)

@@ -49,13 +49,24 @@ def judge_units(
                 lines[name] = Line(facts[-1] is not None, (*ratios, lines[name].compared if name in lines else None))
                 if facts[-1] is None:
                     return Evidence(
-                        False, scope, f"{name}: both sides scale alike",
+                        False,
+                        scope,
+                        f"{name}: both sides scale alike",
                         f"units changed by {factor}: left times {float(ratios[0]):.6g}, right times "
                         f"{float(ratios[1]):.6g}",
-                        margin=-abs(float(ratios[0] / ratios[1]) - 1.0), cases=tried,
+                        margin=-abs(float(ratios[0] / ratios[1]) - 1.0),
+                        cases=tried,
                         facts=together(compared(name, ratios[0], "!=", ratios[1])),
                         witness={"line": name, "factor": str(factor), **{k: str(v) for k, v in point.items()}},
                         lines=lines,
-                    )  # fmt: skip
-    return Evidence(True, scope, "both sides scale alike", f"in all {len(sides)} lines, {tried} rescalings",
-                    margin=float(tried), cases=tried, facts=together(*facts), lines=lines)  # fmt: skip
+                    )
+    return Evidence(
+        True,
+        scope,
+        "both sides scale alike",
+        f"in all {len(sides)} lines, {tried} rescalings",
+        margin=float(tried),
+        cases=tried,
+        facts=together(*facts),
+        lines=lines,
+    )

@@ -95,10 +95,11 @@ def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
         covariance = mean([(A - mean(As)) * (B - mean(Bs)) for A, B in zip(As, Bs, strict=True)])
         lines += entrywise(f"N = {clients}", products, mean(As) * mean(Bs) + rational(cross) * covariance)
     return judge_identity(
-        lines, points,
+        lines,
+        points,
         f"{SHAPES}; the difference of (1) and (2) is the covariance of A_i and B_i, which is zero for one client and "
         "whenever all A_i or all B_i agree, and not zero for generic factors of two and three clients",
-    )  # fmt: skip
+    )
 
 
 def judge_half(points: list[Point], held: str, weight: float, synchronised: bool, number: str) -> Evidence:

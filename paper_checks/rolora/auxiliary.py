@@ -47,9 +47,10 @@ def def_A_1(points: list[Point], square: float = 8 / 3, limit: int = 2) -> Evide
     printed = sympy.nsimplify(square, rational=True, tolerance=1e-15)
     value = whole.subs(rate, sympy.Rational(1, 2) - 1 / printed) ** 2
     return judge_identity(
-        [Equation("E exp(xi^2/t^2), squared", sympy.simplify(value), rational(limit) ** 2)], points,
+        [Equation("E exp(xi^2/t^2), squared", sympy.simplify(value), rational(limit) ** 2)],
+        points,
         "the standard normal law, exactly; the mean decreases in t, so that the norm is where it equals 2",
-    )  # fmt: skip
+    )
 
 
 Law = tuple[Array, Array]
@@ -130,12 +131,15 @@ def product_ratios(context: Context) -> Array:
 def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
     """Correlated normal pairs and joint laws of up to four values; equality for equal variables."""
     return judge_inequality(
-        ratios, np.full(len(ratios), factor), 1e-8, quotient=True,
+        ratios,
+        np.full(len(ratios), factor),
+        1e-8,
+        quotient=True,
         scope=f"normal pairs of {len(CORRELATIONS)} correlations and {len(ratios) - len(CORRELATIONS)} joint laws of "
         "up to four values",
         domain=tried(("correlation of the normal pairs", CORRELATIONS, EITHER_SIDE)),
         printed=f"quotient at most {factor:g}",
-    )  # fmt: skip
+    )
 
 
 def sum_ratios(context: Context) -> Array:
@@ -181,7 +185,10 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
         same = discrete_norm(16.0 * values, masses, 2) ** 2 / (16.0 * discrete_norm(values, masses, 2) ** 2)
         ratios = np.append(ratios, same)  # of 16 times the same sign, or of 16 ones
     return judge_inequality(
-        ratios, np.full(len(ratios), C), 1e-8, quotient=True,
+        ratios,
+        np.full(len(ratios), C),
+        1e-8,
+        quotient=True,
         scope=f"exact laws of sums of signs, {len(ratios) - len(COUNTS)} pairs of centred laws of up to four "
         f"values; C is "
         f"not named in the paper: 16/3 (1/4 + log 2) = {BEST_C:.3f} is enough, and sums of signs need "
@@ -189,7 +196,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
         "or more (8/3 log 2 = 1.848 in the limit); for normal variables C = 1",
         domain=tried(("N, for signs", COUNTS, FROM_ONE)),
         printed=f"quotient at most {C:.4g}",
-    )  # fmt: skip
+    )
 
 
 @identities(
@@ -292,14 +299,18 @@ def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1)
     kept = nets[nets[:, 1] < below]
     right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
     return judge_inequality(
-        np.ones(len(kept)), right, 1e-12, quotient=True, case=lambda index: {"points": int(kept[index, 0])},
+        np.ones(len(kept)),
+        right,
+        1e-12,
+        quotient=True,
+        case=lambda index: {"points": int(kept[index, 0])},
         # For eps = 0 the net is dense, and both sides are |a|.
         domain=tried(("eps", kept[:, 1], OPEN_UNIT)),
         scope="nets of up to 10000 points of the circle, no antipodes needed, and coordinate vectors in d = 2 "
         "and 3, at "
         "the farthest unit vector; 1/(1 - eps^2/2) is the sharp factor",
         printed=f"1 <= sup / (1 - {share:g} eps^{power:g})",
-    )  # fmt: skip
+    )
 
 
 def tails(_: Context) -> Array:
@@ -318,8 +329,10 @@ def tails(_: Context) -> Array:
     def square(rate: float) -> float:
         return sqrt(2.0 / pi) * integral(lambda z: exp(rate * abs(z * z - 1.0) - 0.5 * z * z), 0.0, 60.0)
 
-    laws = ((orlicz_norm(exponential, 1.0), lambda x, N: gamma.logsf(x, N), lambda x, N: gamma.cdf(x, N)),
-            (orlicz_norm(square, 0.45), lambda x, N: chi2.logsf(x, N), lambda x, N: chi2.cdf(x, N)))  # fmt: skip
+    laws = (
+        (orlicz_norm(exponential, 1.0), lambda x, N: gamma.logsf(x, N), lambda x, N: gamma.cdf(x, N)),
+        (orlicz_norm(square, 0.45), lambda x, N: chi2.logsf(x, N), lambda x, N: chi2.cdf(x, N)),
+    )
     for (size, upper, lower), N in product(laws, (1, 3, 30, 1000)):
         for t in N * np.array([0.1, 0.5, 1.0, 3.0, 20.0]):
             below = log(lower(N - t, N)) if t < N and lower(N - t, N) > 0 else -inf
@@ -353,9 +366,12 @@ def thm_A_8(
     exponent = (np.minimum if pick == "min" else np.maximum)(rows[:, 1], rows[:, 2])
     left, right = rows[:, 0], log(2.0) - c * exponent
     return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)),
+        left,
+        right,
+        1e-9 * (1.0 + np.abs(left)),
         scope=f"{len(rows)} exact tails of sums of signs, centred exponential and centred squared normal "
         f"variables, t from N/50 to 20 N; c is "
         "not named in the paper: 1/4 is enough, and c > log(2)^-2/2 = 1.04 fails for sums of signs",
-        domain=tried(("N", rows[:, 3], FROM_ONE)), printed=f"log P <= log 2 - {c:g} {pick}(...)",
-    )  # fmt: skip
+        domain=tried(("N", rows[:, 3], FROM_ONE)),
+        printed=f"log P <= log 2 - {c:g} {pick}(...)",
+    )

@@ -21,7 +21,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, judge_promises, same
-from paper_checks.watched import Seen, Watched
+from paper_checks.recorded_federation import Seen, Watched
 from toymodels.quadratic import Quadratic, random_quadratics
 from toymodels.regression import Regressor
 
@@ -70,10 +70,16 @@ def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[R
         state = LoRAState(base, factors)
         for turn in range(1, rounds + 1):
             before, state = state, one_round(chosen.round, fed, state)
-            up = tuple(entry.entries / len(fed.clients) for entry in fed.ledger.entries
-                       if entry.round == turn and entry.direction == "up")  # fmt: skip
-            found.append(Round(tuple(made.clients), base["W"], before.factors, state.factors, tuple(fed.trips), up,
-                               adapter.scale))  # fmt: skip
+            up = tuple(
+                entry.entries / len(fed.clients)
+                for entry in fed.ledger.entries
+                if entry.round == turn and entry.direction == "up"
+            )
+            found.append(
+                Round(
+                    tuple(made.clients), base["W"], before.factors, state.factors, tuple(fed.trips), up, adapter.scale
+                )
+            )
     return found
 
 
@@ -203,12 +209,16 @@ class FlexRun:
 
 def run_flexlora(context: Context) -> FlexRun:
     """All three splits of the singular values, from the same draws."""
-    runs = {split: rounds_of(context, lambda adapter, split=split: FlexLoRA(LOCAL, adapter, split), 2)  # type: ignore[misc]
-            for split in ("balanced", "left", "right")}  # fmt: skip
+    runs = {
+        split: rounds_of(context, lambda adapter, split=split: FlexLoRA(LOCAL, adapter, split), 2)  # type: ignore[misc]
+        for split in ("balanced", "left", "right")
+    }
     models = []
     for first in range(0, len(runs["balanced"]), 2):
-        pairs = {split: tuple(one.after.A["W"] @ one.after.B["W"] for one in found[first : first + 2])
-                 for split, found in runs.items()}  # fmt: skip
+        pairs = {
+            split: tuple(one.after.A["W"] @ one.after.B["W"] for one in found[first : first + 2])
+            for split, found in runs.items()
+        }
         models.append(pairs)
     return FlexRun(runs["balanced"], tuple(models))  # type: ignore[arg-type]
 
@@ -302,8 +312,9 @@ def exact_iterations(context: Context, population: bool, frozen: bool = False) -
         state = algorithm.start(fed, Tree(W=torch.from_numpy(rng.standard_normal((d, d)))))
         for turn in (1, 2):
             before, state = state, one_round(algorithm.round, fed, state)
-            up = tuple(entry.entries / N for entry in fed.ledger.entries
-                       if entry.round == turn and entry.direction == "up")  # fmt: skip
+            up = tuple(
+                entry.entries / N for entry in fed.ledger.entries if entry.round == turn and entry.direction == "up"
+            )
             found.append(Iteration(X, truth, own_b, before.A["W"], state.A["W"], state.B["W"], eta, len(fed.trips), up))
     return found
 

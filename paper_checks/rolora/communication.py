@@ -104,8 +104,11 @@ def table_5(
     cells = {}
     for name, where in tables[0].items():
         other = tables[1][budget][name]
-        for what, one, two in (("first", where.first, other.first), ("last", where.last, other.last),
-                               ("matrices", where.adapted, other.adapted)):  # fmt: skip
+        for what, one, two in (
+            ("first", where.first, other.first),
+            ("last", where.last, other.last),
+            ("matrices", where.adapted, other.adapted),
+        ):
             cells[f"{name}, {what}"] = Cell(exact(one + Fraction(shift)), exact(two), {})
     sizes = ", ".join(f"{name} {where.adapted} matrices, {parameters(where):,}" for name, where in tables[0].items())
     return judge_printed(cells, f"five data sets; LoRA parameters at rank 4: {sizes}")
@@ -122,9 +125,11 @@ def table_5(
     expect=("holds", "proof"),
 )
 def table_7(
-    table: Mapping[str, Mapping[str, LayerSet]], budgets: tuple[str, ...] = ("P1", "P2", "P3"), layers: int = 24,
+    table: Mapping[str, Mapping[str, LayerSet]],
+    budgets: tuple[str, ...] = ("P1", "P2", "P3"),
+    layers: int = 24,
     factor: float = 1.0,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """The number of parameters grows from each budget to the next, and all layers exist; rank 4 for all."""
     orders, told = {}, []
     for name in table[budgets[0]]:
@@ -182,9 +187,12 @@ KILOBYTES = (1000.0, 1024.0)
     expect=("refuted", "proof"),
 )
 def table_8(
-    table: Mapping[str, Mapping[str, LayerSet]], kilobytes: tuple[float, ...] = KILOBYTES,
-    sizes: tuple[int, ...] = BYTES, copies: tuple[int, ...] = (1, 2, 3, 6), hidden: float = 1024.0,
-) -> Evidence:  # fmt: skip
+    table: Mapping[str, Mapping[str, LayerSet]],
+    kilobytes: tuple[float, ...] = KILOBYTES,
+    sizes: tuple[int, ...] = BYTES,
+    copies: tuple[int, ...] = (1, 2, 3, 6),
+    hidden: float = 1024.0,
+) -> Evidence:
     """As printed, any size of a number, kilobyte, one direction or two, one client or all three may be meant."""
     found = {}
     for kilobyte, size, copy in product(kilobytes, sizes, copies):
@@ -203,10 +211,14 @@ def table_8(
         f"{best[1]} bytes, KB of {best[0]:g}, messages {best[2]}"
     )
     evidence = judge_printed(found[best], scope)
-    witness = {"rank": 4, **{
-        f"{cost} {method}": where.adapted * (2 if method == "LoRA" else 1)
-        for cost, columns in table.items() for method, where in columns.items()
-    }}  # fmt: skip
+    witness = {
+        "rank": 4,
+        **{
+            f"{cost} {method}": where.adapted * (2 if method == "LoRA" else 1)
+            for cost, columns in table.items()
+            for method, where in columns.items()
+        },
+    }
     return replace(evidence, witness=None if evidence.ok else witness)
 
 

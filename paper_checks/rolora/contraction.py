@@ -23,9 +23,12 @@ from paper_checks.rolora.failures import slope_tail
 from paper_checks.rolora.minimiser import THRESHOLDS, Setting, tried_settings
 
 AXES = (
-    Axis("share", 1e-6, 1.0, UNIT), Axis("D", 1e-6, 1.0, UNIT), Axis("level", 1e-9, 0.999, OPEN_UNIT),
-    Axis("tilde", 1e-9, 0.999, OPEN_UNIT), Axis("place", 1e-9, 1.0, UNIT),
-)  # fmt: skip
+    Axis("share", 1e-6, 1.0, UNIT),
+    Axis("D", 1e-6, 1.0, UNIT),
+    Axis("level", 1e-9, 0.999, OPEN_UNIT),
+    Axis("tilde", 1e-9, 0.999, OPEN_UNIT),
+    Axis("place", 1e-9, 1.0, UNIT),
+)
 
 
 def thresholds(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -132,9 +135,14 @@ r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for
     expect=("corrected", "proof"),
 )
 def lem_A_11(
-    cases: Searched, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0,
-    wide: float = 1.0, ordered: bool = True,
-) -> Evidence:  # fmt: skip
+    cases: Searched,
+    limit: float = 1.0,
+    sampled: bool = False,
+    sharp: float = 0.0,
+    rate: float = 1.0,
+    wide: float = 1.0,
+    ordered: bool = True,
+) -> Evidence:
     r"""Squares of both sides; a step that fails for infinitely many samples fails with probability tending to 1.
 
     Args:
@@ -161,14 +169,20 @@ def lem_A_11(
     found = []
     for name, sides in forms:
         left, right = sides(cases)
-        found.append(judge_inequality(
-            left, right, 1e-12, quotient=True, case=cases,
-            domain=cases.domain,
-            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, 1 - delta_0^2 from 1e-6 to 1, every "
-            f"angle up to "
-            f"the first one, thresholds up to their bounds; {' and '.join(form for form, _ in forms)}",
-            printed=f"{name}: squared quotient at most 1 - {rate:g} s (1 - delta_0^2)",
-        ))  # fmt: skip
+        found.append(
+            judge_inequality(
+                left,
+                right,
+                1e-12,
+                quotient=True,
+                case=cases,
+                domain=cases.domain,
+                scope=f"{len(left)} cases: steps from 1e-6 of the largest on, 1 - delta_0^2 from 1e-6 to 1, every "
+                f"angle up to "
+                f"the first one, thresholds up to their bounds; {' and '.join(form for form, _ in forms)}",
+                printed=f"{name}: squared quotient at most 1 - {rate:g} s (1 - delta_0^2)",
+            )
+        )
     broken = next((evidence for evidence in found if not evidence.ok), found[-1])
     square, stated = ideal({name: float(value) for name, value in FIRST_STEP.items()})
     if broken.ok or square <= stated:
@@ -223,12 +237,16 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
     corner["place"][len(cases["place"]) :] = 0.0
     left, right = sides(corner)
     evidence = judge_inequality(
-        left, right, 1e-12, quotient=True, case=corner,
+        left,
+        right,
+        1e-12,
+        quotient=True,
+        case=corner,
         domain=cases.domain,
         scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b "
         f"on the event",
         printed="E_1 over delta",
-    )  # fmt: skip
+    )
     s, D, level, delta = (Fraction(value) for value in NEAR.values())
     slope, stated = abs(1 - 2 * s * (1 - delta**2)), abs(1 - 2 * s * (D - level))
     if evidence.ok or s > limit or sum_of_lengths or less != 1.0:
@@ -283,25 +301,37 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     lost = -over + 2.0 * np.sqrt(1.0 + s * over) * rho - s * rho**2
     bound = first * tilde * (level + one) ** 2 + second * (level**2 + level)
     on_events = judge_inequality(
-        lost, bound, 1e-14 * (np.abs(lost) + bound), size=4.0 * np.abs(b * gap) + 4.0 * s * b**2,
-        quotient=True, case=dict(zip(("sine", "s", "share", "tilde_share", "place"), grid.T, strict=True)),
+        lost,
+        bound,
+        1e-14 * (np.abs(lost) + bound),
+        size=4.0 * np.abs(b * gap) + 4.0 * s * b**2,
+        quotient=True,
+        case=dict(zip(("sine", "s", "share", "tilde_share", "place"), grid.T, strict=True)),
         domain=tried(
-            ("delta", sine, OPEN_UNIT), ("s", s, UP_TO_ONE), ("eps' over its bound", share, OPEN_UNIT),
-            ("eps~ over its bound", tilde_share, OPEN_UNIT), ("place of the mean", place, EITHER_SIDE),
+            ("delta", sine, OPEN_UNIT),
+            ("s", s, UP_TO_ONE),
+            ("eps' over its bound", share, OPEN_UNIT),
+            ("eps~ over its bound", tilde_share, OPEN_UNIT),
+            ("place of the mean", place, EITHER_SIDE),
         ),
         scope=f"on the events of (43) and (76): {len(grid)} angles, steps and thresholds up to D/16, the deviation "
         f"that shortens the most; and by itself, with that probability, for m >= {samples} q, a independent of the "
         "samples",
         printed=f"1 - |a+|^2 <= s ({first:g} eps~ (eps' + 1)^2 + {second:g} (eps'^2 + eps'))",
         lines=["on the events"] * len(grid),
-    )  # fmt: skip
+    )
     settings = [Setting(N, d, *e, float(samples)) for e in THRESHOLDS[:6] for N in (1, 2, 1000) for d in (2, 1000)]
     tails = np.array([slope_tail(at) for at in settings])
     right = np.array([log(2.0) - 10.0 * log(at.q) for at in settings])
     by_itself = judge_inequality(
-        tails, right, 1e-9 * np.abs(right), domain=tried_settings(settings), scope=on_events.scope,
-        printed="log of the probability of failure", lines=["the probability"] * len(settings),
-    )  # fmt: skip
+        tails,
+        right,
+        1e-9 * np.abs(right),
+        domain=tried_settings(settings),
+        scope=on_events.scope,
+        printed="log of the probability of failure",
+        lines=["the probability"] * len(settings),
+    )
     if not by_itself.ok:
         by_itself = replace(by_itself, ok=None, witness=None, reason="the bound of the probability leaves it open")
     return judge_parts((on_events, by_itself))
@@ -375,11 +405,18 @@ def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float 
     found = []
     for line in (["(117)"] if first else []) + lines:
         left, right = sides(line)(cases)
-        found.append(judge_inequality(
-            left, right, 1e-12, case=cases, domain=cases.domain, printed=line,
-            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b on "
-            "the event; every line",
-        ))  # fmt: skip
+        found.append(
+            judge_inequality(
+                left,
+                right,
+                1e-12,
+                case=cases,
+                domain=cases.domain,
+                printed=line,
+                scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b "
+                "on the event; every line",
+            )
+        )
     broken = next((evidence for evidence in found if not evidence.ok), found[0])
     s, delta, level, tilde = (Fraction(value) for value in LONGEST.values())
     least = float(numerator(s, 1 - delta**2, level, tilde))

@@ -85,10 +85,19 @@ def measure_step(grams: list[np.ndarray], a: np.ndarray, truth: np.ndarray, s: f
     level = abs(b - cosine) / sine
     tilde = float(np.linalg.norm(off)) / (2.0 * float(np.linalg.norm(moved)))
     return Step(
-        s, sine, float(np.linalg.norm(next_a - truth * (truth @ next_a))), b, level, tilde, float(np.linalg.norm(off)),
-        float(a @ off), float(a @ (2.0 * moved)), float(gradient @ gradient),
-        float(((a - s * gradient) ** 2).sum()), case,
-    )  # fmt: skip
+        s,
+        sine,
+        float(np.linalg.norm(next_a - truth * (truth @ next_a))),
+        b,
+        level,
+        tilde,
+        float(np.linalg.norm(off)),
+        float(a @ off),
+        float(a @ (2.0 * moved)),
+        float(gradient @ gradient),
+        float(((a - s * gradient) ** 2).sum()),
+        case,
+    )
 
 
 BALANCED = {"uu": "101/100", "sine": "3/5", "s": "1", "eps": "1/1000", "eps_3": "1/50"}
@@ -305,8 +314,10 @@ def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "abso
             "(95)", lambda at: between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m)
         )
         return ABSOLUTE_SCOPE
-    yield from [Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12,
-                        at_most=True) for one in steps]  # fmt: skip
+    yield from [
+        Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12, at_most=True)
+        for one in steps
+    ]
     # The power of the angle is that of |g|, which must be exact.
     yield from [Promise("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
     return scope(steps)
@@ -365,12 +376,16 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolu
     left = np.concatenate([level * sine, middle, 1.0 - first**2 - level])
     right = np.concatenate([cosine, (cosine - level * sine) ** 2, 1.0 - sine**2 + (level * sine) ** 2 - level])
     return judge_inequality(
-        left, right, 1e-12, case=lambda index: {"case": index % len(grid)},
+        left,
+        right,
+        1e-12,
+        case=lambda index: {"case": index % len(grid)},
         lines=np.repeat(["the root", "(97) to (98)", "(98) to (99)"], len(grid)).tolist(),
         domain=tried(
-            ("delta_0", first, OPEN_UNIT), ("delta_t/delta_0", grid[:, 1], UP_TO_ONE),
+            ("delta_0", first, OPEN_UNIT),
+            ("delta_t/delta_0", grid[:, 1], UP_TO_ONE),
             ("eps' over its bound", grid[:, 2], OPEN_UNIT),
         ),
         scope=f"{len(grid)} angles and thresholds; the root is not negative, (97) to (98), (98) to (99)",
         printed="all three lines",
-    )  # fmt: skip
+    )

@@ -71,9 +71,16 @@ def run_courses(context: Context) -> list[Course]:
 
 def case_of(one: Course, tied: bool) -> dict[str, str] | None:
     """The run in short decimals, if it can be followed by hand."""
-    return None if one.samples else {
-        "s": f"{one.s:g}", "sine": f"{one.sine:g}", "target": f"{one.target:g}", "c": f"{one.s:g}" if tied else "0.5",
-    }  # fmt: skip
+    return (
+        None
+        if one.samples
+        else {
+            "s": f"{one.s:g}",
+            "sine": f"{one.sine:g}",
+            "target": f"{one.target:g}",
+            "c": f"{one.s:g}" if tied else "0.5",
+        }
+    )
 
 
 def course_scope(kept: Sequence[Course], tied: bool) -> str:
@@ -140,9 +147,13 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     expect=("corrected", "proof"),
 )
 def thm_5_4(
-    found: tuple[list[Course], list[FixedRun]], tied: bool = False, limit: float = 1.0, sampled: bool = True,
-    share: float = 1.0, fixed: float = 0.0,
-) -> Promises:  # fmt: skip
+    found: tuple[list[Course], list[FixedRun]],
+    tied: bool = False,
+    limit: float = 1.0,
+    sampled: bool = True,
+    share: float = 1.0,
+    fixed: float = 0.0,
+) -> Promises:
     r"""Ends of runs of T iterations.
 
     Args:
@@ -154,8 +165,11 @@ def thm_5_4(
         fixed: of the first cosine, how far the Gram matrices of fixed samples may be from the identity.
     """
     courses, runs = found
-    yield from [Promise("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
-                for run in runs if run.share <= fixed]  # fmt: skip
+    yield from [
+        Promise("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
+        for run in runs
+        if run.share <= fixed
+    ]
     ends = share if tied else FREE
     kept = [one for one in courses if one.s <= limit and ends in one.ends and (sampled or not one.samples)]
     for one in kept:

@@ -52,8 +52,14 @@ def enough(e1: float, e2: float) -> float:
 
 def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
     """Iterations; and one client with the constant of the thresholds."""
-    thresholds = ((0.95, 0.95, 0.95), (0.5, 0.5, 0.5), (0.5, 0.1, 0.6), (0.1, 0.1, 0.1), (0.9, 0.5, 0.05),
-                  (0.1, 0.1, 1e-4))  # fmt: skip
+    thresholds = (
+        (0.95, 0.95, 0.95),
+        (0.5, 0.5, 0.5),
+        (0.5, 0.1, 0.6),
+        (0.1, 0.1, 0.1),
+        (0.9, 0.5, 0.05),
+        (0.1, 0.1, 1e-4),
+    )
     return run_steps(context), [Setting(1, d, *e, enough(*e[1:])) for e in thresholds for d in (2, 1000)]
 
 
@@ -100,9 +106,13 @@ def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
     expect=("depends on the reading", "proof"),
 )
 def eq_107(
-    found: tuple[list[Step], list[Setting]], of: str = "absolute", form: str = "prime",
-    factor: float = 4.0, power: float = 10.0, share: float = 1.0,
-) -> Evidence:  # fmt: skip
+    found: tuple[list[Step], list[Setting]],
+    of: str = "absolute",
+    form: str = "prime",
+    factor: float = 4.0,
+    power: float = 10.0,
+    share: float = 1.0,
+) -> Evidence:
     """The law of one client; and on samples, with the least thresholds, and where b is g although they deviate.
 
     Args:
@@ -145,20 +155,25 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
 
     def judge(left: list[float]) -> Evidence:
         return judge_inequality(
-            np.maximum(left, -1e300), right, 1e-9 * (1.0 + np.abs(right)),
-            case=lambda index: settings[index].numbers(), domain=tried_settings(settings),
+            np.maximum(left, -1e300),
+            right,
+            1e-9 * (1.0 + np.abs(right)),
+            case=lambda index: settings[index].numbers(),
+            domain=tried_settings(settings),
             scope=f"one client, {len(settings)} settings, delta = 3/5, m = K q with K = 300 (1 + log(1/min(eps_1, "
             "eps_2)))",
             printed="log of the probability of failure",
-        )  # fmt: skip
+        )
 
     evidence = judge([deviates(one, size) for one, size in pairs])
     if not evidence.ok:
         return evidence
     evidence = judge([deviation_tails(one, size / ((1.0 - one.e1) * SINE))[1] for one, size in pairs])
-    return evidence if evidence.ok else replace(
-        evidence, ok=None, witness=None, reason="the bounds of the law leave it open"
-    )  # fmt: skip
+    return (
+        evidence
+        if evidence.ok
+        else replace(evidence, ok=None, witness=None, reason="the bounds of the law leave it open")
+    )
 
 
 VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu": "1", "s": "1"}
@@ -174,8 +189,7 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
     r"4\eta(g - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^t\|b^*\|^2 + "
     r"4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$ "
     "with probability at least $1 - q^{-10}$, by Lemma A.9.",
-    measure=lambda context: (chain_grid(context),
-                             generic_points(context, sympy.symbols("p t0 t1 b0 o0"), 3)),
+    measure=lambda context: (chain_grid(context), generic_points(context, sympy.symbols("p t0 t1 b0 o0"), 3)),
     readings=(
         LITERAL,
         Reading(
@@ -192,7 +206,7 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
     because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side of (110) "
     "varies.",
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
+)
 def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 1.0, of: str = "all") -> Evidence:
     """(112) with symbols, for any b; then (113) to (115) for the lengths that the event allows.
 
@@ -230,11 +244,12 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     value = gap * cosine + gap**2
     lines = [value, np.abs(gap) + gap**2, level * sine + (level * sine) ** 2, level**2 + linear * level]
     return judge_inequality(
-        np.concatenate(lines[:-1]), np.concatenate(lines[1:]), 1e-12,
-        case=lambda index: {"line": index // len(sine)}, lines=steps_of(lines),
-        domain=tried(
-            ("delta", sine, OPEN_UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, EITHER_SIDE)
-        ),
+        np.concatenate(lines[:-1]),
+        np.concatenate(lines[1:]),
+        1e-12,
+        case=lambda index: {"line": index // len(sine)},
+        lines=steps_of(lines),
+        domain=tried(("delta", sine, OPEN_UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, EITHER_SIDE)),
         scope=f"(112) for any vectors; (113) to (115) at {len(sine)} angles and levels, any sign of a . a*",
         printed="every line",
-    )  # fmt: skip
+    )

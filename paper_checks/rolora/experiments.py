@@ -15,20 +15,26 @@ def by_start(table: pd.DataFrame) -> Comparisons:
     starts = set(finals(table).start)
     return [
         (f"{start}: {stated}", effect)
-        for start in LEARNING if start in starts for stated, effect in statements(table, start).items()
-    ]  # fmt: skip
+        for start in LEARNING
+        if start in starts
+        for stated, effect in statements(table, start).items()
+    ]
 
 
 FIG_2 = experiment(
-    __name__, "rolora/fig-2", "rolora/fig-2", "Section 5.2, Figure 2",
+    __name__,
+    "rolora/fig-2",
+    "rolora/fig-2",
+    "Section 5.2, Figure 2",
     "Two layers on MNIST, 5 clients with two labels each and 10 with one: FFA-LoRA plateaus around 55 % in both, "
     "LoRA's accuracy falls from 5 clients to 10, and RoLoRA is more robust.",
     "loss, optimiser, learning rates, the scale of the normal A, the law of the fixed layer, and the numbers of rounds "
     "and runs are not printed, and from the printed start nothing moves where ReLU's derivative at 0 is taken as 0 "
     "(exp-5.2); runs at laptop scale, with the full MNIST, the printed sizes and starts that learn, decide nothing "
     "about runs with other choices",
-    by_start, importance="result",
-)  # fmt: skip
+    by_start,
+    importance="result",
+)
 
 
 WHY = (
@@ -42,8 +48,9 @@ def ahead(table: pd.DataFrame) -> Comparisons:
     """RoLoRA above LoRA and above FFA-LoRA, setting by setting."""
     return [
         (f"RoLoRA is above {other}, {in_words(keys)}", effect)
-        for keys, other, effect in leads(table) if other in ("LoRA", "FFA-LoRA")
-    ]  # fmt: skip
+        for keys, other, effect in leads(table)
+        if other in ("LoRA", "FFA-LoRA")
+    ]
 
 
 def with_most_clients(table: pd.DataFrame) -> Comparisons:
@@ -62,26 +69,47 @@ def of_other_ranks(table: pd.DataFrame) -> Comparisons:
 
 
 FIG_3 = experiment(
-    __name__, "rolora/fig-3", "rolora/fig-3", "Section 6.1, Figure 3",
+    __name__,
+    "rolora/fig-3",
+    "rolora/fig-3",
+    "Section 6.1, Figure 3",
     "Accuracy by round of RoBERTa-Large on SST-2, QNLI, MNLI and QQP with 50 clients and rank 4: RoLoRA converges "
     "substantially faster than LoRA and FFA-LoRA.",
-    WHY, with_most_clients, importance="result",
-)  # fmt: skip
+    WHY,
+    with_most_clients,
+    importance="result",
+)
 FIG_4 = experiment(
-    __name__, "rolora/fig-4", "rolora/fig-4", "Section 6.1, Figure 4",
+    __name__,
+    "rolora/fig-4",
+    "rolora/fig-4",
+    "Section 6.1, Figure 4",
     "Best accuracy on five data sets of GLUE with three budgets of LoRA parameters, 3 clients, rank 4: with enough "
     "parameters FFA-LoRA is comparable to LoRA and RoLoRA; with fewer all three deteriorate to varying degrees, and "
     "RoLoRA, comparable to LoRA, is more robust than FFA-LoRA.",
-    WHY, of_rank_4, importance="result",
-)  # fmt: skip
+    WHY,
+    of_rank_4,
+    importance="result",
+)
 FIG_5 = experiment(
-    __name__, "rolora/fig-5", "rolora/fig-5", "Section 6.1, Figure 5",
+    __name__,
+    "rolora/fig-5",
+    "rolora/fig-5",
+    "Section 6.1, Figure 5",
     "Accuracies on QQP, MNLI, QNLI and RTE with the uplink budgets of Table 8, 3 clients, rank 4: RoLoRA surpasses "
     "LoRA and FFA-LoRA for most of the tasks.",
-    WHY, ahead, importance="result",
-)  # fmt: skip
+    WHY,
+    ahead,
+    importance="result",
+)
 FIG_6 = experiment(
-    __name__, "rolora/fig-6", "rolora/fig-4", "Appendix B.2.2, Figures 6 to 8",
+    __name__,
+    "rolora/fig-6",
+    "rolora/fig-4",
+    "Appendix B.2.2, Figures 6 to 8",
     "As Figure 4 with ranks 8, 2 and 1.",
-    WHY, of_other_ranks, also=("rolora/fig-7", "rolora/fig-8"), importance="result",
-)  # fmt: skip
+    WHY,
+    of_other_ranks,
+    also=("rolora/fig-7", "rolora/fig-8"),
+    importance="result",
+)

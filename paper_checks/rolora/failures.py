@@ -27,8 +27,9 @@ def between(low: float, high: float, m: float) -> float:
     return log(0.5) + near + log1p(-exp(far - near))
 
 
-def failure_for_every_constant(name: str, low: Callable[[Setting], float], times: float = 1.0,
-                               power: float = 10.0) -> Promise:  # fmt: skip
+def failure_for_every_constant(
+    name: str, low: Callable[[Setting], float], times: float = 1.0, power: float = 10.0
+) -> Promise:
     r"""That a bound fails with probability at most $q^{-10}$, for one constant at least.
 
     One constant that is enough for its case would do. The witness is the case of C = 1; the others fail like it.
@@ -43,9 +44,13 @@ def failure_for_every_constant(name: str, low: Callable[[Setting], float], times
     gaps = [low(one) - limit for one, limit in zip(ABSOLUTE, right, strict=True)]
     over = gaps[0] if min(gaps) > 0.0 else min(gaps)
     return Promise(
-        f"log of the probability that {name} fails", right[0] + over, right[0], 1e-4 * (1.0 + abs(right[0])),
-        at_most=True, case=ABSOLUTE[0].numbers(),
-    )  # fmt: skip
+        f"log of the probability that {name} fails",
+        right[0] + over,
+        right[0],
+        1e-4 * (1.0 + abs(right[0])),
+        at_most=True,
+        case=ABSOLUTE[0].numbers(),
+    )
 
 
 def slope_tail(one: Setting) -> float:

@@ -46,15 +46,18 @@ class Rates:
 def search_rates(context: Context) -> Rates:
     """A search over all angles and all c; draws on the events, with corners."""
     axes = (
-        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT), Axis("ratio", 1e-4, 1.0, UNIT), Axis("c", 1e-4, 0.9999, OPEN_UNIT),
-    )  # fmt: skip
+        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT),
+        Axis("ratio", 1e-4, 1.0, UNIT),
+        Axis("c", 1e-4, 0.9999, OPEN_UNIT),
+    )
 
     def gap(c: Cases) -> NDArray[np.float64]:
         square = (c["ratio"] * c["delta_0"]) ** 2
         return 1 - c["c"] * (1 - c["delta_0"] ** 2) - quotient_squared(square, np.minimum(c["c"], 0.5))
 
-    unlimited = collect_cases(context, axes, lambda c: c["c"] < 1.0, gap, examples=context.size(150, 1500),
-                              restarts=context.size(1, 4))  # fmt: skip
+    unlimited = collect_cases(
+        context, axes, lambda c: c["c"] < 1.0, gap, examples=context.size(150, 1500), restarts=context.size(1, 4)
+    )
     rng, n = context.rng("events"), context.size(2000, 20000)
     drawn = {name: rng.uniform(1e-6, 0.999999, n) for name in ("share", "D", "level", "tilde", "place")}
     for column in drawn.values():
@@ -119,12 +122,15 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
     free = cases.unlimited
     if each:
         near = judge_inequality(
-            np.array([1.0 - most_successes(*NEAR_ONE)]), np.array([2.0 * 2.0**-10]), 1e-9,
+            np.array([1.0 - most_successes(*NEAR_ONE)]),
+            np.array([2.0 * 2.0**-10]),
+            1e-9,
             case=lambda _: {**THRESHOLDS.numbers(), "c": f"{NEAR_ONE[0]:.12g}", "delta_0": f"{NEAR_ONE[1]:.12g}"},
             scope="one client, d = 2, m = 10 q, eps_0 = eps_1 = 0.1, eps_2 = 0.03, c = 1 - 1e-10, delta_0 = 1e-6, "
             "every step",
-            printed="probability of failure at most 2 q^-10", domain="this case alone, which decides where it fails",
-        )  # fmt: skip
+            printed="probability of failure at most 2 q^-10",
+            domain="this case alone, which decides where it fails",
+        )
         if not near.ok:
             return near
 
@@ -142,17 +148,27 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         "angle up to the first one, five lengths of b, the gradient off in the worst direction"
     )
     first = judge_inequality(
-        left, right, 0.0, exact=exact, case=free,
-        scope=scope, printed="(delta_{t+1}/delta_t)^2 <= C^2", domain=free.domain,
-    )  # fmt: skip
+        left,
+        right,
+        0.0,
+        exact=exact,
+        case=free,
+        scope=scope,
+        printed="(delta_{t+1}/delta_t)^2 <= C^2",
+        domain=free.domain,
+    )
     if not first.ok:
         return first
     left, right = events(cases.events, 0.5 * cases.events["share"], rate)
     return judge_inequality(
-        left, right, 1e-12, case=cases.events, scope=scope,
+        left,
+        right,
+        1e-12,
+        case=cases.events,
+        scope=scope,
         printed=f"(delta_(t+1)/delta_t)^2 <= 1 - {rate:g} s (1 - delta_0^2) on the events",
         domain=f"{free.domain}; on the events {drawn_in_words(len(left))}",
-    )  # fmt: skip
+    )
 
 
 def met_by(x: Any, s: Any) -> Any:
@@ -164,10 +180,13 @@ def search_first_steps(context: Context) -> Searched:
     """Angles and steps; the first case is the simplest that has both large."""
     axes = (Axis("square", 1e-6, 0.9999, OPEN_UNIT), Axis("step", 1e-4, 1.0, UNIT))
     cases = collect_cases(
-        context, axes, lambda c: c["step"] <= 1.0,
+        context,
+        axes,
+        lambda c: c["step"] <= 1.0,
         lambda c: np.abs(3 - met_by(1 - c["square"], c["step"])),
-        examples=context.size(150, 1500), restarts=context.size(1, 4),
-    )  # fmt: skip
+        examples=context.size(150, 1500),
+        restarts=context.size(1, 4),
+    )
     simplest = {"square": 0.125, "step": 1.0}
     return cases.holding({name: np.concatenate([[value], cases[name]]) for name, value in simplest.items()})
 
@@ -221,17 +240,26 @@ def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, lo
         met = met_by(1 - chosen["square"], chosen["step"]) <= bound
         left, right = np.zeros(len(met)), np.where(met == (left <= right), 1.0, -1.0)
     evidence = judge_inequality(
-        left, right, 0.0, exact=exact, case=chosen,
-        scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples", domain=cases.domain,
+        left,
+        right,
+        0.0,
+        exact=exact,
+        case=chosen,
+        scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples",
+        domain=cases.domain,
         printed="(delta_1/delta_0)^2 <= 1 - s x" if not exactly else "the inequality exactly where the bound is met",
-    )  # fmt: skip
+    )
     if evidence.ok and exactly and bound == 3.0:
         return replace(evidence, facts=_bound_is_proved())
     if evidence.ok or exactly or not len(simplest):
         return evidence
     index = int(simplest[0])
-    return replace(evidence, obtained=f"left {left[index]:.6g}, right {right[index]:.6g} at the witness; worst "
-                   f"{evidence.margin:.3g} in {len(simplest)} cases", witness=_plain(chosen, index))  # fmt: skip
+    return replace(
+        evidence,
+        obtained=f"left {left[index]:.6g}, right {right[index]:.6g} at the witness; worst "
+        f"{evidence.margin:.3g} in {len(simplest)} cases",
+        witness=_plain(chosen, index),
+    )
 
 
 @dataclass(frozen=True)
@@ -332,9 +360,15 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidenc
     lines = lines_of(chosen, widest)
     found = [
         judge_inequality(
-            left, right, 1e-14, size=1.0, printed=name,
+            left,
+            right,
+            1e-14,
+            size=1.0,
+            printed=name,
             case=lambda index, name=name: {  # type: ignore[misc]
-                "line": name, "delta": f"{chosen.delta[index]:.12g}", "step": f"{chosen.step[index]:.12g}",
+                "line": name,
+                "delta": f"{chosen.delta[index]:.12g}",
+                "step": f"{chosen.step[index]:.12g}",
                 "eps": f"{chosen.share[index] * (1 - chosen.delta[index] ** 2) * widest:.12g}",
             },
             scope=f"{len(left)} first steps: delta_0 in (0, 1), eta ||b*||^2 up to {longest:g}, eps' = eps~ up to "
@@ -342,13 +376,17 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidenc
             domain=drawn_in_words(len(left)),
         )
         for name, (left, right) in lines.items()
-    ]  # fmt: skip
+    ]
     broken = [evidence for evidence in found if not evidence.ok]
     if not broken:
         return replace(found[-1], printed=f"{len(lines)} lines")
     first = broken[0]
     simple = np.flatnonzero(lines[first.printed][0] > lines[first.printed][1] + 1e-9)[0]
     d, s = float(chosen.delta[simple]), float(chosen.step[simple])
-    witness = {"line": first.printed, "delta": f"{d:.12g}", "step": f"{s:.12g}",
-               "eps": f"{float(chosen.share[simple]) * (1 - d**2) * widest:.12g}"}  # fmt: skip
+    witness = {
+        "line": first.printed,
+        "delta": f"{d:.12g}",
+        "step": f"{s:.12g}",
+        "eps": f"{float(chosen.share[simple]) * (1 - d**2) * widest:.12g}",
+    }
     return replace(first, obtained=f"{first.obtained}; broken: {', '.join(e.printed for e in broken)}", witness=witness)

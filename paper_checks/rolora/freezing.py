@@ -23,14 +23,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.mean import Tails, judge_means
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 from paper_checks.rolora.laws import expected, squares_and_inverses
@@ -105,8 +98,9 @@ class Frozen:
 def freeze(X: Sequence[Sequence[int]], target: Sequence[Any], a: Sequence[int], b_star: Sequence[int]) -> Frozen:
     """The least value of eq. (10) over b, exactly and by the toolkit."""
     ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
-    uu, uv, vv = (sum(x * y for x, y in zip(p, q, strict=True))
-                  for p, q in ((ours, ours), (ours, theirs), (theirs, theirs)))  # fmt: skip
+    uu, uv, vv = (
+        sum(x * y for x, y in zip(p, q, strict=True)) for p, q in ((ours, ours), (ours, theirs), (theirs, theirs))
+    )
     size = sum(b * b for b in b_star)
     least = size * (vv - Fraction(uv * uv) / uu) if uu else Fraction(size * vv)
     found = None
@@ -162,17 +156,34 @@ def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool =
     zero = [one for one in kept if one.least == 0]
     if zero:
         return Evidence(
-            False, scope, "the least value is positive", f"0 in {len(zero)} of {len(kept)}",
-            margin=-float(len(zero)), cases=len(kept), witness=zero[0].case,
-        )  # fmt: skip
-    reached = [Promise("the toolkit's minimiser reaches the least value", one.found, share * float(one.least),
-                       1e-9 * (1.0 + float(one.least))) for one in kept if one.found is not None]  # fmt: skip
+            False,
+            scope,
+            "the least value is positive",
+            f"0 in {len(zero)} of {len(kept)}",
+            margin=-float(len(zero)),
+            cases=len(kept),
+            witness=zero[0].case,
+        )
+    reached = [
+        Promise(
+            "the toolkit's minimiser reaches the least value",
+            one.found,
+            share * float(one.least),
+            1e-9 * (1.0 + float(one.least)),
+        )
+        for one in kept
+        if one.found is not None
+    ]
     evidence = judge_promises(reached, scope)
     return replace(evidence, printed="the least value is positive") if evidence.ok else evidence
 
 
-SETTINGS = {"N=1, m=3, d=2": (1, 3, 2), "N=1, m=12, d=3": (1, 12, 3), "N=2, m=12, d=2": (2, 12, 2),
-            "N=3, m=14, d=5": (3, 14, 5)}  # fmt: skip
+SETTINGS = {
+    "N=1, m=3, d=2": (1, 3, 2),
+    "N=1, m=12, d=3": (1, 12, 3),
+    "N=2, m=12, d=2": (2, 12, 2),
+    "N=3, m=14, d=5": (3, 14, 5),
+}
 
 
 def simulate_freezing(context: Context) -> dict[str, NDArray[np.float64]]:
@@ -245,9 +256,14 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     expect=("depends on the reading", "proof"),
 )
 def prop_5_5(
-    data: dict[str, NDArray[np.float64]], of: str = "samples", share: float = 1.0, constant: float = 1.0,
-    clients_power: int = 1, samples_power: int = 1, fewest: int = 3,
-) -> Evidence:  # fmt: skip
+    data: dict[str, NDArray[np.float64]],
+    of: str = "samples",
+    share: float = 1.0,
+    constant: float = 1.0,
+    clients_power: int = 1,
+    samples_power: int = 1,
+    fewest: int = 3,
+) -> Evidence:
     r"""$N m|\tilde c| \le 1$ for every m >= 3, exactly on a grid, then the mean loss against $1 + \tilde c$.
 
     With fewer samples and at least two clients the expectation is infinite: it passes every bound when inverse
@@ -263,19 +279,28 @@ def prop_5_5(
     largest, at = max((abs(ffa_correction(N, m)) * N**clients_power * m**samples_power, (N, m)) for N, m in GRID)
     scope = "N from 1 to 1000, m from 3 to 10,000 (for N >= 2 and m of 1 or 2 the expectation is infinite)"
     if largest > constant * (1.0 + 1e-12):
-        return Evidence(False, scope, f"N m |c| <= {constant:g}", f"{largest:.6g} at N, m = {at}",
-                        margin=constant - largest, cases=len(GRID), witness={"N": at[0], "m": at[1]})  # fmt: skip
+        return Evidence(
+            False,
+            scope,
+            f"N m |c| <= {constant:g}",
+            f"{largest:.6g} at N, m = {at}",
+            margin=constant - largest,
+            cases=len(GRID),
+            witness={"N": at[0], "m": at[1]},
+        )
 
     def predict(of: str = "samples", share: float = 1.0, **_: Any) -> Predictions:
         corrections = {"samples": ffa_correction, "population": ffa_population_correction, "nothing": lambda N, m: 0.0}
         return {name: share * (1.0 + corrections[of](N, m)) for name, (N, m, _) in SETTINGS.items()}
 
     return judge_means(
-        data, predict(of, share), share=0.05,
+        data,
+        predict(of, share),
+        share=0.05,
         tails=Tails({name: loss_deviation(N, m) for name, (N, m, _) in SETTINGS.items()}),
         scope=f"{scope}: N m |c| is at most 1, at N = 1, and c is negative from m = 4 on; mean losses of the toolkit's "
         "FFA-LoRA at delta_0 = 0.7",
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -300,8 +325,9 @@ def build_layers(context: Context) -> list[Layers]:
         adapter, base = Adapter(r, seed=context.integer_seed("start")), Tree(W=torch.zeros(d, d, dtype=torch.float64))
         start = adapter.factors(base)
 
-        def network(B: Tensor, A: Tensor, x: Tensor = x, out: Tensor = out, adapter: Adapter = adapter,
-                    base: Tree = base) -> Tensor:  # fmt: skip
+        def network(
+            B: Tensor, A: Tensor, x: Tensor = x, out: Tensor = out, adapter: Adapter = adapter, base: Tree = base
+        ) -> Tensor:
             return torch.relu(x @ adapter.weights(base, AB(Tree(W=A), Tree(W=B)))["W"]) @ out
 
         leaves = [tensor.clone().requires_grad_() for tensor in (start.A["W"], B)]

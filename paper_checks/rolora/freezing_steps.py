@@ -22,15 +22,7 @@ from paper_checks.methods.identity import (
 )
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.promises import Promise, judge_promises
-from paper_checks.rolora.expectations import (
-    ALPHA,
-    M,
-    expectation,
-    scalar_product,
-    scale,
-    symbols_of,
-    target_square,
-)
+from paper_checks.rolora.expectations import ALPHA, M, expectation, scalar_product, scale, symbols_of, target_square
 
 CLIENTS = (1, 2, 3, 4)
 
@@ -84,8 +76,11 @@ SCOPE = "1 to 4 clients, every m for which the expectation is finite, every angl
 
 def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], scope: str = SCOPE) -> Evidence:
     """Formulas against exact expectations, for every number of clients."""
-    lines = [Equation(f"{name}, N = {N}", data.terms[name][N], sympy.sympify(formula(N)))
-             for name, formula in formulas.items() for N in CLIENTS]  # fmt: skip
+    lines = [
+        Equation(f"{name}, N = {N}", data.terms[name][N], sympy.sympify(formula(N)))
+        for name, formula in formulas.items()
+        for N in CLIENTS
+    ]
     return judge_identity(lines, data.points, scope, positive=("m",))
 
 
@@ -247,8 +242,10 @@ def eq_207(products: Products, lower: int = 1, double: float = 1.0, most: int = 
     lines = []
     for N in range(1, most + 1):
         squares = sum((products.of_two[i, i] for i in range(2, N + 1)), sympy.Integer(0))
-        pairs = sum((products.of_two[i, j] for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j),
-                    sympy.Integer(0))  # fmt: skip
+        pairs = sum(
+            (products.of_two[i, j] for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j),
+            sympy.Integer(0),
+        )
         lines.append(Equation(f"N = {N}", products.of_sum[N], squares + rational(double) * pairs))
     return judge_identity(lines, [TWO_CLIENTS], f"1 to {most} clients, every m >= 3, every angle", positive=("m",))
 

@@ -44,8 +44,9 @@ def gradient_settings(_: Context) -> tuple[Setting, ...]:
         (0.1, 0.1, 1e-4),
     )
     settings = [Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000))]
-    settings += [Setting(1, d, e0, e1, e2, enough(e0, e1, e2))
-                 for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))]  # fmt: skip
+    settings += [
+        Setting(1, d, e0, e1, e2, enough(e0, e1, e2)) for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))
+    ]
     return tuple(settings)
 
 
@@ -56,8 +57,17 @@ def enough(e0: float, e1: float, e2: float) -> float:
     return 300.0 * (1.0 - log(min(e1, e2))) * max(1.0, (e2 / room) ** 2)
 
 
-FEW: dict[str, Any] = {"N": 39_943_100, "m": 3, "d": 1000, "eps_0": "0.1", "eps_1": "0.1", "eps_2": "0.05",
-                       "eps_3": "0.05", "K": 100, "T": 4}  # fmt: skip
+FEW: dict[str, Any] = {
+    "N": 39_943_100,
+    "m": 3,
+    "d": 1000,
+    "eps_0": "0.1",
+    "eps_1": "0.1",
+    "eps_2": "0.05",
+    "eps_3": "0.05",
+    "K": 100,
+    "T": 4,
+}
 r"""Three samples of each of many clients: $Nm \ge Kd\log(2/\epsilon_0)/\epsilon_3^2$, and a heavy tail at T."""
 
 
@@ -69,8 +79,9 @@ def judge_few(power: float, share: float) -> Evidence:
     beyond = (SINE * T * (0.7 * T - 1.415)) ** 2 * (d - 2) / (2 * N * m)
     q = max(log(N) / min(e1, e2) ** 2, d * log(2.0 / e0) / e2**2)
     missed = -log(38 * (T * N) ** 3) if beyond > (share * e3 / (1.0 - e0) * (level**2 + level)) ** 2 else -inf
-    line = Promise("log of the probability of failure", max(missed, -1e9), log(2.0) - power * log(q), at_most=True,
-                   case=FEW)  # fmt: skip
+    line = Promise(
+        "log of the probability of failure", max(missed, -1e9), log(2.0) - power * log(q), at_most=True, case=FEW
+    )
     return judge_promises([line], "three samples of each client, d = 1000, thresholds of 0.1 and 0.05, K = 100")
 
 
@@ -143,9 +154,14 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     expect=("depends on the reading", "proof"),
 )
 def lem_A_10(
-    settings: tuple[Setting, ...], form: str = "lemma", probability: str = "q", power: float = 10.0, share: float = 1.0,
-    constant: str = "absolute", samples: str = "all",
-) -> Evidence:  # fmt: skip
+    settings: tuple[Setting, ...],
+    form: str = "lemma",
+    probability: str = "q",
+    power: float = 10.0,
+    share: float = 1.0,
+    constant: str = "absolute",
+    samples: str = "all",
+) -> Evidence:
     r"""One client, any d, $\delta = 3/5$, by the exact law; every constant C of the samples must fail to refute.
 
     Args:
@@ -171,13 +187,16 @@ def lem_A_10(
 
         def judge(left: Array, cases: list[Setting] = cases, right: Array = right) -> Evidence:
             return judge_inequality(
-                left, right, 1e-9 * (1.0 + np.abs(right)), case=lambda index: cases[index].numbers(),
+                left,
+                right,
+                1e-9 * (1.0 + np.abs(right)),
+                case=lambda index: cases[index].numbers(),
                 domain=tried_settings(cases),
                 scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for "
                 f"{'a C of the thresholds' if own else 'C up to 1000'}, d from 2 to 1000, delta = 3/5; exact law "
                 "within bounds",
                 printed="log of the probability of failure",
-            )  # fmt: skip
+            )
 
         evidence = judge(low)
         if evidence.ok:
@@ -290,8 +309,10 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
         if samples == "own":
             apart = 2 * (1 - ALPHA**2) / (N * (M - 2)) * (sympy.Rational(2 * (N - 1), N) / M - 1)
             names, formulas = ("along a", "across a"), (apart, 2 * ALPHA * BETA / (N * M))
-            lines += [Equation(f"{name}, N = {N}", left, rational(same) * right)
-                      for name, left, right in zip(names, found.own[N], formulas, strict=True)]  # fmt: skip
+            lines += [
+                Equation(f"{name}, N = {N}", left, rational(same) * right)
+                for name, left, right in zip(names, found.own[N], formulas, strict=True)
+            ]
             continue
         stated = rational(factor) * (MEAN - ALPHA) * MEAN, -rational(factor) * BETA * MEAN
         pairs = zip(("along a", "across a"), found.given[N], stated, strict=True)
@@ -306,8 +327,12 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     says=r"If $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$, then there is a large constant C with $1 - "
     r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm) - q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - "
     "q^{-10} > 1 - 2q^{-10}$.",
-    measure=lambda context: tuple(Setting(N, d, *e, 1.0) for N, d, e in product(
-        (1, 100), (10, 2, 3, 100, 1000), ((0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.9, 0.9), (0.01, 0.1, 1e-4)))),
+    measure=lambda context: tuple(
+        Setting(N, d, *e, 1.0)
+        for N, d, e in product(
+            (1, 100), (10, 2, 3, 100, 1000), ((0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.9, 0.9), (0.01, 0.1, 1e-4))
+        )
+    ),
     control=Form("The first two inequalities.", {"last": "none"}),
     correction=Form(
         r"The last one holds if and only if $q < d$, while $q \ge d\log(2/\epsilon_0)/\epsilon_2^2 > d$ for all "
@@ -321,9 +346,10 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     uses=("rolora/eq-62",),
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect=("corrected", "proof"),
-)  # fmt: skip
-def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0,
-          power: int = 10) -> Evidence:  # fmt: skip
+)
+def eq_77(
+    settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0, power: int = 10
+) -> Evidence:
     """The subtrahends that differ, in logarithms.
 
     Args:
@@ -350,9 +376,13 @@ def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor
             right.append(more + (1e-9 if last == "least" and number == 2 else 0.0))
             cases.append({**one.numbers(), "line": 77 + number})
     return judge_inequality(
-        np.array(left), np.array(right), 0.0, strict=True, case=cases,
+        np.array(left),
+        np.array(right),
+        0.0,
+        strict=True,
+        case=cases,
         domain=tried_settings(settings),
         scope=f"{len(settings)} settings: 1 and 100 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4, "
         f"eps_3 = eps_2",
         printed="every subtrahend less than the next, in logarithms",
-    )  # fmt: skip
+    )

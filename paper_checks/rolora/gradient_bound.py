@@ -57,8 +57,11 @@ def column_tails(_: Context) -> dict[str, Array]:
     }
 
 
-MEANT = {"all": "the mean over all samples, b of the same ones", "given b": "(49), b of the same samples",
-         "fresh": "(49), samples that b is independent of"}  # fmt: skip
+MEANT = {
+    "all": "the mean over all samples, b of the same ones",
+    "given b": "(49), b of the same samples",
+    "fresh": "(49), samples that b is independent of",
+}
 """What stands for the expectation in (62)."""
 
 
@@ -112,17 +115,24 @@ def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, n
     left = np.concatenate(lines)
     names = ["(62) to (64)", "(63) to (64)"]
     return judge_inequality(
-        left, np.concatenate(right), 1e-9 * (1.0 + np.abs(left)), case=lambda index: NEARLY_ACROSS,
+        left,
+        np.concatenate(right),
+        1e-9 * (1.0 + np.abs(left)),
+        case=lambda index: NEARLY_ACROSS,
         lines=np.repeat(names[: len(lines)], len(rows)).tolist(),
         scope=f"{MEANT[of]}; d up to {d.max():g}; of {len(rows)} settings the bound says something in "
         f"{int((right[0] < 0).sum())}",
         domain=tried(
-            ("eps_0", e0, OPEN_UNIT), ("eps_3", e, OPEN_UNIT), ("N m", n, FROM_ONE), ("d", d, FROM_ONE),
-            settled={"N m": "for one sample the bound is above 1", "d": "a client in the plane"} if of == "given b" else
-            {"N m": "for one sample the bound is above 1", "d": "for d = 1 there is one direction"},
+            ("eps_0", e0, OPEN_UNIT),
+            ("eps_3", e, OPEN_UNIT),
+            ("N m", n, FROM_ONE),
+            ("d", d, FROM_ONE),
+            settled={"N m": "for one sample the bound is above 1", "d": "a client in the plane"}
+            if of == "given b"
+            else {"N m": "for one sample the bound is above 1", "d": "for d = 1 there is one direction"},
         ),
         printed="log of the probability",
-    )  # fmt: skip
+    )
 
 
 def chain_grid(_: Context) -> Array:
@@ -192,8 +202,9 @@ def eq_65(
     if of == "all":
         e0, e2, e3, m = (float(Fraction(BEYOND[name])) for name in ("eps_0", "eps_2", "eps_3", "m"))
         missed = 2.0 * exp(2.0 * log1p(2.0 / e0) - BEST_C5 / 4.0 * e3**2 * m) + (2.0 * log(2.0 / e0) / e2**2) ** -10.0
-        line = Promise("probability that (66) fails", 1.0 - most_that_keep(BEYOND), missed, 1e-12, at_most=True,
-                       case=BEYOND)  # fmt: skip
+        line = Promise(
+            "probability that (66) fails", 1.0 - most_that_keep(BEYOND), missed, 1e-12, at_most=True, case=BEYOND
+        )
         return judge_promises([line], "one client, d = 2, m = 360 q")
     sine, level, place, side = grid.T
     kappa, cosine = np.abs(place) * level, side * np.sqrt(1.0 - sine**2)
@@ -210,14 +221,22 @@ def eq_65(
     ]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
-        left, right, 1e-12 * (1e-12 + np.abs(right)),
-        quotient=True, case=lambda index: {"line": index // len(grid), "sine": float(sine[index % len(grid)]),
-                            "level": float(level[index % len(grid)]),
-                            "kappa": float(kappa[index % len(grid)])} if index >= 2 * len(grid) else NEAR_MEAN,
-        lines=steps_of(lines),
-        domain=tried(
-            ("delta", sine, OPEN_UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, EITHER_SIDE)
+        left,
+        right,
+        1e-12 * (1e-12 + np.abs(right)),
+        quotient=True,
+        case=lambda index: (
+            {
+                "line": index // len(grid),
+                "sine": float(sine[index % len(grid)]),
+                "level": float(level[index % len(grid)]),
+                "kappa": float(kappa[index % len(grid)]),
+            }
+            if index >= 2 * len(grid)
+            else NEAR_MEAN
         ),
+        lines=steps_of(lines),
+        domain=tried(("delta", sine, OPEN_UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, EITHER_SIDE)),
         scope=f"{len(grid)} angles and levels, any sign of a . a*",
         printed="every line",
-    )  # fmt: skip
+    )

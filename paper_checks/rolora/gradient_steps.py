@@ -150,9 +150,10 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
     products = sum((row * w)[0] * (row * moved)[0] for row in rows)
     right = products - (len(rows) if inside else 1) * (w.T * moved)[0]
     return judge_identity(
-        [Equation("(51) before the maximum", left, rational(factor) / 4 * right)], points,
+        [Equation("(51) before the maximum", left, rational(factor) / 4 * right)],
+        points,
         "two clients, two samples each, two inputs and one output, any entries: enough, as for (45)",
-    )  # fmt: skip
+    )
 
 
 COSINES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -210,12 +211,16 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
     ]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
-        left, right, 1e-6,
-        quotient=True, case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
-        lines=steps_of(lines), domain=tried(("cosine of the angle of w to M b", cosine, UNIT)),
+        left,
+        right,
+        1e-6,
+        quotient=True,
+        case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
+        lines=steps_of(lines),
+        domain=tried(("cosine of the angle of w to M b", cosine, UNIT)),
         scope=f"c_2 = 8/3; the norm itself is at most {centred.max():.4f} |M b|",
         printed=f"every line with c_4 = {c4:.4g}",
-    )  # fmt: skip
+    )
 
 
 def sum_tails(_: Context) -> tuple[Array, Array]:
@@ -280,9 +285,13 @@ NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
     expect=("depends on the reading", "proof"),
 )
 def eq_59(
-    found: tuple[Array, Array], c5: float = BEST_C5 / 4.0, power: float = 2.0, own: bool = True, again: bool = False,
+    found: tuple[Array, Array],
+    c5: float = BEST_C5 / 4.0,
+    power: float = 2.0,
+    own: bool = True,
+    again: bool = False,
     zero: bool = True,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     r"""Exact tails; c_5 is not named in the paper.
 
     Args:
@@ -296,24 +305,33 @@ def eq_59(
     if zero:
         n, e, rate = (float(Fraction(NO_TARGET[name])) for name in ("samples", "eps_3", "c_5"))
         # Both sides of the event are 0 on all samples: it is certain.
-        line = Promise("log of the probability", 0.0, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True,
-                       case=NO_TARGET)  # fmt: skip
+        line = Promise(
+            "log of the probability",
+            0.0,
+            log(2.0) - rate * e**power * n,
+            1e-12 * rate * n,
+            at_most=True,
+            case=NO_TARGET,
+        )
         return judge_promises([line], "b* = 0, so many samples that (61) is below 1")
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
         least, missed = least_deviation(SECOND)
         tail = log(1.0 - missed) if least >= e else -inf
-        line = Promise("log of the probability", tail, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True,
-                       case=SECOND)  # fmt: skip
+        line = Promise(
+            "log of the probability", tail, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True, case=SECOND
+        )
         return judge_promises([line], "one client, w = a*, the second iteration on the samples of the first, d = 10 Nm")
     rows = found[0 if own else 1]
     left = rows[:, 0]
     which = "of one client whose minimiser is b, w = a" if own else "samples independent of b, w along M b"
     which += ", a independent of the samples"
     return judge_inequality(
-        left, log(2.0) - c5 * rows[:, 1] ** power * rows[:, 2], 1e-9 * (1.0 + np.abs(left)),
+        left,
+        log(2.0) - c5 * rows[:, 1] ** power * rows[:, 2],
+        1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {"eps_3": float(rows[index, 1]), "samples": int(rows[index, 2])},
         domain=tried(("eps_3", rows[:, 1], OPEN_UNIT), ("N m", rows[:, 2], FROM_ONE)),
         scope=f"{len(rows)} exact tails, {which}",
         printed=f"log P <= log 2 - {c5:.4g} eps^{power:g} N m",
-    )  # fmt: skip
+    )

@@ -37,14 +37,18 @@ def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any
 def search_contraction(context: Context) -> Slopes:
     """Every angle, steps up to far beyond the bound; the judge keeps those it speaks of."""
     axes = (
-        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT), Axis("ratio", 1e-4, 1.0, UNIT),
+        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT),
+        Axis("ratio", 1e-4, 1.0, UNIT),
         Axis("step", 1e-4, 0.5, Stated(0.0, 0.5, "(]")),
-    )  # fmt: skip
+    )
     cases = collect_cases(
-        context, axes, lambda c: (c["step"] <= 0.5) & (c["delta_0"] < 1.0),
+        context,
+        axes,
+        lambda c: (c["step"] <= 0.5) & (c["delta_0"] < 1.0),
         lambda c: contraction(c, 2.0, 2)[1] - contraction(c, 2.0, 2)[0],
-        examples=context.size(150, 1500), restarts=context.size(1, 4),
-    )  # fmt: skip
+        examples=context.size(150, 1500),
+        restarts=context.size(1, 4),
+    )
     beyond = {name: column[:400].copy() for name, column in cases.items()}
     beyond["step"] = 0.5 + beyond["step"]  # for forms that allow longer steps
     return Slopes(cases.holding({name: np.concatenate([cases[name], beyond[name]]) for name in cases}))
@@ -62,12 +66,16 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
 
     left, right = contraction(chosen, factor, power)
     return judge_inequality(
-        left, right, 0.0, exact=exact,
+        left,
+        right,
+        0.0,
+        exact=exact,
         case=chosen,
         scope=f"{len(left)} cases: delta_0 in (0, 1), delta_t up to {'delta_0' if monotone else '1'}, "
         f"eta ||mean b*||^2 from 0 up to {longest:g} (a step size is not negative, which is not stated)",
-        printed="eq. (254), squared, each side with its sign", domain=data.cases.domain,
-    )  # fmt: skip
+        printed="eq. (254), squared, each side with its sign",
+        domain=data.cases.domain,
+    )
 
 
 @claim(
@@ -179,10 +187,18 @@ def run_courses(context: Context) -> list[Course]:
     expect=("depends on the reading", "proof"),
 )
 def thm_A_14(
-    courses: list[Course], tied: bool = False, tie: float = 2.0, power: int = 2, shortest: float = 0.0,
-    slack: float = 1.0, tangents: bool = False, lead: float = 2.0, pull: float = 1.0, cross: float = 2.0,
+    courses: list[Course],
+    tied: bool = False,
+    tie: float = 2.0,
+    power: int = 2,
+    shortest: float = 0.0,
+    slack: float = 1.0,
+    tangents: bool = False,
+    lead: float = 2.0,
+    pull: float = 1.0,
+    cross: float = 2.0,
     longest: float = 0.5,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     r"""Angle after the least whole T; by eq. (293) the second statement is the first times $\|\bar b^*\|$.
 
     Args:
@@ -233,13 +249,26 @@ def thm_A_14(
         "below"
     )
     if first is None:
-        return judge_inequality(lefts, rights, 1e-9 * rights, scope=scope, quotient=True, case=cases,
-                                printed="delta_T <= epsilon", domain=tried(
-            ("delta_0", [float(case["delta_0"]) for case in cases], OPEN_UNIT),
-            ("s", [float(case["step"]) for case in cases], Stated(shortest, longest, "[]" if shortest else "(]")),
-            ("epsilon/delta_0", [float(case["quotient"]) for case in cases], UP_TO_ONE),
-        ))  # fmt: skip
+        return judge_inequality(
+            lefts,
+            rights,
+            1e-9 * rights,
+            scope=scope,
+            quotient=True,
+            case=cases,
+            printed="delta_T <= epsilon",
+            domain=tried(
+                ("delta_0", [float(case["delta_0"]) for case in cases], OPEN_UNIT),
+                ("s", [float(case["step"]) for case in cases], Stated(shortest, longest, "[]" if shortest else "(]")),
+                ("epsilon/delta_0", [float(case["quotient"]) for case in cases], UP_TO_ONE),
+            ),
+        )
     return Evidence(
-        False, scope, f"delta_T <= {rights[first]:.6g} after T = {cases[first]['T']}", f"{lefts[first]:.6g}",
-        margin=1.0 - float((lefts / rights).max()), cases=len(lefts), witness=cases[first],
-    )  # fmt: skip
+        False,
+        scope,
+        f"delta_T <= {rights[first]:.6g} after T = {cases[first]['T']}",
+        f"{lefts[first]:.6g}",
+        margin=1.0 - float((lefts / rights).max()),
+        cases=len(lefts),
+        witness=cases[first],
+    )

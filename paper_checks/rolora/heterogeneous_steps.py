@@ -12,14 +12,7 @@ import torch
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Searched
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
@@ -125,8 +118,9 @@ def eq_255(
         b, mean = one.b_after, one.mean_b
         squares, along = float((b**2).sum()) ** (power / 2), float((mean * b).sum())
         norm = torch.linalg.vector_norm(one.a * (1 - factor * one.eta * squares) + factor * one.eta * one.truth * along)
-        before, after, last = (v - one.truth @ (one.truth.mT @ v)
-                               for v in (one.a, one.a_after, one.truth if third == "truth" else one.a))  # fmt: skip
+        before, after, last = (
+            v - one.truth @ (one.truth.mT @ v) for v in (one.a, one.a_after, one.truth if third == "truth" else one.a)
+        )
         numerator = before - factor * one.eta * squares * before + last * along
         yield same("(257): the projected step", after, numerator / norm)
         bound = tight * float(torch.linalg.vector_norm(before)) * abs(1 - factor * one.eta * squares) / float(norm)
@@ -201,9 +195,13 @@ def search_steps(context: Context) -> Searched:
         Axis("eta", 1e-4, 1.0, UNIT),
     )
     return collect_cases(
-        context, axes, lambda c: c["delta_0"] < 1.0, lambda c: 1.0 - c["ratio"] + 0.0 * c["eta"],
-        examples=context.size(150, 1500), restarts=1,
-    )  # fmt: skip
+        context,
+        axes,
+        lambda c: c["delta_0"] < 1.0,
+        lambda c: 1.0 - c["ratio"] + 0.0 * c["eta"],
+        examples=context.size(150, 1500),
+        restarts=1,
+    )
 
 
 @claim(
@@ -234,13 +232,16 @@ def eq_270(
     }
     found = [
         judge_inequality(
-            left, right, 1e-14, printed=name,
+            left,
+            right,
+            1e-14,
+            printed=name,
             case=cases,
             scope=f"{len(B)} cases: delta_0 in (0, 1), delta_t <= delta_0, ||mean b*|| <= L_max, steps up to the bound",
             domain=cases.domain,
         )
         for name, (left, right) in sides.items()
-    ]  # fmt: skip
+    ]
     return next((evidence for evidence in found if not evidence.ok), found[-1])
 
 

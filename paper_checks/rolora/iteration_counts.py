@@ -86,8 +86,15 @@ def judge_equivalence(counts: Sequence[Count], root: float, root_log: float, pow
         f"{tried} cases: delta_0, c from 0.001 to 0.999, epsilon/delta_0 from 0.001 to 3, T around the least and far"
     )
     if broken:
-        return Evidence(False, scope, "all lines say the same", f"not in {broken} cases",
-                        margin=-broken / tried, cases=tried, witness=example)  # fmt: skip
+        return Evidence(
+            False,
+            scope,
+            "all lines say the same",
+            f"not in {broken} cases",
+            margin=-broken / tried,
+            cases=tried,
+            witness=example,
+        )
     return Evidence(True, scope, "all lines say the same", f"in {tried} cases", margin=1.0, cases=tried)
 
 
@@ -117,9 +124,22 @@ def judge_order(counts: Sequence[Count], sense: int, beyond: bool, root: float, 
     if bad:
         index = bad[0]
         numbers: Mapping[str, Any] = {**chosen[index].numbers(), "root": str(int(root))}
-        return Evidence(False, scope, f"exact {relation} simple",
-                        f"exact {left[index]:.6g}, simple {right[index]:.6g}; fails in {len(bad)} cases",
-                        margin=min(gaps) - 1e-9, cases=len(gaps), witness=numbers)  # fmt: skip
+        return Evidence(
+            False,
+            scope,
+            f"exact {relation} simple",
+            f"exact {left[index]:.6g}, simple {right[index]:.6g}; fails in {len(bad)} cases",
+            margin=min(gaps) - 1e-9,
+            cases=len(gaps),
+            witness=numbers,
+        )
     quotients = [abs(other / one) for one, other in zip(left, right, strict=True)]
-    return Evidence(True, scope, f"exact {relation} simple", f"simple/exact at least {min(quotients):.6g}",
-                    margin=min(gaps), slack=min(quotients), cases=len(gaps))  # fmt: skip
+    return Evidence(
+        True,
+        scope,
+        f"exact {relation} simple",
+        f"simple/exact at least {min(quotients):.6g}",
+        margin=min(gaps),
+        slack=min(quotients),
+        cases=len(gaps),
+    )

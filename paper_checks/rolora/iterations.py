@@ -57,10 +57,15 @@ def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 
     stated = rational(factor) * (many if per_step else 1) / threshold**power
     shown = identity("exclusive failures and the bound", 2 * many / threshold**10 - stated) if margin >= 0 else None
     return Evidence(
-        bool(margin >= 0), f"{tried} laws: T from 1 to 1000, q from 1.3 to 10,000 with 2Tq^-10 <= 1",
-        "P(all hold) >= 1 - 2Tq^-10", f"closest: {name} failures, T = {T}, q = {float(q):g}", float(margin),
-        cases=tried, witness={"T": T, "q": str(q), "law": name}, facts=together(shown),
-    )  # fmt: skip
+        bool(margin >= 0),
+        f"{tried} laws: T from 1 to 1000, q from 1.3 to 10,000 with 2Tq^-10 <= 1",
+        "P(all hold) >= 1 - 2Tq^-10",
+        f"closest: {name} failures, T = {T}, q = {float(q):g}",
+        float(margin),
+        cases=tried,
+        witness={"T": T, "q": str(q), "law": name},
+        facts=together(shown),
+    )
 
 
 @claim(
@@ -140,8 +145,9 @@ def draw_endings(context: Context) -> list[Ending]:
         state = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
         b = one_round(ExactRoLoRA(1.0).refitted, fed, state).B["W"]
         g = (truth.mT @ a) * b_star
-        apart, first, second = (float(torch.linalg.matrix_norm(W))
-                                for W in (a @ b - truth @ b_star, a @ (b - g), a @ g - truth @ b_star))  # fmt: skip
+        apart, first, second = (
+            float(torch.linalg.matrix_norm(W)) for W in (a @ b - truth @ b_star, a @ (b - g), a @ g - truth @ b_star)
+        )
         delta = float(torch.linalg.vector_norm(a - truth @ (truth.mT @ a)))
         size = float(torch.linalg.vector_norm(b_star))
         eps = float(torch.linalg.vector_norm(b - g)) / (delta * size)

@@ -94,8 +94,10 @@ def leads(rows: Iterable[Row], method: str, lead: float = 0.0) -> dict[str, Orde
         f"Table {row.table}, {name}, {method} above {rival}": Order(
             printed(table[method].scores[name].mean), printed(row.scores[name].mean) + exact(Fraction(lead)), {}
         )
-        for rival, row in table.items() if rival != method for name in COMMONSENSE
-    }  # fmt: skip
+        for rival, row in table.items()
+        if rival != method
+        for name in COMMONSENSE
+    }
 
 
 def welch(one: Score, two: Score, trials: int = 3, divisor: int = 2) -> float:
@@ -111,9 +113,11 @@ def insignificant(rows: Iterable[Row], method: str, level: float, divisor: int =
     table = by_method(rows)
     return [
         f"{name} against {rival} ({chance:.2g})"
-        for rival in table if rival != method for name in COMMONSENSE
+        for rival in table
+        if rival != method
+        for name in COMMONSENSE
         if (chance := welch(table[method].scores[name], table[rival].scores[name], divisor=divisor)) >= level
-    ]  # fmt: skip
+    ]
 
 
 @claim(
@@ -150,9 +154,12 @@ def insignificant(rows: Iterable[Row], method: str, level: float, divisor: int =
     expect=("depends on the reading", "proof"),
 )
 def txt_table2_best(
-    tables: tuple[Sequence[Row], Sequence[Row]], method: str = "RoLoRA", share: float = 0.5, level: float = 0.05,
+    tables: tuple[Sequence[Row], Sequence[Row]],
+    method: str = "RoLoRA",
+    share: float = 0.5,
+    level: float = 0.05,
     lead: float = 0.0,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """The highest means of both tables are RoLoRA's, and 13 of the 16 differences of Table 2 are significant.
 
     Args:
@@ -167,8 +174,12 @@ def txt_table2_best(
     comparisons = (len(METHODS) - 1) * len(COMMONSENSE)
     reached = exact(comparisons - len(missed))
     scores = [by_method(tables[0])[one].scores["BoolQ"] for one in ("RoLoRA", "LoRA")]
-    case = {"mean": scores[0].mean, "deviation": scores[0].deviation, "other mean": scores[1].mean,
-            "other deviation": scores[1].deviation}  # fmt: skip
+    case = {
+        "mean": scores[0].mean,
+        "deviation": scores[0].deviation,
+        "other mean": scores[1].mean,
+        "other deviation": scores[1].deviation,
+    }
     orders[f"comparisons of Table 2 below {level:g}"] = Order(reached, exact(Fraction(share) * comparisons), case)
     on_piqa = by_method(tables[0])["RoLoRA"].scores["PIQA"], by_method(tables[0])["FFA-LoRA"].scores["PIQA"]
     second, divided = insignificant(tables[1], method, level), insignificant(tables[0], method, level, divisor=3)
@@ -208,9 +219,12 @@ def txt_table2_best(
     expect=("depends on the reading", "proof"),
 )
 def txt_table2_ffa_var(
-    tables: tuple[Sequence[Row], Sequence[Row]], piqa: float = 9.55, siqa: float = 8.44, times: float = 1.0,
+    tables: tuple[Sequence[Row], Sequence[Row]],
+    piqa: float = 9.55,
+    siqa: float = 8.44,
+    times: float = 1.0,
     of: str = "all",
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """Both deviations are as in Table 2, and in root mean square over its tasks FFA-LoRA has the largest.
 
     Args:
@@ -225,12 +239,14 @@ def txt_table2_ffa_var(
     cells = {
         name: Cell(Rounded.about(value, Fraction(1, 200)), exact(Fraction(scores["FFA-LoRA"][name].deviation)), {})
         for name, value in quoted.items()
-    }  # fmt: skip
+    }
     quotes = judge_printed(cells, "quoted deviations against Table 2")
     if not quotes.ok:
         return quotes
-    squares = {method: mean(printed(row[name].deviation) * printed(row[name].deviation) for name in COMMONSENSE)
-               for method, row in scores.items()}  # fmt: skip
+    squares = {
+        method: mean(printed(row[name].deviation) * printed(row[name].deviation) for name in COMMONSENSE)
+        for method, row in scores.items()
+    }
     ours, orders = scores["FFA-LoRA"], {}
     for rival in ("LoRA", "RoLoRA"):
         if of == "all":
@@ -243,8 +259,12 @@ def txt_table2_ffa_var(
             orders[f"{name}, FFA-LoRA above {rival}"] = Order(printed(own), printed(other), case)
     largest_of = [name for name in COMMONSENSE if _deviates_most(scores, name)]
     roots = ", ".join(f"{method} {float(one.low + one.high) ** 0.5 / 2**0.5:.1f}" for method, one in squares.items())
-    wider = [name for name in COMMONSENSE if Fraction(by_method(tables[1])["LoRA"].scores[name].deviation)
-             > Fraction(by_method(tables[1])["FFA-LoRA"].scores[name].deviation)]  # fmt: skip
+    wider = [
+        name
+        for name in COMMONSENSE
+        if Fraction(by_method(tables[1])["LoRA"].scores[name].deviation)
+        > Fraction(by_method(tables[1])["FFA-LoRA"].scores[name].deviation)
+    ]
     scope = (
         f"both deviations as quoted; root mean squares of the deviations in Table 2: {roots}; FFA-LoRA's is the "
         f"largest on {', '.join(largest_of)}. The text blames FFA-LoRA's random A; LoRA, which trains A, has a larger "
@@ -379,10 +399,11 @@ def txt_table12_most(
     orders = {
         "metrics won": Order(won, exact(Fraction(share) * len(table)), {}),
         f"lead in {group} above that in MMLU": Order(found[group], found["MMLU"], {}),
-    }  # fmt: skip
+    }
     told = ", ".join(f"{metric} {float((value.low + value.high) / 2):+.2f}" for metric, value in found.items())
     return judge_order(
-        orders, f"leads of {method} over the better of the other two, in points: {told}; HumanEval has 164 problems: "
+        orders,
+        f"leads of {method} over the better of the other two, in points: {told}; HumanEval has 164 problems: "
         "five runs with one completion each give multiples of 0.122, which 13.29 is and 12.96 and 13.45 are not, so "
-        "more completions or other means are behind these"
-    )  # fmt: skip
+        "more completions or other means are behind these",
+    )

@@ -18,9 +18,15 @@ CLIENTS = (3, 20, 50)
 TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702, "QQP": 363_846, "RTE": 2490}
 """Training samples of the data sets as published."""
 SUB_TASKS: Mapping[str, int] = {
-    "BoolQ": 9427, "PIQA": 16_113, "SIQA": 33_410, "HellaSwag": 39_905, "WinoGrande": 63_238, "ARC-e": 2251,
-    "ARC-c": 1119, "OBQA": 4957,
-}  # fmt: skip
+    "BoolQ": 9427,
+    "PIQA": 16_113,
+    "SIQA": 33_410,
+    "HellaSwag": 39_905,
+    "WinoGrande": 63_238,
+    "ARC-e": 2251,
+    "ARC-c": 1119,
+    "OBQA": 4957,
+}
 """Training samples of the sub-tasks in the merged set of 170,420 that is published for them."""
 RATES = ("5e-4", "1e-3", "2e-3", "5e-3", "1e-2", "2e-2", "5e-2", "1e-1")
 NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"

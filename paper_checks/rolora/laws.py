@@ -52,8 +52,9 @@ def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> flo
     scale = float(sizes.max())
     # At rate log(2)/max the mean is at most 2; it reaches 2 at the latest where the largest value alone does.
     last = log(2.0 / float(masses[sizes == scale].sum())) / scale
-    rate = brentq(lambda one: float(masses @ np.exp(one * sizes)) - 2.0, 0.99 * log(2.0) / scale, 1.01 * last,
-                  xtol=1e-14 / scale)  # fmt: skip
+    rate = brentq(
+        lambda one: float(masses @ np.exp(one * sizes)) - 2.0, 0.99 * log(2.0) / scale, 1.01 * last, xtol=1e-14 / scale
+    )
     return float(rate ** (-1.0 / power))
 
 

@@ -40,19 +40,24 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         problem = random_quadratics(shape, 2, context.rng(f"{shape}"))
         counts: dict[str, dict[str, list[int]]] = {}
         methods: dict[str, Any] = {
-            "LoRA": FedLoRA(local, adapter), "FFA-LoRA": FFALoRA(local, adapter), "RoLoRA": RoLoRA(local, adapter),
-        }  # fmt: skip
+            "LoRA": FedLoRA(local, adapter),
+            "FFA-LoRA": FFALoRA(local, adapter),
+            "RoLoRA": RoLoRA(local, adapter),
+        }
         for name, algorithm in methods.items():
             fed = Federation(problem.clients)
             one_round(algorithm.round, fed, algorithm.start(fed, Tree(problem.start)))
             counts[name] = {
                 direction: [
-                    sum(e.entries // e.clients for e in fed.ledger.entries
-                        if (e.round, e.trip, e.direction) == (1, trip, direction))
+                    sum(
+                        e.entries // e.clients
+                        for e in fed.ledger.entries
+                        if (e.round, e.trip, e.direction) == (1, trip, direction)
+                    )
                     for trip in range(1, fed.ledger.trips(1) + 1)
                 ]
                 for direction in ("up", "down")
-            }  # fmt: skip
+            }
         found[shape] = counts
     return found
 
@@ -95,9 +100,12 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
     expect=("depends on the reading", "proof"),
 )
 def txt_half_cost(
-    traffic: Mapping[tuple[int, int], Traffic], shapes: str = "square", over: str = "iteration", ffa: str = "half",
+    traffic: Mapping[tuple[int, int], Traffic],
+    shapes: str = "square",
+    over: str = "iteration",
+    ffa: str = "half",
     share: float = 0.5,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """What a round carries, up and down, is counted after the start, at which each method sends its first factors once.
 
     Args:

@@ -86,8 +86,17 @@ def tried_settings(settings: Iterable[Setting], samples: Sequence[float] = ()) -
 
 
 # Thresholds from large to tiny: the constant in m = Omega(q) is absolute, so it must serve all of them.
-THRESHOLDS = ((0.95, 0.95, 0.95), (0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.5, 0.05), (0.1, 0.1, 0.01),
-              (0.1, 0.1, 1e-4), (0.1, 0.1, 1e-12), (0.1, 0.1, 1e-110), (0.1, 1e-3, 0.5))  # fmt: skip
+THRESHOLDS = (
+    (0.95, 0.95, 0.95),
+    (0.5, 0.5, 0.5),
+    (0.1, 0.1, 0.1),
+    (0.9, 0.5, 0.05),
+    (0.1, 0.1, 0.01),
+    (0.1, 0.1, 1e-4),
+    (0.1, 0.1, 1e-12),
+    (0.1, 0.1, 1e-110),
+    (0.1, 1e-3, 0.5),
+)
 FACTORS = (1.0, 10.0, 20.0, 100.0, 1000.0)
 SMALLEST = {1.0: 0.01, 10.0: 0.01, 20.0: 1e-4, 100.0: 1e-12, 1000.0: 1e-110}
 """The smallest threshold tried with each factor C in m = C q: the larger C, the smaller it must be to matter."""
@@ -101,8 +110,11 @@ def enough(thresholds: tuple[float, float, float]) -> float:
 
 def minimiser_tails(context: Context) -> Tails:
     """Log-probability that Lemma A.9's bound fails: exact for one client, at most that many times it for several."""
-    settings = [Setting(N, d, *thresholds, C) for C, thresholds, N, d in
-                product(FACTORS, THRESHOLDS, (1, 10, 1000), (2, 20, 1000)) if thresholds[2] >= SMALLEST[C]]  # fmt: skip
+    settings = [
+        Setting(N, d, *thresholds, C)
+        for C, thresholds, N, d in product(FACTORS, THRESHOLDS, (1, 10, 1000), (2, 20, 1000))
+        if thresholds[2] >= SMALLEST[C]
+    ]
     settings += [Setting(N, d, *e, enough(e)) for e, N, d in product(THRESHOLDS, (1, 10, 1000), (2, 20, 1000))]
     return tuple((one, log(one.N) + student_tail(one.level, one.m)) for one in settings)
 
@@ -119,12 +131,15 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         )
         found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
         return judge_inequality(
-            found_tails, stated, 1e-9 * (1.0 + np.abs(found_tails)), case=partial(_numbers, own),
+            found_tails,
+            stated,
+            1e-9 * (1.0 + np.abs(found_tails)),
+            case=partial(_numbers, own),
             domain=tried_settings(one for one, _ in own),
             scope=f"m = {'K q with K = 20 + 50 log(1/min(eps_1, eps_2))' if samples else 'q'}, {len(own)} settings; "
             "exact law for one client, and at most N times that for N = 10, 1000",
             printed="log of the probability of failure",
-        )  # fmt: skip
+        )
     found = None
     for C in FACTORS:
         # With several clients the law is not in closed form: those cases only support a bound, and refute none.
@@ -137,14 +152,17 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
             right = [-power * log(one.q) for one, _ in cases]
         left = np.array([tail for _, tail in cases])
         evidence = judge_inequality(
-            left, np.array(right), 1e-9 * (1.0 + np.abs(left)),
-            case=partial(_numbers, cases), domain=tried_settings(one for one, _ in cases),
+            left,
+            np.array(right),
+            1e-9 * (1.0 + np.abs(left)),
+            case=partial(_numbers, cases),
+            domain=tried_settings(one for one, _ in cases),
             scope=f"m = C q for C = {', '.join(f'{one:g}' for one in FACTORS)}, each by itself, with thresholds down "
             f"to {', '.join(f'{one:g}' for one in SMALLEST.values())}; exact law for one client, and at most N times "
             f"that for N = 10, 1000. The constant in m = Omega(q) is an absolute one; of {len(cases)} settings with C "
             f"= {C:g}",
             printed="log of the probability of failure",
-        )  # fmt: skip
+        )
         if bound == "q" and evidence.ok:
             return evidence  # one C is enough
         if bound != "q" and not evidence.ok:
@@ -193,16 +211,23 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     hypotheses=(Dropped(r"$m \ge Kq$ (but $m \ge q$)", {"samples": False}),),
     expect=("depends on the reading", "proof"),
 )
-def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5,
-            constant: str = "absolute", samples: bool = True) -> Evidence:  # fmt: skip
+def lem_A_9(
+    tails: Tails,
+    bound: str = "q",
+    power: float = 10.0,
+    rate: float = 0.5,
+    constant: str = "absolute",
+    samples: bool = True,
+) -> Evidence:
     """Student's law against the printed probability, for every constant in m = C q that was tried."""
     return judge_law(tails, bound, power, rate, constant, samples)
 
 
 def printed_p0(one: Setting, m: float) -> float:
     r"""$\log(Np_0)$ with the largest constants $c_1$ and $c_3$."""
-    both = np.logaddexp(log(2.0) + one.d * log1p(2.0 / one.e0) - BEST_C3 * one.e2**2 * m,
-                        -BEST_C1 * one.e1**2 * m * 9.0 / 64.0)  # fmt: skip
+    both = np.logaddexp(
+        log(2.0) + one.d * log1p(2.0 / one.e0) - BEST_C3 * one.e2**2 * m, -BEST_C1 * one.e1**2 * m * 9.0 / 64.0
+    )
     return float(log(one.N) + both)
 
 
@@ -211,8 +236,10 @@ def printed_p0(one: Setting, m: float) -> float:
     where="Appendix A.3, the chain before eq. (43), and eq. (43)",
     says=r"If $m = \Omega(q)$ then $1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for a large absolute constant C; then with "
     r"probability at least $1 - q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
-    measure=lambda context: tuple(Setting(N, d, *e, C) for C, e, N, d in product(
-        (10.0, 40.0), (*THRESHOLDS[:6], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))),
+    measure=lambda context: tuple(
+        Setting(N, d, *e, C)
+        for C, e, N, d in product((10.0, 40.0), (*THRESHOLDS[:6], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))
+    ),
     correction=Form(
         r"With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = "
         r"\max\{\log N, d\}$: "
@@ -241,9 +268,16 @@ def printed_p0(one: Setting, m: float) -> float:
         ),
     ),
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
-def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first: bool = True, factor: float = 0.0,
-          power: int = 10, constant: str = "absolute") -> Evidence:  # fmt: skip
+)
+def eq_43(
+    settings: tuple[Setting, ...],
+    form: str = "q",
+    C: float = 4.0,
+    first: bool = True,
+    factor: float = 0.0,
+    power: int = 10,
+    constant: str = "absolute",
+) -> Evidence:
     """Both inequalities, in logarithms; of the printed form m = C'q with C' up to 1000.
 
     Args:
@@ -268,9 +302,12 @@ def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first:
         right.append(-power * log(Q))
     each = 2 if first else 1
     return judge_inequality(
-        np.array(left), np.array(right), 0.0, strict=True,
+        np.array(left),
+        np.array(right),
+        0.0,
+        strict=True,
         case=lambda index: {**largest[index // each].numbers(), "inequality": 1 + index % each if first else 2},
         domain=tried_settings(largest),
         scope=f"{len(largest)} settings with 1 to 1000 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4",
         printed="both inequalities, in logarithms",
-    )  # fmt: skip
+    )

@@ -46,8 +46,15 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
     b = sympy.Matrix([[b0, b1][:width]])
     S = R.T * R
     off = (sympy.eye(2) - a * a.T) * truth * b
-    return {"S": S, "a": a, "truth": truth, "b": b, "g": (a.T * truth)[0] * b, "off": off,
-            "best": (a.T * S * truth)[0] / (a.T * S * a)[0] * b}  # fmt: skip
+    return {
+        "S": S,
+        "a": a,
+        "truth": truth,
+        "b": b,
+        "g": (a.T * truth)[0] * b,
+        "off": off,
+        "best": (a.T * S * truth)[0] / (a.T * S * a)[0] * b,
+    }
 
 
 @identities(
@@ -117,14 +124,16 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, the largest; the text calls it large."""
     left, right = rows[:, 0], -c1 * rows[:, 1] ** power * rows[:, 2] * 9.0 / 64.0
     return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)),
+        left,
+        right,
+        1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {"eps_1": float(rows[index, 1]), "m": int(rows[index, 2])},
         domain=tried(("eps_1", rows[:, 1], OPEN_UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; a independent of "
         "X_i; c_1 is not named: it can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3), so "
         "that it is not large",
         printed=f"log P <= -{c1:.4g} eps^{power:g} m / K^4",
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -151,12 +160,16 @@ def eq_19(nets: Array, share: float = 1.0, power: int = 1) -> Evidence:
     left, right = np.concatenate([np.full(len(kept), 3.0), factor * least]), np.concatenate([factor * least] * 2)
     right[len(kept) :] = factor * modulus
     return judge_inequality(
-        left, right, 1e-9, quotient=True, case=lambda index: {"points": int(count[index % len(kept)])},
+        left,
+        right,
+        1e-9,
+        quotient=True,
+        case=lambda index: {"points": int(count[index % len(kept)])},
         lines=np.repeat(["first line", "second line"], len(kept)).tolist(),
         domain=tried(("eps_0", radius, OPEN_UNIT)),
         scope="nets of 4 to 10000 points of the circle, with and without antipodes, coordinate vectors in d = 2 and 3",
         printed="both lines",
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -202,13 +215,17 @@ def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
     lines = [norm * cosines, 8.0 / 3.0 * cosines, c2 * cosines, np.full(11, c2)]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
-        left, right, 1e-9, quotient=True,
+        left,
+        right,
+        1e-9,
+        quotient=True,
         case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
-        lines=steps_of(lines), domain=tried(("cosine of the angle", cosines, UNIT)),
+        lines=steps_of(lines),
+        domain=tried(("cosine of the angle", cosines, UNIT)),
         scope="the vector a fixed, or independent of the samples; w at 11 angles to b*; c_2 = C'^2 = 8/3 with the "
         f"best C'; the norm itself is {norm:.4f} times |v|",
         printed=f"every line with c_2 = {c2:.4g}",
-    )  # fmt: skip
+    )
 
 
 def summed_products(_: Context) -> Array:
@@ -259,13 +276,15 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
         )
     left, right = rows[:, 0], log(2.0) - c3 * rows[:, 1] ** power * rows[:, 2]
     return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)),
+        left,
+        right,
+        1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {"eps_2": float(rows[index, 1]), "m": int(rows[index, 2])},
         domain=tried(("eps_2", rows[:, 1], OPEN_UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds up to 0.999 and m up to 1e8; c_3 is not named: it can be "
         f"{BEST_C3:.4f} (golden ratio plus half its logarithm) and not more, Theorem A.8 with c = 1/4 gives 9/256",
         printed=f"log P <= log 2 - {c3:.4g} eps^{power:g} m",
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -287,11 +306,14 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     left = np.concatenate([e**2 * m / c2**2, e * m / c2, e**2 * m / c2**2])
     right = np.concatenate([e**2 * m / (norm * cosine) ** 2, e * m / (norm * cosine), e * m / c2])
     return judge_inequality(
-        left, right, 1e-12, quotient=True,
+        left,
+        right,
+        1e-12,
+        quotient=True,
         case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
         lines=np.repeat(["squares", "firsts", "their order"], len(rows)).tolist(),
         domain=tried(("eps_2", e, OPEN_UNIT), ("m", m, FROM_ONE), ("cosine of the angle", cosine, UP_TO_ONE)),
         scope="a and w fixed, or independent of the samples; K > 0; thresholds up to 0.999, 1 and 100 samples, w at "
         "several angles to b*; c_2 = 8/3 > 1",
         printed=f"all three with c_2 = {c2:.4g}",
-    )  # fmt: skip
+    )

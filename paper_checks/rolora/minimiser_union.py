@@ -12,13 +12,7 @@ import sympy
 
 from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import (
-    Equation,
-    Point,
-    generic_points,
-    judge_identity,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.laws import BEST_C1, BEST_C3, student_tail
@@ -68,13 +62,15 @@ def eq_32(points: list[Point], every: bool = True, one: int = 1, extra: int = 0,
         return judge_promises([line], "b* = 0, d = 2, the number of samples so large that (35) is below 1")
     e, E = sympy.symbols("e E")
     scale = 2 * rational(weight) * E
-    equations = [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))
-                 for d in range(1, 5)]  # fmt: skip
+    equations = [
+        Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra)) for d in range(1, 5)
+    ]
     return judge_identity(
-        equations, points,
+        equations,
+        points,
         "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the net "
         "decides and the net could be left out, with its power of d",
-    )  # fmt: skip
+    )
 
 
 def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
@@ -104,19 +100,27 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
 def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> Evidence:
     """Student's law, independent clients, against p_0; ``scale`` multiplies the largest $c_1$ and $c_3$."""
     left = np.array([tail for _, _, tail in rows])
-    right = np.array([
-        log(one.N) + np.logaddexp(log(2.0) + one.d * log1p(2.0 / one.e0) - scale * BEST_C3 * one.e2**2 * m,
-                                  -scale * BEST_C1 * one.e1**2 * m * 9.0 / 64.0) for one, m, _ in rows
-    ])  # fmt: skip
+    right = np.array(
+        [
+            log(one.N)
+            + np.logaddexp(
+                log(2.0) + one.d * log1p(2.0 / one.e0) - scale * BEST_C3 * one.e2**2 * m,
+                -scale * BEST_C1 * one.e1**2 * m * 9.0 / 64.0,
+            )
+            for one, m, _ in rows
+        ]
+    )
     informative = int((right < 0).sum())
     return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)),
+        left,
+        right,
+        1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
         domain=tried_settings((one for one, _, _ in rows), [m for _, m, _ in rows]),
         scope=f"exact law, the vector a independent of the samples; {len(rows)} settings with 1 to 100 clients, d up "
         f"to 1000, m up to 30000, of which p_0 says something in {informative}",
         printed="log of the probability of failure",
-    )  # fmt: skip
+    )
 
 
 def draw_chains(context: Context) -> list[Mapping[str, float]]:
@@ -135,10 +139,16 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
             gaps.append(best - (a @ truth) * b)
         sizes = np.linalg.norm(gaps, axis=1)
         operator = float(np.linalg.norm(off, 2))
-        found.append({"38": float(np.linalg.norm(np.mean(gaps, axis=0))), "39": float(sizes.mean()),
-                      "level": float(sizes.max()) / operator, "40": operator,
-                      "sine": float(np.linalg.norm(truth - a * (a @ truth))),
-                      "b": float(np.linalg.norm(b))})  # fmt: skip
+        found.append(
+            {
+                "38": float(np.linalg.norm(np.mean(gaps, axis=0))),
+                "39": float(sizes.mean()),
+                "level": float(sizes.max()) / operator,
+                "40": operator,
+                "sine": float(np.linalg.norm(truth - a * (a @ truth))),
+                "b": float(np.linalg.norm(b)),
+            }
+        )
     return found
 
 

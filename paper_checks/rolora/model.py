@@ -15,14 +15,7 @@ from torch import Tensor
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Searched
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises, same
 from paper_checks.rolora.boxes import Iteration, exact_iterations
@@ -152,9 +145,13 @@ def steps_of(case: Mapping[str, Any], power: int) -> tuple[Any, Any]:
 def search_steps(context: Context) -> Searched:
     """Sizes of b* and bounds on them, the least bound included."""
     return collect_cases(
-        context, STEP_AXES, lambda cases: np.ones(len(cases["size"]), bool),
-        lambda cases: np.subtract(*steps_of(cases, 2)[::-1]), examples=context.size(80, 1000), restarts=0,
-    )  # fmt: skip
+        context,
+        STEP_AXES,
+        lambda cases: np.ones(len(cases["size"]), bool),
+        lambda cases: np.subtract(*steps_of(cases, 2)[::-1]),
+        examples=context.size(80, 1000),
+        restarts=0,
+    )
 
 
 @claim(
@@ -175,11 +172,16 @@ def asm_5_1(cases: Searched, power: int = 2, limit: float = 1.0) -> Evidence:
 
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, exact=sides, quotient=True, case=cases,
+        left,
+        right,
+        0.0,
+        exact=sides,
+        quotient=True,
+        case=cases,
         domain=cases.domain,
         scope="|b*| from 1e-6 to 1e6, bounds up to a thousand times that, steps down to a millionth of the largest",
         printed=f"eta |b*|^2 <= {limit:g}",
-    )  # fmt: skip
+    )
 
 
 def on_circle(p: sympy.Symbol) -> sympy.Matrix:

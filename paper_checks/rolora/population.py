@@ -16,7 +16,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 from toymodels.regression import Regressor
 
 SCOPE = (

@@ -36,11 +36,17 @@ def average_cells(rows: Iterable[Row], shift: float = 0.0) -> dict[str, Cell]:
         row.name: Cell(
             printed(row.average) + exact(Fraction(shift)),
             mean(printed(score.mean) for score in row.scores.values()),
-            {"table": row.table, "rank": row.rank, "clients": row.clients, "method": row.method,
-             "accuracies": " ".join(score.mean for score in row.scores.values()), "average": row.average},
+            {
+                "table": row.table,
+                "rank": row.rank,
+                "clients": row.clients,
+                "method": row.method,
+                "accuracies": " ".join(score.mean for score in row.scores.values()),
+                "average": row.average,
+            },
         )
         for row in rows
-    }  # fmt: skip
+    }
 
 
 NOT_FOLLOWING = ((4, 3, "FFA-LoRA"), (4, 20, "FFA-LoRA"), (8, 50, "LoRA"), (8, 50, "FFA-LoRA"))
@@ -130,8 +136,11 @@ def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, enteri
     """
     sizes = {name: size - (Fraction(fewer) if name == "RTE" else 0) for name, (size, _) in VALIDATION.items()}
     means = [(row.scores[name].mean, name, row) for name in sizes for row in rows]
-    missed = [f"{text} on {name} ({row.method}, {row.setting})" for text, name, row in means
-              if not attainable(text, 3, sizes[name], entering)]  # fmt: skip
+    missed = [
+        f"{text} on {name} ({row.method}, {row.setting})"
+        for text, name, row in means
+        if not attainable(text, 3, sizes[name], entering)
+    ]
     scope = (
         f"{' and '.join(f'{name}, {float(size):g} examples' for name, size in sizes.items())}; means only, the "
         f"deviations are not used; of three runs there is no {', no '.join(missed)}"
@@ -140,8 +149,11 @@ def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, enteri
     found = max(tried, key=lambda evidence: evidence.margin or 0.0)  # the first of the best
     if found.ok:
         return found
-    never = [(text, name) for text, name, _ in means
-             if not any(attainable(text, runs, sizes[name], entering) for runs in range(1, most + 1))]  # fmt: skip
+    never = [
+        (text, name)
+        for text, name, _ in means
+        if not any(attainable(text, runs, sizes[name], entering) for runs in range(1, most + 1))
+    ]
     witness = {"mean": never[0][0], "examples": str(sizes[never[0][1]]), "most": most} if never else None
     told = f"no number does; with {found.printed.split()[0]} runs {found.obtained}"
     stated = f"some number of runs up to {most} gives each of {len(means)} means"
@@ -176,8 +188,14 @@ def table_6(
             pairs |= {(name, part): (getattr(score, part), getattr(other.scores[name], part)) for part in score._fields}
         for (name, part), (one, two) in pairs.items():
             if (row.method, row.clients, name, part) not in without:
-                inputs = {"method": row.method, "rank": row.rank, "clients": row.clients, "column": f"{name} {part}",
-                          "Table 1": one, "Table 6": two}  # fmt: skip
+                inputs = {
+                    "method": row.method,
+                    "rank": row.rank,
+                    "clients": row.clients,
+                    "column": f"{name} {part}",
+                    "Table 1": one,
+                    "Table 6": two,
+                }
                 label = f"{row.setting}, {row.method}, {name} {part}".strip()
                 cells[label] = Cell(printed(two) + exact(Fraction(shift)), printed(one), inputs)
     common = len(cells)
@@ -206,12 +224,15 @@ def table_6_levels(
     share = {"SST-2": 100 * Fraction(sst2) / Fraction(sst2_size), "RTE": 100 * Fraction(rte) / Fraction(rte_size)}
     cells = {
         f"{row.name}, {name}": Cell(printed(score.mean), exact(share[name]), {})
-        for row in rows for name, score in row.scores.items() if not Fraction(score.deviation)
-    }  # fmt: skip
+        for row in rows
+        for name, score in row.scores.items()
+        if not Fraction(score.deviation)
+    }
     near = [
-        f"{row.scores['RTE'].mean} ({row.method}, {row.setting})" for row in rows
+        f"{row.scores['RTE'].mean} ({row.method}, {row.setting})"
+        for row in rows
         if Fraction(row.scores["RTE"].mean) - Fraction(row.scores["RTE"].deviation) <= share["RTE"] and row.clients > 3
-    ]  # fmt: skip
+    ]
     scope = (
         f"{len(cells)} cells with deviation 0.00; means on RTE with more than 3 clients at most one deviation above "
         f"the constant answer: {', '.join(near)}"
@@ -271,8 +292,9 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     for name in GLUE:
         leads = [
             fall(before, after, name) - exact(Fraction(deviations)) * spread(before, after, name)
-            for _, before, after, at in falls(rows, method, pairwise(CLIENTS)) if at == name
-        ]  # fmt: skip
+            for _, before, after, at in falls(rows, method, pairwise(CLIENTS))
+            if at == name
+        ]
         sure += all(lead.low > 0 for lead in leads)
         possible += all(lead.high > 0 for lead in leads)
         if not all(lead.low > 0 for lead in leads):
@@ -311,9 +333,12 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     expect=("depends on the reading", "proof"),
 )
 def txt_table1_rolora(
-    rows: Sequence[Row], method: str = "RoLoRA", steps: tuple[tuple[int, int], ...] = ((3, 20), (3, 50)),
-    alone: bool = True, lead: float = 0.0,
-) -> Evidence:  # fmt: skip
+    rows: Sequence[Row],
+    method: str = "RoLoRA",
+    steps: tuple[tuple[int, int], ...] = ((3, 20), (3, 50)),
+    alone: bool = True,
+    lead: float = 0.0,
+) -> Evidence:
     """From 3 clients on it falls by less than both others on every data set.
 
     Args:
@@ -327,9 +352,15 @@ def txt_table1_rolora(
     for label, before, after, name in falls(rows, method, steps):
         lost, own = fall(before, after, name), spread(before, after, name)
         if alone:
-            case = {part: getattr(row.scores[name], of) for part, row, of in (
-                ("before", before, "mean"), ("after", after, "mean"), ("spread before", before, "deviation"),
-                ("spread after", after, "deviation"))}  # fmt: skip
+            case = {
+                part: getattr(row.scores[name], of)
+                for part, row, of in (
+                    ("before", before, "mean"),
+                    ("after", after, "mean"),
+                    ("spread before", before, "deviation"),
+                    ("spread after", after, "deviation"),
+                )
+            }
             orders[label] = Order(own, lost + exact(Fraction(lead)), case)
         elif lost.low > own.high:
             beyond.append(f"{label} {lost} against {own}")

@@ -24,8 +24,8 @@ from figures.rolora_printed import TABLE_6
 from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Order, Rounded, judge_order
+from paper_checks.recorded_federation import Watched
 from paper_checks.rolora.results import CLIENTS, mean_of
-from paper_checks.watched import Watched
 from toymodels.regression import regression
 
 exact = Rounded.exact
@@ -126,11 +126,7 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
     expect=("depends on the reading", "proof"),
 )
 def txt_exponential(
-    courses: Sequence[Course],
-    closed: bool = True,
-    bounded: bool = False,
-    factor: float = 2.0,
-    most: float = 1.0,
+    courses: Sequence[Course], closed: bool = True, bounded: bool = False, factor: float = 2.0, most: float = 1.0
 ) -> Evidence:
     r"""The rate at the minimiser, $|1 - 2\kappa|$, must be below one; with a bound, every single iteration as well.
 
@@ -236,8 +232,9 @@ def txt_interference(cases: Sequence[Interference]) -> Evidence:
     )
     toy = "; ".join(
         f"{case.clients} clients: inexact by up to {100 * case.largest:.1f} % of a round's change, relative loss "
-        f"{case.separate:.2g} with separate and {case.joint:.2g} with joint averaging" for case in cases
-    )  # fmt: skip
+        f"{case.separate:.2g} with separate and {case.joint:.2g} with joint averaging"
+        for case in cases
+    )
     scope = f"means over five data sets with 3, 20, 50 clients (Table 6): {averages}; toy federation, {toy}"
     return Evidence(None, scope, cases=len(cases), reason=txt_interference.expect_reason)
 

@@ -139,9 +139,13 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
     expect=("corrected", "proof"),
 )
 def lem_5_3(
-    found: tuple[list[FirstSteps], list[FixedRun]], limit: float = 1.0, rate: float = 1.0, reading: str = "literal",
-    fixed: bool = False, share: float = 0.3,
-) -> Evidence:  # fmt: skip
+    found: tuple[list[FirstSteps], list[FixedRun]],
+    limit: float = 1.0,
+    rate: float = 1.0,
+    reading: str = "literal",
+    fixed: bool = False,
+    share: float = 0.3,
+) -> Evidence:
     r"""How often a first step is larger than stated; the confidence interval must reach the stated probability.
 
     With $\|b^*\| = 1$ it does not matter where $\|b^*\|^2$ stands in (9).
@@ -157,8 +161,10 @@ def lem_5_3(
     allowed, worst, told = 2.0 * THRESHOLDS.q**-10.0, None, []
     kept = [one for one in found[0] if one.s <= limit]
     for one in kept:
-        both = {name: sum(f**2 > bound(name, rate * one.s, one.sine) for f in one.factors)
-                for name in ("appendix", "literal")}  # fmt: skip
+        both = {
+            name: sum(f**2 > bound(name, rate * one.s, one.sine) for f in one.factors)
+            for name in ("appendix", "literal")
+        }
         low, high = Counted(both[reading], len(one.factors)).interval(LEVEL / len(kept))
         told.append(f"s = {one.s:g}: {both['appendix']} of {len(one.factors)} ({both['literal']} with (1 - delta)^2)")
         if worst is None or low > worst[0]:
@@ -181,6 +187,12 @@ def lem_5_3(
             return Evidence(False, scope, "every iteration on fixed samples contracts", told_short, -missed)
     ok = low <= allowed
     return Evidence(
-        ok, scope, f"probability of failure at most {allowed:.2g}", f"in [{low:.3g}, {high:.3g}]",
-        allowed - low, cases=len(kept) + len(runs), level=LEVEL, witness=None if ok else witness,
-    )  # fmt: skip
+        ok,
+        scope,
+        f"probability of failure at most {allowed:.2g}",
+        f"in [{low:.3g}, {high:.3g}]",
+        allowed - low,
+        cases=len(kept) + len(runs),
+        level=LEVEL,
+        witness=None if ok else witness,
+    )

@@ -17,8 +17,14 @@ from math import sqrt
 from typing import Any
 
 SECOND: dict[str, Any] = {
-    "cosine": "3/5", "sine": "4/5", "s": "1/2", "n": 1_000_000, "d": 10_000_000, "eps_3": "1/4", "c_5": "1/1000",
-}  # fmt: skip
+    "cosine": "3/5",
+    "sine": "4/5",
+    "s": "1/2",
+    "n": 1_000_000,
+    "d": 10_000_000,
+    "eps_3": "1/4",
+    "c_5": "1/1000",
+}
 """One client: the angle, the step, the samples; a threshold, and a constant that is too large for it."""
 ROOM, TURN = 0.01, 10.0
 """How far the squares may be from their size, relatively, and the largest eta; t has the first as well."""

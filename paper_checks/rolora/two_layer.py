@@ -87,10 +87,12 @@ def make_runs(context: Context) -> Setting:
     runs = {
         (slope, base, out): [
             _started(x, labels, method, clients, slope, base, out, momentum)
-            for method in METHODS for clients, momentum in ((5, 0.0), (10, 0.9))
+            for method in METHODS
+            for clients, momentum in ((5, 0.0), (10, 0.9))
         ]
-        for slope, base in ((0.0, "zero"), (1.0, "zero"), (0.0, "normal")) for out in (1.0, 0.0)
-    }  # fmt: skip
+        for slope, base in ((0.0, "zero"), (1.0, "zero"), (0.0, "normal"))
+        for out in (1.0, 0.0)
+    }
     given = np.repeat(np.arange(10), COUNTS)
     parts = {clients: ByLabel().parts(given, clients, 0) for clients in (5, 10)}
     divided = {
@@ -165,8 +167,9 @@ def _small_step(slope: float) -> float:
     because="With B = 0 all hidden units are at 0, where frameworks take 0 as ReLU's derivative: neither factor moves.",
     expect=("depends on the reading", "search"),
 )
-def exp_5_2(found: Setting, slope: int = 0, base: str = "zero", out: int = 1,
-            labels: tuple[int, int] = (2, 1)) -> Promises:  # fmt: skip
+def exp_5_2(
+    found: Setting, slope: int = 0, base: str = "zero", out: int = 1, labels: tuple[int, int] = (2, 1)
+) -> Promises:
     """Each method lowers the loss from this start, on small drawn images; the labels divide as printed."""
     for clients, each in zip((5, 10), labels, strict=True):
         has, images = found.labels[clients]

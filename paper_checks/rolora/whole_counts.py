@@ -74,10 +74,22 @@ def judge_runs(
     if missed:
         text, size = means[missed[0]]
         return Evidence(
-            False, scope, stated, f"{len(missed)} are no such mean: {'; '.join(missed)}",
-            margin=-float(len(missed)), cases=len(means),
+            False,
+            scope,
+            stated,
+            f"{len(missed)} are no such mean: {'; '.join(missed)}",
+            margin=-float(len(missed)),
+            cases=len(means),
             witness={"mean": text, "runs": runs, "size": str(size), "trials": entering, "cell": missed[0]},
-        )  # fmt: skip
+        )
     shown = compared("means that are none", len(missed), "=", 0)
-    return Evidence(True, scope, stated, "each is a mean of whole counts", margin=1.0, cases=len(means),
-                    facts=together(shown), whole=True)  # fmt: skip
+    return Evidence(
+        True,
+        scope,
+        stated,
+        "each is a mean of whole counts",
+        margin=1.0,
+        cases=len(means),
+        facts=together(shown),
+        whole=True,
+    )

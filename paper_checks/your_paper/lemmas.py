@@ -33,10 +33,16 @@ def judge_sums(pairs: Searched, K: float, share: float) -> Evidence:
     left, right = (share * (a + b)) ** 2, K * (a**2 + b**2)
     exact_share, exact_K = Fraction(share), Fraction(K)
     return judge_inequality(
-        left, right, 1e-14 * np.maximum(left, right), scope="real a and b other than 0", case=pairs,
+        left,
+        right,
+        1e-14 * np.maximum(left, right),
+        scope="real a and b other than 0",
+        case=pairs,
         exact=lambda at: ((exact_share * (at["a"] + at["b"])) ** 2, exact_K * (at["a"] ** 2 + at["b"] ** 2)),
-        printed=f"({share:g} (a + b))^2 <= {K:g} (a^2 + b^2)", quotient=True, domain=pairs.domain,
-    )  # fmt: skip
+        printed=f"({share:g} (a + b))^2 <= {K:g} (a^2 + b^2)",
+        quotient=True,
+        domain=pairs.domain,
+    )
 
 
 @claim(

@@ -46,10 +46,12 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         raise RunError(f"{folder} is not an empty folder; name a new one")
     words = {
         "name": re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "silos",
-        "algorithm": algorithm, "silos": ",".join(silos), "first": silos[0],
+        "algorithm": algorithm,
+        "silos": ",".join(silos),
+        "first": silos[0],
         "nodes": "\n".join(_start_of(name, port) for port, name in enumerate(silos, 9094)),
         "options": "\n".join(_options(algorithm)),
-    }  # fmt: skip
+    }
     texts = {name: (TEMPLATES / f"{Path(name).name}.template").read_text(encoding="utf-8") for name in FILES}
     contents = {folder / name: Template(text).substitute(words) for name, text in texts.items()}
     contents[folder / "silos" / "__init__.py"] = '"""The app."""\n'

@@ -12,18 +12,24 @@ from workloads.arguments import add_command, named
 def declare(commands: Any) -> None:
     """Declares `rankproof flower`."""
     flower = add_command(
-        commands, "flower", _flower, "write a Flower app that trains with silos, which keep their data",
+        commands,
+        "flower",
+        _flower,
+        "write a Flower app that trains with silos, which keep their data",
         "rankproof flower new hospitals --algorithm fedlrt-full --silos north,south",
-    )  # fmt: skip
+    )
     flower.add_argument("action", choices=("new",), help="new: write an app into a new folder")
     flower.add_argument("folder", type=named, metavar="FOLDER")
     flower.add_argument(
         "--algorithm", type=named, metavar="ALGORITHM", default="fedlrt-full", help="default: %(default)s"
     )
     flower.add_argument(
-        "--silos", type=named, metavar="NAMES", default="north,south",
+        "--silos",
+        type=named,
+        metavar="NAMES",
+        default="north,south",
         help="between commas; a silo's place is the number of its client; default: %(default)s",
-    )  # fmt: skip
+    )
 
 
 def _flower(options: argparse.Namespace) -> int:

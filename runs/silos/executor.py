@@ -214,14 +214,24 @@ class Silos:
         current = {digest for part in digests.values() for digest in part.values()}
         new = {digest: packed for _, packed, digest in self._packed.values() if digest in current - known}
         echo = {
-            "run": self._run, "silo": self.names[number], "nonce": secrets.token_hex(16), "round": trip.round,
+            "run": self._run,
+            "silo": self.names[number],
+            "nonce": secrets.token_hex(16),
+            "round": trip.round,
             "trip": trip.number,
-        }  # fmt: skip
+        }
         content = {
-            "kind": "trip", **echo, "number": number, "work": work_name(trip.work), "seed": trip.seed, **digests,
-            "kept": dict(trip.kept.get(number, {})), "personal": dict(trip.personal.get(number, {})),
-            "sent": sent.structure, "told": {digest: packed.structure for digest, packed in new.items()},
-        }  # fmt: skip
+            "kind": "trip",
+            **echo,
+            "number": number,
+            "work": work_name(trip.work),
+            "seed": trip.seed,
+            **digests,
+            "kept": dict(trip.kept.get(number, {})),
+            "personal": dict(trip.personal.get(number, {})),
+            "sent": sent.structure,
+            "told": {digest: packed.structure for digest, packed in new.items()},
+        }
         blobs = {"sent": sent.blob, **{f"told-{digest}": packed.blob for digest, packed in new.items()}}
         letter = Letter(text_of(content), blobs)
         ticket = self._line.send(node, letter, seconds)
@@ -328,10 +338,14 @@ class Silos:
 
 def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
     """What stands for what a client keeps."""
-    right = isinstance(value, dict) and len(value) <= KEPT_NAMES and all(
-        isinstance(token, str) and TOKEN.fullmatch(token) and token.startswith(f"{kind}{trip.round}-")
-        for token in value.values()
-    )  # fmt: skip
+    right = (
+        isinstance(value, dict)
+        and len(value) <= KEPT_NAMES
+        and all(
+            isinstance(token, str) and TOKEN.fullmatch(token) and token.startswith(f"{kind}{trip.round}-")
+            for token in value.values()
+        )
+    )
     if not right:
         raise LetterError("keeps what has no token of this round")
     return dict(value)

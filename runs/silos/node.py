@@ -53,9 +53,11 @@ class Node:
     def _answer(self, content: Mapping[str, Any], blobs: Mapping[str, bytes], echo: Mapping[str, Any]) -> Letter:
         if content.get("kind") == "hello":
             about = {
-                "silo": self.name, "samples": float(self.client.samples), "values": takes_values(self.client),
+                "silo": self.name,
+                "samples": float(self.client.samples),
+                "values": takes_values(self.client),
                 "statistics": sorted(statistics_of(self.client)),
-            }  # fmt: skip
+            }
             return Letter(text_of({"echo": echo, "kind": "hello", **about}), {})
         if content.get("kind") != "trip":
             raise LetterError("is of no known kind")
@@ -185,13 +187,21 @@ class _Order:
         if not isinstance(sent, dict) or set(sent) != {"sent", "draw"} or not isinstance(sent["sent"], dict):
             raise LetterError("lacks what the work takes")
         return Trip(
-            round=self.whole("round"), number=self.whole("trip"), work=work, cohort=(number,),
-            clients=_Own(number, client), sent=sent["sent"], each={}, then=None, seed=self.whole("seed"),  # type: ignore[arg-type]
+            round=self.whole("round"),
+            number=self.whole("trip"),
+            work=work,
+            cohort=(number,),
+            clients=_Own(number, client),  # type: ignore[arg-type]
+            sent=sent["sent"],
+            each={},
+            then=None,
+            seed=self.whole("seed"),
             draw=drawer(sent["draw"]),
             kept={number: self._values("kept", keeping.take)},
             personal={number: self._values("personal", keeping.take)},
-            equipped=self._values("equipped", keeping.told), shared=self._values("shared", keeping.told),
-        )  # fmt: skip
+            equipped=self._values("equipped", keeping.told),
+            shared=self._values("shared", keeping.told),
+        )
 
     def _values(self, name: str, found: Any) -> dict[str, Any]:
         return {entry: unpack(found(key), sent_kinds()) for entry, key in self.table(name).items()}

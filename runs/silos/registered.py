@@ -33,9 +33,11 @@ def local_loss(client: Client, memory: Memory, w: Mapping[str, Any]) -> Reply:
 def works() -> Mapping[str, Work]:
     """The work of the algorithms of the catalogue, by module and name: public functions of a client and its memory."""
     modules = {
-        base.__module__ for entry in ALGORITHMS.values() for base in entry.kind.__mro__
+        base.__module__
+        for entry in ALGORITHMS.values()
+        for base in entry.kind.__mro__
         if base.__module__.startswith("algorithms.")
-    }  # fmt: skip
+    }
     found = [work for name in sorted(modules) for work in vars(sys.modules[name]).values() if _is_work(work, name)]
     return {work_name(work): work for work in (*found, local_loss)}
 

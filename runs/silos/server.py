@@ -85,7 +85,7 @@ def _asked(config: Mapping[str, Any]) -> tuple[Plan, Path, Patience, Limits]:
     values = {
         name: options[name].read(value) if name in options and isinstance(value, str) else value
         for name, value in given.items()
-    }  # fmt: skip
+    }
     return planned(algorithm, SILOS, values, conduct), folder, patience, limits
 
 

@@ -179,9 +179,11 @@ def _require_shallow(content: Any, most: int) -> None:
         if depth > most:
             raise LetterError(f"has values more than {most} deep")
         level = [
-            inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, dict | list)
-        ]  # fmt: skip
+        ]
 
 
 def _require_layout(reference: Any, tensors: Mapping[str, Tensor]) -> None:

@@ -70,8 +70,10 @@ def zero(A):
 def slope(k, W, batch=range(SAMPLES)):
     """The gradient of client k in W, of a batch or of all samples."""
     batch = list(batch)
-    off = {i: sum(d * w for ds, ws in zip(D[k][i], W, strict=True) for d, w in zip(ds, ws, strict=True)) - Y[k][i]
-           for i in batch}  # fmt: skip
+    off = {
+        i: sum(d * w for ds, ws in zip(D[k][i], W, strict=True) for d, w in zip(ds, ws, strict=True)) - Y[k][i]
+        for i in batch
+    }
     return times(Fraction(1, len(batch)), plus(*(times(off[i], D[k][i]) for i in batch)))
 
 
@@ -238,10 +240,15 @@ def mfedloru(batch, ranks, rank=2, tau=2, nested_scale=Fraction(1, 2)):
                 A_d, A_u, B_d, B_u = parts
                 changed = plus(A, times(a, dot(A_d, A_u))), plus(B, times(b, dot(B_d, B_u)))
                 in_A, in_B = in_both(k, base, *changed, chosen)
-                parts = step(parts, (
-                    times(a, dot(in_A, T(A_u))), times(a, dot(T(A_d), in_A)),
-                    times(b, dot(in_B, T(B_u))), times(b, dot(T(B_d), in_B)),
-                ))  # fmt: skip
+                parts = step(
+                    parts,
+                    (
+                        times(a, dot(in_A, T(A_u))),
+                        times(a, dot(T(A_d), in_A)),
+                        times(b, dot(in_B, T(B_u))),
+                        times(b, dot(T(B_d), in_B)),
+                    ),
+                )
             A_d, A_u, B_d, B_u = parts
             uploads.append((plus(A, times(a, dot(A_d, A_u))), plus(B, times(b, dot(B_d, B_u)))))
         A, B = mean(cohort, uploads)

@@ -144,14 +144,16 @@ def _cases():
         "conv3d": convolution(nn.Conv3d, 2, 5, (3, 1, 2), size=(5, 4, 6)),
         "conv of one image": Case(two(4, 5, 3, dtype=PLAIN), "weight", (normal(4, 8, 9, seed=1),)),
         "separate projections": Case(
-            nn.MultiheadAttention(6, 2, kdim=5, vdim=7, dtype=PLAIN), "k_proj_weight",
+            nn.MultiheadAttention(6, 2, kdim=5, vdim=7, dtype=PLAIN),
+            "k_proj_weight",
             (normal(4, 3, 6, seed=1), normal(5, 3, 5, seed=2), normal(5, 3, 7, seed=3)),
         ),
         "separate, output": Case(
-            nn.MultiheadAttention(6, 2, kdim=5, vdim=7, dtype=PLAIN), "out_proj.weight",
+            nn.MultiheadAttention(6, 2, kdim=5, vdim=7, dtype=PLAIN),
+            "out_proj.weight",
             (normal(4, 3, 6, seed=1), normal(5, 3, 5, seed=2), normal(5, 3, 7, seed=3)),
         ),
-    }  # fmt: skip
+    }
     for how in CONVOLUTIONS:
         for name, options, named in [
             ("", (4, 5, 3), {}),
@@ -168,12 +170,19 @@ def _cases():
             found[f"{how}{name}"] = convolution(two, *options, convolution=how, **named)
     for name in ("in_proj_weight", "out_proj.weight"):
         for options in [
-            {}, {"same": "key"}, {"same": "query"}, {"same": "none"}, {"need_weights": False}, {"bias": False},
-            {"batch_first": False, "same": "key"}, {"add_bias_kv": True, "add_zero_attn": True},
-            {"key_padding": True}, {"mask": "additive", "key_padding": True, "same": "key"},
+            {},
+            {"same": "key"},
+            {"same": "query"},
+            {"same": "none"},
+            {"need_weights": False},
+            {"bias": False},
+            {"batch_first": False, "same": "key"},
+            {"add_bias_kv": True, "add_zero_attn": True},
+            {"key_padding": True},
+            {"mask": "additive", "key_padding": True, "same": "key"},
             {"mask": "causal", "need_weights": False},
             {"sequences": (normal(5, 6, seed=1), normal(5, 6, seed=2)), "same": "key"},
-        ]:  # fmt: skip
+        ]:
             described = ", ".join(f"{key} {value}" for key, value in options.items() if key != "sequences") or "one"
             found[f"attention {name} {described}{' unbatched' * ('sequences' in options)}"] = attention(name, **options)
     return found

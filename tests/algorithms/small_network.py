@@ -19,9 +19,14 @@ def start(seed=0, statistics=True):
         return 0.5 * torch.randn(*shape, generator=generator, dtype=torch.float64)
 
     w = {
-        "conv.weight": normal(3, 2, 2, 3), "norm.weight": 1 + normal(3), "norm.bias": normal(3),
-        "hidden.weight": normal(5, 12), "hidden.bias": normal(5), "head.weight": normal(3, 5), "head.bias": normal(3),
-    }  # fmt: skip
+        "conv.weight": normal(3, 2, 2, 3),
+        "norm.weight": 1 + normal(3),
+        "norm.bias": normal(3),
+        "hidden.weight": normal(5, 12),
+        "hidden.bias": normal(5),
+        "head.weight": normal(3, 5),
+        "head.bias": normal(3),
+    }
     if statistics:
         w |= {"norm.running_mean": torch.zeros(3).double(), "norm.running_var": torch.ones(3).double()}
     return Tree(w)
@@ -33,8 +38,10 @@ def outputs(w, x):
     var = w["norm.running_var"].clone() if "norm.running_var" in w else torch.ones(3).double()
     x = functional.conv2d(x, shaped(w["conv.weight"], (3, 2, 2, 3)))
     observed = x.detach().transpose(0, 1).flatten(1)
-    new = {"norm.running_mean": 0.9 * mean + 0.1 * observed.mean(1),
-           "norm.running_var": 0.9 * var + 0.1 * observed.var(1)}  # fmt: skip
+    new = {
+        "norm.running_mean": 0.9 * mean + 0.1 * observed.mean(1),
+        "norm.running_var": 0.9 * var + 0.1 * observed.var(1),
+    }
     x = functional.batch_norm(x, None, None, w["norm.weight"], w["norm.bias"], training=True)
     x = functional.linear(torch.tanh(x).flatten(1), w["hidden.weight"], w["hidden.bias"])
     return functional.linear(torch.tanh(x), w["head.weight"], w["head.bias"]), new
@@ -68,7 +75,8 @@ def clients(count=3, samples=8, seed=1, **options):
     return [
         Small(
             torch.randn(samples + k, 2, 3, 4, generator=generator, dtype=torch.float64) + k,
-            torch.randint(3, (samples + k,), generator=generator), **options,
+            torch.randint(3, (samples + k,), generator=generator),
+            **options,
         )
         for k in range(count)
-    ]  # fmt: skip
+    ]

@@ -5,9 +5,16 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 READING = {
-    "aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::equal", "aten::nonzero",
-    "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::bincount",
-}  # fmt: skip
+    "aten::_local_scalar_dense",
+    "aten::item",
+    "aten::is_nonzero",
+    "aten::equal",
+    "aten::nonzero",
+    "aten::masked_select",
+    "aten::_unique2",
+    "aten::unique_dim",
+    "aten::bincount",
+}
 MOVING = {"aten::_to_copy", "aten::copy_"}
 
 

@@ -44,7 +44,8 @@ PLAIN = {
     "RoLoRA": (lambda b: RoLoRA(local(b), adapter()), by_hand.rolora),
     "RoLoRA of rank 2": (lambda b: RoLoRA(local(b), adapter(2)), lambda b: by_hand.rolora(b, 2)),
     "RoLoRA with A frozen": (
-        lambda b: RoLoRA(local(b), adapter(), frozen_a=True), lambda b: by_hand.rolora(b, frozen_a=True),
+        lambda b: RoLoRA(local(b), adapter(), frozen_a=True),
+        lambda b: by_hand.rolora(b, frozen_a=True),
     ),
     "FFA-LoRA": (lambda b: FFALoRA(local(b), adapter(2)), lambda b: by_hand.rolora(b, 2, frozen_a=True)),
     **{
@@ -52,7 +53,9 @@ PLAIN = {
             lambda b, kind=kind, tau=tau, restart=restart: kind(local(b), adapter(), tau, restart),
             lambda b, tau=tau, restart=restart: by_hand.fedloru(b, 1, tau, restart),
         )
-        for kind in (FedLoRU, FineTuneFedLoRU) for tau in (1, 2) for restart in RESTARTS
+        for kind in (FedLoRU, FineTuneFedLoRU)
+        for tau in (1, 2)
+        for restart in RESTARTS
     },
     **{
         f"mFedLoRU, ranks {ranks}, products {sent}": (
@@ -61,15 +64,15 @@ PLAIN = {
             ),
             lambda b, ranks=ranks: by_hand.mfedloru(b, ranks, nested_scale=Fraction(1, 4)),
         )
-        for ranks in (((1, 1),) * 3, ((2, 1),) * 3, ((1, 2), None, (2, 2))) for sent in (False, True)
+        for ranks in (((1, 1),) * 3, ((2, 1),) * 3, ((1, 2), None, (2, 2)))
+        for sent in (False, True)
     },
-}  # fmt: skip
+}
 PERSONAL = {
     **{
         f"pFedLoRU, {restart}": (
             lambda b, restart=restart: PersonalFedLoRU(
-                local(b), adapter(), 2, restart,
-                personal=local(b and 2, by_hand.PERSONAL_STEPS), personal_adapter=OWN,
+                local(b), adapter(), 2, restart, personal=local(b and 2, by_hand.PERSONAL_STEPS), personal_adapter=OWN
             ),
             lambda b, restart=restart: by_hand.pfedloru(b, b and 2, restart=restart),
         )
@@ -83,7 +86,7 @@ PERSONAL = {
         lambda b: PersonalFedLoRA(local(b), local(b, by_hand.PERSONAL_STEPS), OWN, jointly=True),
         lambda b: by_hand.pfedlora(b, b, jointly=True),
     ),
-}  # fmt: skip
+}
 
 
 def federation(kind=Samples, executor=None):

@@ -52,8 +52,10 @@ def steps(of, aligned=True, **options):
 
 def test_two_clients_by_hand():
     fedavg = algorithm_of("fedavg", "quadratics", {**plan("fedavg").settings, "steps": 1, "learning_rate": 1.0})
-    found = [step.metrics["alignment"] for step in rounds(
-        fedavg, Field(Slope((3.0, 0.0)), Slope((0.0, 4.0))), rounds=2, aligned=True)]  # fmt: skip
+    found = [
+        step.metrics["alignment"]
+        for step in rounds(fedavg, Field(Slope((3.0, 0.0)), Slope((0.0, 4.0))), rounds=2, aligned=True)
+    ]
     assert math.isnan(found[0])
     assert found[1:] == pytest.approx([(3 / 5 + 4 / 5) / 2] * 2)  # the sum points to (3, 4)
     unequal = Field(Slope((1.0, 0.0), 3.0), Slope((-1.0, 0.0), 1.0))  # plain mean over clients of 1 and -1

@@ -68,11 +68,17 @@ def test_no_operator_of_a_tensor_is_missing():
     assert plain - in_place - bits <= set(vars(Product))
 
 
-@pytest.mark.parametrize("change", [
-    lambda W: W.clamp_(0.0, 1.0), lambda W: functional.relu(W, inplace=True), lambda W: nn.init.zeros_(W),
-    lambda W: operator.setitem(W, 0, 1.0), lambda W: torch.relu_(W),
-    lambda W: torch.add(torch.ones(4, 6).double(), 1.0, out=W),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda W: W.clamp_(0.0, 1.0),
+        lambda W: functional.relu(W, inplace=True),
+        lambda W: nn.init.zeros_(W),
+        lambda W: operator.setitem(W, 0, 1.0),
+        lambda W: torch.relu_(W),
+        lambda W: torch.add(torch.ones(4, 6).double(), 1.0, out=W),
+    ],
+)
 @pytest.mark.parametrize("kind", [0, 1])
 def test_what_would_be_lost_is_refused(change, kind):
     with pytest.raises(FederationError, match="would change a weight that is given by its factors in place"):
@@ -103,9 +109,14 @@ class Attended(nn.Module):
         return self.head(self.attention(x, x, x)[0].mean(1))
 
 
-@pytest.mark.parametrize("make", [
-    lambda: Scaled(lambda W: 0.5 * W / W.norm(dim=1, keepdim=True)), lambda: Scaled(lambda W: (-W)[:4] ** 3), Attended,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Scaled(lambda W: 0.5 * W / W.norm(dim=1, keepdim=True)),
+        lambda: Scaled(lambda W: (-W)[:4] ** 3),
+        Attended,
+    ],
+)
 def test_factors_train_the_dense_product(make):
     torch.manual_seed(0)
     module, x = make().double(), torch.randn(40, 6, dtype=torch.float64)

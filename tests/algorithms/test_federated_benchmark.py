@@ -21,8 +21,11 @@ def test_the_benchmark_of_training_works(tmp_path):
     out = tmp_path / "found.json"
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / "federated.py", "--tiny", "--only", "tiny", "--out", out],
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())
     rounds, factors = found["rounds, tiny"], found["factors, tiny"]

@@ -51,8 +51,9 @@ def upload_value(client, memory):
 def upload_all_it_knows(client, memory):
     return Reply(
         upload=client.value + memory.kept["kept"] + 10 * memory.personal["own"] + 100 * memory.shared["told"],
-        keep={"kept": memory.kept["kept"] + 1}, personal={"own": memory.personal["own"] + client.value},
-    )  # fmt: skip
+        keep={"kept": memory.kept["kept"] + 1},
+        personal={"own": memory.personal["own"] + client.value},
+    )
 
 
 def learn_something(client, memory):
@@ -376,8 +377,7 @@ def test_the_start_of_factors_is_normal_with_variance_1_over_m_and_zero():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [(Descent(2, 0.1), Descent(2, 0.2)), (Descent(2, 0.1, 2), Descent(2, 0.1, 3))],
+    ("one", "other"), [(Descent(2, 0.1), Descent(2, 0.2)), (Descent(2, 0.1, 2), Descent(2, 0.1, 3))]
 )
 def test_joint_steps_need_one_rate_and_one_batch(one, other):
     with pytest.raises(FederationError, match="one learning rate and one batch"):
@@ -406,8 +406,9 @@ def test_descent_starts_where_it_is_told_and_does_not_change_it():
     assert gradient(client, start)["W"].tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("wrong", [{"steps": 0}, {"batch": 0}, *({"learning_rate": r} for r in (0.0, -1.0, float("nan"),
-                                                                                           float("inf")))])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong", [{"steps": 0}, {"batch": 0}, *({"learning_rate": r} for r in (0.0, -1.0, float("nan"), float("inf")))]
+)
 def test_local_steps_out_of_range_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(
@@ -439,8 +440,10 @@ def test_a_ledger_counts_directions_rounds_and_bytes_of_every_type():
     ledger.record(1, 2, "up", "nothing", [(), 3])
     ledger.record(2, 3, "up", "b", [torch.zeros(1, dtype=torch.float16)])
     assert [(e.direction, e.clients, e.entries, e.bytes) for e in ledger.entries] == [
-        ("down", 4, 24, 96), ("up", 2, 10, 80), ("up", 1, 1, 2),
-    ]  # fmt: skip
+        ("down", 4, 24, 96),
+        ("up", 2, 10, 80),
+        ("up", 1, 1, 2),
+    ]
     assert (ledger.bytes(), ledger.bytes("up"), ledger.bytes("up", 1), ledger.bytes(round=2)) == (178, 82, 80, 2)
     assert (ledger.count(), ledger.count("down", 2), ledger.trips(1), ledger.trips(2), ledger.trips(9)) == (
         35,

@@ -28,14 +28,18 @@ HAND = {  # numbers per client in one round: down, up, trips
     "FedLin": (FedLin(LOCAL), 2 * m * n, 2 * m * n, 2),
     "FeDLRT": (FeDLRT(LOCAL, r, EVERYTHING, "none"), 2 * (m + n) * r + r * r, (m + n) * r + 4 * r * r, 2),
     "FeDLRT, simplified": (
-        FeDLRT(LOCAL, r, EVERYTHING, "simplified"), 2 * (m + n) * r + 2 * r * r, (m + n) * r + 5 * r * r, 2,
+        FeDLRT(LOCAL, r, EVERYTHING, "simplified"),
+        2 * (m + n) * r + 2 * r * r,
+        (m + n) * r + 5 * r * r,
+        2,
     ),
-    "FeDLRT, full": (
-        FeDLRT(LOCAL, r, EVERYTHING, "full"), 2 * (m + n) * r + 5 * r * r, (m + n) * r + 8 * r * r, 3,
-    ),
+    "FeDLRT, full": (FeDLRT(LOCAL, r, EVERYTHING, "full"), 2 * (m + n) * r + 5 * r * r, (m + n) * r + 8 * r * r, 3),
     # 2r > n: the bases have m and n columns, so that the coefficients are as large as the weights.
     "FeDLRT, wide": (
-        FeDLRT(LOCAL, 4, EVERYTHING, "none"), (m + n) * 4 + 16 + m * (m - 4) + n * (n - 4), (m + n) * 4 + m * n, 2,
+        FeDLRT(LOCAL, 4, EVERYTHING, "none"),
+        (m + n) * 4 + 16 + m * (m - 4) + n * (n - 4),
+        (m + n) * 4 + m * n,
+        2,
     ),
     "FedLoRA": (FedLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
     "FFA-LoRA": (FFALoRA(LOCAL, Adapter(r)), n * r, n * r, 1),
@@ -43,13 +47,14 @@ HAND = {  # numbers per client in one round: down, up, trips
     "FlexLoRA": (FlexLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
     "FedLoRU": (FedLoRU(LOCAL, Adapter(r), 9), (m + n) * r, (m + n) * r, 1),
     "FedLoRU, accumulating": (FedLoRU(LOCAL, Adapter(r), 1), 2 * (m + n) * r, (m + n) * r, 1),
-    "mFedLoRU": (
-        NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4), (m + n) * r, m + r + r + n, 1,
-    ),
+    "mFedLoRU": (NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4), (m + n) * r, m + r + r + n, 1),
     "mFedLoRU, products": (
-        NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4, send_products=True), (m + n) * r, (m + n) * r, 1,
+        NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4, send_products=True),
+        (m + n) * r,
+        (m + n) * r,
+        1,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HAND)
@@ -160,9 +165,7 @@ BAD = {
     "cohort": (lambda: Federation(problem().clients).cohort(5), "between 1 and 4"),
     "rank of the matrix": (lambda: run(FeDLRT(LOCAL, 5), problem(), 1), r"rank 5 does not fit W of shape \(6, 4\)"),
     "rank of the adapter": (lambda: run(FedLoRA(LOCAL, Adapter(5)), problem(), 1), "rank 5 does not fit W"),
-    "rank 0": (
-        lambda: run(FeDLRT(LOCAL, 2, Truncation(1.5)), problem(), 1), "layer W: tau = 1.5 leaves rank 0",
-    ),
+    "rank 0": (lambda: run(FeDLRT(LOCAL, 2, Truncation(1.5)), problem(), 1), "layer W: tau = 1.5 leaves rank 0"),
     "diverging": (lambda: run(FedAvg(Descent(40, 1e12)), problem(), 40), "round .*, client 0: .*not finite"),
     "steps": (lambda: Descent(0, 0.1), "steps must be a whole number of at least 1"),
     "correction": (lambda: FeDLRT(LOCAL, 2, correction="half"), "correction must be one of"),
@@ -171,13 +174,15 @@ BAD = {
     "truncation": (lambda: Truncation(-1.0), "tau >= 0"),
     "nested ranks": (lambda: run(NestedFedLoRU(LOCAL, Adapter(2), 2), problem(), 1), "ranks of 4 clients"),
     "stacking": (
-        lambda: run(FedAvg(LOCAL), problem(), 1, executor=Vmap())
-        and Federation([*problem().clients, *problem((3, 3)).clients], executor=Vmap()).mean(
-            _work, to=(0, 5), w=Tree(W=torch.zeros(1))
+        lambda: (
+            run(FedAvg(LOCAL), problem(), 1, executor=Vmap())
+            and Federation([*problem().clients, *problem((3, 3)).clients], executor=Vmap()).mean(
+                _work, to=(0, 5), w=Tree(W=torch.zeros(1))
+            )
         ),
         "differ in shape",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

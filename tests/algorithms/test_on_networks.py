@@ -15,12 +15,12 @@ from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import RESTARTS, FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.local_training import LocalTraining
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
-from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.optimisers import AdamW, Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
@@ -159,8 +159,10 @@ def test_fedhm_at_full_rank_sends_the_function_that_the_server_has():
 def test_one_client_is_not_averaged(name):
     """Three equal clients are one."""
     (one,) = clients(1)
-    algorithm = {"mFedLoRU": NestedFedLoRU(LOCAL, ADAPTER, 2, ranks=((1, 1),)), "FedHM, several ranks": FedHM(
-        LOCAL, RANK, (2,), **NAMES)}.get(name, ALGORITHMS[name])  # fmt: skip
+    algorithm = {
+        "mFedLoRU": NestedFedLoRU(LOCAL, ADAPTER, 2, ranks=((1, 1),)),
+        "FedHM, several ranks": FedHM(LOCAL, RANK, (2,), **NAMES),
+    }.get(name, ALGORITHMS[name])
     full = {key: value for key, value in vars(algorithm).items() if key != "local"}
     if full.get("ranks"):
         full["ranks"] = full["ranks"] * 3
@@ -168,8 +170,9 @@ def test_one_client_is_not_averaged(name):
         if key in full:
             full[key] = Descent(3, 0.1)
     several = type(algorithm)(local=Descent(3, 0.1), **full)
-    alone = type(algorithm)(local=Descent(3, 0.1), **{**full, **({"ranks": full["ranks"][:1]} if full.get("ranks") else
-                                                                  {})})  # fmt: skip
+    alone = type(algorithm)(
+        local=Descent(3, 0.1), **{**full, **({"ranks": full["ranks"][:1]} if full.get("ranks") else {})}
+    )
     close(run(several, who=[one] * 3)[0], run(alone, who=[one])[0], 1e-9)
 
 
@@ -363,9 +366,7 @@ def test_a_restart_starts_a_personal_optimiser_anew():
     local = Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state="personal")
     algorithm = FedLoRU(local, ADAPTER, 2)
     fed = Federation(clients())
-    kept = [
-        fed.personal(0)["optimiser"] for _ in go_on(algorithm.round, fed, algorithm.start(fed, start()), 4)
-    ]  # fmt: skip
+    kept = [fed.personal(0)["optimiser"] for _ in go_on(algorithm.round, fed, algorithm.start(fed, start()), 4)]
     assert [entry is None for entry in kept] == [False, True, False, True]
 
 

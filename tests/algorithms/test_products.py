@@ -191,8 +191,10 @@ def test_values_say_what_they_are():
     tree = {"W": value, "kernel": kernel, "bias": W[0]}
     like = {"W": W, "kernel": normal(4, 2, 3, 3), "bias": W[0]}
     assert {name: tuple(t.shape) for name, t in dense_tree(tree, like).items()} == {
-        "W": (7, 5), "kernel": (4, 2, 3, 3), "bias": (5,)
-    }  # fmt: skip
+        "W": (7, 5),
+        "kernel": (4, 2, 3, 3),
+        "bias": (5,),
+    }
     for again in (copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
         assert isinstance(again, Added)
         assert torch.equal(dense(again), dense(value))
@@ -217,9 +219,14 @@ def test_what_does_not_fit_is_refused():
 
 def test_patterns_name_layers():
     shapes = {
-        "conv1.weight": (8, 3, 3, 3), "layer1.0.conv1.weight": (8, 8, 3, 3), "layer1.0.norm1.weight": (8,),
-        "layer2.shortcut.0.weight": (8, 8, 1, 1), "head.weight": (10, 8), "head.bias": (10,), "tokens": (1, 4, 8),
-    }.items()  # fmt: skip
+        "conv1.weight": (8, 3, 3, 3),
+        "layer1.0.conv1.weight": (8, 8, 3, 3),
+        "layer1.0.norm1.weight": (8,),
+        "layer2.shortcut.0.weight": (8, 8, 1, 1),
+        "head.weight": (10, 8),
+        "head.bias": (10,),
+        "tokens": (1, 4, 8),
+    }.items()
     assert layer_names(shapes, "layer*.conv*") == ("layer1.0.conv1.weight",)
     assert layer_names(shapes, "head, layer*") == ("layer1.0.conv1.weight", "layer2.shortcut.0.weight", "head.weight")
     assert layer_names(shapes, "conv1") == ("conv1.weight",)

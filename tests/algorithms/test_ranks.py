@@ -15,11 +15,11 @@ from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA, best_factors, first
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
-from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.optimisers import Adam, AdamW, Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
@@ -46,23 +46,31 @@ def pairs(clients=3):
     small = random_quadratics((3, 5), clients, np.random.default_rng(0), heterogeneity=0.5).clients
     large = random_quadratics((6, 7), clients, np.random.default_rng(1), heterogeneity=0.5).clients
     generator = torch.Generator().manual_seed(0)
-    start = {name: torch.randn(*shape, generator=generator, dtype=torch.float64)
-             for name, shape in (("small", (3, 5)), ("large", (6, 7)))}  # fmt: skip
+    start = {
+        name: torch.randn(*shape, generator=generator, dtype=torch.float64)
+        for name, shape in (("small", (3, 5)), ("large", (6, 7)))
+    }
     return [Pair(*both) for both in zip(small, large, strict=True)], Tree(start)
 
 
 def of_rank(rank, cap):
     adapter = Adapter(rank, cap=cap)
     return {
-        "FedLoRA": FedLoRA(LOCAL, adapter), "FFA-LoRA": FFALoRA(LOCAL, adapter), "RoLoRA": RoLoRA(LOCAL, adapter),
-        "FlexLoRA": FlexLoRA(LOCAL, adapter), "FlexLoRA, ranks": FlexLoRA(LOCAL, adapter, ranks=(1, rank, 2)),
-        "FedLoRU": FedLoRU(LOCAL, adapter, 2), "FedLoRU, pairs": FineTuneFedLoRU(LOCAL, adapter, 2),
+        "FedLoRA": FedLoRA(LOCAL, adapter),
+        "FFA-LoRA": FFALoRA(LOCAL, adapter),
+        "RoLoRA": RoLoRA(LOCAL, adapter),
+        "FlexLoRA": FlexLoRA(LOCAL, adapter),
+        "FlexLoRA, ranks": FlexLoRA(LOCAL, adapter, ranks=(1, rank, 2)),
+        "FedLoRU": FedLoRU(LOCAL, adapter, 2),
+        "FedLoRU, pairs": FineTuneFedLoRU(LOCAL, adapter, 2),
         "pFedLoRU": PersonalFedLoRU(LOCAL, Adapter(2), 2, personal=LOCAL, personal_adapter=adapter),
         "pFedLoRA": PersonalFedLoRA(LOCAL, LOCAL, adapter),
         "mFedLoRU": NestedFedLoRU(LOCAL, adapter, 2, ranks=((rank, rank), (1, rank), None)),
-        "FedHM": FedHM(LOCAL, rank, cap=cap), "FedHM, ranks": FedHM(LOCAL, 1, (1, rank, 2), cap=cap),
-        "FeDLRT": FeDLRT(LOCAL, rank, Truncation(0.0), cap=cap), "naive": NaiveFeDLRT(LOCAL, rank, cap=cap),
-    }  # fmt: skip
+        "FedHM": FedHM(LOCAL, rank, cap=cap),
+        "FedHM, ranks": FedHM(LOCAL, 1, (1, rank, 2), cap=cap),
+        "FeDLRT": FeDLRT(LOCAL, rank, Truncation(0.0), cap=cap),
+        "naive": NaiveFeDLRT(LOCAL, rank, cap=cap),
+    }
 
 
 @pytest.mark.parametrize("name", of_rank(5, False))
@@ -144,9 +152,7 @@ def test_ranks_that_do_not_serve_are_named():
         FlexLoRA(LOCAL, Adapter(2), ranks=(1,)).start(Federation(quadratics()), Tree(W=torch.ones(6, 4)))
 
 
-OPTIMISERS = {
-    "none": None, "momentum": Sgd(0.9, weight_decay=0.01), "Nesterov": Sgd(0.5, nesterov=True),
-}  # fmt: skip
+OPTIMISERS = {"none": None, "momentum": Sgd(0.9, weight_decay=0.01), "Nesterov": Sgd(0.5, nesterov=True)}
 
 
 @pytest.mark.parametrize("kept", ["fresh", "personal"])

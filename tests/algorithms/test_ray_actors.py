@@ -56,8 +56,14 @@ ALGORITHMS = {
 def teams():
     """Teams of 1, 2 and 4 actors in one cluster, and two processes; all tests share them."""
     installed(FederationError)  # sets what a cluster starts with
-    ray.init("local", num_cpus=8, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
-             object_store_memory=100 * 2**20)  # fmt: skip
+    ray.init(
+        "local",
+        num_cpus=8,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+        object_store_memory=100 * 2**20,
+    )
     made = {"2 processes": Processes(2), **{f"{count} actors": Actors(count) for count in (1, 2, 4)}}
     yield made
     own = started()
@@ -226,8 +232,10 @@ def end_once(marker):
 
 def test_a_run_on_ray_has_the_files_of_one_process_and_a_log_of_its_losses(teams, tmp_path, monkeypatch):
     settings, team = {"clients": 5, "cohort": 4}, teams["2 actors"]
-    plans = {name: planned("fedlin", "quadratics", settings, Conduct(rounds=4, executor=name))
-             for name in ("sequential", "ray")}  # fmt: skip
+    plans = {
+        name: planned("fedlin", "quadratics", settings, Conduct(rounds=4, executor=name))
+        for name in ("sequential", "ray")
+    }
     monkeypatch.setattr("runs.plan.executor_of", lambda name, *given: team if name == "ray" else Sequential())
     monkeypatch.setattr(team, "close", lambda: None)
 

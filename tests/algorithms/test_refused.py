@@ -16,10 +16,10 @@ from algorithms.federation import Federation, FederationError, Reply, Sequential
 from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.flexlora import FlexLoRA
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
-from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.optimisers import Sgd, Velocity
 from algorithms.rounds import one_round, rounds
 from algorithms.schedules import Cosine, Step
@@ -38,22 +38,24 @@ def remembering(optimiser_state):
     return Descent(2, 0.1, optimiser=Sgd(0.9), optimiser_state=optimiser_state)
 
 
-@pytest.mark.parametrize("make", [
-    lambda local: FedHM(local, 2),
-    lambda local: FlexLoRA(local, Adapter(2)),
-    lambda local: NestedFedLoRU(local, Adapter(2), 2, ranks=((1, 1),) * 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda local: FedHM(local, 2),
+        lambda local: FlexLoRA(local, Adapter(2)),
+        lambda local: NestedFedLoRU(local, Adapter(2), 2, ranks=((1, 1),) * 3),
+    ],
+)
 def test_no_optimiser_remembers_factors_that_are_new_in_every_round(make):
     with pytest.raises(FederationError, match=r"anew in every round.*leave optimiser_state fresh"):
         make(remembering("personal"))
     assert list(rounds(make(remembering("fresh")), quadratics(), rounds=1))[-1].state.round == 1
 
 
-@pytest.mark.parametrize("local", [
-    Descent(2, 0.1, optimiser=Sgd(0.9)),
-    Descent(2, 0.1, clip=1.0),
-    Descent(2, Cosine(0.1, period=4, per="step")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "local",
+    [Descent(2, 0.1, optimiser=Sgd(0.9)), Descent(2, 0.1, clip=1.0), Descent(2, Cosine(0.1, period=4, per="step"))],
+)
 def test_line_9_as_printed_is_for_plain_steps_of_one_size(local):
     with pytest.raises(FederationError, match="plain steps at a rate that stays for a round"):
         FedLin(local, as_printed=True)
@@ -229,43 +231,52 @@ def test_states_that_cannot_follow_moving_bases_are_refused():
             list(rounds(algorithm, quadratics(), rounds=2))
 
 
-@pytest.mark.parametrize(("given", "message"), [
-    ({"batch": 8.0}, "batch must be a whole number of at least 1, got 8.0"),
-    ({"steps": True}, "steps must be a whole number of at least 1, got True"),
-    ({"epochs": 1.5}, "epochs must be a whole number of at least 1, got 1.5"),
-    ({"learning_rate": lambda index: 0.1}, "must say what it counts"),
-    ({"optimiser": torch.optim.SGD}, "an optimiser has start and step, as those of algorithms.optimisers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"batch": 8.0}, "batch must be a whole number of at least 1, got 8.0"),
+        ({"steps": True}, "steps must be a whole number of at least 1, got True"),
+        ({"epochs": 1.5}, "epochs must be a whole number of at least 1, got 1.5"),
+        ({"learning_rate": lambda index: 0.1}, "must say what it counts"),
+        ({"optimiser": torch.optim.SGD}, "an optimiser has start and step, as those of algorithms.optimisers"),
+    ],
+)
 def test_settings_of_another_kind_are_refused(given, message):
     with pytest.raises(FederationError, match=message):
         Descent(**given)
 
 
-@pytest.mark.parametrize(("given", "message"), [
-    ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-    ({"seed": 0.5}, r"seed must be a whole number of at least 0, got 0\.5"),
-    ({"rounds": -1}, "rounds must be a whole number of at least 0, got -1"),
-    ({"rounds": 1.5}, r"rounds must be a whole number of at least 0, got 1\.5"),
-    ({"cohort": 1.0}, r"cohort must be a whole number of at least 1, got 1\.0"),
-    ({"cohort": True}, "cohort must be a whole number of at least 1, got True"),
-    ({"cohort": 0}, "cohort must be a whole number of at least 1, got 0"),
-    ({"evaluate_every": 0}, "evaluate_every must be a whole number of at least 1, got 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"seed": 0.5}, r"seed must be a whole number of at least 0, got 0\.5"),
+        ({"rounds": -1}, "rounds must be a whole number of at least 0, got -1"),
+        ({"rounds": 1.5}, r"rounds must be a whole number of at least 0, got 1\.5"),
+        ({"cohort": 1.0}, r"cohort must be a whole number of at least 1, got 1\.0"),
+        ({"cohort": True}, "cohort must be a whole number of at least 1, got True"),
+        ({"cohort": 0}, "cohort must be a whole number of at least 1, got 0"),
+        ({"evaluate_every": 0}, "evaluate_every must be a whole number of at least 1, got 0"),
+    ],
+)
 def test_numbers_of_the_loop_are_checked(given, message):
     with pytest.raises(FederationError, match=message):
         next(rounds(FedAvg(Descent(1, 0.1)), quadratics(2), **{"rounds": 1, **given}))
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Adapter(2.0), "rank must be a whole number of at least 1, got 2.0"),
-    (lambda: Adapter(2, seed=None), "seed must be a whole number of at least 0, got None"),
-    (lambda: Truncation(least=1.0), "least must be a whole number of at least 0, got 1.0"),
-    (lambda: Truncation(least=2, most=1), "most must be a whole number of at least 2, got 1"),
-    (lambda: Cosine(0.1, period=1.5), "period must be a whole number of at least 1, got 1.5"),
-    (lambda: Step(0.1, every=0), "every must be a whole number of at least 1, got 0"),
-    (lambda: Processes(1.5), "workers must be a whole number of at least 1, got 1.5"),
-    (lambda: Processes(1, threads=True), "threads must be a whole number of at least 1, got True"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Adapter(2.0), "rank must be a whole number of at least 1, got 2.0"),
+        (lambda: Adapter(2, seed=None), "seed must be a whole number of at least 0, got None"),
+        (lambda: Truncation(least=1.0), "least must be a whole number of at least 0, got 1.0"),
+        (lambda: Truncation(least=2, most=1), "most must be a whole number of at least 2, got 1"),
+        (lambda: Cosine(0.1, period=1.5), "period must be a whole number of at least 1, got 1.5"),
+        (lambda: Step(0.1, every=0), "every must be a whole number of at least 1, got 0"),
+        (lambda: Processes(1.5), "workers must be a whole number of at least 1, got 1.5"),
+        (lambda: Processes(1, threads=True), "threads must be a whole number of at least 1, got True"),
+    ],
+)
 def test_whole_numbers_are_checked_everywhere(make, message):
     with pytest.raises(FederationError, match=message):
         make()

@@ -41,12 +41,19 @@ def test_settings_are_taken_to_their_ends():
             Truncation(least=least, most=most)
 
 
-@pytest.mark.parametrize(("sigma", "tau", "ranks"), [
-    # Tails from each on, beside tau times the whole norm 5: 5, 3 and 0 for (4, 3, 0) ...
-    ((4.0, 3.0, 0.0), 0.5, (2, 3)), ((4.0, 3.0, 0.0), 0.7, (1, 2)), ((4.0, 3.0, 0.0), 0.0, (2, 2)),
-    # ... and 13, 5, 3 beside tau times 13 for (12, 4, 3).
-    ((12.0, 4.0, 3.0), 0.2, (3, 3)), ((12.0, 4.0, 3.0), 0.3, (2, 3)), ((12.0, 4.0, 3.0), 0.9, (1, 2)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sigma", "tau", "ranks"),
+    [
+        # Tails from each on, beside tau times the whole norm 5: 5, 3 and 0 for (4, 3, 0) ...
+        ((4.0, 3.0, 0.0), 0.5, (2, 3)),
+        ((4.0, 3.0, 0.0), 0.7, (1, 2)),
+        ((4.0, 3.0, 0.0), 0.0, (2, 2)),
+        # ... and 13, 5, 3 beside tau times 13 for (12, 4, 3).
+        ((12.0, 4.0, 3.0), 0.2, (3, 3)),
+        ((12.0, 4.0, 3.0), 0.3, (2, 3)),
+        ((12.0, 4.0, 3.0), 0.9, (1, 2)),
+    ],
+)
 def test_ranks_by_hand(sigma, tau, ranks):
     values = torch.tensor(sigma, dtype=torch.float64)
     for rule, rank in zip(("after", "printed"), ranks, strict=True):

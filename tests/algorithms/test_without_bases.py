@@ -15,9 +15,9 @@ from algorithms.descent import Descent
 from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation, Memory, Sequential
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt_naive import NaiveFeDLRT, own_bases
 from algorithms.flexlora import SPLITS, FlexLoRA
 from algorithms.low_rank import Truncation
-from algorithms.naive_fedlrt import NaiveFeDLRT, own_bases
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap

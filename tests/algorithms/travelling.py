@@ -21,8 +21,10 @@ def answer_number(client, memory):
 
 
 def tell_process(client, memory):
-    return Reply(torch.tensor([os.getpid(), torch.get_num_threads(), memory.kept.get("process", 0)]),
-                 keep={"process": os.getpid()})  # fmt: skip
+    return Reply(
+        torch.tensor([os.getpid(), torch.get_num_threads(), memory.kept.get("process", 0)]),
+        keep={"process": os.getpid()},
+    )
 
 
 def die(client, memory, at):

@@ -15,10 +15,14 @@ from figures.figure import Figure, FigureError, Settings
 from figures.make import make
 
 FIGURE = Figure(
-    id="invented/line", title="A line", caption="y = x.",
-    data=lambda _: pd.DataFrame({"x": [0.5, 1.0], "n": ["", "b"]}), draw=lambda table: None,
-    found=lambda table: "Stated: nothing.", sizes=lambda table: f"{len(table)} points.",
-)  # fmt: skip
+    id="invented/line",
+    title="A line",
+    caption="y = x.",
+    data=lambda _: pd.DataFrame({"x": [0.5, 1.0], "n": ["", "b"]}),
+    draw=lambda table: None,
+    found=lambda table: "Stated: nothing.",
+    sizes=lambda table: f"{len(table)} points.",
+)
 LAPTOP = Settings(scale="laptop", progress=lambda text: None)
 KEPT = Path(".cache", "invented-line.laptop.0.cpu.json")
 SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

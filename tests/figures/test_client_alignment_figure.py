@@ -141,21 +141,28 @@ def test_every_panel_shows_its_rows(table):
             return curve(name, rows.index, rows.value)
 
         own, cosine = by["overlap", "measured"], by["cosine", "measured"]
-        same(drawn(top), [
-            line("measured", "overlap", "measured"), band(own.index, own.low, own.high),
-            line("in the span of ten", "span", "measured"), line(FIT, "overlap", "spectrum"),
-            line(NOISE, "overlap", "noise"),
-        ])  # fmt: skip
+        same(
+            drawn(top),
+            [
+                line("measured", "overlap", "measured"),
+                band(own.index, own.low, own.high),
+                line("in the span of ten", "span", "measured"),
+                line(FIT, "overlap", "spectrum"),
+                line(NOISE, "overlap", "noise"),
+            ],
+        )
         closed = [line(name, "cosine", f"{fit}, closed form") for fit, name in (("spectrum", FIT), ("noise", NOISE))]
         printed = [line(name, "cosine", f"{fit}, as printed") for fit, name in PRINTED.items()]
-        same(drawn(bottom), [line("measured", "cosine", "measured"), band(cosine.index, cosine.low, cosine.high),
-                             *closed, *printed])  # fmt: skip
+        same(
+            drawn(bottom),
+            [line("measured", "cosine", "measured"), band(cosine.index, cosine.low, cosine.high), *closed, *printed],
+        )
         assert within(top)
         assert within(bottom)
     assert [texts(axes) for axes in tops] == [
         (f"({letter}) epoch {epoch}, $M={M}$", "eigenvector $i$", r"$\langle u_i(M),u_i(N)\rangle^2$" * (letter == "a"))
         for letter, (epoch, M) in zip("abcd", cases, strict=True)
-    ]  # fmt: skip
+    ]
     assert [texts(axes) for axes in bottoms] == [
         (f"({letter})", "rank $r$", "cosine of two clients" * (letter == "e")) for letter in "efgh"
     ]

@@ -57,9 +57,10 @@ def test_every_panel_shows_its_rows(table):
     for network in NETWORKS:
         part = table[(table.network == network) & (table.epochs == 2) & (table.seed == 0)]
         for title, quantities in (
-            ("stable rank", ["stable rank"]), ("eigenvalues", [f"eigenvalue {i}" for i in (1, 2, 5)]),
+            ("stable rank", ["stable rank"]),
+            ("eigenvalues", [f"eigenvalue {i}" for i in (1, 2, 5)]),
             ("overlaps", [f"overlap {i}" for i in (1, 2, 5)]),
-        ):  # fmt: skip
+        ):
             marks = []
             for quantity in quantities:
                 mine = {model: part[(part.quantity == quantity) & (part.model == model)] for model in MODELS}
@@ -73,10 +74,15 @@ def test_every_panel_shows_its_rows(table):
             assert texts(axes) == (f"({next(letters)}) {network}: {title}", "samples $M$", "")
             assert axes.get_yscale() == ("log" if title == "eigenvalues" else "linear")
             assert axes.get_xscale() == "log"
-    for (quantity, title), axes in zip({
-        "stable rank": "rank: ratio to measured", "eigenvalue 1": r"$\lambda_1$: ratio to measured",
-        "overlap 1": "overlap 1: difference",
-    }.items(), panels, strict=True):  # fmt: skip
+    for (quantity, title), axes in zip(
+        {
+            "stable rank": "rank: ratio to measured",
+            "eigenvalue 1": r"$\lambda_1$: ratio to measured",
+            "overlap 1": "overlap 1: difference",
+        }.items(),
+        panels,
+        strict=True,
+    ):
         rows, marks = table[table.quantity == quantity], [level(0.0 if quantity == "overlap 1" else 1.0)]
         for model in MODELS:
             one = rows[rows.model == model]
@@ -101,9 +107,10 @@ def test_colours_of_curves_are_those_of_the_key(table):
     for model, name in MODELS.items():
         rows = part[(part.model == model) & (part.seed == 0)].sort_values("M")
         (line,) = [
-            line for line in picture.axes[0].lines
+            line
+            for line in picture.axes[0].lines
             if line.get_color() == samples[name].get_color() and list(line.get_ydata()) == list(rows.predicted)
-        ]  # fmt: skip
+        ]
         assert line._unscaled_dash_pattern == samples[name]._unscaled_dash_pattern
 
 

@@ -14,10 +14,18 @@ from figures.figure import FigureError, Settings
 
 METRICS = ("accuracy", "validation_accuracy")
 LINES = tuple(
-    Line({"method": method, "clients": clients}, algorithm, "quadratics", {"clients": clients}, "loss", method,
-         clients == 2)
-    for method, algorithm in (("FedAvg", "fedavg"), ("FedLin", "fedlin")) for clients in (2, 3)
-)  # fmt: skip
+    Line(
+        {"method": method, "clients": clients},
+        algorithm,
+        "quadratics",
+        {"clients": clients},
+        "loss",
+        method,
+        clients == 2,
+    )
+    for method, algorithm in (("FedAvg", "fedavg"), ("FedLin", "fedlin"))
+    for clients in (2, 3)
+)
 
 
 def test_every_line_is_run_with_the_same_seeds(tmp_path):
@@ -59,8 +67,12 @@ def outcomes_by(accuracy):
                 "validation_accuracy": value,
                 "accuracy": value,
             }
-            yield SimpleNamespace(trial=trial, seed=seed, failure="" if value is not None else "it diverged",
-                                  curve=lambda metric, row=row: [row])  # fmt: skip
+            yield SimpleNamespace(
+                trial=trial,
+                seed=seed,
+                failure="" if value is not None else "it diverged",
+                curve=lambda metric, row=row: [row],
+            )
 
     return made
 

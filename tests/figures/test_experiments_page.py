@@ -62,8 +62,14 @@ def test_figures_and_numbers_of_runs():
         "fedloru/language-sizes",
         "fedloru/toy",
     }
-    designs = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_design, "7": tab7_design,
-               "restarts": restarts_design}  # fmt: skip
+    designs = {
+        "1": tab1_design,
+        "3": tab3_design,
+        "4": tab4_design,
+        "6": tab6_design,
+        "7": tab7_design,
+        "restarts": restarts_design,
+    }
     for id, runs in named:
         if runs.isdigit():
             assert int(runs) == designs[id.removeprefix("fedloru/").removeprefix("tab-")](Settings("laptop")).runs

@@ -40,13 +40,26 @@ from runs.network_function import Batch
 from workloads.datasets import find
 from workloads.resnet import resnet_shapes
 
-DESIGNS = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_design, "7": tab7_design,
-           "restarts": restarts_design}  # fmt: skip
+DESIGNS = {
+    "1": tab1_design,
+    "3": tab3_design,
+    "4": tab4_design,
+    "6": tab6_design,
+    "7": tab7_design,
+    "restarts": restarts_design,
+}
 FIGURES = (
-    tables.TABLE_1_FIGURE, tables.TABLE_3_FIGURE, tables.TABLE_4_FIGURE, tables.TABLE_6_FIGURE, tables.TABLE_7_FIGURE,
-    tables.RESTARTS_FIGURE, curves.FIGURE_2, curves.FIGURE_3, curves.FIGURE_5,
+    tables.TABLE_1_FIGURE,
+    tables.TABLE_3_FIGURE,
+    tables.TABLE_4_FIGURE,
+    tables.TABLE_6_FIGURE,
+    tables.TABLE_7_FIGURE,
+    tables.RESTARTS_FIGURE,
+    curves.FIGURE_2,
+    curves.FIGURE_3,
+    curves.FIGURE_5,
     aligned.FIGURE_8,
-)  # fmt: skip
+)
 OWN = {"restart", "rank", "ranks", "client_ranks", "cap", "tau", "personal_rank", "learning_rate"}
 """Options in which methods of one setting may differ."""
 
@@ -54,10 +67,20 @@ OWN = {"restart", "rank", "ranks", "client_ranks", "cap", "tau", "personal_rank"
 def invented(of, value, failed=()):
     """The table of a design at laptop scale with invented values: a function of line, seed and round."""
     rows = [
-        {"stage": RUN, **line.keys, "seed": seed, "rate": 0.1, "round": number, "bytes": 1000 * number, "failed": 0,
-         "value": value(line.keys, seed, number)}
-        for line in DESIGNS[of](Settings("laptop")).lines for seed in range(5) for number in range(17)
-    ]  # fmt: skip
+        {
+            "stage": RUN,
+            **line.keys,
+            "seed": seed,
+            "rate": 0.1,
+            "round": number,
+            "bytes": 1000 * number,
+            "failed": 0,
+            "value": value(line.keys, seed, number),
+        }
+        for line in DESIGNS[of](Settings("laptop")).lines
+        for seed in range(5)
+        for number in range(17)
+    ]
     choice = {**rows[0], "stage": CHOICE, "seed": 99}
     return pd.DataFrame([choice, *rows])
 
@@ -88,8 +111,12 @@ def test_the_paper_s_scale_is_as_printed():
     for line in lines:
         of = line.options
         assert (of["epochs"], of["batch"], of["momentum"], of["schedule_minimum"], of["held_out"]) == (
-            5, 32, 0.9, 0.001, 10_000
-        )  # fmt: skip
+            5,
+            32,
+            0.9,
+            0.001,
+            10_000,
+        )
         assert "side" not in of
         assert "samples" not in of
     assert set(SIZES["paper"].rates) == {0.3, 0.2, 0.1, 0.05, 0.01}
@@ -107,8 +134,11 @@ def test_shares_are_those_that_are_printed():
         network = network_of(SIZES["paper"], data)
         found = [100 * share(network, rank) for rank in RANKS.values()]
         assert found == pytest.approx(printed, abs=3)  # a rank above the side of a layer is lowered to it
-        shapes = resnet_shapes(10 if data == "fashion-mnist" else 18, 10 if data == "fashion-mnist" else 100,
-                               channels=1 if data == "fashion-mnist" else 3)  # fmt: skip
+        shapes = resnet_shapes(
+            10 if data == "fashion-mnist" else 18,
+            10 if data == "fashion-mnist" else 100,
+            channels=1 if data == "fashion-mnist" else 3,
+        )
         assert parameters(network) == sum(parameter.numel() for parameter in shapes.parameters())
 
 
@@ -150,8 +180,13 @@ def test_tables_say_what_the_runs_say(of, lead, says):
 def test_restarts_are_compared_with_no_accumulation_and_with_one_another():
     lines = {line.keys["method"]: line for line in restarts_design(Settings("laptop")).lines}
     assert [line.options.get("restart") for line in lines.values()] == [
-        None, "random", "keep A", "momentum", "random", "random"
-    ]  # fmt: skip
+        None,
+        "random",
+        "keep A",
+        "momentum",
+        "random",
+        "random",
+    ]
     assert [line.options.get("tau") for line in lines.values()] == [None, 2, 2, 2, 4, 8]
     tab1 = {line.trial(16, (0,), 0.1).plan(0).digest for line in tab1_design(Settings("laptop")).lines}
     shared = [name for name, line in lines.items() if line.trial(16, (0,), 0.1).plan(0).digest in tab1]
@@ -185,8 +220,9 @@ def test_published_values_stand_beside_their_lines():
     assert one["Fashion-MNIST, NonIID, K = 20", "FedLoRU medium"] == 80.02
     assert one["Fashion-MNIST, IID, K = 100", "FedAvg"] == 90.19
     assert Counter(value is None for value in one.values()) == {False: 30}
-    six = [contrast.published for contrast in tables.contrasts(invented("6", lambda *_: 0.5), "6",
-                                                               [("FedLoRU", "FedAvg")])]  # fmt: skip
+    six = [
+        contrast.published for contrast in tables.contrasts(invented("6", lambda *_: 0.5), "6", [("FedLoRU", "FedAvg")])
+    ]
     assert six == pytest.approx([-3.16, -2.23, 2.82, 6.0])
 
 
@@ -232,10 +268,20 @@ def test_alignment_chooses_its_rates_in_runs_of_the_tables(scale):
 def test_alignment_is_compared_at_the_start_and_after_the_twentieth_round():
     lines = fig8_designs(Settings("laptop"))[1].lines
     rows = [
-        {"stage": RUN, **line.keys, "seed": seed, "rate": 0.1, "round": number, "bytes": 0, "failed": 0,
-         "value": 0.4 + 1e-4 * seed + (0.0 if line.keys["method"] == "FedAvg" else -0.1 if number <= 5 else 0.05)}
-        for line in lines for seed in range(5) for number in range(1, 41)
-    ]  # fmt: skip
+        {
+            "stage": RUN,
+            **line.keys,
+            "seed": seed,
+            "rate": 0.1,
+            "round": number,
+            "bytes": 0,
+            "failed": 0,
+            "value": 0.4 + 1e-4 * seed + (0.0 if line.keys["method"] == "FedAvg" else -0.1 if number <= 5 else 0.05),
+        }
+        for line in lines
+        for seed in range(5)
+        for number in range(1, 41)
+    ]
     table = pd.DataFrame(rows)
     said = {(of.start, effect.above): effect.mean for _, _, of, effect in aligned.differences(table)}
     assert said == {(1, "contradicts"): pytest.approx(-0.1), (21, "supports"): pytest.approx(0.05)}
@@ -246,12 +292,24 @@ def test_alignment_is_compared_at_the_start_and_after_the_twentieth_round():
 def ranks(client, server, largest=2.0):
     """Two clients of a server, each measured twice, with intervals of a tenth to both sides."""
     rows = [
-        {"method": method, "data": "fashion-mnist", "seed": 0, "round": number, "client": place, "samples": 10,
-         "value": value, "low": 0.9 * value, "high": 1.1 * value, "largest": largest if place >= 0 else 2.0,
-         "frobenius": value**0.5 * (largest if place >= 0 else 2.0), "parameters": 100}
-        for method in ("FedAvg", "FedLoRU") for number in (0, 16)
+        {
+            "method": method,
+            "data": "fashion-mnist",
+            "seed": 0,
+            "round": number,
+            "client": place,
+            "samples": 10,
+            "value": value,
+            "low": 0.9 * value,
+            "high": 1.1 * value,
+            "largest": largest if place >= 0 else 2.0,
+            "frobenius": value**0.5 * (largest if place >= 0 else 2.0),
+            "parameters": 100,
+        }
+        for method in ("FedAvg", "FedLoRU")
+        for number in (0, 16)
         for place, value in ((-1, server), (0, client), (1, client))
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 

@@ -120,10 +120,12 @@ def sets(tmp_path, monkeypatch):
     grey = pack((rng.uniform(0, 60, (100, 28, 28)) + 15 * labels[:, None, None]).astype(np.uint8))
     colour = (rng.uniform(0, 60, (100, 3072)) + 15 * labels[:, None]).astype(np.uint8)
     files = {
-        "fashion-mnist": (tmp_path / "FashionMNIST/raw", dict.fromkeys(FILES[::2], grey)
-                          | dict.fromkeys(FILES[1::2], pack(labels))),
+        "fashion-mnist": (
+            tmp_path / "FashionMNIST/raw",
+            dict.fromkeys(FILES[::2], grey) | dict.fromkeys(FILES[1::2], pack(labels)),
+        ),
         "cifar-100": (tmp_path / "cifar-100-python", dict.fromkeys(("train", "test", "meta"), colour.tobytes())),
-    }  # fmt: skip
+    }
 
     def read(contents, name):
         return np.frombuffer(contents[0], np.uint8).reshape(-1, 3, 32, 32).copy(), labels

@@ -25,8 +25,18 @@ def measured():
                 for epoch in (2, 4, 6):
                     for estimator in ESTIMATORS:
                         value = rng.uniform(5, 9) if samples == 10 else rng.uniform(1, 4)
-                        rows.append({"weights": weights, "samples": samples, "run": run, "epoch": epoch, "value": value,
-                                     "estimator": estimator, "low": 0.9 * value, "high": 1.2 * value})  # fmt: skip
+                        rows.append(
+                            {
+                                "weights": weights,
+                                "samples": samples,
+                                "run": run,
+                                "epoch": epoch,
+                                "value": value,
+                                "estimator": estimator,
+                                "low": 0.9 * value,
+                                "high": 1.2 * value,
+                            }
+                        )
     return pd.DataFrame(rows)
 
 
@@ -42,14 +52,20 @@ def test_figure_1_shows_its_rows():
                 rows = table[(table.weights == weights) & (table.estimator == estimator) & (table.samples == samples)]
                 for _, run in rows.groupby("run"):
                     name = f"{samples} samples, median"  # the thin line of a run looks like the thick one
-                    marks += [curve(name, run.epoch, run.value), curve("", run.epoch, run.value),
-                              bars("", run.epoch, run.low, run.high)]  # fmt: skip
+                    marks += [
+                        curve(name, run.epoch, run.value),
+                        curve("", run.epoch, run.value),
+                        bars("", run.epoch, run.low, run.high),
+                    ]
                 median = rows.groupby("epoch").value.median()
                 marks.append(curve(f"{samples} samples, median", median.index, median))
             same(drawn(axes), marks, aside=0.04)
             letter = "abcdef"[column + 3 * (weights == "common")]
-            assert texts(axes) == (f"({letter}) {estimator}\n{head * (column == 0)}", "epoch" * (weights == "common"),
-                                   "stable rank, estimated" * (column == 0))  # fmt: skip
+            assert texts(axes) == (
+                f"({letter}) {estimator}\n{head * (column == 0)}",
+                "epoch" * (weights == "common"),
+                "stable rank, estimated" * (column == 0),
+            )
             assert axes.get_yscale() == "log"
             assert list(axes.get_xticks()) == [2, 4, 6]
             assert within(axes)
@@ -69,9 +85,10 @@ def test_figure_1_compares_estimates_of_the_same_hessian():
 
 
 VALUES = [
-    Value("IID, K = 20", "FedAvg", 80.0, 78.0, 0.5), Value("IID, K = 20", "FedLoRU", 81.25, 84.0, float("nan"), 2),
+    Value("IID, K = 20", "FedAvg", 80.0, 78.0, 0.5),
+    Value("IID, K = 20", "FedLoRU", 81.25, 84.0, float("nan"), 2),
     Value("IID, K = 100", "FedAvg", None, float("nan"), float("nan"), 5),
-]  # fmt: skip
+]
 CONTRASTS = [
     Contrast("IID, K = 20", "FedLoRU minus FedAvg", 1.25, Effect(5, 0.06, 0.01, 0.02)),
     Contrast("IID, K = 20", "FedHM minus FedAvg", None, Effect(5, -0.02, 0.01, 0.02)),
@@ -87,20 +104,37 @@ def test_a_table_and_its_comparisons_stand_line_by_line():
         x, y = text.get_position()
         lines.setdefault(y, []).append((x, text.get_text()))
     assert {y: [word.strip() for _, word in sorted(row) if word] for y, row in lines.items()} == {
-        0: ["accuracy, %", "published", "obtained", "diff."], 1: ["IID, K = 20"],
-        2: ["FedAvg", "80.0", "78.0 ± 0.5", "-2.0"], 3: ["FedLoRU", "81.2", "84.0 (2 failed)", "+2.8"],
-        4: ["IID, K = 100"], 5: ["FedAvg", "- (5 failed)"],
-    }  # fmt: skip
+        0: ["accuracy, %", "published", "obtained", "diff."],
+        1: ["IID, K = 20"],
+        2: ["FedAvg", "80.0", "78.0 ± 0.5", "-2.0"],
+        3: ["FedLoRU", "81.2", "84.0 (2 failed)", "+2.8"],
+        4: ["IID, K = 100"],
+        5: ["FedAvg", "- (5 failed)"],
+    }
     tints = {round(patch.get_y() + patch.get_height() / 2, 6): to_hex(patch.get_facecolor()) for patch in left.patches}
     assert set(tints) == {2, 3}
     assert len(set(tints.values())) == 2
-    same(drawn(right), [
-        level(0.0), curve("", [5, 7], [2, 2]), curve("", 6, 2), curve("", 1.25, 2), curve("", [-3, -1], [3, 3]),
-        curve("", -2, 3), curve("", 0.4, 5), curve("", -3, 5),
-    ])  # fmt: skip
+    same(
+        drawn(right),
+        [
+            level(0.0),
+            curve("", [5, 7], [2, 2]),
+            curve("", 6, 2),
+            curve("", 1.25, 2),
+            curve("", [-3, -1], [3, 3]),
+            curve("", -2, 3),
+            curve("", 0.4, 5),
+            curve("", -3, 5),
+        ],
+    )
     labels = dict(zip(right.get_yticks(), [label.get_text() for label in right.get_yticklabels()], strict=True))
-    assert labels == {1: "IID, K = 20", 2: "FedLoRU minus FedAvg", 3: "FedHM minus FedAvg", 4: "IID, K = 100",
-                      5: "FedLoRU minus FedAvg"}  # fmt: skip
+    assert labels == {
+        1: "IID, K = 20",
+        2: "FedLoRU minus FedAvg",
+        3: "FedHM minus FedAvg",
+        4: "IID, K = 100",
+        5: "FedLoRU minus FedAvg",
+    }
     colours = {line.get_ydata()[0]: to_hex(line.get_color()) for line in right.lines if line.get_marker() == "o"}
     assert len(set(colours.values())) == 3
     assert left.get_ylim() == right.get_ylim() == (5.5, -0.5)
@@ -122,12 +156,26 @@ def test_a_table_without_comparisons_or_printed_values():
 def runs_of(value):
     """Runs of two numbers of clients: a function of method, clients, seed and round."""
     return pd.DataFrame(
-        {"stage": RUN, "data": "fashion-mnist", "split": "IID", "participation": 0.5, "clients": clients,
-         "method": method, "size": "full" if method == "FedAvg" else "large", "seed": seed, "rate": 0.1, "round": count,
-         "bytes": 1e6 * count * (clients / 20), "failed": 0, "value": value(method, clients, seed, count)}
-        for clients in (20, 100) for method in ("FedAvg", "FedLoRA", "FedHM", "FedLoRU") for seed in range(3)
+        {
+            "stage": RUN,
+            "data": "fashion-mnist",
+            "split": "IID",
+            "participation": 0.5,
+            "clients": clients,
+            "method": method,
+            "size": "full" if method == "FedAvg" else "large",
+            "seed": seed,
+            "rate": 0.1,
+            "round": count,
+            "bytes": 1e6 * count * (clients / 20),
+            "failed": 0,
+            "value": value(method, clients, seed, count),
+        }
+        for clients in (20, 100)
+        for method in ("FedAvg", "FedLoRA", "FedHM", "FedLoRU")
+        for seed in range(3)
         for count in range(17)
-    )  # fmt: skip
+    )
 
 
 SPEED = {"FedAvg": 0.2, "FedLoRA": 0.01, "FedHM": 0.02, "FedLoRU": 0.4}
@@ -148,7 +196,8 @@ def test_curves_show_the_means_and_the_range():
         marks = []
         for method in SPEED:
             by = 100 * table[(table.clients == clients) & (table.method == method)].groupby("round").value.agg(
-                ["mean", "min", "max"])  # fmt: skip
+                ["mean", "min", "max"]
+            )
             marks += [curve(method * (clients == 100), by.index, by["mean"]), band(by.index, by["min"], by["max"])]
         same(drawn(axes), marks)
         assert texts(axes) == (f"Fashion-MNIST, IID, K = {clients}", "round", "test accuracy, %" * (clients == 20))
@@ -161,8 +210,9 @@ def test_curves_show_the_means_and_the_range():
 def test_the_target_is_reached_by_equality():
     """FedAvg ends at 0.8 with every seed: 0.78 is reached by a run that stands at exactly that."""
     target = 0.8 - fedloru_curves.BELOW
-    table = runs_of(lambda method, clients, seed, count: {"FedAvg": 0.8, "FedLoRU": target if count >= 3 else 0.1}.get(
-        method, 0.2))  # fmt: skip
+    table = runs_of(
+        lambda method, clients, seed, count: {"FedAvg": 0.8, "FedLoRU": target if count >= 3 else 0.1}.get(method, 0.2)
+    )
     table = table[(table.method != "FedAvg") | (table["round"] > 0)]
     rounds = fedloru_curves.rounds_to_target(table)
     assert (rounds[20, "FedAvg"], rounds[20, "FedLoRU"], rounds[20, "FedHM"]) == (1, 3, float("inf"))
@@ -178,8 +228,10 @@ def test_costs_show_medians_seeds_and_what_is_not_reached():
         each = clients / 20
         bars_of = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in axes.patches}
         assert bars_of == pytest.approx({0: 4 * each, 3: 2 * each})
-        same(drawn(axes), [curve("", [0] * 3, [4 * each] * 3), curve("", [3] * 3, [2 * each] * 3), curve("", 1, 0),
-                           curve("", 2, 0)])  # fmt: skip
+        same(
+            drawn(axes),
+            [curve("", [0] * 3, [4 * each] * 3), curve("", [3] * 3, [2 * each] * 3), curve("", 1, 0), curve("", 2, 0)],
+        )
         assert [label.get_text() for label in axes.get_xticklabels()] == list(SPEED)
         assert texts(axes) == (f"Fashion-MNIST, K = {clients}, 78.1 %", "", "MB to the target" * (clients == 20))
     assert title_of(picture) == ("Bytes of FedLoRU to the target, K = 20: 0.50 of FedAvg; K = 100: 0.50 of FedAvg")
@@ -191,19 +243,28 @@ def test_gains_show_runs_and_printed_ratios():
     picture = styled(fedloru_curves.draw_gains, table)
     (axes,) = picture.axes
     found = fedloru_curves.relative_gains(table).set_index(["method", "clients"])
-    assert found["mean"].to_dict() == pytest.approx({
-        ("FedLoRA", 20): 0.8 * 1.01 - 1, ("FedLoRA", 100): 0.8 * 1.01 - 1, ("FedLoRU", 20): 1.2 * 1.01 - 1,
-        ("FedLoRU", 100): 1.2 * 1.01 - 1,
-    })  # fmt: skip
+    assert found["mean"].to_dict() == pytest.approx(
+        {
+            ("FedLoRA", 20): 0.8 * 1.01 - 1,
+            ("FedLoRA", 100): 0.8 * 1.01 - 1,
+            ("FedLoRU", 20): 1.2 * 1.01 - 1,
+            ("FedLoRU", 100): 1.2 * 1.01 - 1,
+        }
+    )
     marks = [level(0.0)]
     for method in ("FedLoRA", "FedLoRU"):
         mean, half = 100 * found["mean"][method], 100 * found.half_width[method]
         assert (half > 0).all()
         rows = [row for row in fedloru_curves.TABLE_6 if row.method == method]
-        marks += [curve(f"{method}, runs", mean.index, mean),
-                  bars(f"{method}, runs", mean.index, mean - half, mean + half),
-                  curve(f"{method}, published (CIFAR-100)", [row.clients for row in rows],
-                        [100 * float(row.ratio) for row in rows])]  # fmt: skip
+        marks += [
+            curve(f"{method}, runs", mean.index, mean),
+            bars(f"{method}, runs", mean.index, mean - half, mean + half),
+            curve(
+                f"{method}, published (CIFAR-100)",
+                [row.clients for row in rows],
+                [100 * float(row.ratio) for row in rows],
+            ),
+        ]
     same(drawn(axes), marks)
     assert texts(axes) == ("", "clients K", "accuracy against FedAvg's, %")
     assert title_of(picture) == (
@@ -221,8 +282,12 @@ def toy():
 
 def test_the_toy_runs_each_method_at_its_cycles(toy):
     assert {method: set(of.tau) for method, of in toy.groupby("method")} == {
-        "FedAvg": {0}, "FedLoRA": {0}, "random": {2, 3}, "keep A": {2, 3}, "momentum": {2, 3},
-    }  # fmt: skip
+        "FedAvg": {0},
+        "FedLoRA": {0},
+        "random": {2, 3},
+        "keep A": {2, 3},
+        "momentum": {2, 3},
+    }
     start = toy[toy["round"] == 0]
     assert start.excess.to_numpy() == pytest.approx(1.0)
     assert (start["rank"] == 0).all()
@@ -237,9 +302,12 @@ def test_the_toy_runs_each_method_at_its_cycles(toy):
 def test_the_toy_shows_its_rows(toy):
     picture = styled(fedloru_toy.draw_toy, toy)
     names = [
-        "FedAvg", "FedLoRA (no accumulation)", "FedLoRU, A drawn anew, B = 0", "FedLoRU, A kept, B = 0",
+        "FedAvg",
+        "FedLoRA (no accumulation)",
+        "FedLoRU, A drawn anew, B = 0",
+        "FedLoRU, A kept, B = 0",
         "FedLoRU, both kept (listing)",
-    ]  # fmt: skip
+    ]
     assert key(picture) == names
     for column, case in enumerate(("equal clients", "different clients")):
         top, bottom = picture.axes[column], picture.axes[2 + column]
@@ -251,8 +319,11 @@ def test_the_toy_shows_its_rows(toy):
         same(drawn(top), above)
         same(drawn(bottom), below)
         first = column == 0
-        assert texts(top) == (f"({'ab'[column]}) {case}, $\\tau = 3$", "",
-                              "loss above its least value\n(start = 1)" * first)  # fmt: skip
+        assert texts(top) == (
+            f"({'ab'[column]}) {case}, $\\tau = 3$",
+            "",
+            "loss above its least value\n(start = 1)" * first,
+        )
         assert texts(bottom) == (f"({'cd'[column]}) rank of $W - W_0$", "round", "rank" * first)
         assert (top.get_yscale(), bottom.get_yscale()) == ("log", "linear")
         assert within(top)
@@ -261,9 +332,14 @@ def test_the_toy_shows_its_rows(toy):
 def test_the_toy_tells_each_curve_s_end_in_the_order_of_the_methods(toy):
     text = fedloru_toy.toy_found(toy)
     assert [part.split(":")[0] for part in text.split("equal clients: ")[1].split(". ")[0].split("; ")] == [
-        "FedAvg", "FedLoRA (no accumulation)", "FedLoRU, A drawn anew, B = 0, tau = 2",
-        "FedLoRU, A drawn anew, B = 0, tau = 3", "FedLoRU, A kept, B = 0, tau = 2", "FedLoRU, A kept, B = 0, tau = 3",
-        "FedLoRU, both kept (listing), tau = 2", "FedLoRU, both kept (listing), tau = 3",
-    ]  # fmt: skip
+        "FedAvg",
+        "FedLoRA (no accumulation)",
+        "FedLoRU, A drawn anew, B = 0, tau = 2",
+        "FedLoRU, A drawn anew, B = 0, tau = 3",
+        "FedLoRU, A kept, B = 0, tau = 2",
+        "FedLoRU, A kept, B = 0, tau = 3",
+        "FedLoRU, both kept (listing), tau = 2",
+        "FedLoRU, both kept (listing), tau = 3",
+    ]
     assert "diverged" not in text
     assert fedloru_toy.toy_sizes(toy).endswith("2 seeds, $\\tau$ of 2, 3.")

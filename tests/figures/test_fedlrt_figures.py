@@ -16,10 +16,10 @@ from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures import fedlrt_fig1, fedlrt_fig3, fedlrt_fig4
+from figures.batched_starts import affine_map, powers, recorded, run_fedlrt
 from figures.figure import Settings
 from figures.legendre_readings import STOP, Plan, Reading, Trace, first_round, minimisers, readings_table
 from figures.make import make
-from figures.seeds_at_once import affine_map, powers, recorded, run_fedlrt
 from toymodels.legendre import many_targets, random_targets
 
 LOCAL = Descent(4, 1e-2)
@@ -181,8 +181,17 @@ def test_found_says_which_readings_show_the_papers_figure():
     def lines(reading, ends):
         for method, (end, resting) in ends.items():
             for count, distance in ((0, 1.0), (5, end if resting else 0.1), (10, end)):
-                yield {"reading": reading, "method": method, "round": count, "distance": distance, "size": 1.0,
-                       "basis": "plain", "smoothness": 1.0, "steps": 10, "learning_rate": 1e-2}  # fmt: skip
+                yield {
+                    "reading": reading,
+                    "method": method,
+                    "round": count,
+                    "distance": distance,
+                    "size": 1.0,
+                    "basis": "plain",
+                    "smoothness": 1.0,
+                    "steps": 10,
+                    "learning_rate": 1e-2,
+                }
 
     low = dict.fromkeys(("FeDLRT, simplified", "FeDLRT, full"), (1e-9, True))
     shows = {"FedAvg": (0.1, True), "FedLin": (1e-9, False), "FeDLRT": (0.1, True), **low}

@@ -31,10 +31,13 @@ def fig1():
 
 def cells(axes, table):
     """What a panel of properties shows: where they are filled, and where not."""
-    filled, hollow = ([(x, y) for y, row in enumerate(table) for x, has in enumerate(row) if has == full]
-                      for full in (True, False))  # fmt: skip
-    same(drawn(axes), [curve(name, *np.array(places).reshape(-1, 2).T)
-                       for name, places in (("yes", filled), ("no", hollow))])  # fmt: skip
+    filled, hollow = (
+        [(x, y) for y, row in enumerate(table) for x, has in enumerate(row) if has == full] for full in (True, False)
+    )
+    same(
+        drawn(axes),
+        [curve(name, *np.array(places).reshape(-1, 2).T) for name, places in (("yes", filled), ("no", hollow))],
+    )
     return [text.get_text() for text in axes.get_yticklabels()], [text.get_text() for text in axes.get_xticklabels()]
 
 
@@ -48,8 +51,10 @@ def test_figure_1_shows_the_first_reading_and_what_each_reading_has(fig1):
         rows = fig1[(fig1.reading == f"first reading, {split}") & (fig1["round"] <= 12)]
         for method in METHODS:
             mine = rows[rows.method == method]
-            marks += [curve(method, mine["round"], mine.distance),
-                      band(mine["round"], mine.distance_low, mine.distance_high)]  # fmt: skip
+            marks += [
+                curve(method, mine["round"], mine.distance),
+                band(mine["round"], mine.distance_low, mine.distance_high),
+            ]
         same(drawn(axes), marks)
         ordinate = "distance to the minimiser" * (split == "all")
         assert texts(axes) == (f"({'abc'[place]}) {split} points", "round", ordinate)
@@ -74,15 +79,26 @@ def figure_1(reading, ends, rounds=8, **known):
 
 
 def test_properties_of_figure_1_one_by_one():
-    stated = {"FedAvg": (1e-2, 2), "FeDLRT": (1e-2, 2), "FedLin": (1e-6, 8), "FeDLRT, simplified": (1e-6, 6),
-              "FeDLRT, full": (1e-9, 8)}  # fmt: skip
+    stated = {
+        "FedAvg": (1e-2, 2),
+        "FeDLRT": (1e-2, 2),
+        "FedLin": (1e-6, 8),
+        "FeDLRT, simplified": (1e-6, 6),
+        "FeDLRT, full": (1e-9, 8),
+    }
     slower = stated | {"FeDLRT, full": (1e-5, 8)}
     resting = stated | {"FeDLRT, full": (1e-3, 2)}
-    table = pd.DataFrame([
-        *figure_1("stated", stated), *figure_1("slower", slower), *figure_1("resting", resting),
-        *figure_1("falling", stated | {"FedAvg": (1e-2, 8)}), *figure_1("alike", dict.fromkeys(stated, (1e-6, 8))),
-        *figure_1("step", stated, learning_rate=0.09), *figure_1("large", stated, size=1e3),
-    ])  # fmt: skip
+    table = pd.DataFrame(
+        [
+            *figure_1("stated", stated),
+            *figure_1("slower", slower),
+            *figure_1("resting", resting),
+            *figure_1("falling", stated | {"FedAvg": (1e-2, 8)}),
+            *figure_1("alike", dict.fromkeys(stated, (1e-6, 8))),
+            *figure_1("step", stated, learning_rate=0.09),
+            *figure_1("large", stated, size=1e3),
+        ]
+    )
     has = properties(table)
     assert list(has.index) == ["stated", "slower", "resting", "falling", "alike", "step", "large"]
     assert list(has.index[has.plateau]) == ["stated", "slower", "resting", "step", "large"]
@@ -102,15 +118,21 @@ def test_figure_4_shows_the_first_reading_twice_and_what_each_reading_has(fig4):
     panels = iter(picture.axes)
     for reading, rounds in (("first reading", 12), ("followed longer", 9)):
         losses = []
-        for name, full, title in (("rank", False, "rank"), ("distance", False, "distance"),
-                                  ("loss", False, "loss, FeDLRT"), ("loss", True, "loss, FedLin")):  # fmt: skip
+        for name, full, title in (
+            ("rank", False, "rank"),
+            ("distance", False, "distance"),
+            ("loss", False, "loss, FeDLRT"),
+            ("loss", True, "loss, FedLin"),
+        ):
             axes = next(panels)
             rows = table[(table.reading == reading) & (table["round"] <= rounds) & ((table.method == "FedLin") == full)]
             marks = {"rank": [level(2.0)], "distance": [level(1e-5)]}.get(name, [])
             for C in (1, 2):
                 mine = rows[rows.clients == C]
-                marks += [curve(f"$C={C}$", mine["round"], mine[name]),
-                          band(mine["round"], mine[f"{name}_low"], mine[f"{name}_high"])]  # fmt: skip
+                marks += [
+                    curve(f"$C={C}$", mine["round"], mine[name]),
+                    band(mine["round"], mine[f"{name}_low"], mine[f"{name}_high"]),
+                ]
             same(drawn(axes), marks)
             first = reading == "first reading"
             told = [title] * first + [f"{reading}, {rounds} rounds"] * (name == "rank")
@@ -132,13 +154,16 @@ def test_figure_4_shows_the_first_reading_twice_and_what_each_reading_has(fig4):
 
 def test_properties_of_figure_4_one_by_one():
     ends = {"FeDLRT, simplified": 1e-6, "FedLin": 1e-3}
-    table = pd.DataFrame([
-        *lines_of("stated", ends, smoothness=4.0), *lines_of("stated", ends, smoothness=4.0, clients=2),
-        *lines_of("one of two", ends, smoothness=4.0),
-        *lines_of("one of two", ends, smoothness=5.0, clients=2, right=2, below=1),
-        *lines_of("far", {"FeDLRT, simplified": 1e-4, "FedLin": 1e-3}),
-        *lines_of("slower", {"FeDLRT, simplified": 1e-6, "FedLin": 1e-7}),
-    ])  # fmt: skip
+    table = pd.DataFrame(
+        [
+            *lines_of("stated", ends, smoothness=4.0),
+            *lines_of("stated", ends, smoothness=4.0, clients=2),
+            *lines_of("one of two", ends, smoothness=4.0),
+            *lines_of("one of two", ends, smoothness=5.0, clients=2, right=2, below=1),
+            *lines_of("far", {"FeDLRT, simplified": 1e-4, "FedLin": 1e-3}),
+            *lines_of("slower", {"FeDLRT, simplified": 1e-6, "FedLin": 1e-7}),
+        ]
+    )
     has = fedlrt_fig4.properties(table)
     assert list(has.index[has.right]) == list(has.index[has.above]) == ["stated", "far", "slower"]
     assert list(has.index[has.close]) == ["stated", "one of two", "slower"]
@@ -163,8 +188,13 @@ def test_figure_3_shows_its_rows():
     picture = styled(fedlrt_fig3.draw_fig3, table)
     assert key(picture) == [*METHODS, "counted", "Table 1", "equal cost"]
     crossings = 0
-    for axes, letter, panel, unit in zip(picture.axes, "abc", ("communication", "client compute", "client memory"),
-                                         ("numbers", "operations", "numbers"), strict=True):  # fmt: skip
+    for axes, letter, panel, unit in zip(
+        picture.axes,
+        "abc",
+        ("communication", "client compute", "client memory"),
+        ("numbers", "operations", "numbers"),
+        strict=True,
+    ):
         marks = [level(200)]
         for method in METHODS:
             mine = table[(table.panel == panel) & (table.method == method)]
@@ -195,31 +225,56 @@ def _nameless(mark):
 def test_table_1_by_hand(n, r):
     """Constants of Table 1's row as printed; s = 1 and b = 1."""
     rows = {
-        "FedAvg": (2 * n**2, n**2, 2 * n**2), "FedLin": (4 * n**2, n**2, 2 * n**2),
+        "FedAvg": (2 * n**2, n**2, 2 * n**2),
+        "FedLin": (4 * n**2, n**2, 2 * n**2),
         "FeDLRT": (6 * n * r + 6 * r**2, 4 * n * r + 4 * r**2, 4 * (n * r + 2 * r**2)),
         "FeDLRT, simplified": (6 * n * r + 8 * r**2, 4 * n * r + 5 * r**2, 4 * (n * r + 2 * r**2)),
         "FeDLRT, full": (6 * n * r + 10 * r**2, 4 * n * r + 8 * r**2, 4 * (n * r + 2 * r**2)),
-    }  # fmt: skip
+    }
     for method, expected in rows.items():
         assert tuple(formula(n, r) for formula in fedlrt_fig3.PRINTED[method].values()) == expected
 
 
 def lines_of(reading, ends, rounds=12, clients=1, **known):
     """Rows of Figure 4 in which distances fall evenly, on a logarithmic scale, to some ends."""
-    base = {"starts": 3, "target_rank": 2, "samples": 10, "n": 5, "steps": 20, "tau": 0.1, "learning_rate": 1e-3,
-            "smoothness": 1.0, "below": 0, "rank_high": 2.0, "right": 3}  # fmt: skip
+    base = {
+        "starts": 3,
+        "target_rank": 2,
+        "samples": 10,
+        "n": 5,
+        "steps": 20,
+        "tau": 0.1,
+        "learning_rate": 1e-3,
+        "smoothness": 1.0,
+        "below": 0,
+        "rank_high": 2.0,
+        "right": 3,
+    }
     for method, end in ends.items():
         for count in range(rounds + 1):
-            yield base | {"reading": reading, "method": method, "clients": clients, "round": count,
-                          "distance": end ** (count / rounds)} | known  # fmt: skip
+            yield (
+                base
+                | {
+                    "reading": reading,
+                    "method": method,
+                    "clients": clients,
+                    "round": count,
+                    "distance": end ** (count / rounds),
+                }
+                | known
+            )
 
 
 def test_figure_4_says_what_its_rows_say():
-    table = pd.DataFrame([
-        *lines_of("one", {"FeDLRT, simplified": 1e-6, "FedLin": 1e-6}, smoothness=5.0),
-        *lines_of("one", {"FeDLRT, simplified": 1e-12, "FedLin": 1e-6}, clients=2, smoothness=4.0),
-        *lines_of("two", {"FeDLRT, simplified": 1e-2, "FedLin": 1e-1}, smoothness=1.0, right=2, below=1, rank_high=4.0),
-    ])  # fmt: skip
+    table = pd.DataFrame(
+        [
+            *lines_of("one", {"FeDLRT, simplified": 1e-6, "FedLin": 1e-6}, smoothness=5.0),
+            *lines_of("one", {"FeDLRT, simplified": 1e-12, "FedLin": 1e-6}, clients=2, smoothness=4.0),
+            *lines_of(
+                "two", {"FeDLRT, simplified": 1e-2, "FedLin": 1e-1}, smoothness=1.0, right=2, below=1, rank_high=4.0
+            ),
+        ]
+    )
     text = fedlrt_fig4.fig4_found(table)
     one, two = text.split("Found: ")[1].split(". ")[:2]
     assert one == (
@@ -237,23 +292,29 @@ def test_figure_4_says_what_its_rows_say():
 
 @pytest.mark.parametrize(
     ("ends", "says"),
-    [((1.0, 0.5, 0.1), "smaller with every doubling of C"), ((1.0, 1.005, 1.0), "the same for every C within 1 %"),
-     ((1.0, 0.5, 0.6), "not smaller with more clients throughout"),
-     ((0.5, 1.0), "not smaller with more clients throughout")],
-)  # fmt: skip
+    [
+        ((1.0, 0.5, 0.1), "smaller with every doubling of C"),
+        ((1.0, 1.005, 1.0), "the same for every C within 1 %"),
+        ((1.0, 0.5, 0.6), "not smaller with more clients throughout"),
+        ((0.5, 1.0), "not smaller with more clients throughout"),
+    ],
+)
 def test_the_order_of_distances_in_words(ends, says):
     assert fedlrt_fig4._order(ends) == f", {says}"
 
 
 def test_figure_1_s_ends_by_hand():
     rows = {
-        "falls": np.logspace(0, -8, 9), "rests": np.full(9, 0.5), "slows": [1, 1, 1, 1, 1, 1, 1, 1, 0.6],
+        "falls": np.logspace(0, -8, 9),
+        "rests": np.full(9, 0.5),
+        "slows": [1, 1, 1, 1, 1, 1, 1, 1, 0.6],
         "halves": [1, 1, 1, 1, 1, 1, 1, 1, 0.4],
-    }  # fmt: skip
+    }
     table = pd.DataFrame(
         {"reading": "r", "method": method, "round": count, "distance": distance, "size": 2.0}
-        for method, distances in rows.items() for count, distance in enumerate(distances)
-    )  # fmt: skip
+        for method, distances in rows.items()
+        for count, distance in enumerate(distances)
+    )
     found = summary(table).loc["r"]
     assert found.end.to_dict() == {"falls": 1e-8, "rests": 0.5, "slows": 0.6, "halves": 0.4}
     assert found.close.fillna(-1).to_dict() == {"falls": 5, "rests": -1, "slows": -1, "halves": -1}
@@ -264,17 +325,27 @@ def test_communication_shows_its_rows():
     figures = [f"fig-{number}" for number in (5, 6, 7, 8)]
     shares = {"without correction": 0.9, "full correction": 0.7, "simplified correction": 0.8}
     table = pd.DataFrame(
-        {"figure": figure, "network": figure, "variant": row, "rank": rank, "of_layers": share - 0.01 * rank * place,
-         "parameters": 1000, "factorised": 100}
-        for place, figure in enumerate(figures, start=1) for row, share in shares.items() for rank in range(1, 9)
-    )  # fmt: skip
+        {
+            "figure": figure,
+            "network": figure,
+            "variant": row,
+            "rank": rank,
+            "of_layers": share - 0.01 * rank * place,
+            "parameters": 1000,
+            "factorised": 100,
+        }
+        for place, figure in enumerate(figures, start=1)
+        for row, share in shares.items()
+        for rank in range(1, 9)
+    )
     picture = styled(fedlrt_communication.draw_communication, table)
     full = {row: VARIANTS[row][1] for row in shares}
     assert key(picture) == [f"{row}, against {full[row]}" for row in shares]
     assert full == {"without correction": "FedAvg", "full correction": "FedLin", "simplified correction": "FedLin"}
     stated = {"fig-5": (90,), "fig-6": (96, 97), "fig-8": (55,)}
-    for axes, figure, title in zip(picture.axes, figures, ("ResNet18, head", "AlexNet, head", "VGG16, head",
-                                                           "ViT, all inner"), strict=True):  # fmt: skip
+    for axes, figure, title in zip(
+        picture.axes, figures, ("ResNet18, head", "AlexNet, head", "VGG16, head", "ViT, all inner"), strict=True
+    ):
         mine = table[table.figure == figure].groupby("variant")
         marks = [curve(f"{row}, against {full[row]}", part["rank"], 100 * part.of_layers) for row, part in mine]
         same(drawn(axes), [*marks, *map(level, stated.get(figure, ()))])

@@ -17,9 +17,11 @@ from workloads.datasets import find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
 TABLE_2 = {
-    "fig-5": (128, 1e-3, 5e-4, 0.9, 1e-3), "fig-6": (128, 1e-2, 1e-5, 0.0, 1e-4), "fig-7": (128, 1e-2, 5e-4, 0.1, 1e-4),
+    "fig-5": (128, 1e-3, 5e-4, 0.9, 1e-3),
+    "fig-6": (128, 1e-2, 1e-5, 0.0, 1e-4),
+    "fig-7": (128, 1e-2, 5e-4, 0.1, 1e-4),
     "fig-8": (256, 3e-4, 1e-5, None, 1e-2),
-}  # fmt: skip
+}
 """Batch size, learning rates of the start and the end, momentum, weight decay."""
 EVERY = [(name, scale) for name, scales in VISION.items() for scale in scales]
 
@@ -45,8 +47,14 @@ def test_the_scale_of_the_paper_is_table_2(name):
     assert (of.rounds, of.seeds) == (200, 10)
     for line in of.design.lines:
         settings = line.trial(of.rounds, (0,)).plan(0).settings
-        found = (settings["batch"], settings["learning_rate"], settings["schedule_minimum"], settings.get("momentum"),
-                 settings["weight_decay"], settings["schedule_period"])  # fmt: skip
+        found = (
+            settings["batch"],
+            settings["learning_rate"],
+            settings["schedule_minimum"],
+            settings.get("momentum"),
+            settings["weight_decay"],
+            settings["schedule_period"],
+        )
         assert found == (batch, start, end, momentum, decay, 200)
         if "truncation" in settings:
             assert settings["truncation"] == 0.01
@@ -80,15 +88,33 @@ def test_what_a_layer_saves_is_what_counting_gives(tmp_path):
 
 def written():
     """Runs of three seeds, in which correction helps with 32 clients."""
-    finals = {("without correction", 1): 0.8, ("without correction", 32): 0.6, ("FedAvg", 1): 0.8, ("FedAvg", 32): 0.62,
-              ("full correction", 1): 0.8, ("full correction", 32): 0.75, ("FedLin", 1): 0.81,
-              ("FedLin", 32): 0.75}  # fmt: skip
+    finals = {
+        ("without correction", 1): 0.8,
+        ("without correction", 32): 0.6,
+        ("FedAvg", 1): 0.8,
+        ("FedAvg", 32): 0.62,
+        ("full correction", 1): 0.8,
+        ("full correction", 32): 0.75,
+        ("FedLin", 1): 0.81,
+        ("FedLin", 32): 0.75,
+    }
     return pd.DataFrame(
-        {"stage": RUN, "method": method, "clients": clients, "seed": seed, "rate": 0.1, "round": 5,
-         "value": value + 0.01 * seed, "bytes": 1000 if method in VARIANTS else 4000, "failed": 0, "factorised": 10,
-         "steps": 240 // clients}
-        for (method, clients), value in finals.items() for seed in range(3)
-    )  # fmt: skip
+        {
+            "stage": RUN,
+            "method": method,
+            "clients": clients,
+            "seed": seed,
+            "rate": 0.1,
+            "round": 5,
+            "value": value + 0.01 * seed,
+            "bytes": 1000 if method in VARIANTS else 4000,
+            "failed": 0,
+            "factorised": 10,
+            "steps": 240 // clients,
+        }
+        for (method, clients), value in finals.items()
+        for seed in range(3)
+    )
 
 
 def test_the_stated_differences_are_paired_over_seeds():
@@ -138,8 +164,12 @@ def test_the_picture_shows_means_and_intervals():
     table = written()
     picture = styled(vision.draw_vision, table)
     saved, half = vision.savings(table), 4.302652729911275 / 3**0.5  # t of two degrees of freedom
-    for row, other, (left, right) in zip(("without correction", "full correction"), ("FedAvg", "FedLin"),
-                                         (picture.axes[:2], picture.axes[2:]), strict=True):  # fmt: skip
+    for row, other, (left, right) in zip(
+        ("without correction", "full correction"),
+        ("FedAvg", "FedLin"),
+        (picture.axes[:2], picture.axes[2:]),
+        strict=True,
+    ):
         marks = []
         for column, name in (("of_layers", "factorised layers"), ("saved", "all")):
             mean = 100 * saved[saved.method == row].groupby("clients")[column].mean()

@@ -7,14 +7,7 @@ from stripes import stripes
 
 from figures.figure import Settings
 from figures.hessian_picture import draw_samples
-from figures.hessian_spectra import (
-    FMNIST,
-    SAMPLE_SIZES,
-    SampleSizes,
-    hessian_spectra,
-    samples_found,
-    samples_sizes,
-)
+from figures.hessian_spectra import FMNIST, SAMPLE_SIZES, SampleSizes, hessian_spectra, samples_found, samples_sizes
 from figures.spiked_prediction import predicted_eigenvalues, with_noise
 from rmt import Semicircle, SpikedModel, distribution_distance
 
@@ -63,8 +56,11 @@ def by_size(table, kind, quantity, index=0):
 def measured_marks(table, name, quantity, index=0, fitted=""):
     by = by_size(table, "measured", quantity, index)
     at = by[by.index == table.fitted_at.iloc[0]]
-    return [curve(name, by.index, by["mean"]), bars(name, by.index, by["min"], by["max"]),
-            curve(fitted, at.index, at["mean"])]  # fmt: skip
+    return [
+        curve(name, by.index, by["mean"]),
+        bars(name, by.index, by["min"], by["max"]),
+        curve(fitted, at.index, at["mean"]),
+    ]
 
 
 def predicted_marks(table, quantity, index=0, kinds=("root", "inverse", "matched")):
@@ -81,8 +77,11 @@ def beyond(table, kind, quantity, names):
     return [curve(name, *sides[side]) for side, name in names.items()]
 
 
-FITS = {"root": r"fit, $s\propto M^{-1/2}$", "inverse": r"fit, $s\propto M^{-1}$",
-        "matched": r"measured noise size, $s\propto M^{-1/2}$"}  # fmt: skip
+FITS = {
+    "root": r"fit, $s\propto M^{-1/2}$",
+    "inverse": r"fit, $s\propto M^{-1}$",
+    "matched": r"measured noise size, $s\propto M^{-1/2}$",
+}
 HOLLOW = "where fitted"
 
 
@@ -113,17 +112,26 @@ def test_every_panel_shows_its_rows(table):
     )
     noise += measured_marks(table, r"$\Vert H_M-H_N\Vert_F/\sqrt{P}$", "noise spread")
     same(drawn(e), noise + predicted_marks(below, "noise spread"), aside=0.2)
-    same(drawn(f), measured_marks(table, "measured", "stable rank", 0, HOLLOW) + predicted_marks(table, "stable rank"),
-         aside=0.2)  # fmt: skip
+    same(
+        drawn(f),
+        measured_marks(table, "measured", "stable rank", 0, HOLLOW) + predicted_marks(table, "stable rank"),
+        aside=0.2,
+    )
     ratios = [level(1.0)]
     for quantity, index, name in (
-        ("top", 1, r"$\lambda_1$"), ("stable rank", 0, "stable rank"), ("overlap", 1, "overlap $i=1$"),
-        ("upper edge", 0, "upper edge"), ("noise spread", 0, "noise size"), ("noise norm", 0, "noise norm"),
-    ):  # fmt: skip
+        ("top", 1, r"$\lambda_1$"),
+        ("stable rank", 0, "stable rank"),
+        ("overlap", 1, "overlap $i=1$"),
+        ("upper edge", 0, "upper edge"),
+        ("noise spread", 0, "noise size"),
+        ("noise norm", 0, "noise norm"),
+    ):
         found, fitted = by_size(table, "measured", quantity, index), by_size(table, "root", quantity, index)["mean"]
         fitted = fitted[found.index]
-        ratios += [curve(name, found.index, fitted / found["mean"]),
-                   bars(name, found.index, fitted / found["max"], fitted / found["min"])]  # fmt: skip
+        ratios += [
+            curve(name, found.index, fitted / found["mean"]),
+            bars(name, found.index, fitted / found["max"], fitted / found["min"]),
+        ]
     same(drawn(h), ratios)
 
 
@@ -134,14 +142,15 @@ def test_every_panel_says_what_it_shows(table):
     noise = measured[(measured.quantity == "noise distance") & (measured.M == 40)].value.mean()
     counts = (r"$x=|$eigenvalue$|$", "eigenvalues beyond $x$")
     assert [texts(panel) for panel in axes] == [
-        ("(a) $H_M$ at $M=40$ (fitted)", *counts), ("(b) noise $H_M-H_N$ at $M=40$", *counts),
+        ("(a) $H_M$ at $M=40$ (fitted)", *counts),
+        ("(b) noise $H_M-H_N$ at $M=40$", *counts),
         ("(c) largest eigenvalues", "", "eigenvalue"),
         ("(d) edges of what the outliers leave", "", "$|$eigenvalue$|$"),
         (r"(e) noise: norm ($2\sigma s$) and size ($\sigma s$)", "", ""),
         ("(f) stable rank", "", r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$"),
         ("(g) overlap with the largest set", "samples $M$", r"$\langle u_i(M),u_i(N)\rangle^2$"),
         (r"(h) fit, $s\propto M^{-1/2}$: predicted / measured", "samples $M$", ""),
-    ]  # fmt: skip
+    ]
     assert axes[0].get_legend().get_title().get_text().endswith(f"{distance:.2f}")
     assert axes[1].get_legend().get_title().get_text().endswith(f"{noise:.2f}")
     for panel in axes[2:]:

@@ -74,8 +74,9 @@ def test_uplinks_at_the_papers_scale_have_the_layers_of_its_table_8():
     }
     printed = {
         (uplink, method): layers.layers
-        for uplink, budget in zip(("low", "high"), TABLE_8.values(), strict=True) for method, layers in budget.items()
-    }  # fmt: skip
+        for uplink, budget in zip(("low", "high"), TABLE_8.values(), strict=True)
+        for method, layers in budget.items()
+    }
     assert found == printed
 
 
@@ -99,9 +100,18 @@ def invented(lines, sizes, level: Mapping[str, float]):
         )
         for seed in range(3):
             for number in (0, rounds):
-                rows.append({"stage": RUN, **line.keys, "seed": seed, "rate": 0.005, "round": number,
-                             "value": 0.5 if number == 0 else level[method] - less + 0.001 * seed,
-                             "bytes": 100 * number, "failed": 0})  # fmt: skip
+                rows.append(
+                    {
+                        "stage": RUN,
+                        **line.keys,
+                        "seed": seed,
+                        "rate": 0.005,
+                        "round": number,
+                        "value": 0.5 if number == 0 else level[method] - less + 0.001 * seed,
+                        "bytes": 100 * number,
+                        "failed": 0,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
@@ -163,11 +173,20 @@ def test_runs_of_fine_tuning_can_be_planned(scale):
 @pytest.mark.parametrize(("loss", "above"), [(2.0, "supports"), (3.0, "contradicts")])
 def test_the_lower_loss_is_the_better_one(loss, above):
     rows = [
-        {"stage": RUN, "method": method, "seed": seed, "rate": 3e-4, "round": number,
-         "value": (2.5 if method == "FedLoRA" else loss) + 0.01 * seed + 0.001 * seed * (method == "FedLoRA"),
-         "bytes": 0, "failed": 0}
-        for method in fig4.METHODS for seed in range(3) for number in (0, 12)
-    ]  # fmt: skip
+        {
+            "stage": RUN,
+            "method": method,
+            "seed": seed,
+            "rate": 3e-4,
+            "round": number,
+            "value": (2.5 if method == "FedLoRA" else loss) + 0.01 * seed + 0.001 * seed * (method == "FedLoRA"),
+            "bytes": 0,
+            "failed": 0,
+        }
+        for method in fig4.METHODS
+        for seed in range(3)
+        for number in (0, 12)
+    ]
     table = pd.DataFrame(rows)
     assert fig4.gain(table).above == above
     assert fig4.fig4_found(table).endswith(f"{above}.")
@@ -179,9 +198,19 @@ def test_the_lower_loss_is_the_better_one(loss, above):
 
 def test_a_run_that_failed_is_said():
     table = pd.DataFrame(
-        [{"stage": RUN, "method": method, "seed": 0, "rate": 3e-4, "round": 12, "bytes": 0,
-          "value": float("nan") if method == "FedLoRU" else 2.0, "failed": int(method == "FedLoRU")}
-         for method in fig4.METHODS]
-    )  # fmt: skip
+        [
+            {
+                "stage": RUN,
+                "method": method,
+                "seed": 0,
+                "rate": 3e-4,
+                "round": 12,
+                "bytes": 0,
+                "value": float("nan") if method == "FedLoRU" else 2.0,
+                "failed": int(method == "FedLoRU"),
+            }
+            for method in fig4.METHODS
+        ]
+    )
     assert "FedLoRU failed" in fig4.in_short(table)
     fig4.draw_fig4(table)

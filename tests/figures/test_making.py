@@ -35,10 +35,14 @@ def draw(table):
 
 
 FIGURE = Figure(
-    id="invented/parabola", title="A parabola", caption="$y = x^2$.", data=parabola, draw=draw,
+    id="invented/parabola",
+    title="A parabola",
+    caption="$y = x^2$.",
+    data=parabola,
+    draw=draw,
     found=lambda table: f"Stated: y = x²; found: within {(table.y - table.x**2).abs().max():g}.",
     sizes=lambda table: f"{len(table)} points.",
-)  # fmt: skip
+)
 calls: list[str] = []
 
 

@@ -24,8 +24,15 @@ def figure(calls, stop_at=None):
                     raise KeyboardInterrupt
                 calls.append(name)
                 value = settings.rng(name).standard_normal()
-                return [{"name": name, "value": np.float64(value), "small": np.float32(0.1), "count": np.int64(3),
-                         "missing": float("nan")}]  # fmt: skip
+                return [
+                    {
+                        "name": name,
+                        "value": np.float64(value),
+                        "small": np.float32(0.1),
+                        "count": np.int64(3),
+                        "missing": float("nan"),
+                    }
+                ]
 
             rows += piece(settings, name, part)
         return pd.DataFrame(rows)

@@ -139,8 +139,10 @@ def compared_marks(table, quantity, name, fitted="", fits=tuple(NAMES)):
     at = one[one.fitted_at == one.M]
     return [
         *(curve(NAMES[fit], line.M, line.predicted.abs()) for fit, line in zip(fits, lines, strict=True)),
-        curve(name, one.M, one.measured.abs()), bars(name, one.M, *ends), curve(fitted, at.M, at.measured.abs()),
-    ]  # fmt: skip
+        curve(name, one.M, one.measured.abs()),
+        bars(name, one.M, *ends),
+        curve(fitted, at.M, at.measured.abs()),
+    ]
 
 
 def test_every_panel_shows_its_rows(table):
@@ -162,8 +164,9 @@ def test_every_panel_shows_its_rows(table):
         ]
         same(drawn(middle), edges)
         same(drawn(right), compared_marks(part, "stable rank", "measured", "where fitted"))
-        for axes, letter, title in zip((left, middle, right), letters, (f"{network}: outliers", "edges", "stable rank"),
-                                       strict=True):  # fmt: skip
+        for axes, letter, title in zip(
+            (left, middle, right), letters, (f"{network}: outliers", "edges", "stable rank"), strict=True
+        ):
             assert texts(axes) == (f"({letter}) {title}", "samples $M$", "")
             assert axes.get_xscale() == "log"
             assert within(axes)
@@ -172,8 +175,13 @@ def test_every_panel_shows_its_rows(table):
     for axes, network, letter in zip(panels, ("perceptron", "ResNet-10"), "gh", strict=True):
         part, marks = table[table.network == network], [level(1.0)]
         first = part.fit.iloc[0]
-        for quantity, name in (("outlier 1", r"$\lambda_1$"), ("outlier 5", r"$\lambda_5$"), ("upper edge",) * 2,
-                               ("lower edge",) * 2, ("stable rank",) * 2):  # fmt: skip
+        for quantity, name in (
+            ("outlier 1", r"$\lambda_1$"),
+            ("outlier 5", r"$\lambda_5$"),
+            ("upper edge",) * 2,
+            ("lower edge",) * 2,
+            ("stable rank",) * 2,
+        ):
             for fit in NAMES:
                 rows = part[(part.quantity == quantity) & (part.fit == fit)]
                 marks.append(curve(name if fit == first else "", rows.M, rows.ratio))

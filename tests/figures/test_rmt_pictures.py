@@ -19,14 +19,22 @@ def tables(told):
     sizes = {
         rmt_spectrum.SPECTRUM: (rmt_spectrum.SPECTRUM_SIZES, rmt_spectrum.SpectrumSizes(80, 3, 300, 4, 5)),
         rmt_stable_rank.STABLE_RANK: (
-            rmt_stable_rank.STABLE_RANK_SIZES, rmt_stable_rank.StableRankSizes((10, 10**4, 10**9), 10)),
+            rmt_stable_rank.STABLE_RANK_SIZES,
+            rmt_stable_rank.StableRankSizes((10, 10**4, 10**9), 10),
+        ),
         rmt_sample_size.SAMPLE_SIZE: (
-            rmt_sample_size.SAMPLE_SIZE_SIZES, rmt_sample_size.SampleSizeSizes(10**4, (20, 40, 200, 2000), 4)),
+            rmt_sample_size.SAMPLE_SIZE_SIZES,
+            rmt_sample_size.SampleSizeSizes(10**4, (20, 40, 200, 2000), 4),
+        ),
         rmt_alignment.ALIGNMENT: (
-            rmt_alignment.ALIGNMENT_SIZES, rmt_alignment.AlignmentSizes(400, 6, 6, (0.5, 2.0), 2)),
+            rmt_alignment.ALIGNMENT_SIZES,
+            rmt_alignment.AlignmentSizes(400, 6, 6, (0.5, 2.0), 2),
+        ),
         rmt_transition.TRANSITION: (
-            rmt_transition.TRANSITION_SIZES, rmt_transition.TransitionSizes((100, 10**4), 4, 3, 3)),
-    }  # fmt: skip
+            rmt_transition.TRANSITION_SIZES,
+            rmt_transition.TransitionSizes((100, 10**4), 4, 3, 3),
+        ),
+    }
     with pytest.MonkeyPatch.context() as patch:
         for of_scale, tiny in sizes.values():
             patch.setitem(of_scale, "quick", tiny)
@@ -38,8 +46,9 @@ def with_bars(name, x, mean, low, high):
 
 
 def errors(name, part, x="x"):
-    return with_bars(name, part[x], part["mean"], part["mean"] - 2 * part.standard_error,
-                     part["mean"] + 2 * part.standard_error)  # fmt: skip
+    return with_bars(
+        name, part[x], part["mean"], part["mean"] - 2 * part.standard_error, part["mean"] + 2 * part.standard_error
+    )
 
 
 def test_the_transition(tables):
@@ -106,8 +115,10 @@ def test_the_stable_rank(tables):
             ]
             unit = part.predicted / np.sqrt(part.R)
             off = (part["mean"] - part.predicted) / unit
-            spread, error = ((part.low - part.predicted) / unit, (part.high - part.predicted) / unit), (
-                2 * part.standard_error / unit)  # fmt: skip
+            spread, error = (
+                ((part.low - part.predicted) / unit, (part.high - part.predicted) / unit),
+                (2 * part.standard_error / unit),
+            )
             x = part.R * shift[name]
             below += [curve("", x, off), bars("", x, *spread), curve("", x, off), bars("", x, off - error, off + error)]
             band_of = [patch for patch in low.patches if patch.get_facecolor()[:3] == _rgb(top, names[name])]
@@ -121,8 +132,9 @@ def test_the_stable_rank(tables):
     assert [texts(axes) for axes in picture.axes] == [
         ("(a) stable rank", "", r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$"),
         ("(b) gap between the sample sizes", "", "difference of stable ranks"),
-        ("", "dimension $R$", r"(draw/prediction$-1$)$\sqrt{R}$"), ("", "dimension $R$", ""),
-    ]  # fmt: skip
+        ("", "dimension $R$", r"(draw/prediction$-1$)$\sqrt{R}$"),
+        ("", "dimension $R$", ""),
+    ]
 
 
 def _rgb(axes, name):
@@ -190,10 +202,14 @@ def test_the_alignment(tables):
     found = without(drawn(bulk), "limit", lambda x: 1 / (1 + 4 - 2 * x))
     same(found, [level(0.25), *errors("", part)])
     assert [texts(axes) for axes in picture.axes] == [
-        ("(a) alignment by rank", "rank $r$", r"$E[C_{N,r}]$"), ("(b) one spike", r"$\theta/(\sigma s)$", ""),
-        (r"(c) weight on the bulk, $\theta=2\,\sigma s$", r"eigenvalue $\lambda/(\sigma s)$",
-         r"$R\,|\langle w,v\rangle|^2$"),
-    ]  # fmt: skip
+        ("(a) alignment by rank", "rank $r$", r"$E[C_{N,r}]$"),
+        ("(b) one spike", r"$\theta/(\sigma s)$", ""),
+        (
+            r"(c) weight on the bulk, $\theta=2\,\sigma s$",
+            r"eigenvalue $\lambda/(\sigma s)$",
+            r"$R\,|\langle w,v\rangle|^2$",
+        ),
+    ]
     assert (part.limit - 1 / (5 - 2 * part.x)).abs().max() < 1e-12
     assert set(table[table.panel == "cosine"].x) == {1, 2, 3, 4, 5, 6}
 
@@ -203,8 +219,13 @@ def test_the_spectrum(tables):
     picture = styled(rmt_spectrum.draw_spectrum, table)
     top, middle, lower = picture.axes
     values = table[table.kind == "eigenvalue"].value.to_numpy()
-    assert set(key(picture)) == {"semicircle", "eigenvalue outside the bulk", "spike without outlier", "one matrix",
-                                 r"predicted place $\pm 2$ sd"}  # fmt: skip
+    assert set(key(picture)) == {
+        "semicircle",
+        "eigenvalue outside the bulk",
+        "spike without outlier",
+        "one matrix",
+        r"predicted place $\pm 2$ sd",
+    }
     found = without(drawn(top), "semicircle", lambda x: np.sqrt(np.maximum(4 - x**2, 0)) / (2 * np.pi))
     places = {theta: theta + 1 / theta for theta in (3.0, 1.5, -2.0)}
     nearest = {theta: values[np.argmin(np.abs(values - place))] for theta, place in places.items()}
@@ -219,8 +240,11 @@ def test_the_spectrum(tables):
     for kind, name in (("count without spikes", "no spike, $R=300$"), ("count", "five spikes, $R=80$")):
         by = table[table.kind == kind].groupby("at")
         mean, error = by.value.mean(), 2 * by.value.std() / by.size() ** 0.5
-        marks += [curve(f"{name}, mean $\\pm 2$ s.e.", mean.index, mean), band(mean.index, mean - error, mean + error),
-                  curve("theory of the mean", mean.index, by.predicted.first())]  # fmt: skip
+        marks += [
+            curve(f"{name}, mean $\\pm 2$ s.e.", mean.index, mean),
+            band(mean.index, mean - error, mean + error),
+            curve("theory of the mean", mean.index, by.predicted.first()),
+        ]
     same(drawn(middle), marks)
     assert key(middle)[-1] == "theory of the mean"
     part, places, errors_of = table[table.kind == "outlier"], [], []
@@ -231,9 +255,10 @@ def test_the_spectrum(tables):
         dots = next(line for line in lower.lines if np.allclose(np.sort(line.get_xdata()), np.sort(z)))
         assert np.abs(np.asarray(dots.get_ydata()) - place).max() < 0.3
         (bar,) = [
-            c for c in lower.containers
+            c
+            for c in lower.containers
             if float(c.lines[0].get_ydata()[0]) == place and c.lines[0].get_xdata()[0] == pytest.approx(z.mean())
-        ]  # fmt: skip
+        ]
         (segment,) = bar.lines[2][0].get_segments()
         errors_of.append(segment[:, 0] - z.mean())
         assert errors_of[-1] == pytest.approx([-2 * z.std() / 5**0.5, 2 * z.std() / 5**0.5])
@@ -242,6 +267,9 @@ def test_the_spectrum(tables):
     assert [texts(axes) for axes in picture.axes] == [
         ("(a) spectrum, $R=80$", "", "density"),
         ("(b) eigenvalues below $x$, minus the law", r"$x$ (in units of $\sigma s$)", r"$R\,(F_R-F)$"),
-        (r"(c) outliers of 5 draws, $R=80$; mean $\pm 2$ s.e. in red", "(outlier $-$ predicted place) / predicted sd",
-         ""),
-    ]  # fmt: skip
+        (
+            r"(c) outliers of 5 draws, $R=80$; mean $\pm 2$ s.e. in red",
+            "(outlier $-$ predicted place) / predicted sd",
+            "",
+        ),
+    ]

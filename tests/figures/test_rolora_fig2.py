@@ -39,8 +39,17 @@ def test_the_settings_are_the_printed_ones(scale):
     assert {line.keys["method"] for line in lines} == set(METHODS)
     for line in lines:
         plan = planned(line.algorithm, line.problem, line.options)
-        printed = {"epochs": 5, "batch": 64, "rank": 16, "rest": "frozen", "samples": None, "test_samples": None,
-                   "held_out": 0, "side": None, "width": None}  # fmt: skip
+        printed = {
+            "epochs": 5,
+            "batch": 64,
+            "rank": 16,
+            "rest": "frozen",
+            "samples": None,
+            "test_samples": None,
+            "held_out": 0,
+            "side": None,
+            "width": None,
+        }
         assert {name: plan.settings[name] for name in printed} == printed
 
 
@@ -64,8 +73,9 @@ def test_what_is_counted_are_all_runs(scale, runs):
 def test_the_printed_start_stays_and_the_other_moves(tmp_path, monkeypatch):
     if find("mnist", ROOT) is None:
         pytest.skip("MNIST is not here: `rankproof data fetch mnist`")
-    tiny = replace(FIG2_SIZES["quick"], rounds={SLOPE: 2, PRINTED: 2},
-                   options={"samples": 300, "test_samples": 200, "epochs": 1})  # fmt: skip
+    tiny = replace(
+        FIG2_SIZES["quick"], rounds={SLOPE: 2, PRINTED: 2}, options={"samples": 300, "test_samples": 200, "epochs": 1}
+    )
     monkeypatch.setitem(FIG2_SIZES, "quick", tiny)
     table = fig2_data(Settings(data_root=ROOT, runs=tmp_path))
     assert (table.stage == RUN).all()
@@ -80,18 +90,36 @@ def test_the_printed_start_stays_and_the_other_moves(tmp_path, monkeypatch):
 def written(finals):
     """A table of runs whose final accuracies are given by clients, method and seed."""
     rows = [
-        {"stage": RUN, "start": SLOPE, "clients": clients, "method": method, "seed": seed, "rate": 0.1,
-         "round": 2 * number, "value": number * value, "bytes": 0, "failed": 0}
-        for (clients, method), values in finals.items() for seed, value in enumerate(values) for number in (0, 1)
-    ]  # fmt: skip
+        {
+            "stage": RUN,
+            "start": SLOPE,
+            "clients": clients,
+            "method": method,
+            "seed": seed,
+            "rate": 0.1,
+            "round": 2 * number,
+            "value": number * value,
+            "bytes": 0,
+            "failed": 0,
+        }
+        for (clients, method), values in finals.items()
+        for seed, value in enumerate(values)
+        for number in (0, 1)
+    ]
     return pd.DataFrame(rows)
 
 
 def test_the_stated_differences_are_paired_over_seeds():
-    table = written({
-        (5, "LoRA"): (0.6, 0.7, 0.65), (10, "LoRA"): (0.4, 0.5, 0.44), (5, "FFA-LoRA"): (0.55, 0.54, 0.56),
-        (10, "FFA-LoRA"): (0.55, 0.56, 0.54), (5, "RoLoRA"): (0.8, 0.82, 0.79), (10, "RoLoRA"): (0.78, 0.8, 0.79),
-    })  # fmt: skip
+    table = written(
+        {
+            (5, "LoRA"): (0.6, 0.7, 0.65),
+            (10, "LoRA"): (0.4, 0.5, 0.44),
+            (5, "FFA-LoRA"): (0.55, 0.54, 0.56),
+            (10, "FFA-LoRA"): (0.55, 0.56, 0.54),
+            (5, "RoLoRA"): (0.8, 0.82, 0.79),
+            (10, "RoLoRA"): (0.78, 0.8, 0.79),
+        }
+    )
     found = statements(table, SLOPE)
     assert found["LoRA falls from 5 to 10 clients"].mean == pytest.approx((0.2 + 0.2 + 0.21) / 3)
     assert found["LoRA falls by more than RoLoRA"].mean == pytest.approx((0.18 + 0.18 + 0.21) / 3)
@@ -110,15 +138,21 @@ def test_a_plateau_around_55_per_cent_is_one_from_50_to_60(mean, half, says):
 
 
 def test_the_picture_shows_means_and_ranges():
-    table = written({(clients, method): (0.01 * clients + 0.1 * place, 0.02 * clients + 0.1 * place)
-                     for clients in (5, 10) for place, method in enumerate(METHODS, start=1)})  # fmt: skip
+    table = written(
+        {
+            (clients, method): (0.01 * clients + 0.1 * place, 0.02 * clients + 0.1 * place)
+            for clients in (5, 10)
+            for place, method in enumerate(METHODS, start=1)
+        }
+    )
     picture = styled(draw_fig2, table)
     assert key(picture) == [*METHODS, "constant answer"]
     for axes, clients in zip(picture.axes, (5, 10), strict=True):
         marks = [level(10.0)]
         for method in METHODS:
             by = 100 * table[(table.clients == clients) & (table.method == method)].groupby("round").value.agg(
-                ["mean", "min", "max"])  # fmt: skip
+                ["mean", "min", "max"]
+            )
             marks += [curve(method, by.index, by["mean"]), band(by.index, by["min"], by["max"])]
         same(drawn(axes), marks)
         told = "test accuracy (%)" * (clients == 5)

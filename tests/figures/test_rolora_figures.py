@@ -111,9 +111,13 @@ def test_courses_count_trips_and_bytes():
     rows, columns, clients = rolora_aggregations.ROWS, rolora_aggregations.COLUMNS, rolora_aggregations.CLIENTS
     both, number = rows + columns, 8 * clients
     a_round = {  # numbers a client sends and receives in one communication round
-        "FedLoRA": (2 * both, 1), "FlexLoRA": (2 * both, 1), "FFA-LoRA": (2 * columns, 1), "RoLoRA": (2 * both, 2),
-        "exact RoLoRA": (2 * both, 2), "FedAvg": (2 * rows * columns, 1),
-    }  # fmt: skip
+        "FedLoRA": (2 * both, 1),
+        "FlexLoRA": (2 * both, 1),
+        "FFA-LoRA": (2 * columns, 1),
+        "RoLoRA": (2 * both, 2),
+        "exact RoLoRA": (2 * both, 2),
+        "FedAvg": (2 * rows * columns, 1),
+    }
     for method, (numbers, trips) in a_round.items():
         course = rolora_aggregations.course(given, method, 0.01, 2, 0)
         assert course.rounds == (0, 1, 2) if trips == 1 else (0, 2)

@@ -13,12 +13,16 @@ from figures.figure import Settings
 
 LEAST = 1e-14
 TABLES = {
-    rolora_angle.ANGLE: (rolora_angle.ANGLE_SIZES,
-                         rolora_angle.AngleSizes((2, 6), (1.0, 3.0, 30.0), 3, 6, (0.25, 0.5, 1.0))),
+    rolora_angle.ANGLE: (
+        rolora_angle.ANGLE_SIZES,
+        rolora_angle.AngleSizes((2, 6), (1.0, 3.0, 30.0), 3, 6, (0.25, 0.5, 1.0)),
+    ),
     rolora_ffa.FFA_PLATEAU: (rolora_ffa.FFA_SIZES, rolora_ffa.FFASizes((8, 20), (1, 3), (2, 5), (0.5, 0.7), (3,), 20)),
-    rolora_aggregations.AGGREGATIONS: (rolora_aggregations.AGGREGATION_SIZES,
-                                       rolora_aggregations.AggregationSizes(4, 2, 1, (2.0**-6,))),
-}  # fmt: skip
+    rolora_aggregations.AGGREGATIONS: (
+        rolora_aggregations.AGGREGATION_SIZES,
+        rolora_aggregations.AggregationSizes(4, 2, 1, (2.0**-6,)),
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +39,10 @@ def tables(told):
 
 
 def range_of(name, part, x):
-    return [curve(name, part[x], part["median"].clip(lower=LEAST)),
-            band(part[x], part.low.clip(lower=LEAST), part.high.clip(lower=LEAST))]  # fmt: skip
+    return [
+        curve(name, part[x], part["median"].clip(lower=LEAST)),
+        band(part[x], part.low.clip(lower=LEAST), part.high.clip(lower=LEAST)),
+    ]
 
 
 def test_aggregations(tables, told):
@@ -54,8 +60,11 @@ def test_aggregations(tables, told):
         same(drawn(top), [*marks, *([level(limit)] if limit > LEAST else [])])
         sent = population[population.bytes > 0]
         same(drawn(bottom), [mark for m in methods for mark in range_of(m, sent[sent.method == m], "bytes")])
-        assert texts(top) == (f"({'abcd'[column]}) {case}", "communication round",
-                              "training loss above least" * (column == 0))  # fmt: skip
+        assert texts(top) == (
+            f"({'abcd'[column]}) {case}",
+            "communication round",
+            "training loss above least" * (column == 0),
+        )
         assert texts(bottom) == ("", "bytes", "expected loss above least" * (column == 0))
         assert (top.get_xscale(), bottom.get_xscale()) == ("linear", "log")
         assert top.get_yscale() == bottom.get_yscale() == "log"
@@ -85,32 +94,46 @@ def test_the_angle(tables):
         marks = []
         for step, part in curves[(curves.data == "expectation") & (curves.clients == clients)].groupby("step"):
             shown = part[part["median"] > 1e-13]
-            marks += [curve(f"$s={step:g}$", shown.iteration, shown["median"]), curve("", part.iteration, part.printed),
-                      curve("", part.iteration, part.exact.clip(lower=1e-16))]  # fmt: skip
+            marks += [
+                curve(f"$s={step:g}$", shown.iteration, shown["median"]),
+                curve("", part.iteration, part.printed),
+                curve("", part.iteration, part.exact.clip(lower=1e-16)),
+            ]
         same(drawn(axes), marks)
     for axes, clients in ((c, "equal"), (d, "different")):
         rows, marks = curves[curves.data.isin(["fixed", "fresh"]) & (curves.clients == clients)], []
         named = axes is d  # one legend for both
         for dim, least, most in ((2, 2, 60), (6, 6, 180)):
             for m in (least, most):
-                fixed, fresh = (rows[(rows.d == dim) & (rows.samples == m) & (rows.data == data)]
-                                for data in ("fixed", "fresh"))  # fmt: skip
+                fixed, fresh = (
+                    rows[(rows.d == dim) & (rows.samples == m) & (rows.data == data)] for data in ("fixed", "fresh")
+                )
                 name = f"$d={dim}$, $m={m}$"
-                marks += [curve(name * named, fixed.iteration, fixed["median"]),
-                          band(fixed.iteration, fixed.low, fixed.high),
-                          curve("", fresh.iteration, fresh["median"])]  # fmt: skip
+                marks += [
+                    curve(name * named, fixed.iteration, fixed["median"]),
+                    band(fixed.iteration, fixed.low, fixed.high),
+                    curve("", fresh.iteration, fresh["median"]),
+                ]
         one = rows[(rows.d == 6) & (rows.data == "fixed") & (rows.samples == 6)]
-        marks += [curve("expected loss" * named, one.iteration, one.exact.clip(lower=1e-16)),
-                  curve("as printed" * named, one.iteration, one.printed)]  # fmt: skip
+        marks += [
+            curve("expected loss" * named, one.iteration, one.exact.clip(lower=1e-16)),
+            curve("as printed" * named, one.iteration, one.printed),
+        ]
         same(drawn(axes), marks)
     mean = worst[worst.data == "expectation"]
     runs = worst[worst.data == "steps"]
     equal, different = (mean[mean.clients == clients].sort_values("step") for clients in ("equal", "different"))
-    same(drawn(e), [
-        level(1.0), curve("run, expected loss", equal.step, equal["median"]),
-        curve("runs, $m=10d$", runs.step, runs["median"]), bars("runs, $m=10d$", runs.step, runs.low, runs.high),
-        curve("eq. (80)", equal.step, equal.printed), curve("eq. (254)", different.step, different.printed),
-    ])  # fmt: skip
+    same(
+        drawn(e),
+        [
+            level(1.0),
+            curve("run, expected loss", equal.step, equal["median"]),
+            curve("runs, $m=10d$", runs.step, runs["median"]),
+            bars("runs, $m=10d$", runs.step, runs.low, runs.high),
+            curve("eq. (80)", equal.step, equal.printed),
+            curve("eq. (254)", different.step, different.printed),
+        ],
+    )
     assert e.get_ylim()[0] == 0
     marks = []
     for dim in (2, 6):
@@ -121,11 +144,13 @@ def test_the_angle(tables):
     assert set(key(f)) == {"$d=2$", "$d=6$", "new samples"}
     angle = (r"iteration $t$", r"angle distance $\delta^t$")
     assert [texts(axes) for axes in picture.axes] == [
-        ("(a) equal clients, expected loss", *angle), ("(b) different clients, expected loss", *angle),
-        ("(c) equal clients, samples", *angle), ("(d) different clients, samples", *angle),
+        ("(a) equal clients, expected loss", *angle),
+        ("(b) different clients, expected loss", *angle),
+        ("(c) equal clients, samples", *angle),
+        ("(d) different clients, samples", *angle),
         ("(e) largest one-step ratio", r"step $s=\eta\Vert \bar b^*\Vert^2$", r"$\max_t\,\delta^{t+1}/\delta^t$"),
         ("(f) some step above eq. (80)", "samples of a client, $m/d$", "share of runs"),
-    ]  # fmt: skip
+    ]
     assert [axes.get_yscale() for axes in picture.axes] == ["log"] * 4 + ["linear"] * 2
     frame = d.get_legend().get_frame()
     assert frame.get_visible()  # curves pass behind it
@@ -141,8 +166,11 @@ def test_ffa(tables):
         for series, name in names.items():
             one = part[part.series == series]
             size, error = one["mean"].abs(), 2 * one.standard_error
-            found += [curve("", one[x], one.printed.abs()), curve(name, one[x], size),
-                      bars(name, one[x], size - np.minimum(error, 0.9 * size), size + error)]  # fmt: skip
+            found += [
+                curve("", one[x], one.printed.abs()),
+                curve(name, one[x], size),
+                bars(name, one[x], size - np.minimum(error, 0.9 * size), size + error),
+            ]
         return found
 
     marks = []
@@ -152,8 +180,14 @@ def test_ffa(tables):
     assert set(key(picture.axes[0])) == {f"$N={N}$" for N in table[table.panel == "m"].N}
     for axes, x in zip(picture.axes[1:3], "Nd", strict=True):
         names = {"training": "training (below)", "population": "population (above)"}
-        found = [mark if mark.name in names.values() else curve("", *mark.points.T) if mark.kind == "curve" else
-                 bars("", *mark.points.T) for mark in drawn(axes)]  # fmt: skip
+        found = [
+            mark
+            if mark.name in names.values()
+            else curve("", *mark.points.T)
+            if mark.kind == "curve"
+            else bars("", *mark.points.T)
+            for mark in drawn(axes)
+        ]
         nameless = [replace(mark, name="") for mark in found]
         same(nameless, distances(table[table.panel == x], x, dict.fromkeys(names, "")))
         assert key(axes) == list(names.values())
@@ -161,8 +195,12 @@ def test_ffa(tables):
         assert set(colours) == {to_hex(sample.get_color()) for sample in axes.get_legend().legend_handles}
     angle = table[table.panel == "delta"]
     marks = []
-    for series, T, name in (("training", 0, "FFA-LoRA"), ("population", 0, ""), ("training", 3, "RoLoRA, $T=3$"),
-                            ("population", 3, "")):  # fmt: skip
+    for series, T, name in (
+        ("training", 0, "FFA-LoRA"),
+        ("population", 0, ""),
+        ("training", 3, "RoLoRA, $T=3$"),
+        ("population", 3, ""),
+    ):
         one = angle[(angle.series == series) & (angle.iterations == T)]
         marks.append(curve(name, one.sine**2, one["mean"]))
         if T and series == "population":
@@ -172,9 +210,11 @@ def test_ffa(tables):
     same(drawn(picture.axes[3]), marks)
     loss = r"$|\mathrm{loss}/(\Vert b^*\Vert^2\delta_0^2)-1|$"
     assert [texts(axes) for axes in picture.axes] == [
-        ("(a) samples of a client", "$m$", loss), ("(b) clients", "$N$", loss), ("(c) dimension", "$d$", loss),
+        ("(a) samples of a client", "$m$", loss),
+        ("(b) clients", "$N$", loss),
+        ("(c) dimension", "$d$", loss),
         ("(d) angle of the start", r"$\delta_0^2$", r"loss$/\Vert b^*\Vert^2$"),
-    ]  # fmt: skip
+    ]
     assert all(axes.get_xscale() == axes.get_yscale() == "log" for axes in picture.axes)
     assert picture.axes[1].get_ylim() == picture.axes[2].get_ylim()
 

@@ -64,8 +64,10 @@ def test_the_averages_that_differ_are_those_of_the_claim():
 
 def test_rows_are_named_by_table_setting_and_method():
     settings = ("rank 4, 3 clients", "rank 4, 20 clients", "rank 4, 50 clients", "rank 8, 50 clients")
-    for number, rows, methods in ((1, TABLE_1, ("LoRA", "FFA-LoRA", "RoLoRA")),
-                                  (6, TABLE_6, ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA"))):  # fmt: skip
+    for number, rows, methods in (
+        (1, TABLE_1, ("LoRA", "FFA-LoRA", "RoLoRA")),
+        (6, TABLE_6, ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA")),
+    ):
         expected = [f"Table {number}, {setting}, {method}" for setting in settings for method in methods]
         assert [row.name for row in rows] == expected
     assert {row.name.split(",")[0] for row in TABLE_2} == {"Table 2"}

@@ -102,10 +102,18 @@ def test_the_picture_says_what_it_shows(runs):
 
 def table_of(groups, spread=1.0, each=1e3, seeds=2):
     rows = [
-        {"runs": label, "seeds": seeds, "round": r, "bytes": r * each * (1 + k), "mean": spread**-r,
-         "least": 0.9 * spread**-r, "most": 1.1 * spread**-r}
-        for k, label in enumerate(groups) for r in range(ROUNDS + 1)
-    ]  # fmt: skip
+        {
+            "runs": label,
+            "seeds": seeds,
+            "round": r,
+            "bytes": r * each * (1 + k),
+            "mean": spread**-r,
+            "least": 0.9 * spread**-r,
+            "most": 1.1 * spread**-r,
+        }
+        for k, label in enumerate(groups)
+        for r in range(ROUNDS + 1)
+    ]
     return pd.DataFrame(rows)
 
 

@@ -8,7 +8,7 @@ import tiny_networks  # noqa: F401 - named as a module's factory below
 from scipy.stats import norm
 from seen import drawn, key, styled, texts
 
-from figures.spectrum_command import SpectrumRequest, as_json, measure_network, summary
+from figures.measured_spectrum import SpectrumRequest, as_json, measure_network, summary
 from figures.spectrum_picture import LAWS, draw_spectrum_report
 from hessian import SpectrumSettings
 

@@ -34,9 +34,14 @@ def draw(table):
 
 
 FIGURE = Figure(
-    id="invented/descent", title="Descent", caption="A loss.", data=descent, draw=draw,
-    found=lambda table: "Stated: nothing.", sizes=lambda table: f"{len(table)} rounds.",
-)  # fmt: skip
+    id="invented/descent",
+    title="Descent",
+    caption="A loss.",
+    data=descent,
+    draw=draw,
+    found=lambda table: "Stated: nothing.",
+    sizes=lambda table: f"{len(table)} rounds.",
+)
 LAPTOP = Settings(scale="laptop")
 
 
@@ -165,9 +170,10 @@ def test_what_other_sources_began_is_not_gone_on_with(tmp_path, monkeypatch):
 
 def test_the_projects_own_stored_numbers_are_whole():
     manifests = [
-        path for path in storing.FOLDER.glob("*.manifest.json")
+        path
+        for path in storing.FOLDER.glob("*.manifest.json")
         if path.with_name(path.name.replace(".manifest.json", ".csv")).exists()
-    ]  # fmt: skip
+    ]
     assert manifests
     for path in manifests:
         made = json.loads(path.read_text())

@@ -101,16 +101,10 @@ def cases() -> dict[str, Case]:
     return {
         "mlp": Case(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(), flat, classes),
         "mlp-sum": Case(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(reduction="sum"), flat, classes),
-        "mlp-function-sum": Case(
-            perceptron(6, (4,), 2, 1), sum_of_squares, flat, values, {"reduction": "sum"}
-        ),
+        "mlp-function-sum": Case(perceptron(6, (4,), 2, 1), sum_of_squares, flat, values, {"reduction": "sum"}),
         "frozen": Case(frozen, nn.CrossEntropyLoss(), flat, classes),
         "block": Case(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(), flat, classes, {"parameters": "2.*"}),
         "cnn": Case(small_convnet(8, (2,), 3, 0), nn.CrossEntropyLoss(), images, classes[:7]),
         "resnet": Case(network, nn.CrossEntropyLoss(), images, classes[:7], {"batch_norm": "running"}),
-        "transformer": Case(
-            attention,
-            of_logits,
-            sequences, classes[:8], mapping=True,
-        ),
-    }  # fmt: skip
+        "transformer": Case(attention, of_logits, sequences, classes[:8], mapping=True),
+    }

@@ -267,12 +267,17 @@ def problem(number: int, network: str, meaning: str) -> Problem:
     made_of = (network, meaning, batching, str(dtype), container)
     return Problem(
         f"{number}: {', '.join(made_of)}{f', {way}' if way else ''}",
-        made_of, model, loss, BATCHINGS[batching](batch), options,
-        batching not in ("resident", "list of one"), chosen.recombines,
+        made_of,
+        model,
+        loss,
+        BATCHINGS[batching](batch),
+        options,
+        batching not in ("resident", "list of one"),
+        chosen.recombines,
         lambda: _oracle(core, chosen, inputs, targets, options.get("parameters")),
         lambda: _oracle(core, chosen, inputs, targets, options.get("parameters"), gauss_newton=True),
         (core, written if container == "pair" else chosen.make(core, dtype), inputs, targets),
-    )  # fmt: skip
+    )
 
 
 def _samples(network: str, kind: str, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -52,16 +52,25 @@ def test_samples_by_a_function():
 
 
 def test_two_batches_in_one():
-    whole = joined({"x": X[:1], "pair": [Y[:1], "name"], "scale": torch.tensor(2.0)},
-                   {"x": X[1:], "pair": [Y[1:], "name"], "scale": torch.tensor(2.0)})  # fmt: skip
+    whole = joined(
+        {"x": X[:1], "pair": [Y[:1], "name"], "scale": torch.tensor(2.0)},
+        {"x": X[1:], "pair": [Y[1:], "name"], "scale": torch.tensor(2.0)},
+    )
     assert torch.equal(whole["x"], X)
     assert torch.equal(whole["pair"][0], Y)
     assert whole["pair"][1] == "name"
     assert whole["scale"] == 2.0
     for one, other in (
-        (X, X[:, :2]), (torch.tensor(1.0), torch.tensor(2.0)), (torch.tensor(1.0), torch.ones(1)), ("one", "other"),
-        (X, "one"), ({"x": X}, {"y": X}), ((X,), (X, X)), ({"x": X}, (X,)), (None, 0),
-    ):  # fmt: skip
+        (X, X[:, :2]),
+        (torch.tensor(1.0), torch.tensor(2.0)),
+        (torch.tensor(1.0), torch.ones(1)),
+        ("one", "other"),
+        (X, "one"),
+        ({"x": X}, {"y": X}),
+        ((X,), (X, X)),
+        ({"x": X}, (X,)),
+        (None, 0),
+    ):
         with pytest.raises(ValueError, match=r"rows of shapes|unlike things"):
             joined(one, other)
 

@@ -89,14 +89,14 @@ FISHER = {
     "squared errors, a function": (mse_loss, VALUES, {}, lambda: fisher_of_entries(lambda f: torch.full_like(f, 2.0))),
     "bits": (nn.BCEWithLogitsLoss(), BITS, {}, lambda: fisher_of_entries(lambda f: f.sigmoid() * (-f).sigmoid())),
     "bits, a function": (
-        binary_cross_entropy_with_logits, BITS, {},
+        binary_cross_entropy_with_logits,
+        BITS,
+        {},
         lambda: fisher_of_entries(lambda f: f.sigmoid() * (-f).sigmoid()),
     ),
     "rates": (of_rates, COUNTS, {"law": rates}, fisher_of_rates),
-    "a sum": (
-        nn.CrossEntropyLoss(reduction="sum"), CLASSES, {}, lambda: SIZE * fisher_of_classes(),
-    ),
-}  # fmt: skip
+    "a sum": (nn.CrossEntropyLoss(reduction="sum"), CLASSES, {}, lambda: SIZE * fisher_of_classes()),
+}
 
 
 def given(targets, way):
@@ -202,8 +202,9 @@ class Places(nn.Module):
 def test_targets_of_several_places():
     targets = torch.arange(3 * SIZE).reshape(SIZE, 3) % 3
     split = [(X[:4], targets[:4]), (X[4:], targets[4:])]
-    flat = Curvature(perceptron(2, (4,), 3, 1), nn.CrossEntropyLoss(), (X.reshape(-1, 2), targets.reshape(-1)),
-                     matrix="fisher")  # fmt: skip
+    flat = Curvature(
+        perceptron(2, (4,), 3, 1), nn.CrossEntropyLoss(), (X.reshape(-1, 2), targets.reshape(-1)), matrix="fisher"
+    )
     close(dense(Curvature(Places(), nn.CrossEntropyLoss(), split, matrix="fisher")), dense(flat))
     # A sample is a row here: its gradient is the mean over its places.
     own = dense(Curvature(Places(), nn.CrossEntropyLoss(), split, matrix="empirical-fisher"))
@@ -264,11 +265,17 @@ REFUSED = {
     "class weights": ({"loss": weighted, "law": lambda f: torch.distributions.Categorical(logits=f)}, "class weights"),
     "smoothing": ({"loss": nn.CrossEntropyLoss(label_smoothing=0.1)}, "label smoothing"),
     "soft targets": ({"targets": torch.softmax(VALUES, dim=1)}, r"Categorical has \(11,\), got \(11, 3\)"),
-    "none observed": ({"loss": lambda f, y: (f**2).mean(), "targets": CLASSES - 9,
-                       "law": lambda f: torch.distributions.Categorical(logits=f)}, "no target of a batch is a value"),
+    "none observed": (
+        {
+            "loss": lambda f, y: (f**2).mean(),
+            "targets": CLASSES - 9,
+            "law": lambda f: torch.distributions.Categorical(logits=f),
+        },
+        "no target of a batch is a value",
+    ),
     "penalty": ({"penalty": True}, "beside the model's output"),
     "a law without need": ({"matrix": "hessian", "law": rates}, "law= is for matrix='fisher'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -276,14 +283,18 @@ def test_what_has_no_fisher_matrix_is_refused(name):
     change, told = REFUSED[name]
     model, loss = network(), change.get("loss", nn.CrossEntropyLoss())
     if change.get("penalty"):
-        loss, change = (lambda f, y: cross_entropy(f, y) + model[0].weight.square().sum()), {
-            "law": lambda f: torch.distributions.Categorical(logits=f)
-        }  # fmt: skip
+        loss, change = (
+            (lambda f, y: cross_entropy(f, y) + model[0].weight.square().sum()),
+            {"law": lambda f: torch.distributions.Categorical(logits=f)},
+        )
     with pytest.raises(CurvatureError, match=told) as caught:
         Curvature(
-            model, loss, (X, change.get("targets", CLASSES)), matrix=change.get("matrix", "fisher"),
+            model,
+            loss,
+            (X, change.get("targets", CLASSES)),
+            matrix=change.get("matrix", "fisher"),
             law=change.get("law"),
-        )  # fmt: skip
+        )
     assert "\n" not in str(caught.value)
 
 
@@ -297,10 +308,13 @@ def test_a_law_without_a_divergence_is_refused():
     with pytest.raises(CurvatureError, match="divergence of two laws Odd is not known in closed form"):
         Curvature(network(), loss, (X, VALUES.exp()), matrix="fisher", law=law)
     close(
-        dense(Curvature(network(), loss, (X, VALUES.exp()), matrix="fisher",
-                        law=lambda f: Gamma(f.exp(), torch.ones_like(f)))),
+        dense(
+            Curvature(
+                network(), loss, (X, VALUES.exp()), matrix="fisher", law=lambda f: Gamma(f.exp(), torch.ones_like(f))
+            )
+        ),
         fisher_of_entries(lambda f: torch.polygamma(1, f.exp()) * f.exp() ** 2),
-    )  # fmt: skip
+    )
 
 
 def _not_known():

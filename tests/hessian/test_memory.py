@@ -25,10 +25,7 @@ from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
 
 NORMAL = np.random.default_rng(0).standard_normal(300)
-SPECTRA = {
-    "outliers": np.r_[50.0, 30.0, 20.0, 8.0, -5.0, 0.05 * NORMAL[:295]],
-    "power law": np.arange(1, 301) ** -1.0,
-}
+SPECTRA = {"outliers": np.r_[50.0, 30.0, 20.0, 8.0, -5.0, 0.05 * NORMAL[:295]], "power law": np.arange(1, 301) ** -1.0}
 
 
 def rotated(eigenvalues, dtype=torch.float64):

@@ -190,8 +190,7 @@ def test_copies_hidden_from_the_basis_are_covered_as_often_as_said():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "scale"),
-    [(torch.float32, 1e30), (torch.float32, 1e-30), (torch.float64, 1e160), (torch.float64, 1e-160)],
+    ("dtype", "scale"), [(torch.float32, 1e30), (torch.float32, 1e-30), (torch.float64, 1e160), (torch.float64, 1e-160)]
 )
 def test_no_scale_is_taken_for_zero(dtype, scale):
     plain, scaled = (

@@ -104,9 +104,11 @@ def test_sums_may_be_named_and_are_then_tested():
             Curvature(model, lambda out, y: cross_entropy(out, y), data, reduction="sum")
     with pytest.raises(CurvatureError, match="not a sum over independent samples"):  # the penalty, once a batch
         Curvature(
-            model, lambda out, y: summed(out, y) + sum(p.square().sum() for p in model.parameters()), batches(),
+            model,
+            lambda out, y: summed(out, y) + sum(p.square().sum() for p in model.parameters()),
+            batches(),
             reduction="sum",
-        )  # fmt: skip
+        )
 
 
 def test_what_cannot_be_tested_must_be_vouched_for():
@@ -182,9 +184,11 @@ class TestPenalties:
         model = perceptron(6, (5,), 3, 0)
         with pytest.raises(CurvatureError, match="beside the model's output"):
             Curvature(
-                model, lambda out, y: cross_entropy(out, y) + model[0].weight.square().sum(), (X, Y),
+                model,
+                lambda out, y: cross_entropy(out, y) + model[0].weight.square().sum(),
+                (X, Y),
                 matrix="gauss-newton",
-            )  # fmt: skip
+            )
 
 
 class Detaching(torch.autograd.Function):

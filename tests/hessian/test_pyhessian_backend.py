@@ -324,6 +324,11 @@ def test_the_defaults_are_those_of_the_package():
     stated = PyHessianSettings()
     for method, names in (("eigenvalues", ("maxIter", "tol", "top_n")), ("density", ("iter", "n_v"))):
         parameters = inspect.signature(getattr(pyhessian.hessian, method)).parameters
-        own = {"maxIter": stated.iterations, "iter": stated.iterations, "tol": stated.tolerance,
-               "top_n": stated.top_n, "n_v": stated.runs}  # fmt: skip
+        own = {
+            "maxIter": stated.iterations,
+            "iter": stated.iterations,
+            "tol": stated.tolerance,
+            "top_n": stated.top_n,
+            "n_v": stated.runs,
+        }
         assert {name: parameters[name].default for name in names} == {name: own[name] for name in names}

@@ -114,11 +114,20 @@ def test_blocks_of_all_kinds_are_those_of_one_process(two):
         same(inner, here.between("2.bias", "0.weight"), vectors(inner.shape[1]))
 
 
-@pytest.mark.parametrize("data", [
-    DataLoader(TensorDataset(X, Y), batch_size=5), DataLoader(TensorDataset(X, Y), batch_size=5, num_workers=1),
-    DataLoader(shared_work.Stream(), batch_size=4), DataLoader(shared_work.Whole(), batch_size=None),
-    shared_work.Reader(), tuple(parts(3, 4, 20)), [(X, Y)], {"input": X, "labels": Y},
-], ids=["loader", "processes", "stream", "whole batches", "reader", "tuple", "one in a list", "mapping"])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        DataLoader(TensorDataset(X, Y), batch_size=5),
+        DataLoader(TensorDataset(X, Y), batch_size=5, num_workers=1),
+        DataLoader(shared_work.Stream(), batch_size=4),
+        DataLoader(shared_work.Whole(), batch_size=None),
+        shared_work.Reader(),
+        tuple(parts(3, 4, 20)),
+        [(X, Y)],
+        {"input": X, "labels": Y},
+    ],
+    ids=["loader", "processes", "stream", "whole batches", "reader", "tuple", "one in a list", "mapping"],
+)
 def test_all_kinds_of_data_are_dealt(data, three):
     model, loss = NETWORK, LOSS
     if isinstance(data, dict):

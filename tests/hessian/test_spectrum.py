@@ -98,9 +98,17 @@ def test_a_measurement_is_as_its_settings_say():
 
 def test_the_settings_where_none_are_given():
     named = SpectrumSettings(
-        width=0.05, confidence=0.95, outliers=10, tolerance=1e-4, probes=4, steps=60, seed=0, products=2000, basis=120,
+        width=0.05,
+        confidence=0.95,
+        outliers=10,
+        tolerance=1e-4,
+        probes=4,
+        steps=60,
+        seed=0,
+        products=2000,
+        basis=120,
         chunk=1,
-    )  # fmt: skip
+    )
     assert named == SpectrumSettings()
 
 
@@ -138,8 +146,9 @@ def test_the_first_reading_of_the_data_is_no_check(monkeypatch):
         return len(batch[0])
 
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
-    operator = Curvature(Scales(3), half_the_sum_of_squares, (torch.ones(4, 3).double(), torch.zeros(4, 3).double()),
-                         count=count)  # fmt: skip
+    operator = Curvature(
+        Scales(3), half_the_sum_of_squares, (torch.ones(4, 3).double(), torch.zeros(4, 3).double()), count=count
+    )
     assert readings[0] >= 2
     assert operator.cost().check_seconds == readings[0] - 1
 

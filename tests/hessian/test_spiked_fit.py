@@ -16,8 +16,7 @@ def spectrum(model, R, seed, **options):
 
 @pytest.mark.parametrize("R", [200, 500])
 @pytest.mark.parametrize(
-    ("spikes", "scale"),
-    [((), 1.0), ((5.0, 2.0, -3.0), 1.0), ((-4.0,), 0.01), ((3.0, 3.0, 0.8, -2.0, -0.7), 0.3)],
+    ("spikes", "scale"), [((), 1.0), ((5.0, 2.0, -3.0), 1.0), ((-4.0,), 0.01), ((3.0, 3.0, 0.8, -2.0, -0.7), 0.3)]
 )
 def test_recovers_spikes_and_noise(R, spikes, scale):
     fit = fit_spiked(spectrum(SpikedModel(spikes, scale=scale), R, 0))

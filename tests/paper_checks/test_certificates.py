@@ -189,6 +189,7 @@ def test_a_proof_and_the_judge_have_the_same_constants_and_no_mutant_is_proved(i
     for mutant in mutants:
         if set(mutant) <= set(replay.states):
             # Of the kind that the statement has: text for fractions, whole numbers for powers and places.
-            put = {name: str(value) if isinstance(replay.states[name], str) else value
-                   for name, value in mutant.items()}  # fmt: skip
+            put = {
+                name: str(value) if isinstance(replay.states[name], str) else value for name, value in mutant.items()
+            }
             assert not with_statement(id, **put).confirmed, mutant

@@ -82,8 +82,9 @@ def test_defective_checks_support_nothing(results, label, reason):
 def test_each_reading_is_told_apart(results):
     entry = results["ambiguous"].as_json()
     assert [(one["name"], one["verdict"]) for one in entry["readings"]] == [
-        ("literal", "holds"), ("half, as in eq. 2", "does not hold"),
-    ]  # fmt: skip
+        ("literal", "holds"),
+        ("half, as in eq. 2", "does not hold"),
+    ]
     assert entry["readings"][0]["says"] == entry["says"] != entry["readings"][1]["says"]
     assert (entry["kind"], entry["importance"], entry["because"]) == (
         "statement",
@@ -99,8 +100,10 @@ def test_constants_and_hypotheses_are_in_the_json(results):
         {"name": "K", "printed": 5.0, "noticed": pytest.approx(0.8, abs=0.01), "best": 1.0, "how": "proved: at x = 1"}
     ]
     assert [(one["name"], one["needed"]) for one in entry["hypotheses"]] == [
-        (r"$x \le 1$", True), (r"$x \ge 0.1$", None), (r"$x \ge 0$", False),
-    ]  # fmt: skip
+        (r"$x \le 1$", True),
+        (r"$x \ge 0.1$", None),
+        (r"$x \ge 0$", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -212,9 +215,16 @@ def test_a_lost_certificate_and_a_file_of_no_claim_are_noticed(tmp_path, monkeyp
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{", '{"verdict": "holds"}', '{"verdict": "true", "grade": "proof", "commit": "", "seed": 0}',
-     '{"verdict": "holds", "grade": "certain", "commit": "", "seed": 0}', "[" * 100_000],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "{",
+        '{"verdict": "holds"}',
+        '{"verdict": "true", "grade": "proof", "commit": "", "seed": 0}',
+        '{"verdict": "holds", "grade": "certain", "commit": "", "seed": 0}',
+        "[" * 100_000,
+    ],
+)
 def test_a_damaged_full_result_is_one_error(tmp_path, monkeypatch, content):
     package, check = copied(tmp_path, monkeypatch, "full/invented--full-only.json")
     assert check("invented/full-only").results[0].decision.verdict == "holds"
@@ -226,8 +236,18 @@ def test_a_damaged_full_result_is_one_error(tmp_path, monkeypatch, content):
     assert "no full result is stored" in check("invented/full-only").results[0].decision.reason
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"id": "invented/true", "values": {}}', '{"id": "invented/false"}',
-                                     '{"id": "invented/false", "values": [1]}', "[" * 100_000, "\ud800"])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"id": "invented/true", "values": {}}',
+        '{"id": "invented/false"}',
+        '{"id": "invented/false", "values": [1]}',
+        "[" * 100_000,
+        "\ud800",
+    ],
+)
 def test_a_damaged_witness_is_one_error(tmp_path, monkeypatch, content):
     package, check = copied(tmp_path, monkeypatch, "witnesses/invented--false.json")
     (package / "witnesses" / "invented--false.json").write_bytes(content.encode(errors="surrogatepass"))
@@ -346,8 +366,13 @@ def of_{name}(data, K=1.0):
 def test_a_command_about_some_claims_loads_the_themes_that_declare_them(tmp_path, monkeypatch):
     package = tmp_path / "tiny"
     package.mkdir()
-    for name, text in (("__init__", ""), ("replays", ""), ("one", THEME.format(name="one", other="two")),
-                       ("two", THEME.format(name="two", other="three")), ("three", "1 / 0")):  # fmt: skip
+    for name, text in (
+        ("__init__", ""),
+        ("replays", ""),
+        ("one", THEME.format(name="one", other="two")),
+        ("two", THEME.format(name="two", other="three")),
+        ("three", "1 / 0"),
+    ):
         (package / f"{name}.py").write_text(text)
     (package / "witnesses").mkdir()
     (package / "witnesses" / "tiny--gone.json").write_text("{}")
@@ -392,10 +417,36 @@ def test_streams_are_named_by_claim(ledger):
 
 def test_json_follows_the_contract(results):
     entry = results["false"].as_json()
-    assert list(entry) == ["id", "also", "paper", "where", "verdict", "grade", "expected", "expected_grade",
-                           "slack", "scope", "sensitivity", "seconds", "witness", "correction", "correction_is",
-                           "reason", "says", "kind", "importance", "because", "readings", "constants", "hypotheses",
-                           "printed", "obtained", "left", "right", "replay"]  # fmt: skip
+    assert list(entry) == [
+        "id",
+        "also",
+        "paper",
+        "where",
+        "verdict",
+        "grade",
+        "expected",
+        "expected_grade",
+        "slack",
+        "scope",
+        "sensitivity",
+        "seconds",
+        "witness",
+        "correction",
+        "correction_is",
+        "reason",
+        "says",
+        "kind",
+        "importance",
+        "because",
+        "readings",
+        "constants",
+        "hypotheses",
+        "printed",
+        "obtained",
+        "left",
+        "right",
+        "replay",
+    ]
     assert entry["witness"] == {"x": 1.0}
     json.dumps(entry)
 

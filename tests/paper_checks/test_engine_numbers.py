@@ -133,18 +133,21 @@ def test_exact_sides_are_subtracted_exactly():
     assert checked_sides(np.array([1.5]), np.array([0.5]), 0.25, infinite=False)[2:] == (1.0, 0.25)
 
 
-@pytest.mark.parametrize(("left", "right", "error", "infinite", "message"), [
-    ([1.0], [1.0, 2.0], 0.0, False, r"expected two sides of shape \(cases,\), got \(1,\) and \(2,\)"),
-    ([[1.0]], [[1.0]], 0.0, False, r"expected two sides of shape"),
-    ([1.0, np.nan], [1.0, 2.0], 0.0, True, "1 of 2 left sides are no number"),
-    ([1.0, 2.0], [np.nan, np.nan], 0.0, True, "2 of 2 right sides are no number"),
-    ([np.inf], [0.0], 0.0, False, "1 of 1 left sides are infinite, which is not declared"),
-    ([np.inf], [np.inf], 0.0, True, "both sides of 1 cases are the same infinity"),
-    ([1.0], [0.0], -1e-9, False, "an error bound is a finite number of at least 0"),
-    ([1.0], [0.0], np.inf, True, "an error bound is a finite number of at least 0"),
-    ([1], [0.0], 0.0, False, "left sides are floats or exact numbers, got int64"),
-    ([True], [0.0], 0.0, False, "left sides are floats or exact numbers, got bool"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("left", "right", "error", "infinite", "message"),
+    [
+        ([1.0], [1.0, 2.0], 0.0, False, r"expected two sides of shape \(cases,\), got \(1,\) and \(2,\)"),
+        ([[1.0]], [[1.0]], 0.0, False, r"expected two sides of shape"),
+        ([1.0, np.nan], [1.0, 2.0], 0.0, True, "1 of 2 left sides are no number"),
+        ([1.0, 2.0], [np.nan, np.nan], 0.0, True, "2 of 2 right sides are no number"),
+        ([np.inf], [0.0], 0.0, False, "1 of 1 left sides are infinite, which is not declared"),
+        ([np.inf], [np.inf], 0.0, True, "both sides of 1 cases are the same infinity"),
+        ([1.0], [0.0], -1e-9, False, "an error bound is a finite number of at least 0"),
+        ([1.0], [0.0], np.inf, True, "an error bound is a finite number of at least 0"),
+        ([1], [0.0], 0.0, False, "left sides are floats or exact numbers, got int64"),
+        ([True], [0.0], 0.0, False, "left sides are floats or exact numbers, got bool"),
+    ],
+)
 def test_sides_that_cannot_be_compared_are_refused(left, right, error, infinite, message):
     with pytest.raises(UndefinedError, match=message):
         checked_sides(np.array(left), np.array(right), error, infinite=infinite)
@@ -179,10 +182,16 @@ def test_the_first_flaw_is_told():
     assert not non_negative((x + 1) ** 2 - 2)
 
 
-@pytest.mark.parametrize(("stored", "where"), [
-    ({"x": "2", "grid": [1, 2]}, "the witness"), ({"x": "3"}, "a case of this run"), (None, "a case of this run"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stored", "where"),
+    [({"x": "2", "grid": [1, 2]}, "the witness"), ({"x": "3"}, "a case of this run"), (None, "a case of this run")],
+)
 def test_what_was_obtained_elsewhere_is_not_said_of_the_stored_witness(stored, where):
-    found = Evidence(False, "numbers", obtained="left 6, right 4 at the witness", margin=-2.0,
-                     witness={"x": "2", "grid": (1, 2), "not read by the replay": 5})  # fmt: skip
+    found = Evidence(
+        False,
+        "numbers",
+        obtained="left 6, right 4 at the witness",
+        margin=-2.0,
+        witness={"x": "2", "grid": (1, 2), "not read by the replay": 5},
+    )
     assert obtained_beside(found, stored) == f"left 6, right 4 at {where}"

@@ -16,10 +16,13 @@ from paper_checks.replay import replay_in_fresh_process, stored
 from paper_checks.run import run
 
 PAGE = Page(
-    "invented", "Invented findings", "What is invented.", ("claims",),
+    "invented",
+    "Invented findings",
+    "What is invented.",
+    ("claims",),
     (Headline("Half of $x$ is too small.", ("invented/false", "invented/fixable")),),
     (Listing("Numbers", ("a", "b"), (("1", "2"),)),),
-)  # fmt: skip
+)
 PAPER = Paper("invented", "Invented", "invented", ("claims",), (PAGE,))
 FEW = ("true", "false", "proved-fix", "ambiguous", "certified")
 
@@ -47,9 +50,13 @@ def test_pages_are_written_and_what_is_no_more_is_gone(tmp_path, ledger):
     assert written[0] == tmp_path / "invented.md"
     assert set(tmp_path.rglob("*.md")) == {*written, tmp_path / "proofs" / "other--claim.md"}
     assert {path.stem for path in written[1:]} == {
-        "invented--bad-certificate", "invented--certified", "invented--other-constant",
-        "invented--other-way-round--double", "invented--proved-fix", "invented--unproved-fix",
-    }  # fmt: skip
+        "invented--bad-certificate",
+        "invented--certified",
+        "invented--other-constant",
+        "invented--other-way-round--double",
+        "invented--proved-fix",
+        "invented--unproved-fix",
+    }
     text = written[0].read_text()
     assert text.startswith("# Invented findings\n\nWhat is invented. ")
     assert (
@@ -63,9 +70,7 @@ def test_pages_are_written_and_what_is_no_more_is_gone(tmp_path, ledger):
 
 def test_a_claim_s_part_of_a_page(tmp_path):
     text = findings.findings_page(PAPER, PAGE, tmp_path)
-    assert part_of(text, "true").splitlines()[1:4] == [
-        "nowhere. **Holds**.", "", "> $`x^2 \\le K x`$ on $`[0, 1]`$",
-    ]  # fmt: skip
+    assert part_of(text, "true").splitlines()[1:4] == ["nowhere. **Holds**.", "", "> $`x^2 \\le K x`$ on $`[0, 1]`$"]
     false = part_of(text, "false")
     assert "**Refuted**." in false
     assert "Witness: x = " in false

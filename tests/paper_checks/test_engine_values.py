@@ -79,9 +79,13 @@ def searched(budget, restarts, monkeypatch):
         inequality, "differential_evolution", lambda function, ends, **rest: function(np.full((2, 3), 0.5))
     )
     cases = collect_cases(
-        Context("tests/square", budget=budget), (Axis("x", 1e-3, 1.0, UNIT), Axis("y", 1e-3, 1.0, UNIT)),
-        lambda case: case["x"] < np.inf, lambda case: -case["x"] - case["y"], examples=20, restarts=restarts,
-    )  # fmt: skip
+        Context("tests/square", budget=budget),
+        (Axis("x", 1e-3, 1.0, UNIT), Axis("y", 1e-3, 1.0, UNIT)),
+        lambda case: case["x"] < np.inf,
+        lambda case: -case["x"] - case["y"],
+        examples=20,
+        restarts=restarts,
+    )
     return cases, len(made)
 
 
@@ -274,9 +278,10 @@ def test_division_by_what_may_be_0_is_none():
 
 def test_orders_that_fail_are_counted():
     orders = {
-        "sure": Order(Rounded.exact(3), Rounded.exact(1), {}), "wrong": Order(Rounded.exact(1), Rounded.exact(2), {}),
+        "sure": Order(Rounded.exact(3), Rounded.exact(1), {}),
+        "wrong": Order(Rounded.exact(1), Rounded.exact(2), {}),
         "open": Order(Rounded.printed("1.0"), Rounded.printed("1.0"), {}),
-    }  # fmt: skip
+    }
     evidence = judge_order(orders, "")
     assert evidence.ok is False
     assert evidence.obtained == "1; 1 of 3 fail: wrong: 1 against 2"
@@ -363,10 +368,14 @@ def square_bound(correction, mutants=({"K": 0.9},)):
         return judge_inequality(data**2, K * data, 0.0, scope="", case=lambda i: {"x": float(data[i])})
 
     declared = claim(
-        "invented/square", where="nowhere", says=r"$x^2 \le K x$", measure=lambda context: x,
-        control=Form("$K = 2$", {"K": 2.0}), correction=Form(f"$K = {correction}$", {"K": correction}, mutants),
+        "invented/square",
+        where="nowhere",
+        says=r"$x^2 \le K x$",
+        measure=lambda context: x,
+        control=Form("$K = 2$", {"K": 2.0}),
+        correction=Form(f"$K = {correction}$", {"K": correction}, mutants),
         expect=("not checkable here", None),
-    )(bound)  # fmt: skip
+    )(bound)
     judged = judge(declared, x)
     return judged, decide(declared, judged, [Replayed("witness", True, True, 1.0, 0.5, "")])
 
@@ -379,9 +388,14 @@ def test_what_is_judged_can_be_kept_without_its_sides():
         return judge_inequality(data**2, K * data, 0.0, scope="")
 
     declared = claim(
-        "invented/square", where="nowhere", says=r"$x^2 \le K x$", measure=lambda context: x, mutants=[{"K": 0.9}],
-        readings=(LITERAL, Reading("doubled", r"$x^2 \le 2x$", {"K": 2.0}, "eq. 2")), expect=("holds", "search"),
-    )(bound)  # fmt: skip
+        "invented/square",
+        where="nowhere",
+        says=r"$x^2 \le K x$",
+        measure=lambda context: x,
+        mutants=[{"K": 0.9}],
+        readings=(LITERAL, Reading("doubled", r"$x^2 \le 2x$", {"K": 2.0}, "eq. 2")),
+        expect=("holds", "search"),
+    )(bound)
     judged = judge(declared, x)
 
     def sides(found):

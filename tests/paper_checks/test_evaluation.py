@@ -34,9 +34,12 @@ def test_no_other_number_is_exact(side):
 
 @pytest.mark.parametrize(
     ("more", "told"),
-    [(Fraction(1, 10**4), "0.3601 > 0.36 (exact)"), (Fraction(1, 10**8), "0.36000001 > 0.36 (exact)"),
-     (Fraction(1, 10**40), "0.36 + 1e-40 > 0.36 (exact)")],
-)  # fmt: skip
+    [
+        (Fraction(1, 10**4), "0.3601 > 0.36 (exact)"),
+        (Fraction(1, 10**8), "0.36000001 > 0.36 (exact)"),
+        (Fraction(1, 10**40), "0.36 + 1e-40 > 0.36 (exact)"),
+    ],
+)
 def test_two_sides_that_differ_are_not_told_alike(more, told):
     assert outcome(Fraction(36, 100) + more, Fraction(36, 100)).detail == told
 

@@ -16,8 +16,11 @@ from paper_checks.ledger import Ledger
 from paper_checks.methods.experiments import StoredRuns, judge_runs, runs_of
 
 CLAIMS = [claim for claim in Ledger.of().claims if claim.kind == "experiment" and claim.seen_in]
-TEXTS = {"rolora/fig-3": language_designs.clients_lines, "rolora/fig-4": language_designs.budgets_lines,
-         "rolora/fig-5": language_designs.uplinks_lines}  # fmt: skip
+TEXTS = {
+    "rolora/fig-3": language_designs.clients_lines,
+    "rolora/fig-4": language_designs.budgets_lines,
+    "rolora/fig-5": language_designs.uplinks_lines,
+}
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "figures"
 
 
@@ -41,14 +44,34 @@ def invented(figure, value):
     elif name == "fig-4":
         made = [fine_tuning(settings)]
     else:
-        of = {"tab-3": tab3_design, "tab-4": tab4_design, "tab-6": tab6_design, "fig-2": tab6_design,
-              "tab-7": tab7_design}  # fmt: skip
+        of = {
+            "tab-3": tab3_design,
+            "tab-4": tab4_design,
+            "tab-6": tab6_design,
+            "fig-2": tab6_design,
+            "tab-7": tab7_design,
+        }
         made = [of.get(name, tab1_design)(settings)]
-    return pd.DataFrame([
-        {"stage": RUN, **line.keys, "seed": seed, "rate": 0.1, "round": number, "bytes": 1000 * number, "failed": 0,
-         "value": value(line.keys, seed, number), "factorised": 100, "steps": 1}
-        for design in made for line in design.lines for seed in range(3) for number in range(1, design.rounds + 1)
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "stage": RUN,
+                **line.keys,
+                "seed": seed,
+                "rate": 0.1,
+                "round": number,
+                "bytes": 1000 * number,
+                "failed": 0,
+                "value": value(line.keys, seed, number),
+                "factorised": 100,
+                "steps": 1,
+            }
+            for design in made
+            for line in design.lines
+            for seed in range(3)
+            for number in range(1, design.rounds + 1)
+        ]
+    )
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)

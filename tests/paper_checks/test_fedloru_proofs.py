@@ -39,8 +39,13 @@ TAMPERED = {
     "eq-76": [{"kept": "76/100"}, {"first": "99/100"}, {"quarter": "24/100"}],
     "eq-77-K": [{"first": "266/100"}, {"second": "533/100"}],
     "eq-78-79": [{"begins": 1}, {"rounds": []}],
-    "thm-4.2": [{"steps_factor": "199/100"}, {"start": "133/100"}, {"first_factor": "133/100"},
-                {"second_factor": "33/100"},                {"eta": "1"}],
+    "thm-4.2": [
+        {"steps_factor": "199/100"},
+        {"start": "133/100"},
+        {"first_factor": "133/100"},
+        {"second_factor": "33/100"},
+        {"eta": "1"},
+    ],
     "thm-4.2@with-some-constants": [{"start": "133/100"}, {"first_factor": "133/100"}, {"second_factor": "33/100"}],
     "thm-4.2-rate": [{"power": "1"}, {"power": "1/4"}, {"start": "4/3"}],
     "claim-alpha-ext": [{"curvature_power": 1}, {"gradient_power": 0}],
@@ -56,9 +61,11 @@ TAMPERED = {
     "eq-35": [{"s_power": 1}, {"sign": -1}, {"third": 1}],
     "eq-52-53": [{"power": "1"}, {"cross": "1/10"}],
     "claim-rank-growth": [{"per": "1/2"}, {"per": "2"}, {"fewer": 1}, {"sizes": []}],
-}  # fmt: skip
-FILES = {label: next(file for file in stored(PAPER.folder, f"fedloru-v2/{label}") if file.kind == "certificate")
-         for label in TAMPERED}  # fmt: skip
+}
+FILES = {
+    label: next(file for file in stored(PAPER.folder, f"fedloru-v2/{label}") if file.kind == "certificate")
+    for label in TAMPERED
+}
 
 
 @pytest.fixture(scope="module")

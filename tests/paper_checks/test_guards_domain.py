@@ -100,9 +100,13 @@ def test_how_small_a_violation_can_be_missed_follows_from_the_uniform_draws():
 
 def collected(budget="quick", restarts=1):
     return collect_cases(
-        Context("tests/domain", budget=budget), (X,), lambda c: c["x"] > 0, lambda c: np.abs(np.log(c["x"] / 2.0)),
-        examples=20, restarts=restarts,
-    )  # fmt: skip
+        Context("tests/domain", budget=budget),
+        (X,),
+        lambda c: c["x"] > 0,
+        lambda c: np.abs(np.log(c["x"] / 2.0)),
+        examples=20,
+        restarts=restarts,
+    )
 
 
 def test_a_needle_is_missed_and_the_scope_says_how_large_one_could_be():
@@ -193,8 +197,14 @@ def test_a_parameter_with_one_value_says_why_that_is_enough():
 def decided(x):
     """The verdict on x <= 1 for all x in (0, 1], judged on a grid."""
 
-    @claim("tests/grid", where="nowhere", says=r"$x \le 1$ on $(0, 1]$", measure=lambda _: x, mutants=[{"K": 0.5}],
-           expect=("holds", "search"))  # fmt: skip
+    @claim(
+        "tests/grid",
+        where="nowhere",
+        says=r"$x \le 1$ on $(0, 1]$",
+        measure=lambda _: x,
+        mutants=[{"K": 0.5}],
+        expect=("holds", "search"),
+    )
     def judge_grid(x, K=1.0):
         return judge_inequality(x, np.full(len(x), K), 0.0, scope="", domain=tried(("x", x, UP_TO_ONE)))
 

@@ -194,18 +194,27 @@ def cells(*values):
 @pytest.mark.parametrize(
     ("printed", "other", "found"),
     [
-        (judge_probability(Counted(5, 10), 0.0, 0.5, scope="", what="x"),
-         judge_probability(Counted(5, 10), 0.0, 0.9, scope="", what="x"), "weaker"),
-        (judge_probability(Counted(5, 10), 0.0, 0.5, scope="", what="x"),
-         judge_probability(Counted(5, 10), 0.1, 0.9, scope="", what="x"), "neither"),
+        (
+            judge_probability(Counted(5, 10), 0.0, 0.5, scope="", what="x"),
+            judge_probability(Counted(5, 10), 0.0, 0.9, scope="", what="x"),
+            "weaker",
+        ),
+        (
+            judge_probability(Counted(5, 10), 0.0, 0.5, scope="", what="x"),
+            judge_probability(Counted(5, 10), 0.1, 0.9, scope="", what="x"),
+            "neither",
+        ),
         (judge_printed(cells(1, 2), ""), judge_printed(cells(1), ""), "weaker"),
         (judge_printed(cells(1, 2), ""), judge_printed(cells(1, 3), ""), "neither"),
         (judge_order(order(2), ""), judge_order(order(3), ""), "neither"),
-        (judge_promises([Promise("a", 1.0, 2.0, at_most=True)], ""),
-         judge_promises([Promise("a", 1.0, 3.0, at_most=True)], ""), "weaker"),
+        (
+            judge_promises([Promise("a", 1.0, 2.0, at_most=True)], ""),
+            judge_promises([Promise("a", 1.0, 3.0, at_most=True)], ""),
+            "weaker",
+        ),
         (judge_promises([Promise("a", 1.0, 1.0)], ""), judge_promises([Promise("a", 2.0, 1.0)], ""), "neither"),
     ],
-)  # fmt: skip
+)
 def test_methods_say_what_they_compare(printed, other, found):
     assert strength(printed.lines, other.lines) == found
 
@@ -255,8 +264,9 @@ def test_robust_intervals_cover_heavy_tails_and_normal_draws():
     rng, level, missed = np.random.default_rng(5), 0.1, {"heavy": 0, "normal": 0}
     for _ in range(400):
         for name, draws, deviation in (
-            ("heavy", rng.standard_t(3, 60), 3**0.5), ("normal", rng.standard_normal(60), 1.0)
-        ):  # fmt: skip
+            ("heavy", rng.standard_t(3, 60), 3**0.5),
+            ("normal", rng.standard_normal(60), 1.0),
+        ):
             interval = robust_interval(draws, deviation, level)
             missed[name] += not interval.low <= 0.0 <= interval.high
     for count in missed.values():
@@ -277,8 +287,10 @@ def test_one_win_hardly_moves_a_robust_mean():
     assert robust_interval(draws, 1.0, 1e-6).middle < 0.02 < draws.mean()
 
 
-@pytest.mark.parametrize("wrong", [{}, {"deviations": {"x": 1.0}, "normal": "both"}, {"deviations": {"x": 0.0}},
-                                   {"deviations": {"x": np.inf}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, {"deviations": {"x": 1.0}, "normal": "both"}, {"deviations": {"x": 0.0}}, {"deviations": {"x": np.inf}}],
+)
 def test_what_is_known_of_the_tails_is_one_thing(wrong):
     with pytest.raises(UndefinedError):
         Tails(**wrong)

@@ -322,9 +322,15 @@ X_SQUARED = np.append(np.random.default_rng(3).random(200), [0.0, 1.0])
 
 
 def corrected_by(K, mutants):
-    @claim("invented/correction", where="", says="$x^2 \\le x/2$", measure=lambda context: X_SQUARED,
-           control=Form("K = 2", {"K": 2.0}), correction=Form("", {"K": K}, mutants),
-           expect=("corrected", "search"))  # fmt: skip
+    @claim(
+        "invented/correction",
+        where="",
+        says="$x^2 \\le x/2$",
+        measure=lambda context: X_SQUARED,
+        control=Form("K = 2", {"K": 2.0}),
+        correction=Form("", {"K": K}, mutants),
+        expect=("corrected", "search"),
+    )
     def statement(x, K=0.5, power=1):
         left, right = x**2, K * x**power
         return judge_inequality(left, right, 0.0, scope="", case=lambda i: {"x": float(x[i])})

@@ -21,18 +21,33 @@ for paper in PAPERS:
             WITNESSES[id] = found, dict(files[0].values)
 
 OF_ALL_NUMBERS = {
-    "fedloru-v1/eq-14", "fedloru-v2/eq-83", "fedloru-v2/claim-union",
-    "fedloru-v1/Fj2", "fedloru-v1/prop-3.1", "fedloru-v2/eq-44", "rolora/table-6",
-}  # fmt: skip
+    "fedloru-v1/eq-14",
+    "fedloru-v2/eq-83",
+    "fedloru-v2/claim-union",
+    "fedloru-v1/Fj2",
+    "fedloru-v1/prop-3.1",
+    "fedloru-v2/eq-44",
+    "rolora/table-6",
+}
 """Identities that are stated of any numbers, and two printings of one number: nothing is assumed."""
 LONG = {
-    "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge",
-    "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly", "fedlrt/claim-thm3-figure",
-    "fedlrt/claim-hom-error@value-1-at-1", "fedlrt/claim-hom-10x@value-1-at-1",
+    "fedlrt/claim-hom-clients",
+    "fedlrt/claim-het-plateau",
+    "fedlrt/fig-1",
+    "fedlrt/claim-het-converge",
+    "fedlrt/claim-hom-rank",
+    "fedlrt/fig-4",
+    "fedlrt/claim-hom-jointly",
+    "fedlrt/claim-thm3-figure",
+    "fedlrt/claim-hom-error@value-1-at-1",
+    "fedlrt/claim-hom-10x@value-1-at-1",
     *(f"fedlrt/claim-hom-{part}@value-1-at-1-with-a-start-of-size-1" for part in ("rank", "jointly")),
-    *(f"fedlrt/claim-hom-{part}@orthonormal-for-{law}" for part in ("stepsize", "jointly")
-      for law in ("dx", "the-uniform-law")),
-}  # fmt: skip
+    *(
+        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}"
+        for part in ("stepsize", "jointly")
+        for law in ("dx", "the-uniform-law")
+    ),
+}
 """Follows long runs; a witness is moved only in its hypotheses, which are decided before the runs."""
 FACTORS = (
     "0",
@@ -167,8 +182,12 @@ def test_a_long_run_in_another_setting_is_refused_before_it_is_followed(long):
 def test_a_hypothesis_that_is_not_met_is_told_first():
     @replay("demo/eq-1")
     def demo(values):
-        return Violation(2, 1, assumes=[Hypothesis("rate", Fraction(values["rate"]), "<=", Fraction(1, 12))],
-                         given={"U": [1, Fraction(1, 2)]})  # fmt: skip
+        return Violation(
+            2,
+            1,
+            assumes=[Hypothesis("rate", Fraction(values["rate"]), "<=", Fraction(1, 12))],
+            given={"U": [1, Fraction(1, 2)]},
+        )
 
     met, unmet = (evaluated(demo, {"rate": rate}) for rate in ("1/12", "1/11"))
     assert (met.confirmed, met.assumes, met.given) == (True, [("rate = 1/12 <= 1/12", True)], {"U": "[1, 1/2]"})

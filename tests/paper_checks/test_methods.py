@@ -61,9 +61,13 @@ AXES = (Axis("a", 1e-3, 1e3, POSITIVE), Axis("b", 1e-3, 1e3, POSITIVE, signed=Tr
 @pytest.fixture(scope="module")
 def mean_cases():
     return collect_cases(
-        Context("tests/am-gm"), (AXES[0], Axis("b", 1e-3, 1e3, POSITIVE)), lambda c: c["a"] <= c["b"],
-        lambda c: (c["a"] + c["b"]) / np.sqrt(c["a"] * c["b"]) - 2, examples=100, restarts=1,
-    )  # fmt: skip
+        Context("tests/am-gm"),
+        (AXES[0], Axis("b", 1e-3, 1e3, POSITIVE)),
+        lambda c: c["a"] <= c["b"],
+        lambda c: (c["a"] + c["b"]) / np.sqrt(c["a"] * c["b"]) - 2,
+        examples=100,
+        restarts=1,
+    )
 
 
 def means(case, constant=4):
@@ -115,8 +119,9 @@ def test_every_corner_of_the_domain_is_tried_whatever_the_seed():
 
 def test_a_search_is_the_same_for_the_same_seed():
     def collect(seed):
-        return collect_cases(Context("tests/seeds", seed), AXES, lambda c: c["a"] > 0, lambda c: c["a"],
-                             examples=50, restarts=0)  # fmt: skip
+        return collect_cases(
+            Context("tests/seeds", seed), AXES, lambda c: c["a"] > 0, lambda c: c["a"], examples=50, restarts=0
+        )
 
     np.testing.assert_array_equal(collect(1)["b"], collect(1)["b"])
     assert len(collect(1)["b"]) != len(collect(2)["b"]) or (collect(1)["b"] != collect(2)["b"]).any()
@@ -207,8 +212,9 @@ def test_interval_arithmetic_encloses_every_rounding():
 def test_only_disjoint_intervals_refute_a_printed_number():
     third = Rounded.exact(1) / Rounded.exact(3)
     assert judge_printed({"a": Cell(Rounded.printed("0.33"), third, {})}, "").ok is True
-    wrong = judge_printed({"a": Cell(Rounded.printed("0.33"), third, {}),
-                           "b": Cell(Rounded.printed("0.34"), third, {"x": "1"})}, "")  # fmt: skip
+    wrong = judge_printed(
+        {"a": Cell(Rounded.printed("0.33"), third, {}), "b": Cell(Rounded.printed("0.34"), third, {"x": "1"})}, ""
+    )
     assert wrong.ok is False
     assert wrong.witness == {"cell": "b", "x": "1"}
 

@@ -143,9 +143,16 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "kept").write_text("ours")
-    for name, part in (("rolora", "taken by rolora"), ("fedlrt-2", "taken by fedlrt"), ("My Paper", "small letters"),
-                       ("class", "means something else"), ("numpy", "means something else"), ("../x", "small letters"),
-                       ("1", "small letters"), ("rmt", "means something else")):  # fmt: skip
+    for name, part in (
+        ("rolora", "taken by rolora"),
+        ("fedlrt-2", "taken by fedlrt"),
+        ("My Paper", "small letters"),
+        ("class", "means something else"),
+        ("numpy", "means something else"),
+        ("../x", "small letters"),
+        ("1", "small letters"),
+        ("rmt", "means something else"),
+    ):
         assert_refused(run(capsys, "new-paper", name), part)
     assert_refused(run(capsys, "new-paper", "own-of-no-folder", "--out", "full"), "not empty")
     assert_refused(run(capsys, "new-paper", "own-of-no-folder", "--out", "full/kept"), "kept")
@@ -179,7 +186,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("lemmas.py", '("corrected", "proof")', '("wrong", "proof")', "a verdict on record is one of"),
         ("paper.py", 'called="Example"', "called=5", "are text"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_paper_is_told_in_one_line(project, capsys, file, before, after, part):
     folder = changed(project, file, before, after)
     assert_refused(run(capsys, "claims", "--papers", folder), part)

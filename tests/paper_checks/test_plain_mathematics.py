@@ -14,8 +14,11 @@ CLAIMS = Ledger.of().select()
     ("latex", "rich", "plain"),
     [
         (r"\frac{a+b}{c+d}x", "((a + b)/(c + d))x", "((a + b)/(c + d))x"),
-        (r"\frac12(1 + (1 - \frac1{s_*})\sqrt{1+\delta^2})", "½(1 + (1 − 1/s_*)√(1 + δ²))",
-         "(1/2)(1 + (1 - 1/s_*)sqrt(1 + delta^2))"),
+        (
+            r"\frac12(1 + (1 - \frac1{s_*})\sqrt{1+\delta^2})",
+            "½(1 + (1 − 1/s_*)√(1 + δ²))",
+            "(1/2)(1 + (1 - 1/s_*)sqrt(1 + delta^2))",
+        ),
         (r"\sum_{i=1}^n \tilde W_{r,c}^s", "∑ᵢ₌₁ⁿW̃_(r,c)ˢ", "sum_(i = 1)^n Wtilde_(r,c)^s"),
         (r"-\|x\|^2 \le -2\lambda L", "−‖x‖² ≤ −2λL", "-||x||^2 <= -2 lambda L"),
         (r"A^{-1}", "A⁻¹", "A^(-1)"),
@@ -27,7 +30,7 @@ CLAIMS = Ledger.of().select()
         (r"f''", "f''", "f''"),
         (r"\frac{x}{y} \frac{x}{ab} \frac{x}{12}", "(x/y)(x/(ab))(x/12)", "(x/y)(x/(a b))(x/12)"),
     ],
-)  # fmt: skip
+)
 def test_known_formulas(latex, rich, plain):
     assert plain_text(f"With ${latex}$.") == f"With {rich}."
     assert plain_text(f"With ${latex}$.", "ascii") == f"With {plain}."

@@ -68,9 +68,14 @@ def test_what_lies_where_the_user_stands_is_not_imported(tmp_path, work):
             "from paper_checks.processes import workers; from held import identity; pool = workers(1); "
             "assert pool.__enter__().submit(identity, 0).result(); pool.__exit__(None, None, None); status = 0"
         )
-    settings = "" if work == "workers" else (
-        f"os.environ.update(PYTHONPATH={str(here)!r}, PYTHONSTARTUP={str(here / 'start.py')!r}, PYTHONINSPECT='1'); "
-    )  # fmt: skip
+    settings = (
+        ""
+        if work == "workers"
+        else (
+            f"os.environ.update(PYTHONPATH={str(here)!r}, PYTHONSTARTUP={str(here / 'start.py')!r}, "
+            "PYTHONINSPECT='1'); "
+        )
+    )
     program = f"import os, sys; sys.path[:0] = {[str(ROOT), str(HERE)]!r}; {settings}{body}; os._exit(status)"
     done = subprocess.run([sys.executable, "-P", "-c", program], cwd=here, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -94,9 +99,13 @@ def test_a_question_that_is_never_read_does_no_harm():
 def test_a_program_sees_the_standard_library_and_what_is_named():
     lines = []
     fresh_interpreter(
-        "import json, numpy; print(json.loads(sys.stdin.readline()))", '"known"', (), ("numpy", "no_such"), 900,
+        "import json, numpy; print(json.loads(sys.stdin.readline()))",
+        '"known"',
+        (),
+        ("numpy", "no_such"),
+        900,
         lines.append,
-    )  # fmt: skip
+    )
     assert lines == ["known\n"]
     with pytest.raises(ProcessError, match="No module named 'numpy'"):
         fresh_interpreter("import numpy", "", (), (), 900, print)

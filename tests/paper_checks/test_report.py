@@ -34,10 +34,16 @@ def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", 
     correction = Form("It holds for $K = 1$. More.", {"K": 1}, ({"K": 0.9},)) if verdict == "corrected" else None
     control = Form("It holds for $K = 2$.", {"K": 2}) if verdict in ("refuted", "corrected") else None
     declare = claim(
-        f"invented/{label}", where=rest.pop("where", "eq. 1"), says=says, measure=lambda context: None, uses=uses,
-        mutants=[{"K": 0.9, "names": ("a", HOSTILE)}], correction=correction, control=control,
+        f"invented/{label}",
+        where=rest.pop("where", "eq. 1"),
+        says=says,
+        measure=lambda context: None,
+        uses=uses,
+        mutants=[{"K": 0.9, "names": ("a", HOSTILE)}],
+        correction=correction,
+        control=control,
         expect=(expect or verdict, None if (expect or verdict) == "not checkable here" else "search"),
-    )  # fmt: skip
+    )
     made = declare(lambda data, K=1, names=(): PASSES)
     judged = {
         "holds": Judged(PASSES, (FAILS,)),
@@ -104,9 +110,17 @@ class Page(HTMLParser):
 
 def figure(**rest):
     return ReportFigure(
-        "invented/fig-1", "Figure 1", r"Spikes $\theta$.", svg="<svg xmlns='http://www.w3.org/2000/svg'/>",
-        scale="quick", datasets=("mnist",), seeds=(0,), seconds=1.5, command="rankproof figure invented/fig-1", **rest,
-    )  # fmt: skip
+        "invented/fig-1",
+        "Figure 1",
+        r"Spikes $\theta$.",
+        svg="<svg xmlns='http://www.w3.org/2000/svg'/>",
+        scale="quick",
+        datasets=("mnist",),
+        seeds=(0,),
+        seconds=1.5,
+        command="rankproof figure invented/fig-1",
+        **rest,
+    )
 
 
 def page_of(results, figures=(), manifest=None):
@@ -174,21 +188,36 @@ def test_the_first_screen_says_what_matters_of_each_paper(of_the_ledger):
 
 def test_cards_show_forms_mutants_witness_replay_and_commands(results):
     text = page_of(results)
-    said = ("Does not hold as printed; the correction below passes the same check.",
-            "Does not hold as printed; the weakened",
-            "K = 0.9", "caught", "1 &gt; 0.5 (exact)", "rankproof replay invented/number",
-            "rankproof check invented/data", "a relative change of -0.01 is noticed", "1.25",
-            "50.0% of them within one per cent", "40 entries",
-            "Needs data")  # fmt: skip
+    said = (
+        "Does not hold as printed; the correction below passes the same check.",
+        "Does not hold as printed; the weakened",
+        "K = 0.9",
+        "caught",
+        "1 &gt; 0.5 (exact)",
+        "rankproof replay invented/number",
+        "rankproof check invented/data",
+        "a relative change of -0.01 is noticed",
+        "1.25",
+        "50.0% of them within one per cent",
+        "40 entries",
+        "Needs data",
+    )
     for words in said:
         assert words in text
 
 
 def test_hostile_text_comes_out_as_text(results):
-    bad = result("bad", "refuted", says=f"$x$ {HOSTILE} $\\text{{{HOSTILE}}}$", where=HOSTILE, reason=HOSTILE,
-                 witness={HOSTILE: HOSTILE})  # fmt: skip
-    drawn = ReportFigure(HOSTILE, HOSTILE, HOSTILE, svg=HOSTILE, scale=HOSTILE, datasets=(HOSTILE,), command=HOSTILE,
-                         found=HOSTILE)  # fmt: skip
+    bad = result(
+        "bad",
+        "refuted",
+        says=f"$x$ {HOSTILE} $\\text{{{HOSTILE}}}$",
+        where=HOSTILE,
+        reason=HOSTILE,
+        witness={HOSTILE: HOSTILE},
+    )
+    drawn = ReportFigure(
+        HOSTILE, HOSTILE, HOSTILE, svg=HOSTILE, scale=HOSTILE, datasets=(HOSTILE,), command=HOSTILE, found=HOSTILE
+    )
     text = page_of([*results, bad], [drawn], {"started": HOSTILE, HOSTILE: HOSTILE, "packages": {HOSTILE: HOSTILE}})
     page = Page(text)
     assert page.scripts == [SCRIPT]

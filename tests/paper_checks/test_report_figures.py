@@ -17,8 +17,10 @@ def test_two_processes_draw_what_one_draws(tmp_path, monkeypatch):
     monkeypatch.delenv("RANKPROOF_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     told = []
-    made = {jobs: report_figures(FIGURES, Settings(), tmp_path / str(jobs), jobs=jobs, progress=told.append)
-            for jobs in (1, 2)}  # fmt: skip
+    made = {
+        jobs: report_figures(FIGURES, Settings(), tmp_path / str(jobs), jobs=jobs, progress=told.append)
+        for jobs in (1, 2)
+    }
     ids = ["rolora/table-1", "hessian/fmnist-exact", "rolora/table-2"]
     assert told == [*ids, *ids]
     assert [replace(figure, seconds=0.0) for figure in made[1]] == [replace(figure, seconds=0.0) for figure in made[2]]

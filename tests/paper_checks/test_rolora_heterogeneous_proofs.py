@@ -46,12 +46,16 @@ def test_products_of_models_are_those_of_matrices():
     other = rank_one.plus((1, rank_one.B), (-1, rank_one.MEAN))
     model = rank_one.minus([(rank_one.TRUTH, rank_one.OWN)], [(side, other)])
     inner = {
-        rank_one.SQUARE_A: 1.0, rank_one.COSINE: left["a"] @ left["a*"], rank_one.ALONG_H: left["a"] @ left["h"],
-        rank_one.TRUTH_H: left["a*"] @ left["h"], rank_one.SQUARE_H: 1.0,
-        rank_one.MEAN_SQUARED: right["mean"] @ right["mean"], rank_one.MEAN_B: right["mean"] @ right["b"],
+        rank_one.SQUARE_A: 1.0,
+        rank_one.COSINE: left["a"] @ left["a*"],
+        rank_one.ALONG_H: left["a"] @ left["h"],
+        rank_one.TRUTH_H: left["a*"] @ left["h"],
+        rank_one.SQUARE_H: 1.0,
+        rank_one.MEAN_SQUARED: right["mean"] @ right["mean"],
+        rank_one.MEAN_B: right["mean"] @ right["b"],
         rank_one.SQUARE_B: right["b"] @ right["b"],
         rank_one.GAMMA_SQUARED: ((own - right["mean"]) ** 2).sum(axis=1).mean(),
-    }  # fmt: skip
+    }
     found = rank_one.over_clients(rank_one.frobenius(model, model)).subs(inner)
     assert float(found) == pytest.approx(float(np.mean(means)), rel=1e-12)
 

@@ -30,14 +30,7 @@ from paper_checks.rolora.expectations import (
 from paper_checks.rolora.first_step import met_by, quotient_squared
 from paper_checks.rolora.freezing import freeze
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
-from paper_checks.rolora.laws import (
-    across_tail,
-    chi_square_tails,
-    column_tail,
-    plane_tail,
-    product_tail,
-    student_tail,
-)
+from paper_checks.rolora.laws import across_tail, chi_square_tails, column_tail, plane_tail, product_tail, student_tail
 from paper_checks.rolora.population import by_hand, iterations
 from paper_checks.rolora.second_iteration import deviation
 from toymodels.regression import Regressor

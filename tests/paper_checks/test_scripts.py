@@ -11,15 +11,25 @@ from paper_checks.replay import replays_of, stored
 from paper_checks.script import ScriptError, script_of
 
 LARGE_SAMPLES = {
-    "fedlrt/claim-thm3-figure", "fedlrt/claim-two-rounds@with-either-correction",
+    "fedlrt/claim-thm3-figure",
+    "fedlrt/claim-two-rounds@with-either-correction",
     "fedlrt/claim-het-converge@in-the-long-run-in-each-normalisation",
-    "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge", "fedlrt/claim-hom-clients",
-    "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly",
-    "fedlrt/claim-hom-error@value-1-at-1", "fedlrt/claim-hom-10x@value-1-at-1",
+    "fedlrt/claim-het-plateau",
+    "fedlrt/fig-1",
+    "fedlrt/claim-het-converge",
+    "fedlrt/claim-hom-clients",
+    "fedlrt/claim-hom-rank",
+    "fedlrt/fig-4",
+    "fedlrt/claim-hom-jointly",
+    "fedlrt/claim-hom-error@value-1-at-1",
+    "fedlrt/claim-hom-10x@value-1-at-1",
     *(f"fedlrt/claim-hom-{part}@value-1-at-1-with-a-start-of-size-1" for part in ("rank", "jointly")),
-    *(f"fedlrt/claim-hom-{part}@orthonormal-for-{law}" for part in ("stepsize", "jointly")
-      for law in ("dx", "the-uniform-law")),
-}  # fmt: skip
+    *(
+        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}"
+        for part in ("stepsize", "jointly")
+        for law in ("dx", "the-uniform-law")
+    ),
+}
 """Draws large matrices or follows long runs: needs numpy, and the script is read and not run."""
 
 WITNESSES = {}
@@ -48,8 +58,11 @@ def test_a_script_alone_reproduces_both_sides_and_the_violation(id, tmp_path):
     # -S: without the packages that are installed here.
     done = subprocess.run(
         [sys.executable, "-I", *(["-S"] if alone else []), "-c", script],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     expected = evaluated(replay, values)
     assert expected.confirmed
@@ -92,9 +105,12 @@ def test_a_hypothesis_that_is_not_met_ends_the_script(id, changed, tmp_path):
 
 @pytest.mark.parametrize(
     ("id", "changed"),
-    [("rolora/a4-first-step", {"step": "1/100"}),
-     ("fedloru-v2/claim-Fj-sign", {"ratio": "1/2"}), ("fedloru-v2/claim-comm", {"n": 1000, "r": 10})],
-)  # fmt: skip
+    [
+        ("rolora/a4-first-step", {"step": "1/100"}),
+        ("fedloru-v2/claim-Fj-sign", {"ratio": "1/2"}),
+        ("fedloru-v2/claim-comm", {"n": 1000, "r": 10}),
+    ],
+)
 def test_sides_that_keep_the_statement_are_told(id, changed, tmp_path):
     done = run(id, tmp_path, **changed)
     assert done.stdout.rstrip().endswith(" does not violate the statement"), done.stderr
@@ -104,10 +120,13 @@ def test_two_parts_of_one_name_make_no_script(monkeypatch):
     from paper_checks.fedlrt.replays import simplified, truncation_steps
 
     replay, values = WITNESSES["fedlrt/thm-4"]
-    monkeypatch.setattr("inspect.getsource", lambda module: {
-        simplified.__name__: "from paper_checks.fedlrt.replays.truncation_steps import one_step\n"
-        "def inner(): pass\ndef thm_4(values): return Violation(inner(), one_step())",
-        truncation_steps.__name__: "def inner(): pass\ndef one_step(): return inner()",
-    }[module.__name__])  # fmt: skip
+    monkeypatch.setattr(
+        "inspect.getsource",
+        lambda module: {
+            simplified.__name__: "from paper_checks.fedlrt.replays.truncation_steps import one_step\n"
+            "def inner(): pass\ndef thm_4(values): return Violation(inner(), one_step())",
+            truncation_steps.__name__: "def inner(): pass\ndef one_step(): return inner()",
+        }[module.__name__],
+    )
     with pytest.raises(ScriptError, match="inner is of"):
         script_of(replay, values)

@@ -20,10 +20,20 @@ def test_an_expression_is_that_of_its_text():
 @pytest.mark.parametrize(
     "text",
     [
-        "__import__('os').getcwd()", "x.args", "y", "0.5", "x if n else 1", "x < 1", "[x]", "(lambda: x)()", "x +", "",
-        "'x'", "True",
+        "__import__('os').getcwd()",
+        "x.args",
+        "y",
+        "0.5",
+        "x if n else 1",
+        "x < 1",
+        "[x]",
+        "(lambda: x)()",
+        "x +",
+        "",
+        "'x'",
+        "True",
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_refused(text):
     with pytest.raises(ValueError, match="is no expression in x, n"):
         expression(text, {"x": X, "n": N})

@@ -153,8 +153,9 @@ def test_the_smallest_frames_have_the_moments_of_uniform_ones(spikes, rank, R):
         found["inner"].append((clients.inner**2 - common**2 - np.outer(*left) / others).ravel())
         pairs = np.outer(e[0], e[1])
         found["both"].append((pairs * clients.inner - np.outer(*left) / others**2).ravel())
-        found["orthogonal"].append([c[0] * c[-1] + a[0, -1] / others for c, a in zip(e, along, strict=True)
-                                    if rank > 1])  # fmt: skip
+        found["orthogonal"].append(
+            [c[0] * c[-1] + a[0, -1] / others for c, a in zip(e, along, strict=True) if rank > 1]
+        )
     for name, sample in found.items():
         table = np.array(sample)
         error = table.std(axis=0) / np.sqrt(len(table))
@@ -192,9 +193,13 @@ def test_frames_by_hand():
     first = np.array([[c, s, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
     second = np.array([[-c, 0.0, s, 0.0], [0.0, -1.0, 0.0, 0.0]])
     clients = TwoClients(
-        SpikedModel((3.0, 2.0)), 4, np.array([[3.0, 1.0], [3.0, 1.0]]),
-        np.array([first[:, :2], second[:, :2]]), np.array([first[:, 2], second[:, 2]]), first @ second.T,
-    )  # fmt: skip
+        SpikedModel((3.0, 2.0)),
+        4,
+        np.array([[3.0, 1.0], [3.0, 1.0]]),
+        np.array([first[:, :2], second[:, :2]]),
+        np.array([first[:, 2], second[:, 2]]),
+        first @ second.T,
+    )
     common = np.array([1.0, 2.0, 5.0, 0.0])
     slopes = clients.slopes(ClientGradients((1.0, 2.0), 5.0), np.random.default_rng(0))
     np.testing.assert_allclose(slopes[:, 0], [first @ common, second @ common])

@@ -133,8 +133,10 @@ positive = st.floats(0.05, 20.0)
 @given(
     st.lists(positive, min_size=1, max_size=4, unique=True),
     st.lists(positive, min_size=1, max_size=4, unique=True),
-    st.floats(0.01, 5.0), st.floats(1.01, 50.0), st.floats(1.01, 4.0),
-)  # fmt: skip
+    st.floats(0.01, 5.0),
+    st.floats(1.01, 50.0),
+    st.floats(1.01, 4.0),
+)
 def test_theorem_on_fewer_samples_and_unequal_weights(bulk, weights, ratio, beyond, fewer):
     """Fewer samples: outliers further out, overlaps smaller. Equal weights of the same mean: nearer, larger."""
     population = AtomicLaw(bulk, [1 / len(bulk)] * len(bulk))
@@ -188,12 +190,15 @@ def test_corollary_on_a_gap_that_suffices(others, factor):
     assert trace**2 / squares > 1.0 + 2.0 * copies * (rest / (first - rest)).sum()
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (((0.0,),), "spikes of a population must be positive and finite, got 0.0"),
-    (((-1.0,),), "got -1.0"),
-    (((1.0,), UNIT, AtomicLaw((-1.0, 2.0), (0.5, 0.5))), "weights must not be negative here, got -1.0"),
-    (((1.0,), UNIT, UNIT, -1.0), "ratio must be positive"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((0.0,),), "spikes of a population must be positive and finite, got 0.0"),
+        (((-1.0,),), "got -1.0"),
+        (((1.0,), UNIT, AtomicLaw((-1.0, 2.0), (0.5, 0.5))), "weights must not be negative here, got -1.0"),
+        (((1.0,), UNIT, UNIT, -1.0), "ratio must be positive"),
+    ],
+)
 def test_impossible_models_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         SpikedCovariance(*arguments)

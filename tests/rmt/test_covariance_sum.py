@@ -123,11 +123,13 @@ def test_every_unit_gives_the_same_law(unit):
 @example([1.0], [2.0], [1.0], [1.0], 1.0, 1.0)
 @example([1.0, 30.0], [0.0, 1.0], [1.0, 100.0], [1.0], 0.1, 8.0)
 @given(
-    st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2), st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2),
+    st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2),
+    st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2),
     st.lists(st.floats(1e-2, 1e2), min_size=1, max_size=3, unique=True),
     st.lists(st.floats(1e-2, 1e2), min_size=1, max_size=3, unique=True),
-    st.floats(0.05, 20.0), st.floats(0.05, 20.0),
-)  # fmt: skip
+    st.floats(0.05, 20.0),
+    st.floats(0.05, 20.0),
+)
 def test_differences_solve_their_equations_and_count(one, other, plus, minus, first, second):
     atoms = np.zeros((2, 2))
     atoms[: len(one), 0], atoms[: len(other), 1] = one, other
@@ -154,20 +156,26 @@ def test_differences_solve_their_equations_and_count(one, other, plus, minus, fi
     assert law._continuous_cdf(np.array([lower]))[0] == pytest.approx(0.0, abs=1e-5)
 
 
-@pytest.mark.parametrize(("build", "message"), [
-    (lambda: JointPopulation.of([1.0], [1.0]), "atoms must be"),
-    (lambda: JointPopulation.of([[1.0, 1.0]], [1.0, 1.0]), "every atom needs one count"),
-    (lambda: JointPopulation.of([[1.0, -1.0]], [1.0]), "never negative, got -1.0"),
-    (lambda: JointPopulation.of([[1.0, 0.0]], [1.0]), "no covariance may be 0 altogether"),
-    (lambda: JointPopulation.of([[np.nan]], [1.0]), "atoms must be finite"),
-    (lambda: JointPopulation.of([[1.0]], [1.0], [[[1.0, 2.0], [2.0, 1.0]]]), "block has a negative eigenvalue"),
-    (lambda: JointPopulation.of([[1.0]], [1.0], [[[1.0, 2.0], [0.0, 9.0]]]), "block must be symmetric"),
-    (lambda: CovarianceSum(JointPopulation.of([[1.0, 1.0]], [1.0]), (ONE,), (1.0,)), "every group needs weights"),
-    (lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (PointMass(0.0),), (1.0,)), "not be 0 altogether"),
-    (lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (ONE,), (0.0,)), "number of samples must be positive"),
-    (lambda: alone(WEIGHTS, 0.3).subordination(-1j), "must lie in the upper half-plane"),
-    (lambda: alone(WEIGHTS, 0.3).outside(1.0), "outside the support"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: JointPopulation.of([1.0], [1.0]), "atoms must be"),
+        (lambda: JointPopulation.of([[1.0, 1.0]], [1.0, 1.0]), "every atom needs one count"),
+        (lambda: JointPopulation.of([[1.0, -1.0]], [1.0]), "never negative, got -1.0"),
+        (lambda: JointPopulation.of([[1.0, 0.0]], [1.0]), "no covariance may be 0 altogether"),
+        (lambda: JointPopulation.of([[np.nan]], [1.0]), "atoms must be finite"),
+        (lambda: JointPopulation.of([[1.0]], [1.0], [[[1.0, 2.0], [2.0, 1.0]]]), "block has a negative eigenvalue"),
+        (lambda: JointPopulation.of([[1.0]], [1.0], [[[1.0, 2.0], [0.0, 9.0]]]), "block must be symmetric"),
+        (lambda: CovarianceSum(JointPopulation.of([[1.0, 1.0]], [1.0]), (ONE,), (1.0,)), "every group needs weights"),
+        (lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (PointMass(0.0),), (1.0,)), "not be 0 altogether"),
+        (
+            lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (ONE,), (0.0,)),
+            "number of samples must be positive",
+        ),
+        (lambda: alone(WEIGHTS, 0.3).subordination(-1j), "must lie in the upper half-plane"),
+        (lambda: alone(WEIGHTS, 0.3).outside(1.0), "outside the support"),
+    ],
+)
 def test_impossible_sums_are_refused(build, message):
     with pytest.raises(ValueError, match=message):
         build()
@@ -181,7 +189,7 @@ def test_impossible_sums_are_refused(build, message):
         (SeparableLaw(AtomicLaw((1.0, 5.0), (0.5, 0.5)), NEGATIVE, 0.01), 0.5),
         (SeparableLaw(ONE, AtomicLaw((-1.0, 2.0), (0.5, 0.5)), 2.0), 0.25),
     ],
-)  # fmt: skip
+)
 def test_a_quantile_in_a_gap_is_the_end_below_it(law, level, others):
     point = law.quantile(np.append(np.linspace(0.01, 0.99, others), level))[-1]
     width = law.support[1] - law.support[0]

@@ -47,8 +47,13 @@ def test_outliers_fluctuate_as_their_entry_law_says(entries, directions):
     tops = [
         draw_dense(model, R, rng, entries=entries, directions=directions).top_overlaps(1)[0][0] for _ in range(draws)
     ]
-    predicted = model.outlier_sd(2.0, R, fourth_moment=law.fourth_moment, diagonal_variance=law.diagonal_variance,
-                                 localised=directions == "localised")  # fmt: skip
+    predicted = model.outlier_sd(
+        2.0,
+        R,
+        fourth_moment=law.fourth_moment,
+        diagonal_variance=law.diagonal_variance,
+        localised=directions == "localised",
+    )
     assert np.std(tops) == pytest.approx(predicted, rel=0.3)
     assert np.mean(tops) == pytest.approx(2.5, abs=0.05)
 

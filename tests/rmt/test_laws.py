@@ -304,8 +304,14 @@ def test_moments_beyond_double_precision_are_one_line(moment):
 
 def test_orders_are_whole_numbers():
     for bad in (-1, 1.5, np.inf, np.nan):
-        for ask in (SEMICIRCLE.moment, UNIFORM.moment, PointMass(1.0).moment, MarchenkoPastur(1.0).free_cumulants,
-                    UNIFORM.free_cumulants, Affine(ARCSINE).free_cumulants):  # fmt: skip
+        for ask in (
+            SEMICIRCLE.moment,
+            UNIFORM.moment,
+            PointMass(1.0).moment,
+            MarchenkoPastur(1.0).free_cumulants,
+            UNIFORM.free_cumulants,
+            Affine(ARCSINE).free_cumulants,
+        ):
             with pytest.raises(ValueError, match="must be an integer >= 0"):
                 ask(bad)
 

@@ -49,10 +49,16 @@ def test_population_and_weights_change_places():
     assert 0.4 * (1 - law.cdf(x)) == pytest.approx(1 - companion.cdf(x), abs=1e-11)
 
 
-@pytest.mark.parametrize(("population", "weights", "ratio"), [
-    (POPULATION, WEIGHTS, 0.3), (POPULATION, WEIGHTS, 2.0), (POPULATION, SIGNED, 0.5), (POPULATION, SIGNED, 3.0),
-    (ONE, SIGNED, 0.2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("population", "weights", "ratio"),
+    [
+        (POPULATION, WEIGHTS, 0.3),
+        (POPULATION, WEIGHTS, 2.0),
+        (POPULATION, SIGNED, 0.5),
+        (POPULATION, SIGNED, 3.0),
+        (ONE, SIGNED, 0.2),
+    ],
+)
 def test_dense_matrices_follow_the_law(population, weights, ratio):
     """Linear statistics fluctuate by 1/P: twenty eigenvalues' worth in the mean of four draws is far outside."""
     law, rng, P = SeparableLaw(population, weights, ratio), np.random.default_rng(3), 300
@@ -155,15 +161,18 @@ def test_weights_of_one_sign_mirror():
     assert mirrored.cdf(-x) == pytest.approx(1 - law.cdf(x), abs=1e-11)
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ((Semicircle(), ONE, 1.0), "population must be an AtomicLaw or a PointMass, got Semicircle"),
-    ((ONE, Semicircle(), 1.0), "weights must be an AtomicLaw or a PointMass, got Semicircle"),
-    ((PointMass(-1.0), ONE, 1.0), "never negative, got -1.0"),
-    ((PointMass(0.0), ONE, 1.0), "population must not be 0 altogether"),
-    ((ONE, PointMass(0.0), 1.0), "weights must not be 0 altogether"),
-    ((ONE, ONE, 0.0), "ratio must be positive"),
-    ((PointMass(1e200), PointMass(1e200), 1.0), "the product of the largest"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((Semicircle(), ONE, 1.0), "population must be an AtomicLaw or a PointMass, got Semicircle"),
+        ((ONE, Semicircle(), 1.0), "weights must be an AtomicLaw or a PointMass, got Semicircle"),
+        ((PointMass(-1.0), ONE, 1.0), "never negative, got -1.0"),
+        ((PointMass(0.0), ONE, 1.0), "population must not be 0 altogether"),
+        ((ONE, PointMass(0.0), 1.0), "weights must not be 0 altogether"),
+        ((ONE, ONE, 0.0), "ratio must be positive"),
+        ((PointMass(1e200), PointMass(1e200), 1.0), "the product of the largest"),
+    ],
+)
 def test_impossible_laws_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         SeparableLaw(*arguments)

@@ -60,8 +60,10 @@ def test_every_band_is_a_matrix_whose_ends_it_knows(spikes, R, centre):
         np.testing.assert_allclose(draw.top(R), values[::-1], atol=1e-13)
         np.testing.assert_allclose(draw.bottom(R), values, atol=1e-13)
         weights = vectors[: len(spikes)].T ** 2
-        for found, expected in ((draw.top_overlaps(R), (values[::-1], weights[::-1])),
-                                (draw.bottom_overlaps(R), (values, weights))):  # fmt: skip
+        for found, expected in (
+            (draw.top_overlaps(R), (values[::-1], weights[::-1])),
+            (draw.bottom_overlaps(R), (values, weights)),
+        ):
             np.testing.assert_allclose(found[0], expected[0], atol=1e-13)
             np.testing.assert_allclose(found[1], expected[1], atol=1e-9)
         rank, norm = draw.stable_rank(), np.abs(values).max()
@@ -108,8 +110,12 @@ def test_small_bands_and_small_dense_matrices_agree_in_law(spikes, R):
 def test_dense_noise_has_its_mean_and_its_size():
     rng, R = np.random.default_rng(0), 3
     for entries, diagonal in (("goe", 2.0), ("rademacher", 1.0)):
-        found = np.array([draw_dense(SpikedModel((), Semicircle(1.5, -2.0), 0.5), R, rng, entries=entries).matrix
-                          for _ in range(4000)])  # fmt: skip
+        found = np.array(
+            [
+                draw_dense(SpikedModel((), Semicircle(1.5, -2.0), 0.5), R, rng, entries=entries).matrix
+                for _ in range(4000)
+            ]
+        )
         means, squares = found.mean(axis=0), found.var(axis=0)
         assert np.abs(means + np.eye(R)).max() < 5 * 0.75 / np.sqrt(4000)
         variance = 0.75**2 / R * (np.ones((R, R)) + (diagonal - 1) * np.eye(R))

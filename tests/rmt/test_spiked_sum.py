@@ -102,9 +102,12 @@ size = st.floats(0.05, 5.0)
 
 @settings(max_examples=15)
 @given(
-    st.lists(size, min_size=4, max_size=4), st.lists(st.floats(-1.0, 1.0), min_size=12, max_size=12),
-    st.floats(0.02, 2.0), st.floats(0.2, 5.0), st.floats(1.05, 3.0),
-)  # fmt: skip
+    st.lists(size, min_size=4, max_size=4),
+    st.lists(st.floats(-1.0, 1.0), min_size=12, max_size=12),
+    st.floats(0.02, 2.0),
+    st.floats(0.2, 5.0),
+    st.floats(1.05, 3.0),
+)
 def test_theorem_on_fewer_samples(atoms, entries, ratio, other, fewer):
     """Outliers of either side lie further out than in the population, the further the fewer samples; unless lost."""
     roots = np.array(entries).reshape(2, 2, 3)
@@ -116,10 +119,7 @@ def test_theorem_on_fewer_samples(atoms, entries, ratio, other, fewer):
     server = SpikedSum(blocks, bulk, weights, (90 / ratio, 90 / ratio / other))
     client = server.with_samples(1 / fewer)
     whole = np.linalg.eigvalsh(1.25 * blocks[0] - 0.6 * blocks[1])
-    for one, two, values in (
-        (server.above, client.above, whole[::-1]),
-        (server.below, client.below, whole),
-    ):
+    for one, two, values in ((server.above, client.above, whole[::-1]), (server.below, client.below, whole)):
         side = 1.0 if one is server.above else -1.0
         for place, outlier in enumerate(one):
             assert side * outlier.location > side * values[place]
@@ -143,13 +143,19 @@ def test_fewer_samples_may_have_the_larger_overlap():
     assert few[1] > many[1] + 0.02
 
 
-@pytest.mark.parametrize(("build", "message"), [
-    (lambda: SpikedSum(np.zeros((1, 0, 0)), JointPopulation.of([[1.0]], [1.0]), (WEIGHTS,), (1.0,)), "with r > 0"),
-    (lambda: SpikedSum(PLUS[None], JointPopulation.of([[1.0]], [1.0], [[[1.0]]]), (WEIGHTS,), (1.0,)), "must commute"),
-    (lambda: draw_sum(JointPopulation.of([[1.0]], [1.5]), (WEIGHTS,), (3,), np.random.default_rng()), "round them"),
-    (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (WEIGHTS,), (0,), np.random.default_rng()), "at least 1"),
-    (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (), (3,), np.random.default_rng()), "every group needs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: SpikedSum(np.zeros((1, 0, 0)), JointPopulation.of([[1.0]], [1.0]), (WEIGHTS,), (1.0,)), "with r > 0"),
+        (
+            lambda: SpikedSum(PLUS[None], JointPopulation.of([[1.0]], [1.0], [[[1.0]]]), (WEIGHTS,), (1.0,)),
+            "must commute",
+        ),
+        (lambda: draw_sum(JointPopulation.of([[1.0]], [1.5]), (WEIGHTS,), (3,), np.random.default_rng()), "round them"),
+        (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (WEIGHTS,), (0,), np.random.default_rng()), "at least 1"),
+        (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (), (3,), np.random.default_rng()), "every group needs"),
+    ],
+)
 def test_impossible_models_are_refused(build, message):
     with pytest.raises(ValueError, match=message):
         build()

@@ -50,31 +50,32 @@ LAWS = {
     "Marchenko-Pastur": (MarchenkoPastur(0.3, 1.7), marchenko_pastur(0.3, 1.7), 1e-14),
     "square Marchenko-Pastur": (MarchenkoPastur(1.0), marchenko_pastur(1.0), 1e-14),
     "Marchenko-Pastur with an atom": (MarchenkoPastur(2.5), marchenko_pastur(2.5), 1e-14),
-    "negative Marchenko-Pastur": (
-        MarchenkoPastur(0.3).shifted(-4.0), lambda w: marchenko_pastur(0.3)(w) - 4, 1e-14,
-    ),
+    "negative Marchenko-Pastur": (MarchenkoPastur(0.3).shifted(-4.0), lambda w: marchenko_pastur(0.3)(w) - 4, 1e-14),
     "coin": (COIN, coin, 4e-15),
     "point": (PointMass(2.0), lambda w: mp.mpf(2), 4e-15),
     "by R-transform": (RTransformLaw(lambda w: 1 / (1 - 0.25 * w)), marchenko_pastur(0.25), 1e-12),
     "semicircle by density": (DensityLaw(Semicircle()._pdf, (-2.0, 2.0)), semicircle(1.0), 1e-10),
     "Marchenko-Pastur by density": (
-        DensityLaw(MarchenkoPastur(0.3)._pdf, MarchenkoPastur(0.3).support), marchenko_pastur(0.3), 1e-9,
+        DensityLaw(MarchenkoPastur(0.3)._pdf, MarchenkoPastur(0.3).support),
+        marchenko_pastur(0.3),
+        1e-9,
     ),
     "arcsine": (ARCSINE, lambda w: 2 * coin(w), 1e-10),
     "uniform": (UNIFORM, uniform, 1e-10),
     "free: coin and semicircle": (FreeSum(COIN, Semicircle(0.5)), lambda w: coin(w) + w / 4, 1e-14),
     "free: two coins": (FreeSum(COIN, COIN), lambda w: 2 * coin(w), 1e-14),
-    "free: two semicircles": (
-        FreeSum(Semicircle(3.0, 1.0), Semicircle(4.0, -2.0)), semicircle(5.0, -1.0), 1e-14,
-    ),
+    "free: two semicircles": (FreeSum(Semicircle(3.0, 1.0), Semicircle(4.0, -2.0)), semicircle(5.0, -1.0), 1e-14),
     "free: Marchenko-Pastur and semicircle, moved": (
         FreeSum(MarchenkoPastur(0.3), Semicircle(0.5)).scaled(2.0).shifted(-1.0),
-        lambda w: 2 * (marchenko_pastur(0.3)(2 * w) + w / 2) - 1, 2e-14,
+        lambda w: 2 * (marchenko_pastur(0.3)(2 * w) + w / 2) - 1,
+        2e-14,
     ),
     "free: uniform and Marchenko-Pastur": (
-        FreeSum(UNIFORM, MarchenkoPastur(0.5)), lambda w: uniform(w) + marchenko_pastur(0.5)(w), 1e-9,
+        FreeSum(UNIFORM, MarchenkoPastur(0.5)),
+        lambda w: uniform(w) + marchenko_pastur(0.5)(w),
+        1e-9,
     ),
-}  # fmt: skip
+}
 SCALES = (1e-150, 1e-9, 1.0, 1e12, 1e150)
 DISTANCES = tuple(np.geomspace(1e-16, 1.0, 33))
 

@@ -37,7 +37,4 @@ class Beside:
 
 
 def silos_of(clients, names, folder):
-    return {
-        100 + place: Node(name, clients[place], folder / name)
-        for place, name in reversed(list(enumerate(names)))
-    }  # fmt: skip
+    return {100 + place: Node(name, clients[place], folder / name) for place, name in reversed(list(enumerate(names)))}

@@ -20,13 +20,13 @@ from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.kernels import layer_names
 from algorithms.local_training import LocalTraining
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
-from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rolora import RoLoRA
@@ -40,10 +40,22 @@ from workloads.models import ADAPTED, LAYERS, MODELS, ModelSettings
 from workloads.models import model as build
 
 GIVEN = {
-    "clients": 3, "cohort": 2, "steps": 7, "learning_rate": 0.03, "rank": 4, "tau": 5, "restart": "keep A",
-    "scale": 1.5, "truncation": 0.2, "rows": 6, "columns": 5, "heterogeneity": 0.25, "samples": 11, "seed": 8,
+    "clients": 3,
+    "cohort": 2,
+    "steps": 7,
+    "learning_rate": 0.03,
+    "rank": 4,
+    "tau": 5,
+    "restart": "keep A",
+    "scale": 1.5,
+    "truncation": 0.2,
+    "rows": 6,
+    "columns": 5,
+    "heterogeneity": 0.25,
+    "samples": 11,
+    "seed": 8,
     "target_rank": 4,
-}  # fmt: skip
+}
 
 
 def made(algorithm="fedavg", problem="quadratics", **given):
@@ -152,10 +164,7 @@ def test_a_name_makes_the_trips_of_its_box(name):
         (lambda: Conduct(executor="ray", address=""), "address must name a Ray cluster"),
         (lambda: Conduct(executor="ray", gpus_per_worker=-1.0), "gpus_per_worker must be a number above 0, got -1.0"),
         (lambda: Conduct(executor="ray", gpus_per_worker=1.0), "needed there, got 1.0 for cpu"),
-        (
-            lambda: Conduct(executor="ray", device="cuda"),
-            "are GPUs, and needed there, got None for cuda",
-        ),
+        (lambda: Conduct(executor="ray", device="cuda"), "are GPUs, and needed there, got None for cuda"),
         (lambda: planned("fedavg", "quadratics", {"tau": 3}), "fedavg on quadratics takes no --tau"),
         (lambda: made(rows=10**6), r"takes [\d,]+ GB, [\d,]+ GB are here; lower rows"),
         (lambda: made(rows=2**62, columns=2**62), "lower rows"),
@@ -232,8 +241,12 @@ def test_a_problem_has_the_clients_and_shapes_asked_for(name):
     assert problem.start["W"].shape == (6, 5)
     sizes = {client.samples for client in problem.clients}
     # All clients of Legendre with a target each have all points.
-    assert sizes == {{"legendre-heterogeneous": 33.0, **dict.fromkeys(
-        ("legendre", "regression", "ridges", "ridges-nonconvex"), 11.0)}.get(name, 1.0)}  # fmt: skip
+    assert sizes == {
+        {
+            "legendre-heterogeneous": 33.0,
+            **dict.fromkeys(("legendre", "regression", "ridges", "ridges-nonconvex"), 11.0),
+        }.get(name, 1.0)
+    }
     start = problem.start["W"]
     assert torch.equal(problem_of(name).start["W"], start)
     assert not torch.equal(problem_of(name, seed=9).start["W"], start)

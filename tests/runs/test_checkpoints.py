@@ -191,9 +191,10 @@ def test_a_client_that_did_not_change_is_not_written_again(tmp_path):
     reader.save(state(3, found.state.federation.personal))  # a resumed run knows what is on the disk, too
     reader.save(state(4, found.state.federation.personal))
     assert [name for name in names(tmp_path) if name.startswith("client")] == [
-        "client-000000-round-000001.safetensors", "client-000001-round-000002.safetensors",
+        "client-000000-round-000001.safetensors",
+        "client-000001-round-000002.safetensors",
         "client-000002-round-000001.safetensors",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_damaged_one_gives_way_to_the_one_before(tmp_path):
@@ -227,8 +228,9 @@ def test_what_a_cut_one_left_goes_with_the_next(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     writer.save(state(3))
     assert set(names(tmp_path)) == {
-        "notes.txt", *(f"round-00000{n}.{kind}" for n in (1, 3) for kind in ("json", "safetensors"))
-    }  # fmt: skip
+        "notes.txt",
+        *(f"round-00000{n}.{kind}" for n in (1, 3) for kind in ("json", "safetensors")),
+    }
     writer.remove()
     assert names(tmp_path) == ["notes.txt"]
 

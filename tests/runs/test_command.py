@@ -46,16 +46,36 @@ def test_list_names_algorithms_and_problems(capsys):
 
 def test_every_option_reaches_the_settings(tmp_path):
     given = {
-        "clients": 5, "cohort": 3, "steps": 3, "learning_rate": 0.01, "rank": 1, "tau": 2, "restart": "keep A",
-        "scale": 0.5, "rows": 4, "columns": 3, "heterogeneity": 0.25, "samples": 7, "seed": 9, "batch": 4,
+        "clients": 5,
+        "cohort": 3,
+        "steps": 3,
+        "learning_rate": 0.01,
+        "rank": 1,
+        "tau": 2,
+        "restart": "keep A",
+        "scale": 0.5,
+        "rows": 4,
+        "columns": 3,
+        "heterogeneity": 0.25,
+        "samples": 7,
+        "seed": 9,
+        "batch": 4,
         "alignment": True,
-        "schedule": "cosine", "schedule_period": 5, "schedule_minimum": 0.001,
-        "optimiser": "sgd", "momentum": 0.5, "nesterov": True, "a_at": "inputs", "precision": "float32",
-    }  # fmt: skip
+        "schedule": "cosine",
+        "schedule_period": 5,
+        "schedule_minimum": 0.001,
+        "optimiser": "sgd",
+        "momentum": 0.5,
+        "nesterov": True,
+        "a_at": "inputs",
+        "precision": "float32",
+    }
     flags = [
-        part for name, value in given.items() for flag in [f"--{name.replace('_', '-')}"]
+        part
+        for name, value in given.items()
+        for flag in [f"--{name.replace('_', '-')}"]
         for part in ([flag] if value is True else [flag, str(value)])
-    ]  # fmt: skip
+    ]
     conduct = {"executor": "vmap", "device": "cpu", "evaluate_every": 2}
     flags += [part for name, value in conduct.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     arguments = ["fedloru", "--data", "ridges", *flags, "--rounds", "2", "--save-every", "0.5", "--out", str(tmp_path)]
@@ -120,18 +140,23 @@ def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
         (["fedavg", "--out", ""], "a folder needs a name"),
         (["--resume", ""], "a folder needs a name"),
         (["--resume", "nowhere"], "nowhere holds no run"),
-        *(([f"--{name.replace('_', '-')}={value}"], f"{name} must be") for name, values in {
-            **dict.fromkeys(
-                ("clients", "cohort", "rounds", "evaluate_every", "rows", "columns"), ("0", "-5", str(10**30), "1.5")
-            ),
-            "seed": ("-1", str(2**70)),
-            "learning_rate": ("nan", "inf", "1e400", "x"),
-            "heterogeneity": ("nan", "inf", "-1"),
-            "save_every": ("nan", "-1"),
-            "executor": ("rays", ""),
-        }.items() for value in values),
+        *(
+            ([f"--{name.replace('_', '-')}={value}"], f"{name} must be")
+            for name, values in {
+                **dict.fromkeys(
+                    ("clients", "cohort", "rounds", "evaluate_every", "rows", "columns"),
+                    ("0", "-5", str(10**30), "1.5"),
+                ),
+                "seed": ("-1", str(2**70)),
+                "learning_rate": ("nan", "inf", "1e400", "x"),
+                "heterogeneity": ("nan", "inf", "-1"),
+                "save_every": ("nan", "-1"),
+                "executor": ("rays", ""),
+            }.items()
+            for value in values
+        ),
     ],
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_bad_input_is_one_line_and_status_2(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -125,11 +125,13 @@ def test_a_run_that_was_not_evaluated_at_the_end_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"rounds": 0}, "rounds must be"), ({"seeds": ()}, "one needs seeds"), ({"seeds": (1, 1)}, "each once"),
+        ({"rounds": 0}, "rounds must be"),
+        ({"seeds": ()}, "one needs seeds"),
+        ({"seeds": (1, 1)}, "each once"),
         ({"settings": {"seed": 1}}, "not among its settings"),
         ({"settings": {"evaluate_every": 4}}, "multiple of evaluate_every, 4, got 6"),
     ],
-)  # fmt: skip
+)
 def test_lines_at_the_door(changed, message):
     with pytest.raises(RunError, match=message):
         replace(ONE, **changed)
@@ -154,5 +156,9 @@ def test_runs_have_one_thread_and_give_the_others_back(tmp_path):
 
 def test_times_in_words():
     assert [in_minutes(seconds) for seconds in (0.4, 59, 60, 3599, 3600)] == [
-        "0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min",
-    ]  # fmt: skip
+        "0 s",
+        "59 s",
+        "1 min 00 s",
+        "59 min 59 s",
+        "1 h 00 min",
+    ]

@@ -45,15 +45,27 @@ def test_the_written_app_trains_as_it_is_and_goes_on(algorithm, tmp_path, monkey
 
 @pytest.mark.parametrize(
     ("changes", "why"),
-    [({"silos": "a,a"}, "2 different names"), ({"least": 0}, "least must be"), ({"seconds": -1.0}, "positive number"),
-     ({"wrong": "ask"}, "'stop' or 'left out'"), ({"algorithm": "central"}, "all data to one place"),
-     ({"algorithm": "nobody"}, "unknown algorithm"), ({"tau": 3}, "takes no --tau"), ({"folder": ""}, "lacks folder"),
-     ({"steps": "many"}, "steps must be a whole number"), ({"clients": 3}, "3 different names"),
-     ({"limit-mb": "x"}, "config"), ({"seconds": "long"}, "config"),
-     ({"rounds": "ten"}, "rounds must be a whole number"), ({"rounds": 2.5}, "rounds must be"),
-     ({"rounds": True}, "rounds must be"),
-     ({"alignment": True}, "function evaluate"), ({"seed": -1}, "seed"), ({"cohort": 3}, "number of clients")],
-)  # fmt: skip
+    [
+        ({"silos": "a,a"}, "2 different names"),
+        ({"least": 0}, "least must be"),
+        ({"seconds": -1.0}, "positive number"),
+        ({"wrong": "ask"}, "'stop' or 'left out'"),
+        ({"algorithm": "central"}, "all data to one place"),
+        ({"algorithm": "nobody"}, "unknown algorithm"),
+        ({"tau": 3}, "takes no --tau"),
+        ({"folder": ""}, "lacks folder"),
+        ({"steps": "many"}, "steps must be a whole number"),
+        ({"clients": 3}, "3 different names"),
+        ({"limit-mb": "x"}, "config"),
+        ({"seconds": "long"}, "config"),
+        ({"rounds": "ten"}, "rounds must be a whole number"),
+        ({"rounds": 2.5}, "rounds must be"),
+        ({"rounds": True}, "rounds must be"),
+        ({"alignment": True}, "function evaluate"),
+        ({"seed": -1}, "seed"),
+        ({"cohort": 3}, "number of clients"),
+    ],
+)
 def test_a_config_that_does_not_serve_is_refused_before_a_silo_is_asked(changes, why, tmp_path):
     config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results"), **changes}
     line = Beside({})
@@ -111,11 +123,12 @@ def test_flower_carries_letters_as_they_are_and_what_is_none_is_refused():
     assert letter_of(record_of(letter)) == letter
     odd = Array(dtype="float32", shape=(1,), stype="numpy.ndarray", data=b"0")
     for record in (
-        RecordDict({}), RecordDict({"text": ConfigRecord({"text": "{}"})}),
+        RecordDict({}),
+        RecordDict({"text": ConfigRecord({"text": "{}"})}),
         RecordDict({"text": ConfigRecord({"text": 1}), "tensors": ArrayRecord()}),
         RecordDict({"text": ConfigRecord({"text": "{}", "more": "x"}), "tensors": ArrayRecord()}),
         RecordDict({"text": ConfigRecord({"text": "{}"}), "tensors": ArrayRecord({"upload": odd})}),
-    ):  # fmt: skip
+    ):
         assert letter_of(record) == Letter("", {})
 
 

@@ -121,10 +121,12 @@ def test_a_folder_holds_what_the_rounds_give(executor, tmp_path):
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        ({"algorithm": "fedlin"}, "algorithm"), ({"problem": "ridges"}, "problem"), ({"seed": 1}, "seed"),
+        ({"algorithm": "fedlin"}, "algorithm"),
+        ({"problem": "ridges"}, "problem"),
+        ({"seed": 1}, "seed"),
         ({"steps": 4, "cohort": 2}, "cohort, steps"),
     ],
-)  # fmt: skip
+)
 def test_other_settings_are_refused(other, named, folder):
     before = content(folder)
     names = (other.pop("algorithm", "fedavg"), other.pop("problem", "quadratics"))
@@ -196,8 +198,9 @@ def test_a_run_goes_on_however_it_is_conducted(conduct, folder, tmp_path_factory
     train(plan, folder, say=told.append)
     assert told == (
         ["the run was computed by executor sequential, now vmap: the last digits may differ; going on from round 6"]
-        if "executor" in conduct else []
-    )  # fmt: skip
+        if "executor" in conduct
+        else []
+    )
     assert stored_plan(folder).conduct == Conduct(**{"rounds": 9, **conduct, "workers": 1})
     ours, theirs = (list(csv.DictReader((place / METRICS).open())) for place in (folder, whole))
     assert [row["round"] for row in ours] == [str(number) for number in range(10)]

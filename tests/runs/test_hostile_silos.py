@@ -89,31 +89,78 @@ HOSTILE = st.one_of(
     st.binary(min_size=1, max_size=30).map(lambda data: blob(lambda own: own + data)),
     st.integers(70_000, 3_000_000).map(lambda size: blob(lambda _: bytes(size))),
     st.sampled_from(
-        [b'{"0":{"dtype":"F64","shape":[1000000000,1000000000],"data_offsets":[0,640]}}',
-         b'{"0":{"dtype":"F64","shape":[10,8],"data_offsets":[0,6400000000]}}',
-         b'{"0":{"dtype":"F64","shape":[0,9000000000000000000],"data_offsets":[0,0]}}',
-         b'{"0":{"dtype":"X","shape":[10,8],"data_offsets":[0,640]}}', b"{}", b"[" * 5000]
+        [
+            b'{"0":{"dtype":"F64","shape":[1000000000,1000000000],"data_offsets":[0,640]}}',
+            b'{"0":{"dtype":"F64","shape":[10,8],"data_offsets":[0,6400000000]}}',
+            b'{"0":{"dtype":"F64","shape":[0,9000000000000000000],"data_offsets":[0,0]}}',
+            b'{"0":{"dtype":"X","shape":[10,8],"data_offsets":[0,640]}}',
+            b"{}",
+            b"[" * 5000,
+        ]
     ).map(lambda text: blob(header(text))),
     st.sampled_from(
-        [([10**12, 1], 0), ([8, -1], 0), ([8, 1], 10**12), ([8, 1], -1), ([8], 0), ("ab", 0), ([8.0, 1], 0),
-         ([True, 1], 0), ([0, 10**15], 0), (None, 0), ([],), ([8, 1], 0, 1)]
+        [
+            ([10**12, 1], 0),
+            ([8, -1], 0),
+            ([8, 1], 10**12),
+            ([8, 1], -1),
+            ([8], 0),
+            ("ab", 0),
+            ([8.0, 1], 0),
+            ([True, 1], 0),
+            ([0, 10**15], 0),
+            (None, 0),
+            ([],),
+            ([8, 1], 0, 1),
+        ]
     ).map(lambda layout: laid_out(*layout)),
     st.sampled_from(
-        [{"named": "os.system", "fields": [{"value": "true"}]}, {"named": "builtins.eval", "fields": []},
-         {"named": "algorithms.adapter.AB", "fields": [{"value": 1}]},
-         {"factors": "algorithms.weights.Added", "fields": []}, {"value": 1.0}, {"tensor": ["no"]}, {"tensor": []},
-         {"tensor": "0"}, {"tree": [1]}, {"mapping": [[1]]}, {}, [], 7, {"tree": {"W": {"tree": {}}}}, "0",
-         {"named": "algorithms.descent.Descent", "fields": []}]
+        [
+            {"named": "os.system", "fields": [{"value": "true"}]},
+            {"named": "builtins.eval", "fields": []},
+            {"named": "algorithms.adapter.AB", "fields": [{"value": 1}]},
+            {"factors": "algorithms.weights.Added", "fields": []},
+            {"value": 1.0},
+            {"tensor": ["no"]},
+            {"tensor": []},
+            {"tensor": "0"},
+            {"tree": [1]},
+            {"mapping": [[1]]},
+            {},
+            [],
+            7,
+            {"tree": {"W": {"tree": {}}}},
+            "0",
+            {"named": "algorithms.descent.Descent", "fields": []},
+        ]
     ).map(lambda odd: said(upload=odd)),
     st.sampled_from(
-        [{"kind": "hello"}, {"kind": "trip"}, {"kind": None}, {"kind": "missing", "values": 3}, {"keep": 1},
-         {"keep": {"w": "../../../etc/passwd"}}, {"personal": {"w": "p1-" + "g" * 64}},
-         {"keep": {"w": "k2-" + "0" * 64}},
-         {"personal": {str(name): "p1-" + "0" * 64 for name in range(1000)}}, {"upload": None}, {"echo": None}]
+        [
+            {"kind": "hello"},
+            {"kind": "trip"},
+            {"kind": None},
+            {"kind": "missing", "values": 3},
+            {"keep": 1},
+            {"keep": {"w": "../../../etc/passwd"}},
+            {"personal": {"w": "p1-" + "g" * 64}},
+            {"keep": {"w": "k2-" + "0" * 64}},
+            {"personal": {str(name): "p1-" + "0" * 64 for name in range(1000)}},
+            {"upload": None},
+            {"echo": None},
+        ]
     ).map(lambda odd: said(**odd)),
     st.sampled_from(
-        [{"round": 7}, {"round": -1}, {"trip": 9}, {"nonce": "0" * 32}, {"silo": "north"}, {"run": "ff" * 6},
-         {"more": 1}, {"round": 0.0}, {"round": False}]
+        [
+            {"round": 7},
+            {"round": -1},
+            {"trip": 9},
+            {"nonce": "0" * 32},
+            {"silo": "north"},
+            {"run": "ff" * 6},
+            {"more": 1},
+            {"round": 0.0},
+            {"round": False},
+        ]
     ).map(lambda odd: echoed(**odd)),
     st.sampled_from(
         ["", "[]", "7", "null", "{", NESTED, '{"a":' + NESTED + "}", '{"kind": NaN}', "{}", "9" * 5000]
@@ -123,7 +170,7 @@ HOSTILE = st.one_of(
     st.sampled_from([{}, {"other": b""}, {"upload": b"", "more": b"1"}]).map(
         lambda blobs: lambda letter: Letter(letter.text, blobs)
     ),
-)  # fmt: skip
+)
 
 
 class Quick:
@@ -221,8 +268,12 @@ def request(node_folder, **changes):
     """A request to the silo east as a server sends it, but for some changes."""
     captured = []
     run = run_of("fedavg")
-    met = Met(run.problem.clients, node_folder, run.problem.start,
-              lambda node, asked, letter: captured.append(asked) or letter)  # fmt: skip
+    met = Met(
+        run.problem.clients,
+        node_folder,
+        run.problem.start,
+        lambda node, asked, letter: captured.append(asked) or letter,
+    )
     met.run(run.algorithm, 1)
     (whole,) = [letter for letter in captured if json.loads(letter.text).get("silo") == "east"]
     content = {**json.loads(whole.text), "nonce": "1" * 32, **changes}
@@ -234,16 +285,27 @@ SENT = {"named": "algorithms.descent.Descent", "fields": [{"value": 1}] * 7}
 
 @pytest.mark.parametrize(
     ("changes", "why"),
-    [({"work": "os.system"}, "no registered work"), ({"work": "fedavg._hidden"}, "no registered work"),
-     ({"work": "builtins.eval"}, "no registered work"), ({"work": 3}, "lacks work"),
-     ({"run": "../../up"}, "names no run"), ({"silo": "north"}, "is for the silo 'north'"),
-     ({"nonce": "../x"}, "number of its own"), ({"round": -1}, "lacks round"),
-     ({"kind": "shell"}, "no known kind"), ({"kept": {"w": "../secret"}}, "asks for what no silo keeps"),
-     ({"personal": {"LU": "p3-" + "0" * 64}}, "kept in round 3, which is gone"), ({"seed": 2**70}, "lacks seed"),
-     ({"shared": {"base": "../../secret"}}, ""), ({"told": {"../../planted": {"value": 1}}}, "lacks the tensors"),
-     ({"sent": SENT}, ""), ({"sent": {"named": "subprocess.Popen", "fields": []}}, "is not what a silo or its server"),
-     ({"sent": {"value": 1}}, "lacks what the work takes"), ({"number": True}, "lacks number")],
-)  # fmt: skip
+    [
+        ({"work": "os.system"}, "no registered work"),
+        ({"work": "fedavg._hidden"}, "no registered work"),
+        ({"work": "builtins.eval"}, "no registered work"),
+        ({"work": 3}, "lacks work"),
+        ({"run": "../../up"}, "names no run"),
+        ({"silo": "north"}, "is for the silo 'north'"),
+        ({"nonce": "../x"}, "number of its own"),
+        ({"round": -1}, "lacks round"),
+        ({"kind": "shell"}, "no known kind"),
+        ({"kept": {"w": "../secret"}}, "asks for what no silo keeps"),
+        ({"personal": {"LU": "p3-" + "0" * 64}}, "kept in round 3, which is gone"),
+        ({"seed": 2**70}, "lacks seed"),
+        ({"shared": {"base": "../../secret"}}, ""),
+        ({"told": {"../../planted": {"value": 1}}}, "lacks the tensors"),
+        ({"sent": SENT}, ""),
+        ({"sent": {"named": "subprocess.Popen", "fields": []}}, "is not what a silo or its server"),
+        ({"sent": {"value": 1}}, "lacks what the work takes"),
+        ({"number": True}, "lacks number"),
+    ],
+)
 def test_a_silo_does_no_work_that_is_not_registered_and_reads_no_file_that_is_not_its_own(changes, why, tmp_path):
     node, letter = request(tmp_path / "silos", **changes)
     files = {path for path in tmp_path.rglob("*") if path.parent.name != "answered"}

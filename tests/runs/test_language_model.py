@@ -38,8 +38,9 @@ def test_a_head_that_is_not_there_is_drawn_from_the_seed(tmp_path):
     saved(bert().bert, tmp_path)
     state = torch.get_rng_state()
     assert list(head_of(model_of(Place(tmp_path), "classification", 2), None)) == [
-        "classifier.weight", "classifier.bias"
-    ]  # fmt: skip
+        "classifier.weight",
+        "classifier.bias",
+    ]
     heads = [model_of(Place(tmp_path), "classification", 2, seed=seed).classifier.weight for seed in (0, 0, 1)]
     assert torch.equal(state, torch.get_rng_state())
     assert torch.equal(heads[0], heads[1])
@@ -50,15 +51,23 @@ def test_what_pools_for_a_new_head_is_trained_with_it(tmp_path):
     saved(transformers.BertModel(bert().config, add_pooling_layer=False), tmp_path)
     read = model_of(Place(tmp_path), "classification", 3)
     assert set(head_of(read, None)) == {
-        "classifier.weight", "classifier.bias", "bert.pooler.dense.weight", "bert.pooler.dense.bias"
-    }  # fmt: skip
+        "classifier.weight",
+        "classifier.bias",
+        "bert.pooler.dense.weight",
+        "bert.pooler.dense.bias",
+    }
 
 
 def test_positions_of_roberta_begin_behind_its_padding():
     config = transformers.RobertaConfig(
-        vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4,
-        max_position_embeddings=12, pad_token_id=1,
-    )  # fmt: skip
+        vocab_size=9,
+        hidden_size=4,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=4,
+        max_position_embeddings=12,
+        pad_token_id=1,
+    )
     made = transformers.RobertaForSequenceClassification(config).eval()
     assert positions(made) == 10
     made(torch.full((1, 10), 3))
@@ -171,9 +180,15 @@ def rated(causal):
         said = tuple(" ".join(f"w{n}" for n in rng.integers(3, 50, size=5)) for _ in range(count))
         labels = np.zeros(count, dtype=np.int64) if causal else np.arange(count) % 2
         return TextSet(
-            name, split, said, labels, () if causal else ("no", "yes"), np.arange(count) % 3, ("a", "b", "c"),
+            name,
+            split,
+            said,
+            labels,
+            () if causal else ("no", "yes"),
+            np.arange(count) % 3,
+            ("a", "b", "c"),
             tuple(f"w{n + 3} w{n + 4}" for n in range(count)) if causal else None,
-        )  # fmt: skip
+        )
 
     return texts
 

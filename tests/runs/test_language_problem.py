@@ -63,9 +63,11 @@ class Seen:
 def as_peft(kind, model, start):
     """PEFT's model at the factors of a start."""
     config = peft.LoraConfig(
-        r=RANK, lora_alpha=RANK * SCALE, target_modules=[part.split(".", 1)[1] for part in LAYERS[kind].split(", ")],
+        r=RANK,
+        lora_alpha=RANK * SCALE,
+        target_modules=[part.split(".", 1)[1] for part in LAYERS[kind].split(", ")],
         modules_to_save=["classifier"] if kind == "bert" else None,
-    )  # fmt: skip
+    )
     made = peft.get_peft_model(model, config)
     with torch.no_grad():
         for name, parameter in made.named_parameters():
@@ -115,9 +117,13 @@ def test_one_client_takes_the_steps_of_peft_and_torch(kind, at_once, checkpointi
 
 
 ALGORITHMS = {
-    "fedlora": FedLoRA, "ffa-lora": FFALoRA, "rolora": RoLoRA, "flexlora": FlexLoRA,
-    "fedloru": lambda *given: FedLoRU(*given, tau=2), "fedloru-finetune": lambda *given: FineTuneFedLoRU(*given, tau=2),
-}  # fmt: skip
+    "fedlora": FedLoRA,
+    "ffa-lora": FFALoRA,
+    "rolora": RoLoRA,
+    "flexlora": FlexLoRA,
+    "fedloru": lambda *given: FedLoRU(*given, tau=2),
+    "fedloru-finetune": lambda *given: FineTuneFedLoRU(*given, tau=2),
+}
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -159,8 +165,9 @@ def test_frozen_weights_are_in_memory_once():
     for module in (network.training.module, network.testing.module):
         for (name, own), other in zip(module.named_parameters(), model.parameters(), strict=True):
             assert own.data_ptr() == other.data_ptr(), name
-    assert all(value.data_ptr() == dict(model.named_parameters())[name].data_ptr() for name, value in
-               problem.start.items())  # fmt: skip
+    assert all(
+        value.data_ptr() == dict(model.named_parameters())[name].data_ptr() for name, value in problem.start.items()
+    )
     assert module.lm_head.weight is module.model.embed_tokens.weight
 
 
@@ -169,8 +176,10 @@ def test_equal_clients_are_one(kind):
     """Clients with the same samples in full batches make the steps of one, by every aggregation that is a mean."""
     samples = texts(4, causal=kind == "llama")
     doubled = copy.deepcopy(samples)
-    three = {name: getattr(doubled, name).repeat(3, *[1] * (getattr(doubled, name).ndim - 1))
-             for name in ("input_ids", "attention_mask", "labels")}  # fmt: skip
+    three = {
+        name: getattr(doubled, name).repeat(3, *[1] * (getattr(doubled, name).ndim - 1))
+        for name in ("input_ids", "attention_mask", "labels")
+    }
     fields = {**vars(samples), **three, "origins": np.tile(samples.origins, 3), "kept": np.arange(12)}
     test = texts(6, kind == "llama", seed=1)
     ends = []
@@ -221,8 +230,9 @@ def test_bfloat16_trains_factors_in_single_precision():
     factors = steps[-1].state.algorithm.factors
     assert {w.dtype for w in (*factors.A.values(), *factors.B.values())} == {torch.float32}
     assert {name: w.dtype for name, w in problem.start.items() if w.dtype == torch.float32} == {
-        "classifier.weight": torch.float32, "classifier.bias": torch.float32
-    }  # fmt: skip
+        "classifier.weight": torch.float32,
+        "classifier.bias": torch.float32,
+    }
     assert steps[-1].state.algorithm.factors.rest["classifier.weight"].dtype == torch.float32
     client = problem.clients.pooled()
     ends = [float(client.loss(algorithm.weights(step.state.algorithm))) for step in (steps[0], steps[-1])]
@@ -243,8 +253,13 @@ def test_what_does_not_fit_is_refused():
     long = texts(4)
     ids = torch.ones(4, 30, dtype=torch.int64)
     with pytest.raises(FederationError, match=r"sample 0 of the training texts has 30 tokens, .* positions for 24"):
-        language_problem(bert(), type(long)(**{**vars(long), "input_ids": ids, "attention_mask": ids}), [range(4)],
-                         texts(3), layers="*.query")  # fmt: skip
+        language_problem(
+            bert(),
+            type(long)(**{**vars(long), "input_ids": ids, "attention_mask": ids}),
+            [range(4)],
+            texts(3),
+            layers="*.query",
+        )
     other = type(long)(**{**vars(long), "input_ids": long.input_ids.masked_fill(long.input_ids > 40, 50)})
     with pytest.raises(FederationError, match=r"token 50, and the model's are below 50"):
         language_problem(bert(), other, [range(4)], texts(3), layers="*.query")
@@ -294,8 +309,19 @@ def test_a_classifier_that_reads_the_last_token_finds_it():
     assert model.config.pad_token_id is None
 
 
-EVERY = {"fedlrt": {}, "fedlrt-plain": {}, "fedhm": {"ranks": (1, 2)}, "mfedloru": {"tau": 1}, "pfedloru": {"tau": 2},
-         "pfedlora-1": {}, "pfedlora-2": {}, "local": {}, "central": {}, "fedavg": {}, "fedlin": {}}  # fmt: skip
+EVERY = {
+    "fedlrt": {},
+    "fedlrt-plain": {},
+    "fedhm": {"ranks": (1, 2)},
+    "mfedloru": {"tau": 1},
+    "pfedloru": {"tau": 2},
+    "pfedlora-1": {},
+    "pfedlora-2": {},
+    "local": {},
+    "central": {},
+    "fedavg": {},
+    "fedlin": {},
+}
 
 
 @pytest.mark.parametrize("name", EVERY)

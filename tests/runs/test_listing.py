@@ -33,8 +33,13 @@ ACTIONS = ("list", "show", "compare", "plot")
 def write_run(folder, losses, seed=0, algorithm="fedavg", problem="ridges", rounds=None, **settings):
     """A run as `rankproof train` leaves it; 100 bytes go down and 50 up in every round; None: not evaluated."""
     folder.mkdir(parents=True)
-    content = {"algorithm": algorithm, "problem": problem, "settings": {"seed": seed, "steps": 10, **settings},
-               "rounds": len(losses) - 1 if rounds is None else rounds, "versions": {"python": "3.11.7"}}  # fmt: skip
+    content = {
+        "algorithm": algorithm,
+        "problem": problem,
+        "settings": {"seed": seed, "steps": 10, **settings},
+        "rounds": len(losses) - 1 if rounds is None else rounds,
+        "versions": {"python": "3.11.7"},
+    }
     (folder / SETTINGS).write_text(json.dumps(content))
     lines = [f"{r},{'' if loss is None else loss},{100 * r},{50 * r}" for r, loss in enumerate(losses)]
     (folder / METRICS).write_text("\n".join(["round,loss,bytes_down,bytes_up", *lines]) + "\n")
@@ -120,8 +125,11 @@ def test_show_gives_settings_metrics_and_messages(tmp_path, capsys):
     heading, settings, versions, metrics, messages = sections
     assert heading == [f"{folder}: fedavg on ridges, round 2 of 2"]
     assert {row["setting"]: row["value"] for row in cells(settings)} == {
-        "seed": "0", "steps": "10", "cohort": "none", "betas": "0.9,0.999",
-    }  # fmt: skip
+        "seed": "0",
+        "steps": "10",
+        "cohort": "none",
+        "betas": "0.9,0.999",
+    }
     assert versions == ["conduct: executor vmap, evaluate_every 2", "versions: python 3.11.7"]
     middle = BARS[round(0.5 * (len(BARS) - 1))]
     curve = BARS[-1] + middle + BARS[0]
@@ -143,10 +151,15 @@ def test_show_tells_many_runs_apart(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("losses", "curve"),
     [
-        ([1.0, "nan", 3.0], "_?@"), (["nan", "nan"], "??"), (["inf", 2.0, 1.0], "?@_"), ([2.0, 2.0], "constant"),
-        ([5.0], "constant"), ([0.0, None, 1.0], "_@"), ([-1.7e308, 1.7e308], "_@"),
+        ([1.0, "nan", 3.0], "_?@"),
+        (["nan", "nan"], "??"),
+        (["inf", 2.0, 1.0], "?@_"),
+        ([2.0, 2.0], "constant"),
+        ([5.0], "constant"),
+        ([0.0, None, 1.0], "_@"),
+        ([-1.7e308, 1.7e308], "_@"),
     ],
-)  # fmt: skip
+)
 def test_curves_of_any_numbers(tmp_path, capsys, losses, curve):
     lines = said(capsys, "show", write_run(tmp_path / "a", losses))
     (row,) = cells(lines[lines.index(next(line for line in lines if line.startswith("metric"))) :][:2])
@@ -253,8 +266,9 @@ def test_what_does_not_decide_the_numbers_makes_no_groups(tmp_path):
     write_run(tmp_path / "b", [1.0, 0.5], seed=1)
     (group,) = grouped(found_runs(tmp_path))
     assert [run.conduct for run in group.runs.values()] == [
-        {"executor": "vmap", "device": "cpu", "evaluate_every": 5}, {},
-    ]  # fmt: skip
+        {"executor": "vmap", "device": "cpu", "evaluate_every": 5},
+        {},
+    ]
 
 
 def test_the_metric_is_accuracy_where_all_have_it_else_the_loss(tmp_path, capsys):
@@ -278,8 +292,11 @@ def test_labels_say_what_distinguishes(tmp_path):
     write_run(tmp_path / "d", [1.0], algorithm="fedlrt", rank=2)
     labels = [group.label for group in grouped(found_runs(tmp_path))]
     assert labels == [
-        "fedavg on ridges rate=0.1", "fedavg on ridges rate=0.10000001", "fedavg on legendre", "fedlrt on ridges",
-    ]  # fmt: skip
+        "fedavg on ridges rate=0.1",
+        "fedavg on ridges rate=0.10000001",
+        "fedavg on legendre",
+        "fedlrt on ridges",
+    ]
 
 
 def test_labels_stay_apart_where_a_setting_is_lacking(tmp_path):
@@ -414,8 +431,12 @@ def test_help_explains_every_action(capsys):
 
 def test_words_of_settings():
     assert [in_words(value) for value in (None, True, 1e-8, "k x k", [1, 2.5])] == [
-        "none", "True", "1e-08", "k x k", "1,2.5",
-    ]  # fmt: skip
+        "none",
+        "True",
+        "1e-08",
+        "k x k",
+        "1,2.5",
+    ]
     assert aligned([]) == []
 
 

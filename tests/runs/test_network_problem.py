@@ -232,8 +232,15 @@ def test_passes_over_all_samples_are_made_in_parts_to_the_same_result(name, exec
     found, largest = [], []
     for rows in (5, 1000):
         seen = []
-        module = nn.Sequential(OrderedDict(conv=nn.Conv2d(1, 4, 3), norm=nn.GroupNorm(2, 4), pool=nn.AvgPool2d(3),
-                                           flat=nn.Flatten(), linear=nn.Linear(16, CLASSES)))  # fmt: skip
+        module = nn.Sequential(
+            OrderedDict(
+                conv=nn.Conv2d(1, 4, 3),
+                norm=nn.GroupNorm(2, 4),
+                pool=nn.AvgPool2d(3),
+                flat=nn.Flatten(),
+                linear=nn.Linear(16, CLASSES),
+            )
+        )
         made = problem(Seeing(initialised(module, 0, torch.float64), seen), clients=2, rows=rows)
         steps = list(rounds(FULL_PASSES[name], made, rounds=2, executor=executor()))
         found.append(FULL_PASSES[name].weights(steps[-1].state.algorithm))

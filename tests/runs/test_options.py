@@ -115,12 +115,27 @@ FORM = Form(Method, kinds=KINDS)
 def test_options_are_the_fields_with_their_defaults_and_texts():
     options = FORM.options({})
     assert {name: option.default for name, option in options.items()} == {
-        "steps": 1, "learning_rate": 0.5, "schedule": "constant", "optimiser": "plain", "weight": 0.0,
-        "nesterov": False, "rank": MISSING, "how": "left", "most": None, "truncation_weight": 0.0,
-        "truncation_nesterov": False, "sizes": (), "personal_steps": 1, "personal_learning_rate": 0.5,
-        "personal_schedule": "constant", "personal_optimiser": "plain", "personal_weight": 0.0,
-        "personal_nesterov": False, "personal_rank": MISSING, "server": None,
-    }  # fmt: skip
+        "steps": 1,
+        "learning_rate": 0.5,
+        "schedule": "constant",
+        "optimiser": "plain",
+        "weight": 0.0,
+        "nesterov": False,
+        "rank": MISSING,
+        "how": "left",
+        "most": None,
+        "truncation_weight": 0.0,
+        "truncation_nesterov": False,
+        "sizes": (),
+        "personal_steps": 1,
+        "personal_learning_rate": 0.5,
+        "personal_schedule": "constant",
+        "personal_optimiser": "plain",
+        "personal_weight": 0.0,
+        "personal_nesterov": False,
+        "personal_rank": MISSING,
+        "server": None,
+    }
     assert options["steps"].help == "Number of steps."
     assert options["weight"].help == "lambda, of the penalty; 5 % of all."
     assert options["how"].words == ("left", "right")
@@ -145,11 +160,19 @@ def test_a_word_brings_the_options_of_what_it_chooses():
 def test_values_build_the_object_and_personal_ones_follow_the_others():
     made = FORM.made(
         {
-            "steps": 4, "rank": 3, "optimiser": "moments", "betas": (0.5, 0.6), "schedule": "falling",
-            "learning_rate": 0.2, "schedule_period": 7, "personal_steps": 2, "personal_rank": 1, "how": "right",
+            "steps": 4,
+            "rank": 3,
+            "optimiser": "moments",
+            "betas": (0.5, 0.6),
+            "schedule": "falling",
+            "learning_rate": 0.2,
+            "schedule_period": 7,
+            "personal_steps": 2,
+            "personal_rank": 1,
+            "how": "right",
         },
         seed=5,
-    )  # fmt: skip
+    )
     shared = {"learning_rate": Falling(0.2, 7), "optimiser": Moments(betas=(0.5, 0.6))}
     assert made == Method(
         Local(4, **shared), Start(3, 5), "right", personal=Local(2, **shared), personal_adapter=Start(1, 6)
@@ -186,11 +209,19 @@ def test_what_is_missing_or_unknown_is_named():
 @pytest.mark.parametrize(
     ("name", "given", "value"),
     [
-        ("steps", "7", 7), ("steps", 7, 7), ("steps", " +7 ", 7), ("learning_rate", "1e-3", 1e-3),
-        ("learning_rate", 1, 1.0), ("nesterov", "true", True), ("nesterov", False, False), ("how", "right", "right"),
-        ("betas", "0.5,1", (0.5, 1.0)), ("betas", [0.5, 1], (0.5, 1)), ("most", None, None),
+        ("steps", "7", 7),
+        ("steps", 7, 7),
+        ("steps", " +7 ", 7),
+        ("learning_rate", "1e-3", 1e-3),
+        ("learning_rate", 1, 1.0),
+        ("nesterov", "true", True),
+        ("nesterov", False, False),
+        ("how", "right", "right"),
+        ("betas", "0.5,1", (0.5, 1.0)),
+        ("betas", [0.5, 1], (0.5, 1)),
+        ("most", None, None),
     ],
-)  # fmt: skip
+)
 def test_values_are_read(name, given, value):
     option = FORM.options({"optimiser": "moments"})[name]
     found = option.read(given) if isinstance(given, str) else option.checked(given)
@@ -200,13 +231,31 @@ def test_values_are_read(name, given, value):
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("steps", "1.5"), ("steps", ""), ("steps", "9" * 30), ("steps", 1.0), ("steps", True), ("steps", None),
-        ("steps", 2**63), ("learning_rate", "nan"), ("learning_rate", "inf"), ("learning_rate", "1e400"),
-        ("learning_rate", 10**400), ("learning_rate", [1.0]), ("how", "up"), ("how", ""), ("how", 3),
-        ("sizes", "8,x"), ("sizes", "8.5"), ("sizes", [8.0]),
-        ("betas", "0.5;1"), ("betas", ["a", 1]), ("betas", 0.5), ("nesterov", "yes"), ("nesterov", 1),
+        ("steps", "1.5"),
+        ("steps", ""),
+        ("steps", "9" * 30),
+        ("steps", 1.0),
+        ("steps", True),
+        ("steps", None),
+        ("steps", 2**63),
+        ("learning_rate", "nan"),
+        ("learning_rate", "inf"),
+        ("learning_rate", "1e400"),
+        ("learning_rate", 10**400),
+        ("learning_rate", [1.0]),
+        ("how", "up"),
+        ("how", ""),
+        ("how", 3),
+        ("sizes", "8,x"),
+        ("sizes", "8.5"),
+        ("sizes", [8.0]),
+        ("betas", "0.5;1"),
+        ("betas", ["a", 1]),
+        ("betas", 0.5),
+        ("nesterov", "yes"),
+        ("nesterov", 1),
     ],
-)  # fmt: skip
+)
 def test_other_values_are_refused_with_their_name(name, given):
     option = FORM.options({"optimiser": "moments"})[name]
     with pytest.raises(RunError, match=f"^{name} must be ") as caught:

@@ -97,10 +97,16 @@ def run(folder, rounds, *more):
     return main(["train", "fedavg", "--data", DATA, *words, "--rounds", str(rounds), "--out", str(folder), *more])
 
 
-@pytest.mark.parametrize(("name", "value", "what"), [
-    ("WIDTH", 5, "network"), ("ACTIVATION", nn.Tanh, "network"), ("SHIFT", 0.5, "data"),
-    ("SCALE", 1.1, "computation in the network"), ("DETACHED", True, "computation in the network"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("WIDTH", 5, "network"),
+        ("ACTIVATION", nn.Tanh, "network"),
+        ("SHIFT", 0.5, "data"),
+        ("SCALE", 1.1, "computation in the network"),
+        ("DETACHED", True, "computation in the network"),
+    ],
+)
 def test_another_network_or_other_data_do_not_go_on_with_a_run(mine, tmp_path, capsys, name, value, what):
     assert run(tmp_path / "run", 2) == 0
     stored = json.loads((tmp_path / "run" / SETTINGS).read_text())
@@ -160,14 +166,7 @@ def problem(module, *, loss=nn.functional.cross_entropy, y=None, statistics="ave
     x = torch.randn(count, 6, generator=torch.Generator().manual_seed(0))
     y = (x[:, 0] > 0).long() if y is None else y
     return network_problem(
-        module,
-        (x, y),
-        Even().parts(range(len(x)), 2, 0),
-        (x, y),
-        loss=loss,
-        statistics=statistics,
-        rows=rows,
-        **more,
+        module, (x, y), Even().parts(range(len(x)), 2, 0), (x, y), loss=loss, statistics=statistics, rows=rows, **more
     )
 
 
@@ -202,13 +201,16 @@ def test_a_loss_that_is_no_mean_over_samples_is_refused(name, count):
         problem(module, loss=loss, count=count)
 
 
-@pytest.mark.parametrize("loss", [
-    nn.CrossEntropyLoss(),
-    nn.CrossEntropyLoss(label_smoothing=0.1),
-    lambda out, y: nn.functional.mse_loss(out[:, 0], y.to(out.dtype)),
-    lambda out, y: nn.functional.binary_cross_entropy(out.softmax(1)[:, 1], y.to(out.dtype)),
-    lambda out, y: nn.functional.binary_cross_entropy(out[:, 1], y.to(out.dtype)),  # refuses what is no probability
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "loss",
+    [
+        nn.CrossEntropyLoss(),
+        nn.CrossEntropyLoss(label_smoothing=0.1),
+        lambda out, y: nn.functional.mse_loss(out[:, 0], y.to(out.dtype)),
+        lambda out, y: nn.functional.binary_cross_entropy(out.softmax(1)[:, 1], y.to(out.dtype)),
+        lambda out, y: nn.functional.binary_cross_entropy(out[:, 1], y.to(out.dtype)),  # refuses what is no probability
+    ],
+)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_means_over_samples_are_taken(loss, dtype):
     module = nn.Sequential(nn.Linear(6, 2), nn.Softmax(dim=1)).to(dtype)
@@ -283,13 +285,20 @@ class Leaky(nn.Module):
         return out
 
 
-@pytest.mark.parametrize(("way", "message"), [
-    ("an attribute", "makes other outputs of the same inputs when it is called again"),
-    ("weights", r"change its weights layer\.weight in place"),
-    ("a count", "calls of the network change its attribute calls, which would count on over clients and evaluations"),
-    ("a count of tests", "calls of the network change its attribute calls"),
-    ("random", "random numbers outside of"), ("numpy", "random numbers outside of"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ("an attribute", "makes other outputs of the same inputs when it is called again"),
+        ("weights", r"change its weights layer\.weight in place"),
+        (
+            "a count",
+            "calls of the network change its attribute calls, which would count on over clients and evaluations",
+        ),
+        ("a count of tests", "calls of the network change its attribute calls"),
+        ("random", "random numbers outside of"),
+        ("numpy", "random numbers outside of"),
+    ],
+)
 def test_what_a_network_remembers_or_draws_by_itself_is_refused(way, message):
     problem(Leaky("not at all"))
     problem(Leaky("a cache"))  # what is made anew by every call
@@ -411,9 +420,9 @@ def test_networks_that_cannot_be_copied_are_named_with_the_remedy(make):
         problem(make())
 
 
-@pytest.mark.parametrize("local", [
-    {}, {"optimiser": Sgd(0.9, 0.1)}, {"optimiser": Adam()}, {"optimiser": AdamW()}, {"clip": 0.1},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "local", [{}, {"optimiser": Sgd(0.9, 0.1)}, {"optimiser": Adam()}, {"optimiser": AdamW()}, {"clip": 0.1}]
+)
 def test_sparse_gradients_of_an_embedding_are_those_of_a_dense_one(local):
     found = []
     tokens = torch.randint(3, (24,), generator=torch.Generator().manual_seed(0))
@@ -436,14 +445,29 @@ class Switched(nn.Module):
         return self.train_as(self.layer(x)) if self.training else self.layer(x)
 
 
-@pytest.mark.parametrize(("module", "given", "message"), [
-    (lambda: Switched(lambda out: (out, out)), {}, "fails in training mode, and not in evaluation mode: cross_entropy"),
-    (lambda: Switched(torch.detach), {}, "the loss depends on none of the network's weights, so that nothing would be"),
-    (lambda: nn.Linear(6, 2), {"loss": lambda outputs, y: (outputs.argmax(1) == y).float().mean()}, "depends on none"),
-    (lambda: torch.jit.script(nn.Linear(6, 2)), {}, "a scripted module keeps its own weights"),
-    (lambda: nn.Linear(6, 2), {"rows": 0}, "rows must be a whole number of at least 1, got 0"),
-    (lambda: nn.Linear(6, 2), {"rows": 1.5}, "rows must be a whole number of at least 1, got 1.5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("module", "given", "message"),
+    [
+        (
+            lambda: Switched(lambda out: (out, out)),
+            {},
+            "fails in training mode, and not in evaluation mode: cross_entropy",
+        ),
+        (
+            lambda: Switched(torch.detach),
+            {},
+            "the loss depends on none of the network's weights, so that nothing would be",
+        ),
+        (
+            lambda: nn.Linear(6, 2),
+            {"loss": lambda outputs, y: (outputs.argmax(1) == y).float().mean()},
+            "depends on none",
+        ),
+        (lambda: torch.jit.script(nn.Linear(6, 2)), {}, "a scripted module keeps its own weights"),
+        (lambda: nn.Linear(6, 2), {"rows": 0}, "rows must be a whole number of at least 1, got 0"),
+        (lambda: nn.Linear(6, 2), {"rows": 1.5}, "rows must be a whole number of at least 1, got 1.5"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_what_would_not_learn_is_refused(module, given, message):
     with pytest.raises(FederationError, match=message):

@@ -32,9 +32,17 @@ def gpt2(seed=0):
     """Its linear layers keep their weights the other way round."""
     torch.manual_seed(seed)
     config = transformers.GPT2Config(
-        vocab_size=50, n_embd=16, n_layer=2, n_head=2, n_positions=24, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
-        bos_token_id=2, eos_token_id=2,
-    )  # fmt: skip
+        vocab_size=50,
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        n_positions=24,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=2,
+        eos_token_id=2,
+    )
     return transformers.GPT2LMHeadModel(config).eval()
 
 
@@ -44,9 +52,11 @@ MODELS = {
     "gpt2": (gpt2, "*.c_attn, *.mlp.c_fc"),
 }
 ALGORITHMS = {
-    "fedlora": FedLoRA, "rolora": RoLoRA, "fedloru": lambda *given: FedLoRU(*given, tau=1),
+    "fedlora": FedLoRA,
+    "rolora": RoLoRA,
+    "fedloru": lambda *given: FedLoRU(*given, tau=1),
     "fedloru-finetune": lambda *given: FineTuneFedLoRU(*given, tau=2),
-}  # fmt: skip
+}
 
 
 def trained(kind, algorithm, a_at="inputs", number=3, dtype=torch.float32, **named):
@@ -110,10 +120,15 @@ def test_an_adapter_of_peft_is_the_start(tmp_path, kind, a_at):
     made, layers = MODELS[kind]
     torch.manual_seed(5)
     config = peft.LoraConfig(
-        r=2, lora_alpha=7, target_modules=[part.split(".", 1)[1] for part in layers.split(", ")],
-        modules_to_save=["classifier"] if kind == "bert" else None, init_lora_weights=False,
-        task_type="SEQ_CLS" if kind == "bert" else "CAUSAL_LM", fan_in_fan_out=kind == "gpt2", use_rslora=True,
-    )  # fmt: skip
+        r=2,
+        lora_alpha=7,
+        target_modules=[part.split(".", 1)[1] for part in layers.split(", ")],
+        modules_to_save=["classifier"] if kind == "bert" else None,
+        init_lora_weights=False,
+        task_type="SEQ_CLS" if kind == "bert" else "CAUSAL_LM",
+        fan_in_fan_out=kind == "gpt2",
+        use_rslora=True,
+    )
     model = peft.get_peft_model(made(), config)
     model.save_pretrained(tmp_path)
     problem, algorithm, steps = trained(kind, "fedlora", a_at, number=0, adapter=tmp_path)
@@ -138,11 +153,23 @@ def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
     with pytest.raises(RunError, match="is an update of"):
         read_adapter(tmp_path, llama_of_other_width())
     with pytest.raises(FederationError, match=r"has rank 2 at .*; choose --rank 2"):
-        next(iter(rounds(begun(FedLoRA(Descent(), Adapter(3, layers="*.v_proj, *.down_proj")), begun_from(tmp_path)),
-                         problem, rounds=1)))  # fmt: skip
+        next(
+            iter(
+                rounds(
+                    begun(FedLoRA(Descent(), Adapter(3, layers="*.v_proj, *.down_proj")), begun_from(tmp_path)),
+                    problem,
+                    rounds=1,
+                )
+            )
+        )
     with pytest.raises(FederationError, match="has other layers"):
-        next(iter(rounds(begun(FedLoRA(Descent(), Adapter(2, layers="*.v_proj")), begun_from(tmp_path)), problem,
-                         rounds=1)))  # fmt: skip
+        next(
+            iter(
+                rounds(
+                    begun(FedLoRA(Descent(), Adapter(2, layers="*.v_proj")), begun_from(tmp_path)), problem, rounds=1
+                )
+            )
+        )
     with pytest.raises(RunError, match="FedAvg has no adapter"):
         begun(FedAvg(Descent()), begun_from(tmp_path))
     with pytest.raises(RunError, match="FedAvg has no adapter beside frozen weights"):
@@ -168,17 +195,27 @@ def test_weights_merged_in_half_precision_are_no_adapter():
 
 def roberta():
     torch.manual_seed(0)
-    return transformers.RobertaForSequenceClassification(transformers.RobertaConfig(
-        vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24,
-        max_position_embeddings=26, num_labels=3, pad_token_id=1,
-    )).eval()  # fmt: skip
+    return transformers.RobertaForSequenceClassification(
+        transformers.RobertaConfig(
+            vocab_size=50,
+            hidden_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=24,
+            max_position_embeddings=26,
+            num_labels=3,
+            pad_token_id=1,
+        )
+    ).eval()
 
 
 def distilbert():
     torch.manual_seed(0)
-    return transformers.DistilBertForSequenceClassification(transformers.DistilBertConfig(
-        vocab_size=50, dim=16, n_layers=1, n_heads=2, hidden_dim=24, max_position_embeddings=24, num_labels=3,
-    )).eval()  # fmt: skip
+    return transformers.DistilBertForSequenceClassification(
+        transformers.DistilBertConfig(
+            vocab_size=50, dim=16, n_layers=1, n_heads=2, hidden_dim=24, max_position_embeddings=24, num_labels=3
+        )
+    ).eval()
 
 
 def problem_of(made, causal, layers, **named):

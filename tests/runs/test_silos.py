@@ -134,12 +134,19 @@ def test_silos_that_are_gone_are_left_to_the_others_or_end_the_round(tmp_path):
 
 def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):
     parts = given("fedavg")
-    met = Met(parts.problem.clients, tmp_path, parts.problem.start,
-              lambda node, request, letter: None if json.loads(request.text).get("silo") == "north" else letter,
-              seconds=0.2, least=1)  # fmt: skip
+    met = Met(
+        parts.problem.clients,
+        tmp_path,
+        parts.problem.start,
+        lambda node, request, letter: None if json.loads(request.text).get("silo") == "north" else letter,
+        seconds=0.2,
+        least=1,
+    )
     (last,) = met.run(parts.algorithm, 1)[-1:]
-    ends = [local_descent(client, Memory(), Tree(parts.problem.start), parts.algorithm.local).upload["W"]
-            for client in parts.problem.clients[1:]]  # fmt: skip
+    ends = [
+        local_descent(client, Memory(), Tree(parts.problem.start), parts.algorithm.local).upload["W"]
+        for client in parts.problem.clients[1:]
+    ]
     torch.testing.assert_close(last.state.algorithm["W"], sum(ends) / 2, rtol=1e-12, atol=1e-14)
 
 

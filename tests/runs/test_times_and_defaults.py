@@ -14,14 +14,7 @@ from runs.experiments import Trial, _Watch
 from runs.folder import train
 from runs.image_federation import ImageFederation
 from runs.plan import parts_of, planned
-from runs.problems import (
-    HeterogeneousLegendre,
-    Legendre,
-    PopulationRegression,
-    Quadratics,
-    Regression,
-    Ridges,
-)
+from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
 from runs.progress import following
 from runs.settings import Conduct, RunError
 from runs.words import bytes_in_words
@@ -209,10 +202,20 @@ DEFAULTS = {
     Regression: {**TOY, "heterogeneity": 0.5, "samples": 50},
     PopulationRegression: {**TOY, "heterogeneity": 0.5},
     Ridges: {**TOY, "heterogeneity": 0.5, "samples": 50, "profile": "pseudo-huber"},
-    Conduct: {"rounds": 100, "executor": "sequential", "device": "cpu", "evaluate_every": 1, "workers": 1,
-              "address": None, "gpus_per_worker": None, "save_every": 10.0, "keep_every": None, "tensorboard": False,
-              "root": None},
-}  # fmt: skip
+    Conduct: {
+        "rounds": 100,
+        "executor": "sequential",
+        "device": "cpu",
+        "evaluate_every": 1,
+        "workers": 1,
+        "address": None,
+        "gpus_per_worker": None,
+        "save_every": 10.0,
+        "keep_every": None,
+        "tensorboard": False,
+        "root": None,
+    },
+}
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
@@ -227,8 +230,18 @@ def test_toy_problems_suggest_steps_that_move():
 
 def test_image_problems_leave_images_as_they_are_by_default():
     found = {field.name: field.default for field in fields(ImageFederation) if field.default is not MISSING}
-    plain = {"clients": 20, "side": None, "width": None, "samples": None, "test_samples": None, "held_out": 0,
-             "own_share": 0.0, "crop": 0, "flip": False, "rows": 1000}  # fmt: skip
+    plain = {
+        "clients": 20,
+        "side": None,
+        "width": None,
+        "samples": None,
+        "test_samples": None,
+        "held_out": 0,
+        "own_share": 0.0,
+        "crop": 0,
+        "flip": False,
+        "rows": 1000,
+    }
     assert {name: found[name] for name in plain} == plain
 
 

@@ -134,9 +134,12 @@ def test_heterogeneous_clients_disagree():
 def test_bad_input_gets_one_clear_line():
     rng = np.random.default_rng(0)
     for wrong in (
-        lambda: homogeneous(0, rng), lambda: homogeneous(3, rng, samples=2), lambda: homogeneous(2, rng, rank=99),
-        lambda: homogeneous(2, rng, basis="chebyshev"), lambda: homogeneous(2, rng, split="odd"),
+        lambda: homogeneous(0, rng),
+        lambda: homogeneous(3, rng, samples=2),
+        lambda: homogeneous(2, rng, rank=99),
+        lambda: homogeneous(2, rng, basis="chebyshev"),
+        lambda: homogeneous(2, rng, split="odd"),
         lambda: data_client(np.ones(2), np.ones(2), np.ones(3), (2, 2), "plain"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ProblemError, match=r"expected|does not fit"):
             wrong()

@@ -171,8 +171,13 @@ def test_best_of_rank_is_a_stationary_point_below_its_neighbours():
 
 def test_bad_input_gets_one_clear_line():
     for sizes, options in (
-        ((0, 3, 2), {}), ((4, 3, 2), {"rank": 4}), ((4, 3, 2), {"samples": [5]}), ((4, 3, 2), {"samples": 0}),
-        ((4, 3, 2), {"sine": 1.5}), ((3, 3, 2), {"rank": 2, "sine": 0.5}), ((4, 3, 2), {"heterogeneity": -1.0}),
-    ):  # fmt: skip
+        ((0, 3, 2), {}),
+        ((4, 3, 2), {"rank": 4}),
+        ((4, 3, 2), {"samples": [5]}),
+        ((4, 3, 2), {"samples": 0}),
+        ((4, 3, 2), {"sine": 1.5}),
+        ((3, 3, 2), {"rank": 2, "sine": 0.5}),
+        ((4, 3, 2), {"heterogeneity": -1.0}),
+    ):
         with pytest.raises(ProblemError, match=r"expected|needs"):
             made(*sizes, **options)

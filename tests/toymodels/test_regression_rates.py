@@ -87,12 +87,19 @@ def test_ffa_correction_by_hand_and_in_the_limit():
 
 def test_bad_input_gets_one_clear_line():
     for call in (
-        lambda: population_map(1.2, 0.1), lambda: population_map(0.5, -1.0), lambda: homogeneous_factor(0.5, 1.01),
-        lambda: heterogeneous_factor(0.5, 0.51), lambda: ffa_correction(3, 2), lambda: ffa_correction(0, 9),
-        lambda: ffa_population_correction(1, 2), lambda: population_map(0.5, float("nan")),
-        lambda: homogeneous_factor(1.2, 0.1), lambda: homogeneous_factor(0.5, -1.0),
-        lambda: heterogeneous_factor(1.2, 0.1), lambda: heterogeneous_factor(0.5, -1.0),
+        lambda: population_map(1.2, 0.1),
+        lambda: population_map(0.5, -1.0),
+        lambda: homogeneous_factor(0.5, 1.01),
+        lambda: heterogeneous_factor(0.5, 0.51),
+        lambda: ffa_correction(3, 2),
+        lambda: ffa_correction(0, 9),
+        lambda: ffa_population_correction(1, 2),
+        lambda: population_map(0.5, float("nan")),
+        lambda: homogeneous_factor(1.2, 0.1),
+        lambda: homogeneous_factor(0.5, -1.0),
+        lambda: heterogeneous_factor(1.2, 0.1),
+        lambda: heterogeneous_factor(0.5, -1.0),
         lambda: largest_step_of_homogeneous_factor(1.2),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ProblemError, match=r"expected|stated"):
             call()

@@ -132,9 +132,13 @@ def test_executors_agree_on_ridges():
 
 @pytest.mark.parametrize(
     ("options", "cause"),
-    [({"profile": "huber"}, "unknown profile"), ({"samples": 0}, "positive"), ({"samples": (3,)}, "positive"),
-     ({"heterogeneity": -1.0}, "heterogeneity")],
-)  # fmt: skip
+    [
+        ({"profile": "huber"}, "unknown profile"),
+        ({"samples": 0}, "positive"),
+        ({"samples": (3,)}, "positive"),
+        ({"heterogeneity": -1.0}, "heterogeneity"),
+    ],
+)
 def test_numbers_that_do_not_fit_are_refused(options, cause):
     with pytest.raises(ProblemError, match=cause):
         ridge_problem((3, 2), 2, np.random.default_rng(0), **options)

@@ -48,9 +48,13 @@ def test_with_the_tensors_of_another_it_is_the_other(name):
 def test_data_of_unstated_size_count_as_one_sample():
     one, four = torch.ones(1, 1).double(), torch.ones(1, 1, 1, 1).double()
     for client in (
-        Quadratic(four, one, one[0, 0]), centred(four, one), Regressor(one, one), OneSample(one, one, one[0, 0]),
-        ProductGram(one, one, one, one[0, 0]), Coefficients(one, one, one[0, 0]),
-    ):  # fmt: skip
+        Quadratic(four, one, one[0, 0]),
+        centred(four, one),
+        Regressor(one, one),
+        OneSample(one, one, one[0, 0]),
+        ProductGram(one, one, one, one[0, 0]),
+        Coefficients(one, one, one[0, 0]),
+    ):
         assert client.samples == 1.0
         assert client != replace(client)
         assert len({client, client}) == 1

@@ -26,18 +26,26 @@ def built(model):
     transformers = pytest.importorskip("transformers", reason="the extra llm is not installed")
     if isinstance(model, Encoder):
         config = transformers.RobertaConfig(
-            vocab_size=model.vocabulary, max_position_embeddings=model.positions, type_vocab_size=model.types,
-            hidden_size=model.hidden, intermediate_size=model.intermediate, num_hidden_layers=model.layers,
+            vocab_size=model.vocabulary,
+            max_position_embeddings=model.positions,
+            type_vocab_size=model.types,
+            hidden_size=model.hidden,
+            intermediate_size=model.intermediate,
+            num_hidden_layers=model.layers,
             num_attention_heads=16,
-        )  # fmt: skip
+        )
         kind = transformers.AutoModel
     else:
         head = 128  # the count does not depend on it
         config = transformers.LlamaConfig(
-            vocab_size=model.vocabulary, hidden_size=model.hidden, intermediate_size=model.intermediate,
-            num_hidden_layers=model.layers, num_attention_heads=model.queries // head,
-            num_key_value_heads=model.keys // head, tie_word_embeddings=model.tied,
-        )  # fmt: skip
+            vocab_size=model.vocabulary,
+            hidden_size=model.hidden,
+            intermediate_size=model.intermediate,
+            num_hidden_layers=model.layers,
+            num_attention_heads=model.queries // head,
+            num_key_value_heads=model.keys // head,
+            tie_word_embeddings=model.tied,
+        )
         kind = transformers.AutoModelForCausalLM
     with torch.device("meta"):
         return kind.from_config(config)
@@ -47,8 +55,11 @@ def built(model):
 def test_the_formula_counts_what_the_model_has(model):
     module = built(model)
     assert sum(weight.numel() for weight in module.parameters()) == model.parameters
-    rows = {tuple(reversed(weight.shape)) for name, weight in module.named_parameters()
-            if ("layers.0." in name or "layer.0." in name) and weight.ndim == 2}  # fmt: skip
+    rows = {
+        tuple(reversed(weight.shape))
+        for name, weight in module.named_parameters()
+        if ("layers.0." in name or "layer.0." in name) and weight.ndim == 2
+    }
     assert rows == set(model.shapes.values())
 
 

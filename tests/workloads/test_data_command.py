@@ -11,9 +11,7 @@ from workloads.datasets import REGISTRY, DataError, DataSet
 from workloads.idx import pack
 from workloads.texts import TEXTS
 
-CONTENTS = {
-    file: pack(np.zeros((4, 28, 28) if "images" in file else 4, dtype=np.uint8)) for file in packages.FILES
-}  # fmt: skip
+CONTENTS = {file: pack(np.zeros((4, 28, 28) if "images" in file else 4, dtype=np.uint8)) for file in packages.FILES}
 
 
 @pytest.fixture
@@ -24,11 +22,20 @@ def sets(tmp_path, monkeypatch):
             monkeypatch.delitem(known, name)
     monkeypatch.delenv("RANKPROOF_DATA", raising=False)
     for name, sources in (("here", ()), ("elsewhere", ()), ("nowhere", (lambda folder: {},))):
-        monkeypatch.setitem(REGISTRY, name, DataSet(
-            name=name, title=name.title(), folder=name, pixel_mean=0.5, pixel_deviation=0.3, sources=sources,
-            otherwise="draw it anew",
-            md5={file: hashlib.md5(content).hexdigest() for file, content in CONTENTS.items()},
-        ))  # fmt: skip
+        monkeypatch.setitem(
+            REGISTRY,
+            name,
+            DataSet(
+                name=name,
+                title=name.title(),
+                folder=name,
+                pixel_mean=0.5,
+                pixel_deviation=0.3,
+                sources=sources,
+                otherwise="draw it anew",
+                md5={file: hashlib.md5(content).hexdigest() for file, content in CONTENTS.items()},
+            ),
+        )
     folder = tmp_path / "here" / "raw"
     folder.mkdir(parents=True)
     for file, content in CONTENTS.items():

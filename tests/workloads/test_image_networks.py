@@ -35,8 +35,9 @@ def test_parameter_counts_of_vgg16():
     assert count(vgg16_shapes(10)) == 15_253_578
     assert count(vgg16_shapes(10, hidden=())) == 14_728_266
     assert [m.out_channels for m in vgg16_shapes(10).modules() if isinstance(m, nn.Conv2d)] == [
-        *(64, 64, 128, 128, 256, 256, 256), *[512] * 6
-    ]  # fmt: skip
+        *(64, 64, 128, 128, 256, 256, 256),
+        *[512] * 6,
+    ]
 
 
 def test_the_weight_matrices_of_the_transformer_are_as_printed():

@@ -125,8 +125,10 @@ def test_an_interrupt_waits_and_is_kept_from_what_is_started(threads):
             os.kill(os.getpid(), signal.SIGINT)
             told = subprocess.run(
                 python("import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"),
-                capture_output=True, text=True, check=True,
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             reached.append(told.stdout)
 
     try:

@@ -10,10 +10,7 @@ from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError,
 SEEDS = st.integers(0, 2**32)
 LABELS = st.lists(st.integers(0, 9), min_size=1, max_size=80)
 CONCENTRATIONS = st.floats(1e-320, 1e300, exclude_min=True)
-WAYS = st.one_of(
-    st.just(Even()),
-    st.builds(Dirichlet, CONCENTRATIONS, st.sampled_from(["symmetric", "prior"])),
-)
+WAYS = st.one_of(st.just(Even()), st.builds(Dirichlet, CONCENTRATIONS, st.sampled_from(["symmetric", "prior"])))
 
 
 def covers(parts, count):

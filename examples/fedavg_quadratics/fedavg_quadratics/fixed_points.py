@@ -77,16 +77,19 @@ def judge_distance(endings: Sequence[Ending], order: float, local: bool) -> Evid
     right = np.array([float(one.distance) for one in endings])
     scaled = all(one.scaled for one in endings)
     return judge_inequality(
-        np.array(left), right, 1e-14 * np.maximum(left, right),
+        np.array(left),
+        right,
+        1e-14 * np.maximum(left, right),
         scope=f"two clients with curvatures {' or '.join(sorted({str(one.curvatures) for one in endings}))} and "
         f"minimisers {MINIMISERS}; hidden constant {LEAST:g}",
         case=[{"a": one.curvatures[0], "b": one.curvatures[1], "E": one.E, "step": str(one.step)} for one in endings],
-        printed=f"{LEAST:g} ({'(E - 1) ' if local else ''}eta)^{order:g} |w*| <= |w - w*|", quotient=True,
+        printed=f"{LEAST:g} ({'(E - 1) ' if local else ''}eta)^{order:g} |w*| <= |w - w*|",
+        quotient=True,
         domain=tried(
             ("E", (one.E for one in endings), Stated(2.0, inf, "[)")),
             ("eta E L" if scaled else "eta L", (float(one.size) for one in endings), UP_TO_ONE),
         ),
-    )  # fmt: skip
+    )
 
 
 @identities(

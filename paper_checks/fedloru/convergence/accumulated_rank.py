@@ -83,9 +83,15 @@ def measure_ranks(context: Context) -> list[Ranks]:
     for number in range(context.size(9, 60)):
         m, n = (int(k) for k in rng.integers(2, 6, 2))
         r, generic, keeps = int(rng.integers(1, min(m, n))), bool(number % 2), number % 9 == 1
-        made = random_quadratics((m, n), 2, rng, heterogeneity=1.0 if generic else 0.0,
-                                 curvatures=(0.5, 1.0) if generic else (1.0, 1.0), target_rank=None if generic else 1,
-                                 scale=1.0 if generic else 0.0)  # fmt: skip
+        made = random_quadratics(
+            (m, n),
+            2,
+            rng,
+            heterogeneity=1.0 if generic else 0.0,
+            curvatures=(0.5, 1.0) if generic else (1.0, 1.0),
+            target_rank=None if generic else 1,
+            scale=1.0 if generic else 0.0,
+        )
         tau = 1 if keeps else 2
         fed = Federation(made.clients)
         algorithm = FedLoRU(Descent(tau, 0.2), Adapter(r, seed=number), tau, "keep A" if keeps else "random")
@@ -129,22 +135,34 @@ def measure_ranks(context: Context) -> list[Ranks]:
     vary=(),
     expect=("depends on the reading", "proof"),
 )
-def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
-                      capped: bool = True, per: float = 1.0, kept: bool = True, gain: int = 1, spanned: bool = True
-                      ) -> Promises:  # fmt: skip
+def claim_rank_growth(
+    runs: list[Ranks],
+    form: str = "growth",
+    generic: bool = False,
+    fewer: int = 0,
+    capped: bool = True,
+    per: float = 1.0,
+    kept: bool = True,
+    gain: int = 1,
+    spanned: bool = True,
+) -> Promises:
     """Ranks after every accumulation: growing by ``gain`` at least, or at most (generically exactly) min(m, n, rN)."""
     for run in runs:
         m, n, r = run.shape
         if generic and (not run.generic or run.keeps):
             continue
         if run.keeps and form == "bound":
-            yield from [Promise("the rank stays r where A is kept", rank, r if kept else min(m, n, r * N))
-                         for N, rank in enumerate(run.ranks, 1)]  # fmt: skip
+            yield from [
+                Promise("the rank stays r where A is kept", rank, r if kept else min(m, n, r * N))
+                for N, rank in enumerate(run.ranks, 1)
+            ]
             continue
         if run.samples is not None and form == "bound":
             reached = run.samples if spanned else min(m, n)
-            yield from [Promise("the rank of least squares is min(rN, samples)", rank, min(r * N, reached))
-                         for N, rank in enumerate(run.ranks, 1)]  # fmt: skip
+            yield from [
+                Promise("the rank of least squares is min(rN, samples)", rank, min(r * N, reached))
+                for N, rank in enumerate(run.ranks, 1)
+            ]
             continue
         before = 0
         for N, rank in enumerate(run.ranks, 1):
@@ -159,5 +177,7 @@ def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = F
                     yield Promise("in general position the bound is reached", rank, bound)
             before = rank
     few = sum(run.samples is not None for run in runs)
-    return (f"{len(runs) - few} runs of 2 clients, weights of 2 to 5 rows and columns, half of them with a target of "
-            f"rank 1 at one distance; {few} of least squares with 1 to {few} samples, 4 x 4")  # fmt: skip
+    return (
+        f"{len(runs) - few} runs of 2 clients, weights of 2 to 5 rows and columns, half of them with a target of "
+        f"rank 1 at one distance; {few} of least squares with 1 to {few} samples, 4 x 4"
+    )

@@ -155,9 +155,15 @@ EVERY_PROMISE = ("continue", "returned", "text", "copies")
 
 
 def judge_box(
-    followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
-    text_rounds: str = "tau", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE, counted: str = "start",
-) -> Evidence:  # fmt: skip
+    followings: Followings,
+    restart: str = "momentum",
+    leftover: bool = False,
+    text_power: int = 0,
+    text_rounds: str = "tau",
+    scale: float = 1.0,
+    keep: tuple[str, ...] = EVERY_PROMISE,
+    counted: str = "start",
+) -> Evidence:
     """What is returned, by listing and by text, where training goes on, and what clients hold as W, in executed runs.
 
     Args:
@@ -189,8 +195,9 @@ def judge_box(
             promises.append(same(name, summed(run.alpha * scale, ends), followed.copy["W"], case))
         if "continue" in keep:
             name = "after an accumulation training goes on from the model that was reached"
-            promises += [same(name, followed.rounds[t - 1].starts_from["W"], followed.model(t)["W"], case)
-                         for t in ends if t < T]  # fmt: skip
+            promises += [
+                same(name, followed.rounds[t - 1].starts_from["W"], followed.model(t)["W"], case) for t in ends if t < T
+            ]
         if "returned" in keep:
             twice = followed.copy["W"] - run.W if counted == "updated" else torch.zeros_like(run.W)
             name = "the returned model is the one reached in the last round"
@@ -222,9 +229,12 @@ CORRECTED = Form(
 
 
 _BOX: dict[str, Any] = {
-    "measure": follow_all, "control": ONE_PROMISE, "correction": CORRECTED, "kind": "algorithm",
+    "measure": follow_all,
+    "control": ONE_PROMISE,
+    "correction": CORRECTED,
+    "kind": "algorithm",
     "expect": ("corrected", "search"),
-}  # fmt: skip
+}
 
 alg_1 = claim(
     "fedloru-v2/alg-1",
@@ -243,9 +253,15 @@ alg_1 = claim(
 
 
 def judge_box_over_all_rounds(
-    followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
-    text_rounds: str = "all", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE, counted: str = "start",
-) -> Evidence:  # fmt: skip
+    followings: Followings,
+    restart: str = "momentum",
+    leftover: bool = False,
+    text_power: int = 0,
+    text_rounds: str = "all",
+    scale: float = 1.0,
+    keep: tuple[str, ...] = EVERY_PROMISE,
+    counted: str = "start",
+) -> Evidence:
     """What is returned, by listing and by text (over all rounds), where training goes on, and W, in executed runs."""
     return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep, counted)
 

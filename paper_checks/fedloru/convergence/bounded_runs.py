@@ -233,8 +233,9 @@ def _square(matrix: Tensor) -> float:
     return float((matrix**2).sum())
 
 
-def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list[float],
-           visited: list[Tensor]) -> tuple[dict[str, float], list[FedLoRUState]]:  # fmt: skip
+def _round(
+    setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list[float], visited: list[Tensor]
+) -> tuple[dict[str, float], list[FedLoRUState]]:
     """One round from equally likely states: expectations, and the states that it leads to.
 
     The local steps are taken a second time by eq. (7) as printed; the factors that the algorithm arrives at must agree.
@@ -253,8 +254,9 @@ def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list
             visited.append(here)
         for cohort, script in setting.outcomes():
             fed = Federation(setting.clients, state=FederationState(t - 1, shared={"base": node.base}))
-            algorithm = FedLoRU(Scripted(setting.steps, setting.rate, script=script), setting.adapter, setting.tau,
-                                setting.restart)  # fmt: skip
+            algorithm = FedLoRU(
+                Scripted(setting.steps, setting.rate, script=script), setting.adapter, setting.tau, setting.restart
+            )
             after = one_round(algorithm.round, fed, node, cohort)
             following.append(after)
             mean_A, mean_B = torch.zeros_like(A), torch.zeros_like(B)
@@ -273,17 +275,30 @@ def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list
                     reached = client.gradient(Tree(W=W + a * Ai @ Bi))["W"]
                     later_A = later_A + share * a * reached @ Bi.mT / setting.steps
                     later_B = later_B + share * a * Ai.mT @ reached / setting.steps
-                    found.add(**{f"A {k} {i + 1}": _square(Ai - A), f"B {k} {i + 1}": _square(Bi - B),
-                                 f"W {k} {i + 1}": _square(a * (reached - first))})  # fmt: skip
+                    found.add(
+                        **{
+                            f"A {k} {i + 1}": _square(Ai - A),
+                            f"B {k} {i + 1}": _square(Bi - B),
+                            f"W {k} {i + 1}": _square(a * (reached - first)),
+                        }
+                    )
                     bounds[0], bounds[1] = max(bounds[0], _square(Ai) ** 0.5), max(bounds[1], _square(Bi) ** 0.5)
                 mean_A, mean_B = mean_A + share * Ai, mean_B + share * Bi
             if t % setting.tau:
                 _agree(after.factors, mean_A, mean_B)
             half, whole = W + a * mean_A @ B, W + a * mean_A @ mean_B
             cross = mean_A.mT @ (a * setting.slope(half)) - in_B
-            found.add(next=setting.loss(whole), half=setting.loss(half), cross=_square(cross),
-                      dA=_square(mean_A - A), dB=_square(mean_B - B), drift_A=_square(drift_A),
-                      drift_B=_square(drift_B), later_A=_square(later_A), later_B=_square(later_B))  # fmt: skip
+            found.add(
+                next=setting.loss(whole),
+                half=setting.loss(half),
+                cross=_square(cross),
+                dA=_square(mean_A - A),
+                dB=_square(mean_B - B),
+                drift_A=_square(drift_A),
+                drift_B=_square(drift_B),
+                later_A=_square(later_A),
+                later_B=_square(later_B),
+            )
     return found.means(), following
 
 
@@ -319,5 +334,15 @@ def scalar_setting(name: str, case: Mapping[str, Any], replayed: bool = False) -
     number = {key: float(Fraction(str(value))) for key, value in case.items()}
     W, A, B = (torch.tensor([[number[key]]], dtype=torch.float64) for key in ("W", "A", "B"))
     client = Bounded(torch.zeros(1, 1, 1, dtype=torch.float64), number["L"], number["zone"])
-    return Setting(name, (client,), W, A, B, number["rate"], int(case["steps"]), int(case["rounds"]),
-                   share=number["share"], case=case if replayed else None)  # fmt: skip
+    return Setting(
+        name,
+        (client,),
+        W,
+        A,
+        B,
+        number["rate"],
+        int(case["steps"]),
+        int(case["rounds"]),
+        share=number["share"],
+        case=case if replayed else None,
+    )

@@ -16,12 +16,30 @@ from paper_checks.context import Budget, Context
 from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, Trace, follow, scalar_setting
 from paper_checks.methods.promises import Promise, judge_promises
 
-BACK_AND_FORTH = {"L": 100, "zone": "0.01", "W": 0, "A": "0.0025", "B": 4, "rate": "0.00125", "steps": 1, "rounds": 2,
-                  "share": "0.01"}  # fmt: skip
+BACK_AND_FORTH = {
+    "L": 100,
+    "zone": "0.01",
+    "W": 0,
+    "A": "0.0025",
+    "B": 4,
+    "rate": "0.00125",
+    "steps": 1,
+    "rounds": 2,
+    "share": "0.01",
+}
 """One weight that steps from z to -z and back: the step in A is 2/(L B^2), and B hardly moves."""
 
-STEEP = {"L": 20, "zone": "0.05", "W": "-0.95", "A": 1, "B": 1, "rate": "0.025", "steps": 2, "rounds": 1,
-         "share": "0.01"}  # fmt: skip
+STEEP = {
+    "L": 20,
+    "zone": "0.05",
+    "W": "-0.95",
+    "A": 1,
+    "B": 1,
+    "rate": "0.025",
+    "steps": 2,
+    "rounds": 1,
+    "share": "0.01",
+}
 """One weight whose gradient falls from 1 to almost 0 in one local step."""
 
 NARROW = {"L": 1, "zone": 1, "W": 0, "A": "0.5", "B": 2, "rate": "0.0001", "steps": 4, "rounds": 1, "share": "0.01"}
@@ -47,8 +65,9 @@ def by_hand() -> list[Setting]:
     ]
 
 
-def _random(rng: np.random.Generator, name: str, shape: tuple[int, int], rank: int, clients: int, **rest: object
-            ) -> Setting:  # fmt: skip
+def _random(
+    rng: np.random.Generator, name: str, shape: tuple[int, int], rank: int, clients: int, **rest: object
+) -> Setting:
     """Clients with their own samples, and a start of norm about 1."""
     m, n = shape
     kind, L, z = str(rng.choice(["huber", "cosine"])), float(rng.choice([0.5, 1.0, 8.0])), float(rng.choice([0.3, 1.0]))

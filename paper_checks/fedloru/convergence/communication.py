@@ -92,8 +92,14 @@ def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Count
 
 def count_runs(context: Context) -> list[Counted]:
     """A small run, then tall, wide and square weights, all clients and some, T a multiple of tau and not."""
-    sizes = [(4, 2, 1, 2, 1, 2, 1), (3, 5, 2, 3, 3, 5, 2), (6, 6, 3, 4, 2, 4, 4), (1, 7, 1, 5, 1, 3, 5),
-             (576, 64, 16, 2, 2, 2, 2), (64, 10, 8, 10, 5, 3, 20)]  # fmt: skip
+    sizes = [
+        (4, 2, 1, 2, 1, 2, 1),
+        (3, 5, 2, 3, 3, 5, 2),
+        (6, 6, 3, 4, 2, 4, 4),
+        (1, 7, 1, 5, 1, 3, 5),
+        (576, 64, 16, 2, 2, 2, 2),
+        (64, 10, 8, 10, 5, 3, 20),
+    ]
     return [count_run(*size) for size in sizes]
 
 
@@ -240,8 +246,9 @@ def count_nested(context: Context) -> list[NestedCount]:
     because="Nothing bounds r: nested ranks just below a rank near the smaller side cost more than the whole matrices.",
     expect=("depends on the reading", "proof"),
 )
-def claim_mcomm(runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0,
-                reach: float = 1.0) -> Promises:  # fmt: skip
+def claim_mcomm(
+    runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0, reach: float = 1.0
+) -> Promises:
     """The ledger of one round; ``products`` is what the listing sends, ``reach`` bounds r by the smaller side."""
     for run in runs:
         m, n, r, a, b = run.sizes
@@ -283,5 +290,8 @@ def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: boo
     trained = (A_new * (B + b * nested))[0, 0]
     recovered = (A_new * (B + rational(factor) * {"a": a, "b": b}[scale] * nested))[0, 0]
     plain = {symbol: sympy.Integer(PLAIN[str(symbol)]) for symbol in symbols}
-    return judge_identity([Equation("model of (82) and of (83)", trained, recovered)], [plain, *points],
-                          "m = n = 1, r = 2, r_A = r_B = 1, all entries and both scales")  # fmt: skip
+    return judge_identity(
+        [Equation("model of (82) and of (83)", trained, recovered)],
+        [plain, *points],
+        "m = n = 1, r = 2, r_A = r_B = 1, all entries and both scales",
+    )

@@ -71,9 +71,20 @@ def _operations(m: int, n: int, r: int, b: int, way: str) -> int:
 
 def count_steps(context: Context) -> list[Step]:
     """Square, tall and wide layers, small and large batches, ranks up to those that save communication."""
-    sizes = [(64, 64, 24, 32), (64, 64, 16, 32), (64, 64, 10, 32), (48, 48, 8, 1), (48, 96, 16, 8), (48, 96, 31, 8),
-             (96, 24, 6, 128), (96, 24, 19, 4), (128, 128, 1, 16),
-             (30, 60, 10, 16), (30, 60, 7, 16), (30, 60, 6, 16)]  # fmt: skip
+    sizes = [
+        (64, 64, 24, 32),
+        (64, 64, 16, 32),
+        (64, 64, 10, 32),
+        (48, 48, 8, 1),
+        (48, 96, 16, 8),
+        (48, 96, 31, 8),
+        (96, 24, 6, 128),
+        (96, 24, 19, 4),
+        (128, 128, 1, 16),
+        (30, 60, 10, 16),
+        (30, 60, 7, 16),
+        (30, 60, 6, 16),
+    ]
     return [Step(*size, *(_operations(*size, way) for way in ("full", "beside", "merged", "alone"))) for size in sizes]
 
 
@@ -126,8 +137,13 @@ def _beside_fedhm(one: Step) -> Promise:
     m, n, r, b = one.m, one.n, one.r, one.b
     steps = ROUND["clients"] * ROUND["steps"]
     whole = steps * one.alone + ROUND["clients"] * 2 * m * n * r + DECOMPOSED * m * n * min(m, n)
-    return Promise("operations of a round, against FedHM", steps * one.beside, whole, at_most=True,
-                   case={"m": m, "n": n, "r": r, "b": b, **ROUND})  # fmt: skip
+    return Promise(
+        "operations of a round, against FedHM",
+        steps * one.beside,
+        whole,
+        at_most=True,
+        case={"m": m, "n": n, "r": r, "b": b, **ROUND},
+    )
 
 
 @promises(
@@ -161,17 +177,26 @@ def _beside_fedhm(one: Step) -> Promise:
     expect=("depends on the reading", "proof"),
 )
 def claim_noextra(
-    found: Arithmetic, compared: bool = True, counts: bool = False, of: str = "FedLoRU", merging: float = 2.0,
-    beside: float = 6.0, kept: float = 4.0, formed: float = 6.0, alone: float = 6.0,
-) -> Promises:  # fmt: skip
+    found: Arithmetic,
+    compared: bool = True,
+    counts: bool = False,
+    of: str = "FedLoRU",
+    merging: float = 2.0,
+    beside: float = 6.0,
+    kept: float = 4.0,
+    formed: float = 6.0,
+    alone: float = 6.0,
+) -> Promises:
     """Whole rounds beside one of FedHM; or what is outside the local steps, then the counts of a training step."""
     if compared:
         yield from [_beside_fedhm(one) for one in found.steps]
     else:
         m, n, r = SHAPE
         told = "operations of a round outside its local steps"
-        yield from [Promise(told, found.outside[of], 0.0),
-                    Promise(f"{told}, at the end of a cycle", found.outside[CYCLE], merging * m * n * r)]  # fmt: skip
+        yield from [
+            Promise(told, found.outside[of], 0.0),
+            Promise(f"{told}, at the end of a cycle", found.outside[CYCLE], merging * m * n * r),
+        ]
     for one in found.steps if counts else ():
         m, n, r, b = one.m, one.n, one.r, one.b
         told = "operations of a step"
@@ -180,6 +205,8 @@ def claim_noextra(
         yield Promise(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
         yield Promise(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
     large = next(one for one in found.steps if (one.m, one.r) == (64, 24))
-    return (f"rounds of 2 clients, products of matrices counted by the tensor library; {len(found.steps)} linear "
+    return (
+        f"rounds of 2 clients, products of matrices counted by the tensor library; {len(found.steps)} linear "
         f"layers, forward and backward, square, tall and wide, batches of 1 to 128, such as {large.beside:,} "
-        f"operations instead of {large.full:,} for m = n = 64, r = 24")  # fmt: skip
+        f"operations instead of {large.full:,} for m = n = 64, r = 24"
+    )

@@ -62,9 +62,12 @@ def _squares(square: float, change: float, kept: float, drift: float) -> sympy.E
     moved = -h * (a + d)
     left = (a + delta) * moved
     return (
-        rational(square) * moved**2 + rational(change) * delta**2 - rational(kept) * h * a**2
-        + rational(drift) * h * d**2 - left
-    )  # fmt: skip
+        rational(square) * moved**2
+        + rational(change) * delta**2
+        - rational(kept) * h * a**2
+        + rational(drift) * h * d**2
+        - left
+    )
 
 
 def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
@@ -107,14 +110,7 @@ INNER = "all vectors (an inequality between inner products)"
     readings=(
         LITERAL,
         replace(
-            OF_THE_STEPS,
-            mutants=(
-                {"kept": 0.76},
-                {"square": 0.99},
-                {"drift": 0.99},
-                {"change": 0.24},
-                {"cross": 0.49},
-            ),
+            OF_THE_STEPS, mutants=({"kept": 0.76}, {"square": 0.99}, {"drift": 0.99}, {"change": 0.24}, {"cross": 0.49})
         ),
     ),
     vary=("kept", "square", "drift", "change"),
@@ -122,8 +118,15 @@ INNER = "all vectors (an inequality between inner products)"
     because=BECAUSE,
     expect=("depends on the reading", "proof"),
 )
-def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: float = 1.0, change: float = 0.25,
-             cross: float = 0.5, begins: int = 1) -> Evidence:  # fmt: skip
+def eq_67_70(
+    data: Descents,
+    kept: float = 0.75,
+    square: float = 1.0,
+    drift: float = 1.0,
+    change: float = 0.25,
+    cross: float = 0.5,
+    begins: int = 1,
+) -> Evidence:
     """The inner products as a sum of squares, 2/4 as 1/2, then the whole line on runs."""
     a, d, delta, h = GRADIENT, DRIFT, CHANGE, STEP
     exact = (-h * (a + d) - delta / 2) ** 2 + h * (d + a / 2) ** 2
@@ -137,9 +140,12 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
         L, G, C_A, C_B, h_run = trace.L, trace.G, trace.C_A, trace.C_B, trace.setting.rate * trace.setting.steps
         for one in trace.rounds:
             right = (
-                one["half"] + (square + L * C_A**2 / 2) * one["dB"] - kept * h_run * one["in_B"]
-                + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"] + drift * h_run * one[AVERAGED[begins] + "B"]
-            )  # fmt: skip
+                one["half"]
+                + (square + L * C_A**2 / 2) * one["dB"]
+                - kept * h_run * one["in_B"]
+                + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"]
+                + drift * h_run * one[AVERAGED[begins] + "B"]
+            )
             lines.append(at_most("(70)", one["next"], right, trace))
     return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0)
 
@@ -154,23 +160,16 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
     measure=draw_descents,
     readings=(
         LITERAL,
-        replace(
-            OF_THE_STEPS,
-            mutants=(
-                {"kept": 0.76},
-                {"drift": 0.99},
-                {"smooth": 0.49},
-                {"cross": 0.25},
-            ),
-        ),
+        replace(OF_THE_STEPS, mutants=({"kept": 0.76}, {"drift": 0.99}, {"smooth": 0.49}, {"cross": 0.25})),
     ),
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
     because=BECAUSE,
     expect=("depends on the reading", "proof"),
 )
-def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5,
-             begins: int = 1) -> Evidence:  # fmt: skip
+def eq_71_75(
+    data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5, begins: int = 1
+) -> Evidence:
     """The inner products as a square, the sum of the factors, then (74) and (75) on runs and on a parabola."""
     a, d, h = GRADIENT, DRIFT, STEP
     difference = h * a * (a + d) - rational(kept) * h * a**2 + rational(drift) * h * d**2
@@ -224,8 +223,15 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
     because=r"The factor $C_B^2$ that Lemma B.7 gives $\mathbb{E}\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
     expect=("corrected", "proof"),
 )
-def eq_76(traces: Traces, form: str = "printed", first: float = 1.0, power: int = 2, kept: float = 0.75,
-          drift: int = 1, comparable: bool = False) -> Evidence:  # fmt: skip
+def eq_76(
+    traces: Traces,
+    form: str = "printed",
+    first: float = 1.0,
+    power: int = 2,
+    kept: float = 0.75,
+    drift: int = 1,
+    comparable: bool = False,
+) -> Evidence:
     """Every round of every run with all clients; ``power`` is that of C_B before the brace's first part."""
     lines = []
     for trace in in_full(traces):
@@ -260,8 +266,9 @@ def draw_constants(context: Context) -> list[dict[str, Fraction]]:
     return found
 
 
-def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, largest: Fraction | None
-               ) -> tuple[Fraction, Fraction, Fraction]:  # fmt: skip
+def _constants(
+    case: dict[str, Fraction], first: Fraction, second: Fraction, largest: Fraction | None
+) -> tuple[Fraction, Fraction, Fraction]:
     """K_1, K_2 at a step size (or at the largest one), and the last two terms of (76) times 4/(3 eta E)."""
     L, G, s, C_A, C_B, E, eta = (case[name] for name in NAMES)
     s2 = s + G**2
@@ -295,8 +302,13 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
     because=r"$K_2$ contains D, which contains $\eta$: it grows with the step.",
     expect=("corrected", "proof"),
 )
-def eq_77_K(cases: list[dict[str, Fraction]], first: float = 8 / 3, second: float = 16 / 3, same: bool = True,
-            largest: bool = False) -> Evidence:  # fmt: skip
+def eq_77_K(
+    cases: list[dict[str, Fraction]],
+    first: float = 8 / 3,
+    second: float = 16 / 3,
+    same: bool = True,
+    largest: bool = False,
+) -> Evidence:
     """K_1 eta + K_2 eta^2 against the terms of (76), and K_2 at a step size and at twice that."""
     eight, sixteen = Fraction(first).limit_denominator(10**9), Fraction(second).limit_denominator(10**9)
     lines = []
@@ -352,8 +364,13 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     r"f(\tilde W_T)$.",
     expect=("corrected", "proof"),
 )
-def eq_78_79(sequences: list[tuple[list[float], list[float], float]], begins: int = 1, factor: float = 1.0,
-             rounds_power: int = 1, part: str = "mean") -> Evidence:  # fmt: skip
+def eq_78_79(
+    sequences: list[tuple[list[float], list[float], float]],
+    begins: int = 1,
+    factor: float = 1.0,
+    rounds_power: int = 1,
+    part: str = "mean",
+) -> Evidence:
     """Sequences that meet (77) with equality, in units of 4/(3 eta E); f* is 0."""
     lines = []
     for number, (f, g, K) in enumerate(sequences):
@@ -364,8 +381,10 @@ def eq_78_79(sequences: list[tuple[list[float], list[float], float]], begins: in
         lines.append(Promise("(79)", left, bound, 1e-12, True, case))
         if not begins:
             later = factor * (f[1] / T**rounds_power + K)
-            lines += [Promise("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
-                      Promise("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True)]  # fmt: skip
+            lines += [
+                Promise("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
+                Promise("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True),
+            ]
         if part == "mean":
             exact = factor * ((f[0] - f[T]) / T**rounds_power + K)
             lines.append(Promise("(78)", left, exact, 1e-12, True, case))

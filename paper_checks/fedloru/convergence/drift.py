@@ -28,12 +28,13 @@ Traces = tuple[Trace, ...]
     mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
     best={
-        "constant": Best(1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, attained as $\eta \to 0$"),
+        "constant": Best(1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, attained as $\eta \to 0$")
     },
     expect=("holds", "proof"),
 )
-def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: str = "other", rate_power: int = 2
-            ) -> Evidence:  # fmt: skip
+def lem_B_7(
+    traces: Traces, constant: float = 2.0, steps_power: int = 2, other: str = "other", rate_power: int = 2
+) -> Evidence:
     """Every round; the clients' own moves after every local step. ``other`` says whose bound stands in whose line."""
     lines = []
     for trace in traces:
@@ -45,8 +46,9 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
                 lines.append(at_most(f"change of {name}", one[f"d{name}"], scale * C**2 * E**steps_power, trace))
                 lines += [
                     at_most(f"local change of {name}", one[f"{name} {k} {i}"], scale * C**2 * i**steps_power, trace)
-                    for k in trace.setting.everyone for i in range(1, E + 1)
-                ]  # fmt: skip
+                    for k in trace.setting.everyone
+                    for i in range(1, E + 1)
+                ]
     return judge_bounds(lines, WITH_COHORTS)
 
 
@@ -71,8 +73,14 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
     "out.",
     expect=("corrected", "proof"),
 )
-def lem_B_7_mid(traces: Traces, constant: float = 2.0, steps_power: int = -1, sigma: float = 1.0, other: str = "other",
-                only_one: bool = False) -> Evidence:  # fmt: skip
+def lem_B_7_mid(
+    traces: Traces,
+    constant: float = 2.0,
+    steps_power: int = -1,
+    sigma: float = 1.0,
+    other: str = "other",
+    only_one: bool = False,
+) -> Evidence:
     """The mean of E steps is the whole local change over eta E; ``sigma`` is the weight of the variance."""
     lines = []
     for trace in traces:
@@ -84,8 +92,9 @@ def lem_B_7_mid(traces: Traces, constant: float = 2.0, steps_power: int = -1, si
         for one in trace.rounds:
             lines += [
                 at_most(f"mean step of {name}", one[f"{name} {k} {E}"] / (rate * E) ** 2, scale * C**2, trace)
-                for k in trace.setting.everyone for name, C in bounds.items()
-            ]  # fmt: skip
+                for k in trace.setting.everyone
+                for name, C in bounds.items()
+            ]
     return judge_bounds(lines, WITH_COHORTS)
 
 
@@ -123,8 +132,16 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
     "exchanged on the way.",
     expect=("corrected", "proof"),
 )
-def lem_B_8(traces: Traces, form: str = "printed", constant: float = 1.0, curvature: int = 1, own: int = 1,
-            exchanged: bool = False, comparable: bool = False, rate_power: int = 2) -> Evidence:  # fmt: skip
+def lem_B_8(
+    traces: Traces,
+    form: str = "printed",
+    constant: float = 1.0,
+    curvature: int = 1,
+    own: int = 1,
+    exchanged: bool = False,
+    comparable: bool = False,
+    rate_power: int = 2,
+) -> Evidence:
     """The drift of the mean exact gradients of the local steps, in every round with all clients."""
     lines = []
     for trace in in_full(traces):
@@ -178,8 +195,15 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
     because="(65) loses $L^2$, and (66) exchanges $C_A$ and $C_B$ of Lemma B.7; either alone breaks the bound.",
     expect=("corrected", "proof"),
 )
-def eq_63_66(traces: Traces, form: str = "printed", constant: float = 1.0, curvature_power: int = 2,
-             factors: str = "squares", steps_power: int = 2, comparable: bool = False) -> Evidence:  # fmt: skip
+def eq_63_66(
+    traces: Traces,
+    form: str = "printed",
+    constant: float = 1.0,
+    curvature_power: int = 2,
+    factors: str = "squares",
+    steps_power: int = 2,
+    comparable: bool = False,
+) -> Evidence:
     """Every client after every local step; ``factors`` may take $2C_AC_B$ for $C_A^2+C_B^2$."""
     lines = []
     for trace in traces:
@@ -197,6 +221,8 @@ def eq_63_66(traces: Traces, form: str = "printed", constant: float = 1.0, curva
                 bound *= trace.L**curvature_power
             lines += [
                 at_most("change of the gradient in W", one[f"W {k} {i}"], bound, trace)
-                for one in trace.rounds for k in trace.setting.everyone if f"W {k} {i}" in one
-            ]  # fmt: skip
+                for one in trace.rounds
+                for k in trace.setting.everyone
+                if f"W {k} {i}" in one
+            ]
     return judge_bounds(lines, WITH_COHORTS)

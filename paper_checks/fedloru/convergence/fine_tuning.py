@@ -81,8 +81,9 @@ PAIR = "0.248"
     "accumulations.",
     expect=("depends on the reading", "search"),
 )
-def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: int = 405, part: float = 1.0
-              ) -> Promises:  # fmt: skip
+def fine_tune(
+    runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: int = 405, part: float = 1.0
+) -> Promises:
     """Models round by round, the weights at the end, and the numbers that are stored."""
     for one in runs:
         for separate, merged in zip(one.separate, one.merged, strict=True):
@@ -91,6 +92,7 @@ def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accum
         yield same("the weights stay as they were", one.weights, whole)
         yield Promise("one pair for each accumulation", one.pairs, one.run.rounds // one.run.tau)
     case = {"share": PAIR, "accumulations": accumulations}
-    yield Promise("what the stored pairs are of the model", accumulations * float(PAIR) / 100, part, at_most=True,
-                  case=case)  # fmt: skip
+    yield Promise(
+        "what the stored pairs are of the model", accumulations * float(PAIR) / 100, part, at_most=True, case=case
+    )
     return f"{SCOPE}; {accumulations} pairs of {PAIR} % of the model"

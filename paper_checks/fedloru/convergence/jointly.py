@@ -52,9 +52,10 @@ class Section:
         if restart == "random":
             promised["rate"] = [
                 Promise("the least gradient", value, family.bound / T**power, 1e-12, True)
-                for family in self.families if over == "printed" or not family.printed
+                for family in self.families
+                if over == "printed" or not family.printed
                 for T, value in family.least.items()
-            ]  # fmt: skip
+            ]
         return promised
 
     @property
@@ -64,8 +65,9 @@ class Section:
         for (restart, over), name in FORMS.items():
             found = self.promised(restart, over)
             kept = {part: all(one.excess <= 0 for one in some) for part, some in found.items() if some}
-            told.append(f"{name}: " + ", ".join(f"{p} {('no', 'yes')[kept[p]] if p in kept else 'open'}"
-                                                for p in PARTS))  # fmt: skip
+            told.append(
+                f"{name}: " + ", ".join(f"{p} {('no', 'yes')[kept[p]] if p in kept else 'open'}" for p in PARTS)
+            )
         return "; ".join(told)
 
 
@@ -90,20 +92,34 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
     measure=measure_section,
     readings=(
         LITERAL,
-        _form("with restarts", "The four statements where the factors start anew at $AB = 0$ after an accumulation, "
-              "with the printed weights of a cohort.", {"restart": "random"}, "Appendix B reinitialises the factors."),
-        _form("with sums over all clients", "The four statements for the listing, in which the factors go on, with all "
-              "clients in each round.", {"over": "all"}, "Appendix B sums over all K clients."),
-        _form("with both", r"The four statements where the factors start anew at $AB = 0$ after an accumulation, all "
-              r"clients take part in each round, and $\tau$ divides T.", {"restart": "random", "over": "all"},
-              "Appendix B reinitialises the factors and sums over all K clients; the formula sums to T."),
+        _form(
+            "with restarts",
+            "The four statements where the factors start anew at $AB = 0$ after an accumulation, "
+            "with the printed weights of a cohort.",
+            {"restart": "random"},
+            "Appendix B reinitialises the factors.",
+        ),
+        _form(
+            "with sums over all clients",
+            "The four statements for the listing, in which the factors go on, with all clients in each round.",
+            {"over": "all"},
+            "Appendix B sums over all K clients.",
+        ),
+        _form(
+            "with both",
+            r"The four statements where the factors start anew at $AB = 0$ after an accumulation, all "
+            r"clients take part in each round, and $\tau$ divides T.",
+            {"restart": "random", "over": "all"},
+            "Appendix B reinitialises the factors and sums over all K clients; the formula sums to T.",
+        ),
     ),
     uses=("fedloru-v2/claim-reinit", "fedloru-v2/eq-agg", "fedloru-v2/eq-WT", "fedloru-v2/thm-4.2-rate"),
     importance="result",
     because="Factors that go on count an accumulated product twice; a cohort's printed weights sum to less than 1: no "
     "averages.",
-    vary=(), expect=("depends on the reading", "proof"),
-)  # fmt: skip
+    vary=(),
+    expect=("depends on the reading", "proof"),
+)
 def sec_4_jointly(
     found: Section, restart: str = "momentum", over: str = "printed", scale: float = 1.0, power: float = 0.5
 ) -> Promises:

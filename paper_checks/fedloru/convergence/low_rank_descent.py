@@ -21,7 +21,7 @@ from paper_checks.fedloru.convergence.accumulation import Followings, follow_all
 from paper_checks.fedloru.convergence.bounded_runs import Scripted, Setting, scalar_setting
 from paper_checks.fedloru.convergence.bounded_settings import draw_settings
 from paper_checks.methods.promises import Promises, promises, same
-from paper_checks.watched import Watched
+from paper_checks.recorded_federation import Watched
 
 ONE_STEP = {"L": 1, "zone": 10, "W": 0, "A": 1, "B": 1, "rate": "0.5", "steps": 1, "rounds": 1, "share": 1}
 """One weight, loss w^2/2, one local step that halves both factors."""
@@ -91,8 +91,9 @@ ROUNDS = (
     kind="algorithm",
     expect=("holds", "search"),
 )
-def eq_7(runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
-         ) -> Promises:  # fmt: skip
+def eq_7(
+    runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
+) -> Promises:
     """What every client sent, against its local steps; and the two ways to write the gradients."""
     for run in runs:
         setting, a = run.setting, run.setting.alpha
@@ -143,8 +144,13 @@ def draw_averages(context: Context) -> list[Averaged]:
         size = K if number % 2 else int(rng.integers(1, K + 1))
         cohort = tuple(sorted(int(k) for k in rng.choice(K, size, replace=False)))
         m, n, r = (int(k) for k in rng.integers(1, 5, 3))
-        uploads = tuple(AB(Tree(W=torch.from_numpy(rng.standard_normal((m, r)))),
-                           Tree(W=torch.from_numpy(rng.standard_normal((r, n))))) for _ in cohort)  # fmt: skip
+        uploads = tuple(
+            AB(
+                Tree(W=torch.from_numpy(rng.standard_normal((m, r)))),
+                Tree(W=torch.from_numpy(rng.standard_normal((r, n)))),
+            )
+            for _ in cohort
+        )
         fed = Watched(tuple(scalar_setting("", ONE_STEP).clients) * K, weights=[float(p) for p in shares])
         found.append(Averaged(tuple(float(p) for p in shares), cohort, uploads, fed.average(uploads, of=cohort)))
     return found
@@ -173,24 +179,23 @@ def draw_averages(context: Context) -> list[Averaged]:
     "are no averages.",
     expect=("depends on the reading", "proof"),
 )
-def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0
-           ) -> Promises:  # fmt: skip
+def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0) -> Promises:
     """As printed the weights of a cohort sum to less than 1; ``spread`` weighs the covariance of the factors."""
     for run in runs:
         total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
         weights = [scale * run.shares[k] / total for k in run.cohort]
         first = run.uploads[0]
         agreed = sum(weights) * first.A["W"], sum(weights) * first.B["W"]
-        yield same("clients that agree are left as they are", agreed[0] @ agreed[1],
-                             first.A["W"] @ first.B["W"], run.case)  # fmt: skip
+        yield same(
+            "clients that agree are left as they are", agreed[0] @ agreed[1], first.A["W"] @ first.B["W"], run.case
+        )
         pairs = [(factors.A["W"], factors.B["W"]) for factors in run.uploads]
         A = torch.stack([w * A for w, (A, _) in zip(weights, pairs, strict=True)]).sum(dim=0)
         B = torch.stack([w * B for w, (_, B) in zip(weights, pairs, strict=True)]).sum(dim=0)
         yield same("the sum is the mean over the cohort", A, run.mean.A["W"])
         rest = [w * (a @ b - spread * (a - A) @ (b - B)) for w, (a, b) in zip(weights, pairs, strict=True)]
         yield same("product of means, mean of products", A @ B, torch.stack(rest).sum(dim=0))
-    return (f"{len(runs)} averages over cohorts of 1 to all of 1 to 5 clients, factors of 1 to "
-                          "4 rows, columns and ranks")  # fmt: skip
+    return f"{len(runs)} averages over cohorts of 1 to all of 1 to 5 clients, factors of 1 to 4 rows, columns and ranks"
 
 
 @promises(
@@ -211,8 +216,9 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
     expect=("corrected", "proof"),
 )
-def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
-          ) -> Promises:  # fmt: skip
+def eq_WT(
+    followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
+) -> Promises:
     """The formula against W as the clients hold it, under every restart."""
     for restart, found in followings.items():
         for followed in found:
@@ -320,8 +326,14 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     because=r"The sums of (59) run over $i = 1, \ldots, E$, while the steps are taken at $i = 0, \ldots, E-1$.",
     expect=("corrected", "proof"),
 )
-def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: float = 1.0, normalised: bool = True,
-             far: bool = False) -> Promises:  # fmt: skip
+def eq_61_62(
+    means: list[Mean],
+    begins: int = 1,
+    over: str = "printed",
+    scale: float = 1.0,
+    normalised: bool = True,
+    far: bool = False,
+) -> Promises:
     """The server's change of each factor; as printed, in rounds with all clients."""
     for mean in means:
         run, setting = mean.run, mean.run.setting
@@ -353,8 +365,9 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
     uses=("fedloru-v2/alg-1",),
     expect=("holds", "proof"),
 )
-def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
-                 ) -> Promises:  # fmt: skip
+def claim_reinit(
+    followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
+) -> Promises:
     """Every client's loss before and after every accumulation."""
     for restart in restarts:
         for followed in followings[restart]:

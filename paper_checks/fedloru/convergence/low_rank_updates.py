@@ -9,14 +9,7 @@ import sympy
 
 from paper_checks.claim import Reading
 from paper_checks.context import Context
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 
 ALPHA_A, ALPHA_B = sympy.symbols("alpha_A alpha_B")
 
@@ -37,8 +30,14 @@ class Shape:
 
 # Wide W, nested ranks below, at and above r, and r above m and n.
 SHAPES = (Shape(2, 3, 1, 1, 2), Shape(1, 2, 3, 1, 2), Shape(1, 1, 1, 1, 1))
-LARGE_SHAPES = (Shape(6, 5, 2, 1, 1), Shape(5, 7, 3, 2, 2), Shape(4, 6, 2, 3, 5), Shape(3, 3, 5, 2, 2),
-                Shape(6, 6, 1, 1, 1), Shape(7, 4, 3, 3, 1))  # fmt: skip
+LARGE_SHAPES = (
+    Shape(6, 5, 2, 1, 1),
+    Shape(5, 7, 3, 2, 2),
+    Shape(4, 6, 2, 3, 5),
+    Shape(3, 3, 5, 2, 2),
+    Shape(6, 6, 1, 1, 1),
+    Shape(7, 4, 3, 3, 1),
+)
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,13 @@ class Nested:
 
 def _blocks(shape: Shape) -> dict[str, tuple[int, int]]:
     return {
-        "A": (shape.m, shape.r), "A_d": (shape.m, shape.nested_a), "A_u": (shape.nested_a, shape.r),
-        "B": (shape.r, shape.n), "B_d": (shape.r, shape.nested_b), "B_u": (shape.nested_b, shape.n),
-    }  # fmt: skip
+        "A": (shape.m, shape.r),
+        "A_d": (shape.m, shape.nested_a),
+        "A_u": (shape.nested_a, shape.r),
+        "B": (shape.r, shape.n),
+        "B_d": (shape.r, shape.nested_b),
+        "B_u": (shape.nested_b, shape.n),
+    }
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,15 @@ class Updates:
 def measure_updates(context: Context) -> Updates:
     """Small shapes with every entry a symbol; larger ones with integers, also with degenerate blocks."""
     symbolic = tuple(
-        Nested(shape, **{name: sympy.Matrix(*size, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
-                         for name, size in _blocks(shape).items()})
+        Nested(
+            shape,
+            **{
+                name: sympy.Matrix(*size, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
+                for name, size in _blocks(shape).items()
+            },
+        )
         for shape in SHAPES
-    )  # fmt: skip
+    )
     symbols = {s for one in symbolic for s in one.updated(ALPHA_A, ALPHA_B).free_symbols}
     rng = context.rng("integers")
     ranks = []
@@ -127,8 +135,14 @@ def measure_updates(context: Context) -> Updates:
     "factorisation of it.",
     expect=("depends on the reading", "proof"),
 )
-def eq_14(updates: Updates, meaning: str = "factorisations", cross: float = 1.0, cross_power: int = 1,
-          rank_shift: int = 0, swapped: bool = False) -> Equations:  # fmt: skip
+def eq_14(
+    updates: Updates,
+    meaning: str = "factorisations",
+    cross: float = 1.0,
+    cross_power: int = 1,
+    rank_shift: int = 0,
+    swapped: bool = False,
+) -> Equations:
     """Every entry of the expansion with symbolic matrices, then exact ranks of larger ones."""
     if meaning == "factorisations":
         A = sympy.Matrix(2, 2, sympy.symbols("A11 A12 A21 A22"))
@@ -141,8 +155,11 @@ def eq_14(updates: Updates, meaning: str = "factorisations", cross: float = 1.0,
         both = rational(cross) * (ALPHA_A * ALPHA_B) ** cross_power
         terms = one.A * one.B + alphas[0] * left * one.B + alphas[1] * one.A * right + both * left * right
         actual = one.updated(ALPHA_A, ALPHA_B)
-        yield from [Equation(f"{one.shape}, entry {i + 1}{j + 1}", actual[i, j], terms[i, j])
-                  for i in range(one.shape.m) for j in range(one.shape.n)]  # fmt: skip
+        yield from [
+            Equation(f"{one.shape}, entry {i + 1}{j + 1}", actual[i, j], terms[i, j])
+            for i in range(one.shape.m)
+            for j in range(one.shape.n)
+        ]
     for shape, kind, rank in updates.ranks:
         bound = shape.r + rank_shift
         if rank > bound:

@@ -85,8 +85,14 @@ def measure_assumed(context: Context) -> list[Assumed]:
     kind="assumption",
     expect=("holds", "search"),
 )
-def assump_4_1(runs: list[Assumed], curvature: float = 1.0, second: float = 1.0, variance: float = 1.0,
-               factors: float = 1.0, quadratic: bool = False) -> Evidence:  # fmt: skip
+def assump_4_1(
+    runs: list[Assumed],
+    curvature: float = 1.0,
+    second: float = 1.0,
+    variance: float = 1.0,
+    factors: float = 1.0,
+    quadratic: bool = False,
+) -> Evidence:
     """All five on runs with losses of bounded gradient (Huber, cosine); C_A and C_B are the largest norms reached."""
     lines = []
     for run in runs:
@@ -151,8 +157,17 @@ STEEPEST_OF_FOUR = {"slopes": "-2 0 0 0", "A": 1, "B": 0, "rate": "0.5", "steps"
 """One weight, four samples of which one has gradient -2 and three 0: the second moment is 1. B starts at 0."""
 
 
-def _grow(slopes: Tensor, A: Tensor, B: Tensor, rate: float, steps: int, tau: int, rounds: int, restart: Restart,
-          case: Mapping[str, Any] | None = None) -> Growth:  # fmt: skip
+def _grow(
+    slopes: Tensor,
+    A: Tensor,
+    B: Tensor,
+    rate: float,
+    steps: int,
+    tau: int,
+    rounds: int,
+    restart: Restart,
+    case: Mapping[str, Any] | None = None,
+) -> Growth:
     client = Linear(slopes)
     sizes = slopes.flatten(1).norm(dim=1)
     script = {id(client): torch.full((steps, 1), int(sizes.argmax()))}
@@ -206,8 +221,14 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     because="(A.2) bounds the second moment: a single stochastic gradient can be far larger than G.",
     expect=("corrected", "proof"),
 )
-def claim_B3_just(found: dict[str, list[Growth]], bound: str = "root", steps: int = 0, rate: float = 1.0,
-                  restarts: tuple[str, ...] = ("random", "keep A"), equal: bool = False) -> Evidence:  # fmt: skip
+def claim_B3_just(
+    found: dict[str, list[Growth]],
+    bound: str = "root",
+    steps: int = 0,
+    rate: float = 1.0,
+    restarts: tuple[str, ...] = ("random", "keep A"),
+    equal: bool = False,
+) -> Evidence:
     """The sum of the norms after every round against its bound for a whole cycle, or for the part that is done."""
     lines = []
     for restart in restarts:
@@ -268,10 +289,12 @@ def draw_pairs(context: Context) -> list[Pair]:
         joint = float(both**0.5 / moved)
         in_A, in_B = (slope(A2, B) - first) @ B.mT, A.mT @ (slope(A, B2) - first)
         largest = float(torch.maximum(A.norm(), A2.norm())), float(torch.maximum(B.norm(), B2.norm()))
-        found.append(Pair(float(in_A.norm()), float((A2 - A).norm()), client.curvature, float(B.norm()), largest[0],
-                          joint))  # fmt: skip
-        found.append(Pair(float(in_B.norm()), float((B2 - B).norm()), client.curvature, float(A.norm()), largest[1],
-                          joint))  # fmt: skip
+        found.append(
+            Pair(float(in_A.norm()), float((A2 - A).norm()), client.curvature, float(B.norm()), largest[0], joint)
+        )
+        found.append(
+            Pair(float(in_B.norm()), float((B2 - B).norm()), client.curvature, float(A.norm()), largest[1], joint)
+        )
     return found
 
 
@@ -285,8 +308,9 @@ def draw_pairs(context: Context) -> list[Pair]:
     uses=("fedloru-v2/assump-4.1",),
     expect=("holds", "proof"),
 )
-def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: str = "fixed",
-            jointly: bool = False) -> Evidence:  # fmt: skip
+def lem_B_5(
+    pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: str = "fixed", jointly: bool = False
+) -> Evidence:
     """Difference quotients of the factor gradients; ``factor`` says whose norm stands in the constant."""
     lines = []
     for pair in pairs:
@@ -296,8 +320,11 @@ def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: st
         error = 1e-9 * bound * pair.step + 1e-12 * pair.L * (1.0 + pair.fixed) ** 2 * (1.0 + pair.moving)
         left, right = (pair.joint, bound) if jointly else (pair.change, bound * pair.step)
         lines.append(Promise("smooth in one factor", left, right, 1e-6 * bound if jointly else error, True))
-    return judge_bounds(lines, f"{len(pairs)} pairs of factors of 1 to 4 rows, columns and ranks, norms from 0.01 to "
-                        "50, Huber and cosine losses, L from 0.1 to 100, close and distant pairs")  # fmt: skip
+    return judge_bounds(
+        lines,
+        f"{len(pairs)} pairs of factors of 1 to 4 rows, columns and ranks, norms from 0.01 to "
+        "50, Huber and cosine losses, L from 0.1 to 100, close and distant pairs",
+    )
 
 
 @claim(

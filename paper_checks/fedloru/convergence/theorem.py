@@ -77,8 +77,10 @@ def both_bounds(trace: Trace, K_1: float, K_2: float) -> list[Promise]:
     fallen = trace.rounds[0]["loss"] - trace.rounds[-1]["next"]
     E, rate = trace.setting.steps, trace.setting.rate
     exact = fallen / (rate * len(trace.rounds) * E) + (1.5 - 0.75 / E) * K_1 * rate
-    return [at_most("(9)", mean_square(trace), right_side(trace, K_1, K_2), trace),
-            at_most("(9) with 2E - 1", mean_square(trace), exact, trace)]  # fmt: skip
+    return [
+        at_most("(9)", mean_square(trace), right_side(trace, K_1, K_2), trace),
+        at_most("(9) with 2E - 1", mean_square(trace), exact, trace),
+    ]
 
 
 @dataclass(frozen=True)
@@ -161,15 +163,28 @@ def _raw_cohort() -> tuple[float, float]:
         {"form": "corrected"},
         ({"first": 0.99}, {"curvature": 0.99}, {"power": 2}, {"raw": True}),
     ),
-    uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-agg", "fedloru-v2/claim-reinit", "fedloru-v2/eq-76",
-          "fedloru-v2/eq-77-K", "fedloru-v2/eq-78-79"),
+    uses=(
+        "fedloru-v2/assump-4.1",
+        "fedloru-v2/eq-agg",
+        "fedloru-v2/claim-reinit",
+        "fedloru-v2/eq-76",
+        "fedloru-v2/eq-77-K",
+        "fedloru-v2/eq-78-79",
+    ),
     importance="result",
     because="In Appendix B $K_1$ lost a factor $C_B^2$ and $K_2$ the curvature L, so that runs with large $C_B$ or L "
     "exceed the bound.",
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
-def thm_4_2(runs: Runs, form: str = "printed", first: float = 1.0, curvature: float = 1.0, power: int = 1,
-            comparable: bool = False, raw: bool = False) -> Evidence:  # fmt: skip
+)
+def thm_4_2(
+    runs: Runs,
+    form: str = "printed",
+    first: float = 1.0,
+    curvature: float = 1.0,
+    power: int = 1,
+    comparable: bool = False,
+    raw: bool = False,
+) -> Evidence:
     """Both sides for every run; ``power`` is that of the step size beside K_1; ``some`` constants are the corrected."""
     lines = []
     for trace in runs.traces:
@@ -253,8 +268,17 @@ def not_levelled(lengths: Sequence[int]) -> Family:
         rate = eta_0 / T**0.5
         slope = (above / (2 * T * rate)) ** 0.5  # descends by half of what there is
         W = (above + slope**2 / 40.0) / slope
-        case = {"L": 20, "zone": slope / 20, "W": W, "A": 0, "B": 1, "rate": rate, "steps": 1, "rounds": T,
-                "share": "0.01"}  # fmt: skip
+        case = {
+            "L": 20,
+            "zone": slope / 20,
+            "W": W,
+            "A": 0,
+            "B": 1,
+            "rate": rate,
+            "steps": 1,
+            "rounds": T,
+            "share": "0.01",
+        }
         slow.append(scalar_setting("slow", case))
     return _family("slopes that T rounds do not level", slow, eta_0)
 
@@ -314,8 +338,9 @@ def measure_families(context: Context) -> list[Family]:
     best={"power": Best(0.5, "proved: one weight whose slope is chosen for T attains it")},
     expect=("depends on the reading", "proof"),
 )
-def thm_4_2_rate(families: list[Family], power: float = 0.5, weights: bool = False, cohorts: str = "printed"
-                 ) -> Evidence:  # fmt: skip
+def thm_4_2_rate(
+    families: list[Family], power: float = 0.5, weights: bool = False, cohorts: str = "printed"
+) -> Evidence:
     """The least gradient of each run against a constant of its family over a power of T."""
     lines = []
     for family in families:
@@ -323,14 +348,23 @@ def thm_4_2_rate(families: list[Family], power: float = 0.5, weights: bool = Fal
             continue
         found = family.weights if weights else family.least
         lines += [
-            Promise(family.name, value, family.bound / T**power, 1e-12, True,
-                    None if family.case is None else {**family.case, "rounds": T})
+            Promise(
+                family.name,
+                value,
+                family.bound / T**power,
+                1e-12,
+                True,
+                None if family.case is None else {**family.case, "rounds": T},
+            )
             for T, value in found.items()
-        ]  # fmt: skip
+        ]
     lengths = sorted({T for family in families for T in family.least})
     scope = f"{len(families)} families of runs with T from {lengths[0]} to {lengths[-1]}, among them losses chosen for "
-    return judge_bounds(lines, f"{scope}each T within the same constants, for which the rate is attained, and cohorts "
-                        "of one of two clients with the printed weights")  # fmt: skip
+    return judge_bounds(
+        lines,
+        f"{scope}each T within the same constants, for which the rate is attained, and cohorts "
+        "of one of two clients with the printed weights",
+    )
 
 
 def follow_scaled(context: Context) -> tuple[Trace, ...]:
@@ -364,14 +398,16 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-7"),
     expect=("holds", "proof"),
 )
-def claim_alpha_ext(traces: tuple[Trace, ...], curvature_power: int = 2, gradient_power: int = 1, first: float = 1.0
-                    ) -> Evidence:  # fmt: skip
+def claim_alpha_ext(
+    traces: tuple[Trace, ...], curvature_power: int = 2, gradient_power: int = 1, first: float = 1.0
+) -> Evidence:
     """Both sides of (9) with gradients of f(W + alpha AB) in the factors."""
     lines = []
     for trace in traces:
         a = abs(trace.setting.alpha)
-        scaled = replace(Constants.of(trace), L=trace.L * a ** (curvature_power - 2),
-                         G=trace.G * a ** (gradient_power - 1))  # fmt: skip
+        scaled = replace(
+            Constants.of(trace), L=trace.L * a ** (curvature_power - 2), G=trace.G * a ** (gradient_power - 1)
+        )
         K_1, K_2 = scaled.corrected()
         lines += both_bounds(trace, first * K_1, K_2)
     return judge_bounds(lines, f"{len(traces)} runs with alpha from 1/4 to 4, also with noise and cohorts")

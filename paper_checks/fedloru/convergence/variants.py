@@ -81,16 +81,21 @@ def run_personal(context: Context) -> Endings:
 
 
 def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
-    algorithm = PersonalFedLoRU(run.local, run.adapter, run.tau, restart, personal=run.local,
-                                personal_adapter=Adapter(1, scale))  # fmt: skip
+    algorithm = PersonalFedLoRU(
+        run.local, run.adapter, run.tau, restart, personal=run.local, personal_adapter=Adapter(1, scale)
+    )
     fed = Federation(run.clients)
     start = algorithm.start(fed, Tree(W=run.W))
     fed.equip(LU=own)
     last = _last(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
     mine = fed.personal(0)["LU"]
     sent = fed.ledger.count("up", run.rounds) / len(run.clients)
-    return replace(last, personal=mine.A["W"] @ mine.B["W"], alphas=(run.alpha, scale),
-                   uploads=(sent, run.A.numel() + run.B.numel()))  # fmt: skip
+    return replace(
+        last,
+        personal=mine.A["W"] @ mine.B["W"],
+        alphas=(run.alpha, scale),
+        uploads=(sent, run.A.numel() + run.B.numel()),
+    )
 
 
 def _last(
@@ -106,14 +111,30 @@ def _last(
         if accumulates and reached.rounds < run.rounds:
             jumps.append((model(after)["W"], last))
     case = None if run.case is None else {**run.case, "restart": algorithm.restart}
-    return Last(case, run.W, fed.state.shared["base"]["W"], products, leftover, torch.zeros_like(run.W), last,
-                (run.alpha, 1.0), tuple(jumps), (0.0, 0.0))  # fmt: skip
+    return Last(
+        case,
+        run.W,
+        fed.state.shared["base"]["W"],
+        products,
+        leftover,
+        torch.zeros_like(run.W),
+        last,
+        (run.alpha, 1.0),
+        tuple(jumps),
+        (0.0, 0.0),
+    )
 
 
 def judge_return(
-    endings: tuple[Last, ...], *, power: int, personal_power: int, leftover: bool, scale: float, keep: tuple[str, ...],
+    endings: tuple[Last, ...],
+    *,
+    power: int,
+    personal_power: int,
+    leftover: bool,
+    scale: float,
+    keep: tuple[str, ...],
     scope: str = SCOPE,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """What a box returns against the model that was reached.
 
     Args:
@@ -142,8 +163,7 @@ def judge_return(
             )
         if "continue" in keep:
             name = "after an accumulation training goes on from the model that was reached"
-            promises += [same(name, *jump, last.case)
-                         for jump in last.jumps]  # fmt: skip
+            promises += [same(name, *jump, last.case) for jump in last.jumps]
         if "uploads" in keep:
             promises.append(Promise("what a client sends is what the text says", *last.uploads))
     return judge_promises(promises, scope)
@@ -179,11 +199,19 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     "the sum counts twice.",
     expect=("corrected", "search"),
 )
-def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_power: int = 0, leftover: bool = False,
-          scale: float = 1.0, keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
+def alg_2(
+    endings: Endings,
+    restart: str = "momentum",
+    power: int = 0,
+    personal_power: int = 0,
+    leftover: bool = False,
+    scale: float = 1.0,
+    keep: tuple[str, ...] = PROMISES,
+) -> Evidence:
     """What is returned, where training goes on, what clients hold as W, and what they send, in executed runs."""
-    return judge_return(endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale,
-                        keep=keep)  # fmt: skip
+    return judge_return(
+        endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale, keep=keep
+    )
 
 
 def run_nested(context: Context) -> Endings:
@@ -197,8 +225,10 @@ def run_nested(context: Context) -> Endings:
             None if r < 2 or rng.random() < 0.3 else tuple(int(k) for k in rng.integers(1, r, 2)) for _ in run.clients
         ]
         ranks.append(tuple(small))
-    return {restart: tuple(_nested(run, own, restart) for run, own in zip(drawn, ranks, strict=True))
-            for restart in RESTARTS}  # fmt: skip
+    return {
+        restart: tuple(_nested(run, own, restart) for run, own in zip(drawn, ranks, strict=True))
+        for restart in RESTARTS
+    }
 
 
 def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
@@ -232,12 +262,19 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     "sum counts twice.",
     expect=("corrected", "search"),
 )
-def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover: bool = False, scale: float = 1.0,
-          keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
+def alg_3(
+    endings: Endings,
+    restart: str = "momentum",
+    power: int = 0,
+    leftover: bool = False,
+    scale: float = 1.0,
+    keep: tuple[str, ...] = PROMISES,
+) -> Evidence:
     """What is returned, where training goes on, what clients hold as W, and what they send, in executed runs."""
     scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
-    return judge_return(endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep,
-                        scope=scope)  # fmt: skip
+    return judge_return(
+        endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep, scope=scope
+    )
 
 
 @dataclass(frozen=True)
@@ -312,8 +349,13 @@ def _product(fed: Federation, client: int) -> Tensor:
     because=r"The returned model lacks the scale $\alpha_p$ with which it was trained.",
     expect=("corrected", "search"),
 )
-def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
-          keep: tuple[str, ...] = ("returned", "sent"), idle: bool = True) -> Promises:  # fmt: skip
+def alg_4(
+    runs: list[Served],
+    personal_power: int = 0,
+    scale: float = 1.0,
+    keep: tuple[str, ...] = ("returned", "sent"),
+    idle: bool = True,
+) -> Promises:
     """What is returned against the model that the local steps descend in, and what clients send, in executed runs."""
     for one in runs:
         if "returned" in keep:

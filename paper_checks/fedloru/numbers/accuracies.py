@@ -64,8 +64,10 @@ def within_deviation(cases: Iterable[Case], rivals: Sequence[str]) -> str:
     ]
     small = sum(lead < largest_deviation[split] for split, lead in leads)
     other = " and ".join(rivals) if len(rivals) == 1 else f"the better of {' and '.join(rivals)}"
-    return f"{small} of the {len(leads)} differences between FedLoRU and {other} are below the largest standard " \
-        "deviation stated in v2 for their split (0.382 IID, 0.969 non-IID)"  # fmt: skip
+    return (
+        f"{small} of the {len(leads)} differences between FedLoRU and {other} are below the largest standard "
+        "deviation stated in v2 for their split (0.382 IID, 0.969 non-IID)"
+    )
 
 
 @claim(
@@ -74,16 +76,18 @@ def within_deviation(cases: Iterable[Case], rivals: Sequence[str]) -> str:
     says="FedLoRU achieves the best accuracy in 20 out of 27 cases.",
     measure=lambda context: TABLE_1,
     readings=(
-        Reading("of the three methods of Table 1",
-                "FedLoRU's accuracy is above those of FedLoRA and FedHM in 20 of the 27 cells of Table 1.",
-                why="Table 1 has these methods, and FedAvg has a table of its own; with FedAvg it would be 4 cells."),
+        Reading(
+            "of the three methods of Table 1",
+            "FedLoRU's accuracy is above those of FedLoRA and FedHM in 20 of the 27 cells of Table 1.",
+            why="Table 1 has these methods, and FedAvg has a table of its own; with FedAvg it would be 4 cells.",
+        ),
     ),
     mutants=[{"count": 19}, {"count": 21}, {"method": "FedHM"}, {"version": "v1"}],
     vary=("lead",),
     kind="number",
     importance="result",
     expect=("holds", "proof"),
-)  # fmt: skip
+)
 def txt_20of27(
     tables: Versions, count: float = 20, method: str = "FedLoRU", version: str = "iclr", lead: float = 0.0
 ) -> Evidence:
@@ -105,16 +109,18 @@ def txt_20of27(
     says="FedLoRU demonstrates improvements over FedHM ranging from $-6$ % to $33.7$ %.",
     measure=lambda context: TABLE_1,
     readings=(
-        Reading("relative to FedHM",
-                r"$(\mathrm{FedLoRU} - \mathrm{FedHM})/\mathrm{FedHM}$ over the cells of Table 1, rounded as printed: "
-                "from $-6.35$ % (Fashion-MNIST, non-IID, 33 %: 85.45 to 80.02) to 33.70 % (CIFAR-100, IID, $K = 100$, "
-                "41 %: 43.35 to 57.96).",
-                why="Differences in points range from $-5.43$ to 14.61."),
+        Reading(
+            "relative to FedHM",
+            r"$(\mathrm{FedLoRU} - \mathrm{FedHM})/\mathrm{FedHM}$ over the cells of Table 1, rounded as printed: "
+            "from $-6.35$ % (Fashion-MNIST, non-IID, 33 %: 85.45 to 80.02) to 33.70 % (CIFAR-100, IID, $K = 100$, "
+            "41 %: 43.35 to 57.96).",
+            why="Differences in points range from $-5.43$ to 14.61.",
+        ),
     ),
     mutants=[{"high": 33.8}, {"low": -7.0}, {"version": "v1"}, {"over": "FedLoRU"}],
     kind="number",
     expect=("holds", "proof"),
-)  # fmt: skip
+)
 def txt_range(
     tables: Versions, low: float = -6.0, high: float = 33.7, over: str = "FedHM", version: str = "iclr"
 ) -> Evidence:
@@ -130,8 +136,10 @@ def txt_range(
         "largest": Cell(Rounded.about(high, Fraction(1, 20)), extremes[version][1], {}),
         "smallest": Cell(Rounded.about(low, Fraction(1, 2)), extremes[version][0], {}),
     }
-    scope = f"per cent, {len(improvements[version])} cells of {version} Table 1; v1's values give " \
-        f"{extremes['v1'][0]} to {extremes['v1'][1]}"  # fmt: skip
+    scope = (
+        f"per cent, {len(improvements[version])} cells of {version} Table 1; v1's values give "
+        f"{extremes['v1'][0]} to {extremes['v1'][1]}"
+    )
     return judge_printed(cells, scope)
 
 
@@ -201,17 +209,25 @@ DECREASES = (
         "points, best ratio",
         "In most of the 9 settings FedLoRU's accuracy at its best parameter ratio is below FedAvg's, by at most 5 "
         "percentage points, and the median of the decreases rounds to 1 or 2 points.",
-        {"best": True}, AT_BEST, ({"bound": 4.4}, {"typical": 3.0}, {"clients": 100}),
+        {"best": True},
+        AT_BEST,
+        ({"bound": 4.4}, {"typical": 3.0}, {"clients": 100}),
     ),
-    Reading("relative, every cell",
-            "In most of the 27 cells FedLoRU's accuracy is below FedAvg's, by at most 5 % of it, and the median of the "
-            "decreases rounds to 1 or 2 %.",
-            {"relative": True}, RELATIVE),
-    Reading("relative, best ratio",
-            "In most of the 9 settings FedLoRU's accuracy at its best parameter ratio is below FedAvg's, by at most "
-            "5 % of it, and the median of the decreases rounds to 1 or 2 %.",
-            {"best": True, "relative": True}, f"{AT_BEST} {RELATIVE}"),
-)  # fmt: skip
+    Reading(
+        "relative, every cell",
+        "In most of the 27 cells FedLoRU's accuracy is below FedAvg's, by at most 5 % of it, and the median of the "
+        "decreases rounds to 1 or 2 %.",
+        {"relative": True},
+        RELATIVE,
+    ),
+    Reading(
+        "relative, best ratio",
+        "In most of the 9 settings FedLoRU's accuracy at its best parameter ratio is below FedAvg's, by at most "
+        "5 % of it, and the median of the decreases rounds to 1 or 2 %.",
+        {"best": True, "relative": True},
+        f"{AT_BEST} {RELATIVE}",
+    ),
+)
 
 
 @claim(
@@ -230,9 +246,13 @@ DECREASES = (
     expect=("depends on the reading", "proof"),
 )
 def txt_5pct(
-    tables: Versions, bound: float = 5.0, typical: float = 1.5, best: bool = False, relative: bool = False,
+    tables: Versions,
+    bound: float = 5.0,
+    typical: float = 1.5,
+    best: bool = False,
+    relative: bool = False,
     clients: int = 0,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """The largest decrease, how many decreases there are, and their median; ``typical`` is within 1 of it."""
     cases = [case for case in tables["iclr"] if clients in (0, case.clients)]
     sides = sides_by_side(cases, best)
@@ -244,8 +264,11 @@ def txt_5pct(
     orders["settings with a decrease"] = Order(Rounded.exact(len(lower)), half, {})
     orders["upper end of typical"] = Order(Rounded.exact(about + 1), middle(lower), {})
     orders["lower end of typical"] = Order(middle(lower), Rounded.exact(about - 1), {})
-    return judge_order(orders, f"FedAvg minus FedLoRU in {len(found)} settings or cells of iclr Table 1; cell by "
-                       f"cell, {decreases(tables['iclr'])}")  # fmt: skip
+    return judge_order(
+        orders,
+        f"FedAvg minus FedLoRU in {len(found)} settings or cells of iclr Table 1; cell by "
+        f"cell, {decreases(tables['iclr'])}",
+    )
 
 
 @claim(
@@ -255,20 +278,26 @@ def txt_5pct(
     measure=lambda context: TABLE_1,
     mutants=[{"lead": 1.0}, {"clients": 20}],
     readings=(
-        Reading("every ratio",
-                "In the CIFAR-10 and CIFAR-100 IID settings with 100 clients, FedLoRU's accuracy is above FedAvg's at "
-                "every parameter ratio.",
-                why="Table 1 has three parameter ratios in each setting, and the sentence excepts none."),
-        Reading("best ratio",
-                "In the CIFAR-10 and CIFAR-100 IID settings with 100 clients, FedLoRU's accuracy at its best parameter "
-                "ratio is above FedAvg's.",
-                {"best": True}, AT_BEST, ({"lead": 1.0}, {"clients": 20})),
+        Reading(
+            "every ratio",
+            "In the CIFAR-10 and CIFAR-100 IID settings with 100 clients, FedLoRU's accuracy is above FedAvg's at "
+            "every parameter ratio.",
+            why="Table 1 has three parameter ratios in each setting, and the sentence excepts none.",
+        ),
+        Reading(
+            "best ratio",
+            "In the CIFAR-10 and CIFAR-100 IID settings with 100 clients, FedLoRU's accuracy at its best parameter "
+            "ratio is above FedAvg's.",
+            {"best": True},
+            AT_BEST,
+            ({"lead": 1.0}, {"clients": 20}),
+        ),
     ),
     best={"lead": Best(0.97, "the table: the smaller of the two leads, in points")},
     kind="number",
     because="FedLoRU is ahead in 3 of the 6 cells, and no parameter ratio wins on both data sets.",
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
+)
 def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clients: int = 100) -> Evidence:
     """The accuracies of both methods in the two settings, whatever the rounding; ``lead`` is in points."""
     names = ("CIFAR-10", "CIFAR-100")
@@ -279,10 +308,15 @@ def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clien
         fedavg, ours = at.accuracies
         orders[name] = Order(ours, fedavg + demanded, at.inputs)
     ahead = {
-        version: [c.name for c in tables[version] if (c.split, c.clients) == ("IID", 100)
-                  and c.dataset != "Fashion-MNIST" and printed(c.accuracies["FedLoRU"]).low > printed(c.fedavg).high]
+        version: [
+            c.name
+            for c in tables[version]
+            if (c.split, c.clients) == ("IID", 100)
+            and c.dataset != "Fashion-MNIST"
+            and printed(c.accuracies["FedLoRU"]).low > printed(c.fedavg).high
+        ]
         for version in ("iclr", "v1")
-    }  # fmt: skip
+    }
     found = "; ".join(f"{version}: {', '.join(cells)}" for version, cells in ahead.items())
     return judge_order(orders, f"{len(orders)} settings or cells; FedLoRU is ahead in the cells {found}")
 
@@ -304,10 +338,13 @@ def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedL
     rows |= {f"v2 Table 7, K={clients}": in_percent(row, unit=100) for clients, row in TABLE_7.items()}
     orders = {
         name: Order(row[method], row[rival] + Rounded.exact(Fraction(lead)), {})
-        for name, row in rows.items() if method in row and rival in row
-    }  # fmt: skip
-    tables_read = ", ".join(f"{table} ({sum(name.startswith(table) for name in orders)})" for table in
-                            ("iclr Table 1", "v1 Table 1", "v2 Table 6", "v2 Table 7"))  # fmt: skip
+        for name, row in rows.items()
+        if method in row and rival in row
+    }
+    tables_read = ", ".join(
+        f"{table} ({sum(name.startswith(table) for name in orders)})"
+        for table in ("iclr Table 1", "v1 Table 1", "v2 Table 6", "v2 Table 7")
+    )
     scope = f"cells of {tables_read}; in iclr Table 1 {within_deviation(tables['iclr'], ('FedLoRA',))}"
     return judge_order(orders, scope)
 
@@ -324,30 +361,42 @@ def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedL
         mutants=({"lead": 0.4}, {"without": ()}),
     ),
     readings=(
-        Reading("data set by data set",
-                "On each of the three data sets of iclr, IID with 100 clients, FedLoRU's best accuracy over the "
-                "parameter ratios is above those of FedLoRA and FedHM.",
-                why="An accuracy is stated of one data set; with its best ratio and without FedAvg each method is "
-                "taken in FedLoRU's favour."),
-        Reading("on average",
-                "The mean of FedLoRU's best accuracies on the three data sets of iclr, IID with 100 clients, is above "
-                "those of FedLoRA, FedHM and FedAvg.",
-                {"mean": True, "rivals": ALL_OTHERS}, "The introduction says that FedLoRU improves on average.",
-                ({"lead": 1.0},)),
+        Reading(
+            "data set by data set",
+            "On each of the three data sets of iclr, IID with 100 clients, FedLoRU's best accuracy over the "
+            "parameter ratios is above those of FedLoRA and FedHM.",
+            why="An accuracy is stated of one data set; with its best ratio and without FedAvg each method is "
+            "taken in FedLoRU's favour.",
+        ),
+        Reading(
+            "on average",
+            "The mean of FedLoRU's best accuracies on the three data sets of iclr, IID with 100 clients, is above "
+            "those of FedLoRA, FedHM and FedAvg.",
+            {"mean": True, "rivals": ALL_OTHERS},
+            "The introduction says that FedLoRU improves on average.",
+            ({"lead": 1.0},),
+        ),
     ),
     kind="number",
     because="Data set by data set: on Fashion-MNIST FedHM has the higher best accuracy.",
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
+)
 def txt_100(
-    tables: Versions, without: tuple[str, ...] = (), rivals: tuple[str, ...] = ("FedLoRA", "FedHM"),
-    versions: tuple[str, ...] = ("iclr",), lead: float = 0.0, mean: bool = False,
-) -> Evidence:  # fmt: skip
+    tables: Versions,
+    without: tuple[str, ...] = (),
+    rivals: tuple[str, ...] = ("FedLoRA", "FedHM"),
+    versions: tuple[str, ...] = ("iclr",),
+    lead: float = 0.0,
+    mean: bool = False,
+) -> Evidence:
     """The best values over the ratios, data set by data set or their means over the data sets."""
     orders = {}
     for version in versions:
-        kept = [case for case in tables[version]
-                if (case.split, case.clients) == ("IID", 100) and case.dataset not in without]  # fmt: skip
+        kept = [
+            case
+            for case in tables[version]
+            if (case.split, case.clients) == ("IID", 100) and case.dataset not in without
+        ]
         settings = by_setting(kept)
         for name, cases in settings.items() if not mean else ():
             orders[f"{version}, {name}"] = best_of_sizes(cases, "FedLoRU", rivals, lead)
@@ -355,8 +404,10 @@ def txt_100(
             each = [best_of_sizes(cases, "FedLoRU", (rival,), lead) for cases in settings.values()]
             sides = average([order.greater for order in each]), average([order.smaller for order in each])
             orders[f"mean over {len(each)} data sets, {rival}"] = Order(*sides, {})
-    won = {version: cells_won(c for c in tables[version] if (c.split, c.clients) == ("IID", 100))
-           for version in ("iclr", "v1")}  # fmt: skip
+    won = {
+        version: cells_won(c for c in tables[version] if (c.split, c.clients) == ("IID", 100))
+        for version in ("iclr", "v1")
+    }
     scope = (
         f"best over the sizes of each data set, rivals {', '.join(rivals)}; cell by cell FedLoRU is the best low-rank "
         f"method in {won['iclr']} cells of iclr and {won['v1']} of v1"
@@ -370,19 +421,25 @@ def txt_100(
     says="FedLoRU surpasses the other communication-efficient federated learning algorithms.",
     measure=lambda context: TABLE_1["v1"],
     readings=(
-        Reading("setting by setting",
-                "In each of the six settings of v1 Table 1 (data set, split, number of clients) FedLoRU's best "
-                "accuracy over the sizes is above those of FedLoRA and FedHM.",
-                why="Table 1 compares the methods in each setting; the best size of each is taken."),
-        Reading("on average",
-                "The mean of FedLoRU's accuracies in v1 Table 1 is above that of FedLoRA, and that of FedHM, over the "
-                "cells that have both methods.",
-                {"mean": True}, "The sentence sums up a table and names no setting.", ({"lead": 4.5},)),
+        Reading(
+            "setting by setting",
+            "In each of the six settings of v1 Table 1 (data set, split, number of clients) FedLoRU's best "
+            "accuracy over the sizes is above those of FedLoRA and FedHM.",
+            why="Table 1 compares the methods in each setting; the best size of each is taken.",
+        ),
+        Reading(
+            "on average",
+            "The mean of FedLoRU's accuracies in v1 Table 1 is above that of FedLoRA, and that of FedHM, over the "
+            "cells that have both methods.",
+            {"mean": True},
+            "The sentence sums up a table and names no setting.",
+            ({"lead": 4.5},),
+        ),
     ),
     kind="number",
     because="Setting by setting: on CIFAR-100, non-IID, FedHM has the higher accuracy.",
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
+)
 def txt_surpass(cases: Sequence[Case], lead: float = 0.0, mean: bool = False) -> Evidence:
     """In every setting the best value over the sizes, or means over cells; ``lead`` is what is asked for, in points."""
     rivals, demanded = ("FedLoRA", "FedHM"), Rounded.exact(Fraction(lead))
@@ -394,5 +451,8 @@ def txt_surpass(cases: Sequence[Case], lead: float = 0.0, mean: bool = False) ->
         means[f"{len(rows)} cells of {rival}"] = Order(ours, theirs + demanded, {})
     told = ", ".join(f"{float(order.lead.low + demanded.low):.2f} points ({of})" for of, order in means.items())
     ahead = [bool(order.holds) for order in settings.values()].count(True)
-    return judge_order(means if mean else settings, f"ahead by the best sizes in {ahead} of {len(settings)} settings, "
-                       f"in {cells_won(cases)} cells, by means by at least {told}")  # fmt: skip
+    return judge_order(
+        means if mean else settings,
+        f"ahead by the best sizes in {ahead} of {len(settings)} settings, "
+        f"in {cells_won(cases)} cells, by means by at least {told}",
+    )

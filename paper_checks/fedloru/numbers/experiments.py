@@ -55,35 +55,52 @@ def table(
 
 
 TAB_1 = table(
-    1, "fedloru-iclr/tab-1", "Table 1 (iclr; v2 has its caption)",
+    1,
+    "fedloru-iclr/tab-1",
+    "Table 1 (iclr; v2 has its caption)",
     "Top-1 accuracies of FedLoRA, FedHM and FedLoRU at three parameter ratios on Fashion-MNIST, CIFAR-10 and "
     "CIFAR-100, IID with 20 and 100 clients and non-IID with 20: FedLoRU is above the other two in most cells.",
-    ALL_DATA, ("fedloru-v2/tab-1",), importance="result",
-)  # fmt: skip
+    ALL_DATA,
+    ("fedloru-v2/tab-1",),
+    importance="result",
+)
 TAB_1_V1 = table(
-    1, "fedloru-v1/tab-1", "Table 1 (v1)",
+    1,
+    "fedloru-v1/tab-1",
+    "Table 1 (v1)",
     "Top-1 accuracies of FedAvg, FedLoRA, FedHM and FedLoRU by number of parameters on CIFAR-10 and CIFAR-100, IID "
     "with 20 and 100 clients and non-IID with 20: FedLoRU surpasses the other low-rank methods in most cells.",
-    CIFAR, importance="result",
-)  # fmt: skip
+    CIFAR,
+    importance="result",
+)
 TAB_5 = experiment(
-    __name__, "fedloru-v2/tab-5", "fedloru/tab-1", "Table 5 (v2), Table A4 (iclr)",
+    __name__,
+    "fedloru-v2/tab-5",
+    "fedloru/tab-1",
+    "Table 5 (v2), Table A4 (iclr)",
     "Top-1 accuracies of FedAvg on Fashion-MNIST, CIFAR-10 and CIFAR-100: 91.81, 93.48 and 69.97 IID with 20 clients, "
     "90.19, 85.14 and 55.14 with 100, 80.03, 79.65 and 19.18 non-IID with 20.",
-    reason(ALL_DATA), also=("fedloru-iclr/tab-A4",),
-)  # fmt: skip
+    reason(ALL_DATA),
+    also=("fedloru-iclr/tab-A4",),
+)
 TAB_3 = table(
-    3, "fedloru-v2/tab-3", "Table 3 (v2), Table 2 (iclr), Table 3 (v1)",
+    3,
+    "fedloru-v2/tab-3",
+    "Table 3 (v2), Table 2 (iclr), Table 3 (v1)",
     "Average accuracies of the local models on CIFAR-100: pFedLoRU is above both forms of pFedLoRA at "
     r"$\psi = 0.1$ and at $\psi = 0.5$, with less than half the parameters.",
-    "CIFAR-100", ("fedloru-iclr/tab-2", "fedloru-v1/tab-3"),
-)  # fmt: skip
+    "CIFAR-100",
+    ("fedloru-iclr/tab-2", "fedloru-v1/tab-3"),
+)
 TAB_4 = table(
-    4, "fedloru-v2/tab-4", "Table 4 (v2), Table 3 (iclr), Table 4 (v1)",
+    4,
+    "fedloru-v2/tab-4",
+    "Table 4 (v2), Table 3 (iclr), Table 4 (v1)",
     "Clients of different ranks: FedHM is above mFedLoRU on CIFAR-10, mFedLoRU above FedHM on CIFAR-100, in both "
     "settings.",
-    CIFAR, ("fedloru-iclr/tab-3", "fedloru-v1/tab-4"),
-)  # fmt: skip
+    CIFAR,
+    ("fedloru-iclr/tab-3", "fedloru-v1/tab-4"),
+)
 
 
 def gains_grow(table: pd.DataFrame) -> Comparisons:
@@ -98,33 +115,52 @@ def gains_grow(table: pd.DataFrame) -> Comparisons:
 
 
 TAB_6 = table(
-    6, "fedloru-v2/tab-6", "Table 6 (v2), Table A5 (iclr)",
+    6,
+    "fedloru-v2/tab-6",
+    "Table 6 (v2), Table A5 (iclr)",
     "Accuracies on CIFAR-100, IID, half of the clients in a round: FedLoRU is above FedAvg from 100 clients on, "
     "FedLoRA from 200 on, and the lead grows up to 400 clients.",
-    "CIFAR-100", ("fedloru-iclr/tab-A5",), importance="result",
-)  # fmt: skip
+    "CIFAR-100",
+    ("fedloru-iclr/tab-A5",),
+    importance="result",
+)
 TAB_2_V1 = table(
-    6, "fedloru-v1/tab-2", "Table 2 (v1)",
+    6,
+    "fedloru-v1/tab-2",
+    "Table 2 (v1)",
     "Accuracies of FedAvg and FedLoRU on CIFAR-100, IID, with 20 to 400 clients: FedLoRU is above from 100 clients on.",
     "CIFAR-100",
-)  # fmt: skip
+)
 FIG_2 = experiment(
-    __name__, "fedloru-v2/fig-2", "fedloru/fig-2", "Figure 2 (v2), Figure 3(a) (iclr)",
+    __name__,
+    "fedloru-v2/fig-2",
+    "fedloru/fig-2",
+    "Figure 2 (v2), Figure 3(a) (iclr)",
     "The relative difference in accuracy between FedLoRU or FedLoRA and FedAvg grows with the number of clients.",
     f"{reason('CIFAR-100')}; of the numbers that Table 6 prints, FedLoRU's difference grows at every step, FedLoRA's "
-    "falls from 20 to 50 clients (fedloru-v2/txt-scal)", gains_grow, ("fedloru-iclr/fig-3a",), importance="result",
-)  # fmt: skip
+    "falls from 20 to 50 clients (fedloru-v2/txt-scal)",
+    gains_grow,
+    ("fedloru-iclr/fig-3a",),
+    importance="result",
+)
 FIG_2B = experiment(
-    __name__, "fedloru-iclr/fig-2b", "fedloru/fig-2", "Figure 2(b) (iclr, v1)",
+    __name__,
+    "fedloru-iclr/fig-2b",
+    "fedloru/fig-2",
+    "Figure 2(b) (iclr, v1)",
     "Test accuracies of FedAvg and FedLoRU against the number of clients: FedLoRU is the better one for many clients.",
-    reason("CIFAR-100"), gains_grow, ("fedloru-v1/fig-2b",),
-)  # fmt: skip
+    reason("CIFAR-100"),
+    gains_grow,
+    ("fedloru-v1/fig-2b",),
+)
 TAB_7 = table(
-    7, "fedloru-v2/tab-7", "Table 7 (v2)",
+    7,
+    "fedloru-v2/tab-7",
+    "Table 7 (v2)",
     "With a tenth of the clients in a round FedLoRU is above FedAvg, FedHM and FedLoRA on CIFAR-100, IID, with 100 and "
     "with 200 clients.",
     "CIFAR-100",
-)  # fmt: skip
+)
 
 
 def cheaper(table: pd.DataFrame) -> Comparisons:
@@ -138,16 +174,26 @@ def cheaper(table: pd.DataFrame) -> Comparisons:
 
 
 FIG_3 = experiment(
-    __name__, "fedloru-v2/fig-3", "fedloru/fig-3", "Figure 3 (v2), Figure 3(b) (iclr)",
+    __name__,
+    "fedloru-v2/fig-3",
+    "fedloru/fig-3",
+    "Figure 3 (v2), Figure 3(b) (iclr)",
     "FedLoRU communicates much less than FedAvg, FedHM and FedLoRA until a target accuracy is reached.",
-    reason(), cheaper, also=("fedloru-iclr/fig-3b",),
-)  # fmt: skip
+    reason(),
+    cheaper,
+    also=("fedloru-iclr/fig-3b",),
+)
 FIG_5 = experiment(
-    __name__, "fedloru-v2/fig-5", "fedloru/fig-5", "Figures 5 to 7 (v2), Figures A1 and A2 (iclr)",
+    __name__,
+    "fedloru-v2/fig-5",
+    "fedloru/fig-5",
+    "Figures 5 to 7 (v2), Figures A1 and A2 (iclr)",
     "Test accuracies by round, IID with 20 and 100 clients: FedLoRU converges about as fast as FedAvg; the ripples are "
     "those of the cosine schedule.",
-    reason(ALL_DATA), also=("fedloru-iclr/fig-A1",), importance="detail",
-)  # fmt: skip
+    reason(ALL_DATA),
+    also=("fedloru-iclr/fig-A1",),
+    importance="detail",
+)
 
 
 def aligned(table: pd.DataFrame) -> Comparisons:
@@ -160,12 +206,18 @@ def aligned(table: pd.DataFrame) -> Comparisons:
 
 
 TXT_ALIGN = experiment(
-    __name__, "fedloru-v2/txt-align", "fedloru/fig-8", "Appendix F.5 and Figure 8 (v2)",
+    __name__,
+    "fedloru-v2/txt-align",
+    "fedloru/fig-8",
+    "Appendix F.5 and Figure 8 (v2)",
     "On CIFAR-100, IID, with 20 clients (half of them in a round) and with 100 (a tenth): the mean cosine between the "
     "clients' updates and the global update is larger for full-rank updates at first, and larger for low-rank ones "
     f"after about {CROSSING} rounds.",
-    reason("CIFAR-100"), aligned, ("fedloru-v2/fig-8",), importance="result",
-)  # fmt: skip
+    reason("CIFAR-100"),
+    aligned,
+    ("fedloru-v2/fig-8",),
+    importance="result",
+)
 
 
 def nothing(context: Context) -> None:
@@ -178,13 +230,18 @@ def fine_tuned(table: pd.DataFrame) -> Comparisons:
 
 
 TXT_FT = experiment(
-    __name__, "fedloru-v2/txt-ft", "fedloru/fig-4", "Section 5.3 and Figure 4 (v2), Figure 4 (iclr), Figure 3 (v1)",
+    __name__,
+    "fedloru-v2/txt-ft",
+    "fedloru/fig-4",
+    "Section 5.3 and Figure 4 (v2), Figure 4 (iclr), Figure 3 (v1)",
     "Fine-tuning a language model on Alpaca: FedLoRU's test loss is below FedLoRA's after the 25th round; with an "
     "accumulation every 15 rounds, that at round 30 brings no further gain.",
     "it is about one run of a language model of billions of parameters on Alpaca; runs at laptop scale, of a model of "
     "135 million on 999 instructions, decide nothing about it",
-    fine_tuned, ("fedloru-v2/fig-4", "fedloru-iclr/fig-4", "fedloru-v1/fig-3"), importance="result",
-)  # fmt: skip
+    fine_tuned,
+    ("fedloru-v2/fig-4", "fedloru-iclr/fig-4", "fedloru-v1/fig-3"),
+    importance="result",
+)
 
 
 @claim(
@@ -225,8 +282,9 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
         Reading("shares of one", IN_SHARES, why="Table 7 has accuracies as shares of 1, with the same bound (F.4)."),
         Reading("percentage points", IN_POINTS, {"unit": 1}, "Tables 1 to 6 have accuracies in per cent."),
     ),
-    control=Form("As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005.",
-                 {"splits": ("IID",)}),
+    control=Form(
+        "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005.", {"splits": ("IID",)}
+    ),
     correction=Form(
         "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005 (at most 0.00382), "
         "those of the non-IID settings are not (up to 0.00969).",
@@ -237,18 +295,19 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
     importance="detail",
     because="Section 5.2 states standard deviations of Table 1 up to 0.382 (IID) and 0.969 (non-IID) points.",
     expect=("corrected", "proof"),
-)  # fmt: skip
+)
 def txt_std_a(
     stated: Mapping[str, str], bound: float = 0.005, unit: int = 100, splits: tuple[str, ...] = tuple(DEVIATIONS)
 ) -> Evidence:
     """The bound against the largest standard deviations that the same paper states."""
     orders = {
         split: Order(
-            Rounded.exact(Fraction(str(bound)) * unit), Rounded.printed(stated[split]),
+            Rounded.exact(Fraction(str(bound)) * unit),
+            Rounded.printed(stated[split]),
             {"split": split, "bound": str(bound), "unit": unit, "deviation": stated[split]},
         )
         for split in splits
-    }  # fmt: skip
+    }
     return judge_order(orders, "largest standard deviations stated of Table 1, in percentage points")
 
 
@@ -319,13 +378,17 @@ def tab_a1(found: Mapping[str, tuple[int, ...]], classes: int = 0, of_a_class: f
         for name, total, each in (("training", totals[0], train), ("validation", totals[1], validation)):
             promises.append(Promise(f"{name} images", number * each * Fraction(of_a_class), Fraction(total)))
         counted = found.get(title, PRINTED_SETS[title])
-        promises += [Promise("the genuine files", Fraction(a), Fraction(b))
-                     for a, b in zip(counted, PRINTED_SETS[title], strict=True)]  # fmt: skip
+        promises += [
+            Promise("the genuine files", Fraction(a), Fraction(b))
+            for a, b in zip(counted, PRINTED_SETS[title], strict=True)
+        ]
     here = ", ".join(found) or "none of them"
     return judge_promises(
-        promises, f"classes times images of a class; against the files of {here}; the validation images are the test "
-        "set. Alpaca has 52,002 samples, and is not here", whole=True,
-    )  # fmt: skip
+        promises,
+        f"classes times images of a class; against the files of {here}; the validation images are the test "
+        "set. Alpaca has 52,002 samples, and is not here",
+        whole=True,
+    )
 
 
 STAGES = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
@@ -352,10 +415,14 @@ def tab_a2(networks: Mapping[int, nn.Module], width: float = 64.0, named: int = 
         ]
         channels = [width, *(width * 2**stage for stage, count in enumerate(blocks) for _ in range(2 * count + more))]
         found = [kernel.out_channels for kernel in kernels]
-        promises += [Promise("channels of each convolution", Fraction(a), Fraction(b))
-                     for a, b in zip(found, channels, strict=False)]  # fmt: skip
+        promises += [
+            Promise("channels of each convolution", Fraction(a), Fraction(b))
+            for a, b in zip(found, channels, strict=False)
+        ]
         promises.append(Promise("number of convolutions", Fraction(len(found)), Fraction(len(channels))))
         promises.append(Promise("layers with weights", Fraction(len(found) + 1), Fraction(depth + named)))
-        promises += [Promise("stride and padding of the first", Fraction(a), Fraction(1))
-                     for a in (*kernels[0].stride, *kernels[0].padding)]  # fmt: skip
+        promises += [
+            Promise("stride and padding of the first", Fraction(a), Fraction(1))
+            for a in (*kernels[0].stride, *kernels[0].padding)
+        ]
     return judge_promises(promises, "both networks, layer by layer; shortcuts are not printed", whole=True)

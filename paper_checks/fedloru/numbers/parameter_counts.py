@@ -171,9 +171,14 @@ ROUNDINGS: dict[str, tuple[Rank, Rank]] = {"nearest": (Fraction(1, 2), Fraction(
 
 
 def ratio_cells(
-    networks: Mapping[str, Network], reading: Reading, ranks: Sequence[Rank], counted: str, rounding: str,
-    changed: Mapping[str, str], counts: bool,
-) -> dict[str, Cell]:  # fmt: skip
+    networks: Mapping[str, Network],
+    reading: Reading,
+    ranks: Sequence[Rank],
+    counted: str,
+    rounding: str,
+    changed: Mapping[str, str],
+    counts: bool,
+) -> dict[str, Cell]:
     """Every printed ratio beside that of the nearest rank; with v1's absolute counts if asked for.
 
     Args:
@@ -198,13 +203,20 @@ def ratio_cells(
         else:
             printed, unit = Rounded.printed(text.removesuffix("M")), Fraction(1, 10**6)
         options = [
-            Rounded((low + network.rest if counted == "all" else low) * unit,
-                    (low if counted == "factors" else low + network.rest) * unit)
+            Rounded(
+                (low + network.rest if counted == "all" else low) * unit,
+                (low if counted == "factors" else low + network.rest) * unit,
+            )
             for low in trained[case.dataset]
-        ]  # fmt: skip
+        ]
         nearest = min(options, key=lambda option: gap(Cell(printed, option, {})))
-        inputs = {"blocks per stage": {10: 1, 18: 2}[network.depth], "classes": network.classes,
-                  "channels": network.channels, "ratio": text, "ranks": " ".join(map(str, ranks))}  # fmt: skip
+        inputs = {
+            "blocks per stage": {10: 1, 18: 2}[network.depth],
+            "classes": network.classes,
+            "channels": network.channels,
+            "ratio": text,
+            "ranks": " ".join(map(str, ranks)),
+        }
         cells[name] = Cell(printed, nearest, inputs)
     return cells
 
@@ -236,22 +248,42 @@ def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
         "shortcuts included, with stem, batch norms and head counted: 43 % (printed 44 %), 33 %, 22 % for "
         "Fashion-MNIST and 41 %, 31 %, 21 % for CIFAR. The numbers of parameters in v1 Table 1 (4.59M, 3.44M, "
         "2.30M; 4.63M, 3.49M, 2.35M) follow from the same count. Rank 96 is not among the ranks named.",
-        {"extra": 96.0, "factorisation": "k x k, then 1 x 1", "counted": "all", "rounding": "nearest",
-         "largest_fmnist": 43, "counts": True},
-        mutants=({"extra": 0.0}, {"extra": 80.0}, {"factorisation": "1 x 1, then k x k"},
-                 {"factorisation": "(k c) x (k d) matrix"}, {"shortcuts": "dense"}, {"limit": LIMITS[1]},
-                 {"counted": "factors"}, {"largest_fmnist": 44}),
+        {
+            "extra": 96.0,
+            "factorisation": "k x k, then 1 x 1",
+            "counted": "all",
+            "rounding": "nearest",
+            "largest_fmnist": 43,
+            "counts": True,
+        },
+        mutants=(
+            {"extra": 0.0},
+            {"extra": 80.0},
+            {"factorisation": "1 x 1, then k x k"},
+            {"factorisation": "(k c) x (k d) matrix"},
+            {"shortcuts": "dense"},
+            {"limit": LIMITS[1]},
+            {"counted": "factors"},
+            {"largest_fmnist": 44},
+        ),
     ),
     uses=("fedloru-iclr/txt-params",),
     kind="number",
     because="The ratios need rank 96, which is not among the ranks named, and the first is 43 % with all parameters "
     "counted.",
     expect=("corrected", "proof"),
-)  # fmt: skip
+)
 def txt_ratios(
-    networks: Mapping[str, Network], extra: float = 0.0, factorisation: str = "", shortcuts: str = "", limit: str = "",
-    counted: str = "any", rounding: str = "any", largest_fmnist: int = 44, counts: bool = False,
-) -> Evidence:  # fmt: skip
+    networks: Mapping[str, Network],
+    extra: float = 0.0,
+    factorisation: str = "",
+    shortcuts: str = "",
+    limit: str = "",
+    counted: str = "any",
+    rounding: str = "any",
+    largest_fmnist: int = 44,
+    counts: bool = False,
+) -> Evidence:
     """All ratios of Table 1 from the ranks and the layers; a named factorisation fixes how they are counted.
 
     Args:
@@ -308,9 +340,11 @@ OVER = ("the model with adapters", "the model without")
     expect=("refuted", "proof"),
 )
 def txt_peft(
-    models: Mapping[str, Transformer], names: tuple[str, ...] = THREE_BILLION, over: tuple[str, ...] = OVER,
+    models: Mapping[str, Transformer],
+    names: tuple[str, ...] = THREE_BILLION,
+    over: tuple[str, ...] = OVER,
     rank: float = 8.0,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """As printed, any of the published models of this size may be meant, and either denominator."""
     found = {}
     for name, denominator in product(names, over):

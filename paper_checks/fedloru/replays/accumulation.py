@@ -52,9 +52,13 @@ def listing(values: Values) -> Violation:
             trained = run.W + run.alpha * run.A * run.B
             run.W += run.alpha * run.A * run.B
             gaps.append(abs(run.W + run.alpha * run.A * run.B - trained))
-    return Violation(max(gaps), 0, assumes=assumes,
-                     reads=ONE_WEIGHT + "distance of the model that training goes on from after an accumulation, with "
-                     "alpha A B in W and beside it, from the one that was reached")  # fmt: skip
+    return Violation(
+        max(gaps),
+        0,
+        assumes=assumes,
+        reads=ONE_WEIGHT + "distance of the model that training goes on from after an accumulation, with "
+        "alpha A B in W and beside it, from the one that was reached",
+    )
 
 
 @replay("fedloru-v2/alg-1")
@@ -71,8 +75,12 @@ def fine_tune(values: Values) -> Violation:
         Hypothesis("share of a pair in per cent, as printed for rank 16", share, "=", Fraction("0.248")),
         Hypothesis("accumulations", pairs, ">=", 1),
     ]
-    return Violation(pairs * (share - Fraction(1, 2000)), 100, assumes=assumes,
-                     reads="stored pairs in per cent of the model, each with its share rounded down")  # fmt: skip
+    return Violation(
+        pairs * (share - Fraction(1, 2000)),
+        100,
+        assumes=assumes,
+        reads="stored pairs in per cent of the model, each with its share rounded down",
+    )
 
 
 @replay("fedloru-v2/sec-4-jointly")
@@ -114,10 +122,12 @@ def alg_2(values: Values) -> Violation:
             run.W += run.alpha * run.A * run.B
             products += run.A * run.B
     return Violation(
-        min(abs(W + products + L * U - trained) for W in (W_0, run.W)), 0, assumes=assumes,
+        min(abs(W + products + L * U - trained) for W in (W_0, run.W)),
+        0,
+        assumes=assumes,
         reads="w = W + alpha A B + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in A, B; "
         + EITHER,
-    )  # fmt: skip
+    )
 
 
 @replay("fedloru-v2/alg-3")
@@ -145,6 +155,8 @@ def alg_4(values: Values) -> Violation:
         L, U = L - rate * slope * own * U, U - rate * slope * own * L
         W -= rate * (W + own * L * U - target)  # eq. (85)
     return Violation(
-        abs(L * U - own * L * U), 0, assumes=[Hypothesis("T", T, ">=", 1), Hypothesis("learning rate", rate, ">", 0)],
+        abs(L * U - own * L * U),
+        0,
+        assumes=[Hypothesis("T", T, ">=", 1), Hypothesis("learning rate", rate, ">", 0)],
         reads="w = W + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in W; " + REACHED,
-    )  # fmt: skip
+    )

@@ -162,8 +162,11 @@ def flaws_of_growth(values: Values, gain: int, per: Fraction, fewer: int) -> lis
     apart = sympy.expand(new_a**2 - new_b**2 - (a**2 - b**2) * (1 - eta**2 * x**2))
     step = Fraction(1, 3)
     # a b <= 1 and a^2 - b^2 <= 1 give a^2 + b^2 <= root 5: eta root 5 + eta^2 < 1.
-    flaws = [(moved == 0, "one step of ab"), (apart == 0, "one step of the difference of the squares"),
-             (5 * step**2 < (1 - step**2) ** 2, "the place stays below its target")]  # fmt: skip
+    flaws = [
+        (moved == 0, "one step of ab"),
+        (apart == 0, "one step of the difference of the squares"),
+        (5 * step**2 < (1 - step**2) ** 2, "the place stays below its target"),
+    ]
     sizes = [[int(size) for size in one] for one in values["sizes"]]
     flaws.append((bool(sizes), "sizes of examples"))
     for rows, columns, rank, steps, cycles in sizes:
@@ -203,8 +206,11 @@ def claim_rank_growth(values: Values) -> Proof:
     """
     flaws = flaws_of_growth(values, 1, Fraction(str(values["per"])), int(values["fewer"]))
     flaws.append((rows_of_one_sample(), "the rows of B are multiples of the sample"))
-    return concluded(flaws, "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
-                     "over the local steps and in fractions")  # fmt: skip
+    return concluded(
+        flaws,
+        "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
+        "over the local steps and in fractions",
+    )
 
 
 @proof("fedloru-v2/claim-rank-growth@in-general-position", gain=1, sizes=SIZES)
@@ -215,8 +221,11 @@ def claim_rank_growth_in_general_position(values: Values) -> Proof:
     coefficients, starts, drawn A and step sizes. $r \ge 1$.
     """
     flaws = flaws_of_growth(values, int(values["gain"]), Fraction(1), 0)
-    return concluded(flaws, "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
-                     "over the local steps and in fractions")  # fmt: skip
+    return concluded(
+        flaws,
+        "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
+        "over the local steps and in fractions",
+    )
 
 
 def products(*shapes: tuple[sympy.Symbol, sympy.Symbol, sympy.Symbol]) -> sympy.Expr:

@@ -22,11 +22,14 @@ def _percentages(cells: list[tuple[Fraction, Fraction]]) -> tuple[Hypothesis, ..
 def _best_rival(values: Values, where: str) -> Violation:
     """The best value of the other low-rank methods, rounded down, and FedLoRU's best, rounded up, over all sizes."""
     ours, theirs = accuracies(values["FedLoRU"]), accuracies(values["FedLoRA"]) + accuracies(values["FedHM"])
-    return Violation(max(low for low, _ in theirs), max(high for _, high in ours), strict=True,
-                     assumes=_percentages(ours + theirs),
-                     given={"rivals": [low for low, _ in theirs], "FedLoRU": [high for _, high in ours]},
-                     reads=f"{where}: best value of FedLoRA and FedHM, rounded down, against the best of FedLoRU, "
-                     "rounded up")  # fmt: skip
+    return Violation(
+        max(low for low, _ in theirs),
+        max(high for _, high in ours),
+        strict=True,
+        assumes=_percentages(ours + theirs),
+        given={"rivals": [low for low, _ in theirs], "FedLoRU": [high for _, high in ours]},
+        reads=f"{where}: best value of FedLoRA and FedHM, rounded down, against the best of FedLoRU, rounded up",
+    )
 
 
 @replay("fedloru-iclr/txt-100")
@@ -51,16 +54,25 @@ def _sides(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
 def txt_5pct(values: Values) -> Violation:
     """One cell of Table 1, in points."""
     fedavg, ours, assumes = _sides(values)
-    return Violation(fedavg - ours, 5, assumes=assumes, given={"FedAvg": fedavg, "FedLoRU": ours},
-                     reads="decrease from FedAvg to FedLoRU, in points, by the roundings with the least")  # fmt: skip
+    return Violation(
+        fedavg - ours,
+        5,
+        assumes=assumes,
+        given={"FedAvg": fedavg, "FedLoRU": ours},
+        reads="decrease from FedAvg to FedLoRU, in points, by the roundings with the least",
+    )
 
 
 def relative_decrease(values: Values) -> Violation:
     """FedLoRU's accuracies in a cell, or at all ratios of a setting, of which the best counts, relative to FedAvg's."""
     fedavg, ours, assumes = _sides(values)
-    return Violation(100 * (1 - ours / fedavg), 5, assumes=assumes, given={"FedAvg": fedavg, "FedLoRU": ours},
-                     reads="decrease from FedAvg to the best of FedLoRU, in per cent of FedAvg's, by the roundings "
-                     "with the least")  # fmt: skip
+    return Violation(
+        100 * (1 - ours / fedavg),
+        5,
+        assumes=assumes,
+        given={"FedAvg": fedavg, "FedLoRU": ours},
+        reads="decrease from FedAvg to the best of FedLoRU, in per cent of FedAvg's, by the roundings with the least",
+    )
 
 
 every_cell = replay("fedloru-v2/txt-5pct@relative-every-cell")(relative_decrease)
@@ -71,5 +83,11 @@ best_ratio = replay("fedloru-v2/txt-5pct@relative-best-ratio")(relative_decrease
 def txt_beats_avg(values: Values) -> Violation:
     """One cell: FedAvg rounded down against FedLoRU rounded up."""
     fedavg, ours, assumes = _sides(values)
-    return Violation(fedavg, ours, strict=True, assumes=assumes, given={"FedAvg": fedavg, "FedLoRU": ours},
-                     reads="one cell, FedAvg rounded down against FedLoRU rounded up")  # fmt: skip
+    return Violation(
+        fedavg,
+        ours,
+        strict=True,
+        assumes=assumes,
+        given={"FedAvg": fedavg, "FedLoRU": ours},
+        reads="one cell, FedAvg rounded down against FedLoRU rounded up",
+    )

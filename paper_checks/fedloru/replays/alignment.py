@@ -58,7 +58,11 @@ def thm_3_3(values: Values) -> Violation:
     first, second = printed_quotient(values, 1), printed_quotient(values, 2)
     at_most = 2 * squares[0] / (3 * errors) * overlaps[0]
     at_least = max(1 - 4 * errors / sum(squares), Fraction(0)) ** 2 * second
-    return Violation(first - second - (at_most - at_least), 0, assumes=assumes,
-                     reads="noise = sigma s_N, gradient = components along the v_i, noise_square = variance b of the "
-                     f"clients' own errors: lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
-                     f"{float(at_least):.4g}; g(1) less lim E(C_1 - C_2), from below")  # fmt: skip
+    return Violation(
+        first - second - (at_most - at_least),
+        0,
+        assumes=assumes,
+        reads="noise = sigma s_N, gradient = components along the v_i, noise_square = variance b of the "
+        f"clients' own errors: lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
+        f"{float(at_least):.4g}; g(1) less lim E(C_1 - C_2), from below",
+    )

@@ -31,9 +31,14 @@ def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
     assumes = assuming(*two_clients(values), rank_allowed, Hypothesis("variance of the own errors", errors, ">", 0))
     every, squares = (slopes_and_overlaps(values, r)[0] for r in (outliers(values), rank))
     lost = enclosed("exp", -2 * sum(squares) / (3 * errors))[0]
-    return Violation(lost * printed_quotient(values, rank), 0, assumes=assumes, given={"alpha_i^2": every},
-                     reads="noise = sigma s_N, gradient = gamma, noise_square = b: "
-                     f"printed limit less lim E C_r, r = {rank}, from below")  # fmt: skip
+    return Violation(
+        lost * printed_quotient(values, rank),
+        0,
+        assumes=assumes,
+        given={"alpha_i^2": every},
+        reads="noise = sigma s_N, gradient = gamma, noise_square = b: "
+        f"printed limit less lim E C_r, r = {rank}, from below",
+    )
 
 
 @replay("fedloru-v2/eq-51-54")
@@ -58,9 +63,15 @@ def eq_55(values: Values) -> Violation:
         Hypothesis("alpha_1^2", a, ">", 0),
         Hypothesis("alpha_2^2", b, ">", 0),
     )
-    return Violation(0, g, strict=True, assumes=assumes, given={"theta_1, theta_2": [theta_1, theta_2]},
-                     reads="theta_3 = theta, theta_2 = theta_3/ratio_2, theta_1 = theta_2/ratio_1, sigma s_N = 1: 0 "
-                     "against g(1), which should be greater")  # fmt: skip
+    return Violation(
+        0,
+        g,
+        strict=True,
+        assumes=assumes,
+        given={"theta_1, theta_2": [theta_1, theta_2]},
+        reads="theta_3 = theta, theta_2 = theta_3/ratio_2, theta_1 = theta_2/ratio_1, sigma s_N = 1: 0 "
+        "against g(1), which should be greater",
+    )
 
 
 @replay("fedloru-v2/eq-56")

@@ -32,8 +32,13 @@ def claim_mcomm(values: Values) -> Violation:
         Hypothesis("larger of r_A and r_B, against r", max(a, b), "<", r),
         Hypothesis("r, against the smaller side", r, "<=", min(m, n)),
     )
-    return Violation(sum(rows * columns for rows, columns in shapes), 2 * m * n, assumes=assumes, strict=True,
-                     reads="numbers of A, B, A_d, A_u, B_d and B_u, and twice those of W")  # fmt: skip
+    return Violation(
+        sum(rows * columns for rows, columns in shapes),
+        2 * m * n,
+        assumes=assumes,
+        strict=True,
+        reads="numbers of A, B, A_d, A_u, B_d and B_u, and twice those of W",
+    )
 
 
 @replay("fedloru-v2/claim-noextra")
@@ -62,9 +67,12 @@ def claim_noextra(values: Values) -> Violation:
 def eq_14(values: Values) -> Violation:
     """The determinant of a 2 x 2 matrix A, which for a product of inner size 1 is 0."""
     a, b, c, d = fractions(values, "A11", "A12", "A21", "A22")
-    return Violation(abs(a * d - b * c), 0,
-                     reads="A is 2 x 2, r = 2, r_A = 1: size of the determinant of A, which is 0 for every product of "
-                     "a 2 x 1 and a 1 x 2 matrix")  # fmt: skip
+    return Violation(
+        abs(a * d - b * c),
+        0,
+        reads="A is 2 x 2, r = 2, r_A = 1: size of the determinant of A, which is 0 for every product of "
+        "a 2 x 1 and a 1 x 2 matrix",
+    )
 
 
 @replay("fedloru-v2/eq-83")
@@ -102,6 +110,10 @@ def claim_rank_growth(values: Values) -> Violation:
         B = [-rate * (A[0] * slope[0] + A[1] * slope[2]), -rate * (A[0] * slope[1] + A[1] * slope[3])]
         W = [W[0] + A[0] * B[0], W[1] + A[0] * B[1], W[2] + A[1] * B[0], W[3] + A[1] * B[1]]
         ranks.append(2 if W[0] * W[3] != W[1] * W[2] else int(any(W)))
-    return Violation(ranks[0] + 1, ranks[1], assumes=assumes,
-                     reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, in each cycle one step, with "
-                     "A = (1, 1), then (1, -2); rank after the first cycle plus 1, and after the second")  # fmt: skip
+    return Violation(
+        ranks[0] + 1,
+        ranks[1],
+        assumes=assumes,
+        reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, in each cycle one step, with "
+        "A = (1, 1), then (1, -2); rank after the first cycle plus 1, and after the second",
+    )

@@ -15,8 +15,10 @@ from paper_checks.enclosures import rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, followed, fractions
 
-ONE_WEIGHT = "one weight w = W + AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps, T = rounds, " \
-    "sigma^2 = share G^2; "  # fmt: skip
+ONE_WEIGHT = (
+    "one weight w = W + AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps, T = rounds, "
+    "sigma^2 = share G^2; "
+)
 
 
 @dataclass
@@ -116,8 +118,9 @@ def lem_B_7_mid(values: Values) -> Violation:
     """The square of the mean step in A of the first round against the printed bound."""
     one = run(values)
     mean = (one.path[one.E][0] - one.path[0][0]) / (one.rate * one.E)
-    return Violation(mean**2, 2 * one.s2 * one.C_B**2 / one.E, assumes=one.assumes,
-                     reads=ONE_WEIGHT + "square of the mean step of A")  # fmt: skip
+    return Violation(
+        mean**2, 2 * one.s2 * one.C_B**2 / one.E, assumes=one.assumes, reads=ONE_WEIGHT + "square of the mean step of A"
+    )
 
 
 @replay("fedloru-v2/lem-B.8")
@@ -129,9 +132,13 @@ def lem_B_8(values: Values) -> Violation:
     drift = min(abs(mean - slopes[0]) for mean in means)
     bounds = [4 * one.rate**2 * C**2 * one.D for C in (one.C_A, one.C_B)]
     # The larger of the two bounds: whether the lemma or the end of its proof is meant.
-    return Violation(drift**2, max(bounds), assumes=one.assumes,
-                     reads=ONE_WEIGHT + "squared drift of the gradient in A, the smaller one of the means over "
-                     "i = 1..E, as (60) prints, and over i = 0..E-1, against the larger of both bounds")  # fmt: skip
+    return Violation(
+        drift**2,
+        max(bounds),
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "squared drift of the gradient in A, the smaller one of the means over "
+        "i = 1..E, as (60) prints, and over i = 0..E-1, against the larger of both bounds",
+    )
 
 
 @replay("fedloru-v2/eq-63-66")
@@ -140,9 +147,12 @@ def eq_63_66(values: Values) -> Violation:
     one = run(values)
     s2, square = one.s2, one.rate**2 * one.E**2
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
-    return Violation((one.slope(1) - one.slope(0)) ** 2, bound, assumes=one.assumes,
-                     reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against the end of "
-                     "(66)")  # fmt: skip
+    return Violation(
+        (one.slope(1) - one.slope(0)) ** 2,
+        bound,
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against the end of (66)",
+    )
 
 
 @dataclass
@@ -276,12 +286,16 @@ def thm_4_2_as_listed(values: Values) -> Violation:
         C_A, C_B = max(C_A, abs(A)), max(C_B, abs(B))
         A, B = share * A, share * B
     Q = zone * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
-    return Violation(total / T, Fraction(4, 3) * zone**2 * Q * rate, assumes=assumes,
-                     reads="one of the equal clients a round, loss (AB - 1)^2/2, linear beyond |AB - 1| = zone, from "
-                     "its minimum, one step, no accumulation yet; the server multiplies the factors by the share; mean "
-                     "squared gradient in the factors, the same for every rate, against K_1 eta + K_2 eta^2, here of "
-                     "the corrected theorem, which vanishes with the rate for any K_1 and K_2; Delta_0 = 0, L = 1, "
-                     "G = zone, C_A = C_B = 1")  # fmt: skip
+    return Violation(
+        total / T,
+        Fraction(4, 3) * zone**2 * Q * rate,
+        assumes=assumes,
+        reads="one of the equal clients a round, loss (AB - 1)^2/2, linear beyond |AB - 1| = zone, from "
+        "its minimum, one step, no accumulation yet; the server multiplies the factors by the share; mean "
+        "squared gradient in the factors, the same for every rate, against K_1 eta + K_2 eta^2, here of "
+        "the corrected theorem, which vanishes with the rate for any K_1 and K_2; Delta_0 = 0, L = 1, "
+        "G = zone, C_A = C_B = 1",
+    )
 
 
 @replay("fedloru-v2/thm-4.2-rate")
@@ -320,11 +334,15 @@ def thm_4_2_rate(values: Values) -> Violation:
     C_B = rate * A * G
     Q = G * A * C_B + (A**2 + C_B**2) ** 2 / 2
     bound = (Fraction(2, 3) * (W - least_at) ** 2 / eta_0 + Fraction(4, 3) * G**2 * Q * eta_0) / root
-    return Violation(min(gaps), bound, assumes=assumes,
-                     reads=f"losses (w - target)^2/2, linear beyond |w - target| = {G}; one client a round, drawn "
-                     "uniformly, one step, restart at A and B = 0 after each round; square of the mean gradient in B, "
-                     "the same for every T, against 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for this T, "
-                     f"with E = 1, G = {G}, C_A = {A}, C_B = eta A G")  # fmt: skip
+    return Violation(
+        min(gaps),
+        bound,
+        assumes=assumes,
+        reads=f"losses (w - target)^2/2, linear beyond |w - target| = {G}; one client a round, drawn "
+        "uniformly, one step, restart at A and B = 0 after each round; square of the mean gradient in B, "
+        "the same for every T, against 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for this T, "
+        f"with E = 1, G = {G}, C_A = {A}, C_B = eta A G",
+    )
 
 
 @replay("fedloru-v2/thm-4.2-rate@of-the-gradient-in-w")
@@ -351,10 +369,14 @@ def gradient_in_W(values: Values) -> Violation:
     G, C_A = rational_root(square), rational_root(size)
     Q = G * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
     bound = (Fraction(2, 3) * square / eta_0 + Fraction(4, 3) * G**2 * Q * eta_0) / root
-    return Violation(square, bound, assumes=assumes,
-                     reads="one client, loss |W - target|^2/2 of 2 x 2 weights, linear farther out, W = 0 and B = 0: "
-                     "nothing moves; squared gradient in W, the same for every T, against the corrected bound for this "
-                     "T, with E = 1, G = |target|, C_A = |A|")  # fmt: skip
+    return Violation(
+        square,
+        bound,
+        assumes=assumes,
+        reads="one client, loss |W - target|^2/2 of 2 x 2 weights, linear farther out, W = 0 and B = 0: "
+        "nothing moves; squared gradient in W, the same for every T, against the corrected bound for this "
+        "T, with E = 1, G = |target|, C_A = |A|",
+    )
 
 
 @replay("fedloru-v2/eq-77-K")
@@ -384,7 +406,11 @@ def eq_78_79(values: Values) -> Violation:
         Hypothesis("K", K, ">=", 0),
         *(Hypothesis(f"(77) at t = {t}: g", g[t], "<=", f[t] - f[t + 1] + K) for t in range(T + 1)),
     )
-    return Violation(sum(g[1:], Fraction(0)) / T, f[0] / T + K, assumes=assumes,
-                     reads="f: losses at t = 0..T+1 with f* = 0, in units of 3 eta E/4; g: squared gradients at "
-                     "t = 0..T; K = K_1 eta + K_2 eta^2; (77) holds at every t; mean of g over t = 1..T, against "
-                     "f_0/T + K")  # fmt: skip
+    return Violation(
+        sum(g[1:], Fraction(0)) / T,
+        f[0] / T + K,
+        assumes=assumes,
+        reads="f: losses at t = 0..T+1 with f* = 0, in units of 3 eta E/4; g: squared gradients at "
+        "t = 0..T; K = K_1 eta + K_2 eta^2; (77) holds at every t; mean of g over t = 1..T, against "
+        "f_0/T + K",
+    )

@@ -21,8 +21,12 @@ def eq_36(values: Values) -> Violation:
     Mj, Nj, M1, N1 = sM / tj, sN / tj, sM / t1, sN / t1
     numerator = (tj + sM * Mj) * (t1 + sN * N1) - (tj + sN * Nj) * (t1 + sM * M1)
     printed = t1 * (sN * Nj - sM * Mj) + tj * (sM * M1 - sN * N1) + sN * sM * (M1 * Nj - N1 * Mj)
-    return Violation(abs(numerator - printed), 0, assumes=assumes,
-                     reads="semicircle of variance 1, R(w) = w: |numerator - printed numerator|")  # fmt: skip
+    return Violation(
+        abs(numerator - printed),
+        0,
+        assumes=assumes,
+        reads="semicircle of variance 1, R(w) = w: |numerator - printed numerator|",
+    )
 
 
 @replay("fedloru-v1/Fj1")
@@ -41,9 +45,14 @@ def fj1(values: Values) -> Violation:
         Hypothesis("s_N, against s_M", sN, "<", sM),
         Hypothesis("s_M / theta_j, for outliers", x, "<", Fraction(82, 100)),
     )
-    return Violation(value, 0, strict=True, assumes=assumes,
-                     reads="theta_1 = 1, theta_j = ratio, s_M = x theta_j, s_N = shrink s_M, semicircle of mean -1/2: "
-                     "F_j1 against 0, which should be greater")  # fmt: skip
+    return Violation(
+        value,
+        0,
+        strict=True,
+        assumes=assumes,
+        reads="theta_1 = 1, theta_j = ratio, s_M = x theta_j, s_N = shrink s_M, semicircle of mean -1/2: "
+        "F_j1 against 0, which should be greater",
+    )
 
 
 @replay("fedloru-v1/Fj2")
@@ -51,5 +60,9 @@ def fj2(values: Values) -> Violation:
     """The coefficient n = 2 of the Cauchy product, a_1 b_2 + a_2 b_1, against the printed a_1 b_2 + a_2 b_2."""
     a1, a2, b1, b2 = fractions(values, "a1", "a2", "b1", "b2")
     coefficient, printed = a1 * b2 + a2 * b1, a1 * b2 + a2 * b2
-    return Violation(abs(coefficient - printed), 0, given={"coefficient": coefficient, "printed": printed},
-                     reads="|coefficient of the product - printed one|, n = 2")  # fmt: skip
+    return Violation(
+        abs(coefficient - printed),
+        0,
+        given={"coefficient": coefficient, "printed": printed},
+        reads="|coefficient of the product - printed one|, n = 2",
+    )

@@ -48,8 +48,12 @@ def eq_26_27(values: Values) -> Violation:
     """
     R, p, assumes = rare_entries(values)
     event = f"{LAW}: P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s_N)"
-    return Violation(1 - without_large(p, R * (R - 1) // 2), Fraction(1, 2), assumes=assumes,
-                     reads=f"{event}, from below, against 1/2")  # fmt: skip
+    return Violation(
+        1 - without_large(p, R * (R - 1) // 2),
+        Fraction(1, 2),
+        assumes=assumes,
+        reads=f"{event}, from below, against 1/2",
+    )
 
 
 @replay("fedloru-v2/eq-29")
@@ -69,8 +73,12 @@ def eq_29(values: Values) -> Violation:
     block, room = R // blocks, (size - edge) / 2
     joined = Fraction(blocks**2, R) / room**2 if room else Fraction(1)
     event = f"{LAW}, p = positive, q = negative: P(lambda_{positive + 1}(H_N) >= {float(edge + room):g} sigma s_N)"
-    return Violation(1 - blocks * without_large(p, block * (block - 1) // 2) - joined, Fraction(1, 2), assumes=assumes,
-                     reads=f"{event}, from below, against 1/2")  # fmt: skip
+    return Violation(
+        1 - blocks * without_large(p, block * (block - 1) // 2) - joined,
+        Fraction(1, 2),
+        assumes=assumes,
+        reads=f"{event}, from below, against 1/2",
+    )
 
 
 def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:
@@ -82,8 +90,12 @@ def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:
 def eq_28(values: Values) -> Violation:
     r"""$U_N \le \liminf\lambda_i \le \limsup\lambda_i \le L_N$ for the same i."""
     sigma, s = fractions(values, "sigma", "s")
-    return Violation(2 * sigma * s, -2 * sigma * s, assumes=noise(sigma, s),
-                     reads="U = 2 sigma s against L, which eq. (28) puts above it")  # fmt: skip
+    return Violation(
+        2 * sigma * s,
+        -2 * sigma * s,
+        assumes=noise(sigma, s),
+        reads="U = 2 sigma s against L, which eq. (28) puts above it",
+    )
 
 
 @replay("fedloru-v1/eq-20-22")

@@ -16,9 +16,11 @@ def prop_3_1(values: Values) -> Violation:
     g = size + sigma**2 * s**2 / size
     printed = g if g > edge else edge
     return Violation(
-        printed, size + edge, assumes=assumes,
+        printed,
+        size + edge,
+        assumes=assumes,
         reads="printed limit of |lambda_1| against Weyl's bound |theta| + 2 sigma s for it",
-    )  # fmt: skip
+    )
 
 
 @replay("fedloru-v2/eq-5")
@@ -27,10 +29,11 @@ def eq_5(values: Values) -> Violation:
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
     edge, g = 2 * sigma * s, abs(theta) + sigma**2 * s**2 / abs(theta)
     return Violation(
-        0, 1 - sigma**2 * s**2 / theta**2,
+        0,
+        1 - sigma**2 * s**2 / theta**2,
         assumes=[*noise(sigma, s), Hypothesis("|g^{-1}(theta)|, against the edge", g, ">", edge)],
         reads="0 against the printed limit of a square",
-    )  # fmt: skip
+    )
 
 
 @replay("fedloru-v2/prop-3.1-bulk")
@@ -42,5 +45,9 @@ def prop_3_1_bulk(values: Values) -> Violation:
     """
     sigma, s, share = fractions(values, "sigma", "s", "share")
     assumes = assuming(*noise(sigma, s), Hypothesis("share", share, ">", 0), Hypothesis("share", share, "<", 1))
-    return Violation(2 * sigma * s * min(share, 1 - share), 0, assumes=assumes,
-                     reads=f"distance of lim lambda_i, i = {float(share):g} R, from {{L, U}}, from below")  # fmt: skip
+    return Violation(
+        2 * sigma * s * min(share, 1 - share),
+        0,
+        assumes=assumes,
+        reads=f"distance of lim lambda_i, i = {float(share):g} R, from {{L, U}}, from below",
+    )

@@ -206,8 +206,9 @@ def assump_bulk(values: Values) -> Proof:
     point = 2 * n * sympy.cos(t)
     distance = (n * sympy.cos(t) - theta) ** 2 + (n * sympy.sin(t)) ** 2
     weight, place = 1 - n**2 / theta**2, theta + n**2 / theta
-    mean, square = ((moment - weight * place**power) / (1 - weight)
-                    for power, moment in ((1, theta), (2, theta**2 + n**2)))  # fmt: skip
+    mean, square = (
+        (moment - weight * place**power) / (1 - weight) for power, moment in ((1, theta), (2, theta**2 + n**2))
+    )
     stated = lean * n**2 / theta, (1 - lean) * n**2 + lean * n**2 * (1 + n**2 / theta**2)
     return concluded(
         [

@@ -15,8 +15,12 @@ def def_phi(values: Values) -> Violation:
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
     square = 1 - (sigma * s / theta) ** 2
     assumes = [*noise(sigma, s), Hypothesis("|theta|, an outlier's", abs(theta), ">", sigma * s)]
-    return Violation(abs(square - square**2), 0, assumes=assumes,
-                     reads="|limit of the squared overlap by eq. (5) - square of the printed limit|")  # fmt: skip
+    return Violation(
+        abs(square - square**2),
+        0,
+        assumes=assumes,
+        reads="|limit of the squared overlap by eq. (5) - square of the printed limit|",
+    )
 
 
 @replay("fedloru-v2/claim-overlap-mono@sets-by-condition")
@@ -35,8 +39,13 @@ def claim_overlap_mono(values: Values) -> Violation:
         Hypothesis("g_N^{-1}(theta), against U_N", theta + (sigma * s_N) ** 2 / theta, ">", 2 * sigma * s_N),
     ]
     at_M, at_N = (max(1 - (sigma * s / theta) ** 2, Fraction(0)) for s in (s_M, s_N))
-    return Violation(at_M, at_N, strict=True, assumes=assumes,
-                     reads="limit of the squared overlap at M against that at N, which should be greater")  # fmt: skip
+    return Violation(
+        at_M,
+        at_N,
+        strict=True,
+        assumes=assumes,
+        reads="limit of the squared overlap at M against that at N, which should be greater",
+    )
 
 
 @replay("fedloru-v2/assump-bulk")
@@ -54,6 +63,10 @@ def assump_bulk(values: Values) -> Violation:
     )
     moment, weight = (theta, theta**2 + 1)[power - 1], 1 - 1 / theta**2
     weighted = (moment - weight * (theta + 1 / theta) ** power) / (1 - weight)
-    return Violation(abs(weighted - (power - 1)), 0, assumes=assumes,
-                     reads="one spike theta, sigma s_N = 1, power of the bulk eigenvalues: |their mean weighted by the "
-                     "squared overlaps with v - that for uniform weights|")  # fmt: skip
+    return Violation(
+        abs(weighted - (power - 1)),
+        0,
+        assumes=assumes,
+        reads="one spike theta, sigma s_N = 1, power of the bulk eigenvalues: |their mean weighted by the "
+        "squared overlaps with v - that for uniform weights|",
+    )

@@ -18,8 +18,13 @@ def _above(values: Values, unit: int) -> Violation:
         Hypothesis("unit in percentage points", int(values["unit"]), "=", unit),
         Hypothesis("deviation", Fraction(values["deviation"]), "=", Fraction(STATED[str(values["split"])])),
     ]
-    return Violation(least, Fraction(values["bound"]) * unit, strict=True, assumes=assumes,
-                     reads="largest standard deviation stated of Table 1, against the bound, in points")  # fmt: skip
+    return Violation(
+        least,
+        Fraction(values["bound"]) * unit,
+        strict=True,
+        assumes=assumes,
+        reads="largest standard deviation stated of Table 1, against the bound, in points",
+    )
 
 
 @replay("fedloru-v2/txt-std-a")

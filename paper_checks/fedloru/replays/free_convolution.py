@@ -36,12 +36,16 @@ def v1_lem_A_2(values: Values) -> Violation:
         Hypothesis("power", power, "<=", 12),
     )
     actual, free = (_moment_with_profile(strength, power) for strength in (rho, Fraction(0)))
-    return Violation(abs(actual - free), 0, assumes=assumes,
-                     reads="D = diag(x), half of the x are 1 and half -1; X Gaussian with independent entries of "
-                     "variance (1 + rho x_i x_j)/R, a generalised Wigner matrix (QUE by Bourgade and Yau, limit the "
-                     "semicircle; W_1 has the Lipschitz constant sqrt(2(1 + |rho|))/R in Gaussian numbers and a mean "
-                     "that tends to 0, so P(W_1 > delta) <= exp(-R^2 delta^2/(16(1 + |rho|))) for large R); "
-                     f"|moment {power} of X + D - that of the free convolution|")  # fmt: skip
+    return Violation(
+        abs(actual - free),
+        0,
+        assumes=assumes,
+        reads="D = diag(x), half of the x are 1 and half -1; X Gaussian with independent entries of "
+        "variance (1 + rho x_i x_j)/R, a generalised Wigner matrix (QUE by Bourgade and Yau, limit the "
+        "semicircle; W_1 has the Lipschitz constant sqrt(2(1 + |rho|))/R in Gaussian numbers and a mean "
+        "that tends to 0, so P(W_1 > delta) <= exp(-R^2 delta^2/(16(1 + |rho|))) for large R); "
+        f"|moment {power} of X + D - that of the free convolution|",
+    )
 
 
 def _moment_with_profile(rho: Fraction, power: int) -> Fraction:
@@ -69,8 +73,9 @@ def eq_30_31(values: Values) -> Violation:
     root = rational_root(candidate**2 - 4 * sigma**2 * s**2)
     k = (candidate + (root if candidate > 0 else -root)) / 2
     assumes = [*noise(sigma, s), Hypothesis("|lambda|, off the support", abs(candidate), ">", 2 * sigma * s)]
-    return Violation(abs(k - theta), 0, assumes=assumes,
-                     reads="|k(lambda) - theta| at the only lambda that could belong to theta")  # fmt: skip
+    return Violation(
+        abs(k - theta), 0, assumes=assumes, reads="|k(lambda) - theta| at the only lambda that could belong to theta"
+    )
 
 
 @replay("fedloru-v1/eq-29-32")

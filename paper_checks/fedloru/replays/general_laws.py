@@ -25,9 +25,13 @@ def v1_prop_3_2(values: Values) -> Violation:
         Hypothesis("s", s, "<", 1),
         Hypothesis("ratio", ratio, ">", 0),
     )
-    return Violation(printed, theta + edge, assumes=assumes,
-                     reads="one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w): printed limit of lambda_1 "
-                     "against Weyl's bound theta + U_N for it")  # fmt: skip
+    return Violation(
+        printed,
+        theta + edge,
+        assumes=assumes,
+        reads="one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w): printed limit of lambda_1 "
+        "against Weyl's bound theta + U_N for it",
+    )
 
 
 @replay("fedloru-iclr/prop-3.1")
@@ -49,8 +53,10 @@ def iclr_prop_3_1(values: Values) -> Violation:
     )
     i = round(share * R)
     low, high = (s * half * (1 - Fraction(2 * j - 1, R)) for j in (i, i - 1))
-    apart = [Fraction(0) if low <= limit <= high else min(abs(limit - low), abs(limit - high))
-             for limit in (Fraction(0), -s * half, s * half)]  # fmt: skip
+    apart = [
+        Fraction(0) if low <= limit <= high else min(abs(limit - low), abs(limit - high))
+        for limit in (Fraction(0), -s * half, s * half)
+    ]
     spacing = high - low
     return Violation(
         min(apart),

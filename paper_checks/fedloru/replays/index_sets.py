@@ -53,13 +53,16 @@ def claim_inclusion(values: Values) -> Violation:
     spikes, n_M, n_N, assumes = read(values)
     condition = _by_condition(spikes, n_N) - _by_condition(spikes, n_M)
     limit = {
-        i for i, theta in enumerate(spikes)
+        i
+        for i, theta in enumerate(spikes)
         if abs(theta) > n_N and abs(theta) + n_M**2 / abs(theta) > abs(theta) + 2 * n_M
-    }  # fmt: skip
+    }
     return Violation(
-        min(len(condition), len(limit)), 0, assumes=assumes,
+        min(len(condition), len(limit)),
+        0,
+        assumes=assumes,
         reads="spikes in the sets at N and not at M (the fewer of both definitions)",
-    )  # fmt: skip
+    )
 
 
 def _shares(spikes: list[Fraction], n: Fraction) -> tuple[list[Fraction], Fraction]:
@@ -87,9 +90,13 @@ def eq_38(values: Values) -> Violation:
         right += sum((g_M[j] - U_N for j in at_M - at_N), Fraction(0))
         right += (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(stable_rank_M - stable_rank_N - right))
-    return Violation(min(distances), 0, assumes=assumes,
-                     reads=f"{REST}: |left - right| of eq. (38), the smaller of that with the sets by limit and that "
-                     "with the sets by condition")  # fmt: skip
+    return Violation(
+        min(distances),
+        0,
+        assumes=assumes,
+        reads=f"{REST}: |left - right| of eq. (38), the smaller of that with the sets by limit and that "
+        "with the sets by condition",
+    )
 
 
 @replay("fedloru-v2/eq-42")
@@ -103,9 +110,13 @@ def eq_42(values: Values) -> Violation:
         at_M, at_N = sets(spikes, n_M), sets(spikes, n_N)
         middle = len(at_M - at_N) * (U_M - U_N) + (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(middle - (total - len(at_N)) * (U_M - U_N)))
-    return Violation(min(distances), 0, assumes=assumes,
-                     reads=f"{REST}: |middle - right end| of eq. (42), the smaller of that with the sets by limit and "
-                     "that with the sets by condition")  # fmt: skip
+    return Violation(
+        min(distances),
+        0,
+        assumes=assumes,
+        reads=f"{REST}: |middle - right end| of eq. (42), the smaller of that with the sets by limit and "
+        "that with the sets by condition",
+    )
 
 
 @replay("fedloru-v2/thm-3.2@estimates-sets-by-limit")
@@ -121,5 +132,9 @@ def thm_3_2_by_limit(values: Values) -> Violation:
     norms = ((theta + n_M**2 / theta) * (theta + n_N**2 / theta)) ** 2
     bracket = sum((8 * n_M * n_N * abs(theta / spikes[j] - spikes[j] / theta) for j in at_N), Fraction(0))
     bracket += 4 * (total - len(at_N)) * (theta**2 - (n_M * n_N / theta) ** 2)
-    return Violation((n_M**2 - n_N**2) / norms * bracket, stable_rank_M - stable_rank_N, assumes=assumes,
-                     reads=f"{REST}: right side of eq. (4) against the difference of the expressions (36)")  # fmt: skip
+    return Violation(
+        (n_M**2 - n_N**2) / norms * bracket,
+        stable_rank_M - stable_rank_N,
+        assumes=assumes,
+        reads=f"{REST}: right side of eq. (4) against the difference of the expressions (36)",
+    )

@@ -22,9 +22,13 @@ def product_of_averages(values: Values) -> Violation:
         Hypothesis("first client of the cohort", min(cohort), ">=", 0),
         Hypothesis("last client of the cohort", max(cohort), "<", len(shares)),
     )
-    return Violation(abs(total * A * total * B - A * B), 0, assumes=assumes,
-                     reads="clients numbered from 0, A and B sent by each of the cohort: distance from A B of the "
-                     "product of the sums with the printed weights")  # fmt: skip
+    return Violation(
+        abs(total * A * total * B - A * B),
+        0,
+        assumes=assumes,
+        reads="clients numbered from 0, A and B sent by each of the cohort: distance from A B of the "
+        "product of the sums with the printed weights",
+    )
 
 
 @replay("fedloru-v2/eq-agg")
@@ -58,9 +62,13 @@ def eq_WT(values: Values) -> Violation:
         slope = alpha * (W + alpha * A * B - target)
         A, B = A - rate * slope * B, B - rate * slope * A
     held, told = W + alpha * A * B, W + A * B
-    return Violation(abs(held - told), 0, assumes=assumes,
-                     reads="loss (w - target)^2/2 at w = W + alpha A B, one step of both factors a round; distance of "
-                     "the formula from what the clients hold")  # fmt: skip
+    return Violation(
+        abs(held - told),
+        0,
+        assumes=assumes,
+        reads="loss (w - target)^2/2 at w = W + alpha A B, one step of both factors a round; distance of "
+        "the formula from what the clients hold",
+    )
 
 
 def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
@@ -85,16 +93,21 @@ def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...
 def eq_59_60(values: Values) -> Violation:
     """The whole move of A over eta E against the mean gradient with the printed indices."""
     apart, _, assumes = mean_step(values)
-    return Violation(apart, 0, assumes=assumes,
-                     reads=QUADRATIC + "distance of the mean step in A from the printed mean")  # fmt: skip
+    return Violation(
+        apart, 0, assumes=assumes, reads=QUADRATIC + "distance of the mean step in A from the printed mean"
+    )
 
 
 @replay("fedloru-v2/eq-61-62")
 def eq_61_62(values: Values) -> Violation:
     """The change of A at the server, which has one client of weight 1: eta E times the mean step."""
     apart, scale, assumes = mean_step(values)
-    return Violation(scale * apart, 0, assumes=assumes,
-                     reads=QUADRATIC + "one client; distance of the change of A from the printed one")  # fmt: skip
+    return Violation(
+        scale * apart,
+        0,
+        assumes=assumes,
+        reads=QUADRATIC + "one client; distance of the change of A from the printed one",
+    )
 
 
 @replay("fedloru-v2/claim-B3-just")

@@ -42,7 +42,12 @@ def eq_87(values: Values) -> Violation:
     estimate = numerator / top**2  # the kernel is 1 at the top; its factor cancels
     stable_rank = sum(eigenvalue**2 for eigenvalue in eigenvalues) / top**2
     smoothing = R * width**2 / sum(eigenvalue**2 for eigenvalue in eigenvalues)
-    return Violation(abs(estimate / stable_rank - 1.0), smoothing, 1e-3, assumes=assumes,
-                     reads="R - 1 eigenvalues at the quantiles of the semicircle on [-1, 1], the largest at top; "
-                     "densities by Gaussian kernels of this width on a grid of this spacing: |estimate/stable rank - "
-                     "1| against the error of the smoothing")  # fmt: skip
+    return Violation(
+        abs(estimate / stable_rank - 1.0),
+        smoothing,
+        1e-3,
+        assumes=assumes,
+        reads="R - 1 eigenvalues at the quantiles of the semicircle on [-1, 1], the largest at top; "
+        "densities by Gaussian kernels of this width on a grid of this spacing: |estimate/stable rank - "
+        "1| against the error of the smoothing",
+    )

@@ -28,9 +28,14 @@ def eq_41(values: Values) -> Violation:
     g_j, g_0 = theta_j + noise**2 / theta_j, theta_0 + noise**2 / theta_0
     # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
     factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3
-    return Violation(0, factor, assumes=assumes, strict=True,
-                     reads="theta_j = ratio theta_0, noise = sigma s_M, s_N = shrink s_M: 0 against the factor before "
-                     "ds_M/dM, which should be greater")  # fmt: skip
+    return Violation(
+        0,
+        factor,
+        assumes=assumes,
+        strict=True,
+        reads="theta_j = ratio theta_0, noise = sigma s_M, s_N = shrink s_M: 0 against the factor before "
+        "ds_M/dM, which should be greater",
+    )
 
 
 @replay("fedloru-v2/claim-Fj-mono")
@@ -61,9 +66,14 @@ def claim_Fj_mono(values: Values) -> Violation:
                 found += sign * (theta + n**2 / theta) ** 2 / (theta_0 + n**2 / theta_0) ** 2
         return found
 
-    return Violation(total(s_M), total(s_larger), assumes=assumes, strict=True,
-                     reads="sum at M against the sum at a larger sample size, whose s is s_N + position (s_M - s_N), "
-                     "which should be greater")  # fmt: skip
+    return Violation(
+        total(s_M),
+        total(s_larger),
+        assumes=assumes,
+        strict=True,
+        reads="sum at M against the sum at a larger sample size, whose s is s_N + position (s_M - s_N), "
+        "which should be greater",
+    )
 
 
 @proof("fedloru-v2/thm-3.2-mono")

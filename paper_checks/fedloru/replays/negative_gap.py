@@ -28,6 +28,10 @@ def claim_ill(values: Values) -> Violation:
         Hypothesis("theta_0^2, against sigma^2 s_M^2", theta**2, "<=", (sigma * s_M) ** 2),
         Hypothesis("difference of the expressions (36)", rest * (at_M**2 - at_N**2), "<", 0),
     )
-    return Violation(abs(theta), most, assumes=assumes,
-                     reads="one spike, rest eigenvalues at the edges, difference of the expressions (36) below 0; "
-                     "|theta_0| against the fixed number most")  # fmt: skip
+    return Violation(
+        abs(theta),
+        most,
+        assumes=assumes,
+        reads="one spike, rest eigenvalues at the edges, difference of the expressions (36) below 0; "
+        "|theta_0| against the fixed number most",
+    )

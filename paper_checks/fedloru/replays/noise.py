@@ -25,10 +25,14 @@ def prop_3_1_dist(values: Values) -> Violation:
     # P(no such row) <= exp(-half * at_least) <= 1 / (1 + x + x^2/2 + ... ) with x = half * at_least.
     x = half * at_least
     series = sum((x**k / factorial(k) for k in range(12)), Fraction(0))
-    return Violation(1 - 1 / series, Fraction(1, 2), assumes=assumes,
-                     reads="entries sigma s_N with either sign, each with probability 1/(2R), else 0: P(a row has "
-                     "degree of them, so that ||epsilon_N|| >= root(degree) sigma s_N > factor 2 sigma s_N), "
-                     "from below, against 1/2")  # fmt: skip
+    return Violation(
+        1 - 1 / series,
+        Fraction(1, 2),
+        assumes=assumes,
+        reads="entries sigma s_N with either sign, each with probability 1/(2R), else 0: P(a row has "
+        "degree of them, so that ||epsilon_N|| >= root(degree) sigma s_N > factor 2 sigma s_N), "
+        "from below, against 1/2",
+    )
 
 
 @replay("fedloru-v2/claim-scaling-var")
@@ -42,8 +46,12 @@ def claim_scaling_var(values: Values) -> Violation:
     """
     sigma, width = Fraction(values["sigma"]), Fraction(values["width"])
     assumes = assuming(Hypothesis("sigma", sigma, ">", 0), Hypothesis("distance c", width, ">", 0))
-    return Violation(2 * width / (Fraction(22, 7) * sigma), 0, assumes=assumes,
-                     reads="lim (number of |lambda_i| <= c) / root of R, from below")  # fmt: skip
+    return Violation(
+        2 * width / (Fraction(22, 7) * sigma),
+        0,
+        assumes=assumes,
+        reads="lim (number of |lambda_i| <= c) / root of R, from below",
+    )
 
 
 @replay("fedloru-v2/claim-scale")
@@ -52,5 +60,9 @@ def claim_scale(values: Values) -> Violation:
     M = int(values["M"])
     assumes = assuming(Hypothesis("M", M, ">=", 1), Hypothesis("M, for all samples one by one", M, "<=", 64))
     noise = sum((comb(M, k) * (Fraction(2 * k, M) - 1) ** 2 for k in range(M + 1)), Fraction(0)) / 2**M
-    return Violation(abs(noise - Fraction(1, M**2)), 0, assumes=assumes,
-                     reads=f"|E (H_M - H)^2 - V s_M^2| at M = {M} with s_M = 1/M and V = 1")  # fmt: skip
+    return Violation(
+        abs(noise - Fraction(1, M**2)),
+        0,
+        assumes=assumes,
+        reads=f"|E (H_M - H)^2 - V s_M^2| at M = {M} with s_M = 1/M and V = 1",
+    )

@@ -8,8 +8,10 @@ from itertools import product
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
-POINTS = "a data point is one of three, with probabilities p1, p2, 1 - p1 - p2 and the entries g1, g2, g3 and h1, " \
-    "h2, h3 of its Hessian; the server has N = 2, the client M = 1 of these: "  # fmt: skip
+POINTS = (
+    "a data point is one of three, with probabilities p1, p2, 1 - p1 - p2 and the entries g1, g2, g3 and h1, "
+    "h2, h3 of its Hessian; the server has N = 2, the client M = 1 of these: "
+)
 
 
 def _two_and_one(values: Values) -> tuple[Fraction, Fraction, Fraction, tuple[Hypothesis, ...]]:
@@ -33,17 +35,22 @@ def _two_and_one(values: Values) -> tuple[Fraction, Fraction, Fraction, tuple[Hy
 def uncorrelated_noises(values: Values) -> Violation:
     """The noises of two data points and of one of them are correlated."""
     between, _, _, assumes = _two_and_one(values)
-    return Violation(abs(between), 0, assumes=assumes,
-                     reads=f"{POINTS}|Cov(epsilon_M, epsilon_N)| of the entries h and g")  # fmt: skip
+    return Violation(
+        abs(between), 0, assumes=assumes, reads=f"{POINTS}|Cov(epsilon_M, epsilon_N)| of the entries h and g"
+    )
 
 
 @replay("fedloru-v2/eq-1@one-matrix-x")
 def one_matrix(values: Values) -> Violation:
     """Multiples of one matrix have a covariance whose square is the product of their own."""
     between, server, client, assumes = _two_and_one(values)
-    return Violation(abs(between**2 - server * client), 0, assumes=assumes,
-                     reads=f"{POINTS}distance of the square of Cov(epsilon_M, epsilon_N), entries h and g, from the "
-                     "product of Cov(epsilon_M) and Cov(epsilon_N)")  # fmt: skip
+    return Violation(
+        abs(between**2 - server * client),
+        0,
+        assumes=assumes,
+        reads=f"{POINTS}distance of the square of Cov(epsilon_M, epsilon_N), entries h and g, from the "
+        "product of Cov(epsilon_M) and Cov(epsilon_N)",
+    )
 
 
 def _covariance(terms: list[tuple[Fraction, Fraction, Fraction]]) -> Fraction:

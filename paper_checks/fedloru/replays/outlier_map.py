@@ -14,8 +14,5 @@ def eq_32(values: Values) -> Violation:
     z = theta + noise**2 / theta
     root = rational_root(z**2 - 4 * noise**2)
     g = (z - (root if z > 0 else -root)) / (2 * noise**2)
-    assumes = (
-        Hypothesis("sigma s", noise, ">", 0),
-        Hypothesis("|z|, outside of the support", abs(z), ">", 2 * noise),
-    )
+    assumes = (Hypothesis("sigma s", noise, ">", 0), Hypothesis("|z|, outside of the support", abs(z), ">", 2 * noise))
     return Violation(abs(1 / g - theta), 0, assumes=assumes, reads="noise = sigma s: |k(k^{-1}(theta)) - theta|")

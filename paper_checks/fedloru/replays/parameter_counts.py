@@ -57,11 +57,13 @@ def txt_ratios(values: Values) -> Violation:
                     least, most = Fraction(100 * trained, total), Fraction(100 * (trained + rest), total)
                     distances.append(max(least - ratio, ratio - most))
     return Violation(
-        min(distances), 1, assumes=assumes,
+        min(distances),
+        1,
+        assumes=assumes,
         reads="distance in points of the printed ratio from what any of the ranks gives, for four factorisations, "
         "three ways with shortcuts and three with narrow layers, stem, norms and head counted or not, against one "
         "point for any rounding",
-    )  # fmt: skip
+    )
 
 
 @replay("fedloru-v2/txt-peft")
@@ -88,8 +90,10 @@ def txt_peft(values: Values) -> Violation:
                 apart.append(abs(Fraction(100 * adapters, whole) - share))
             distances.append(max(apart))
     return Violation(
-        min(distances), Fraction(1, 2000), assumes=assumes,
+        min(distances),
+        Fraction(1, 2000),
+        assumes=assumes,
         reads="models by vocabulary, width, inner width, layers, width of queries and of keys, and 1 for one matrix of "
         "embeddings; distance of the printed shares, in per cent, by rank, from those of the nearest model, its "
         "adapters in the denominator or not, against half a unit",
-    )  # fmt: skip
+    )

@@ -19,8 +19,12 @@ def claim_union(values: Values) -> Violation:
         return form * w**2 / 2 - 1
 
     hessian = risk(1) - 2 * risk(0) + risk(-1)
-    return Violation(1, int(hessian != 0), reads="one weight, h = hessian w^2/2, y = 1: least k of the union against "
-                     "the non-zero eigenvalues of this pair")  # fmt: skip
+    return Violation(
+        1,
+        int(hessian != 0),
+        reads="one weight, h = hessian w^2/2, y = 1: least k of the union against "
+        "the non-zero eigenvalues of this pair",
+    )
 
 
 @replay("fedloru-v1/prop-3.1")
@@ -35,7 +39,10 @@ def v1_prop_3_1(values: Values) -> Violation:
         return [[second * slope[i] * slope[j] + first * curvature[i][j] for j in range(2)] for i in range(2)]
 
     one, other = hessian(h + 1), hessian(h)
-    return Violation(sum((one[i][j] - other[i][j]) ** 2 for i in range(2) for j in range(2)), 0,
-                     reads="two weights; h1_0 is the value of h, h1_1 and h1_2 are its slopes, h1_11, h1_12, h1_22 its "
-                     "second derivatives; g = 1, loss l_11 y^2/2 + l_111 y^3/6: squared distance of the Hessians for h "
-                     "+ g and for h")  # fmt: skip
+    return Violation(
+        sum((one[i][j] - other[i][j]) ** 2 for i in range(2) for j in range(2)),
+        0,
+        reads="two weights; h1_0 is the value of h, h1_1 and h1_2 are its slopes, h1_11, h1_12, h1_22 its "
+        "second derivatives; g = 1, loss l_11 y^2/2 + l_111 y^3/6: squared distance of the Hessians for h "
+        "+ g and for h",
+    )

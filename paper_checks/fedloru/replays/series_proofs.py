@@ -199,8 +199,12 @@ def eq_33(values: Values) -> Proof:
     z, M, order = sympy.Symbol("z"), sympy.Symbol("M"), 4
     C, moments = sympy.symbols(f"C1:{order + 1}"), [sympy.Integer(1)]
     for size in range(1, order + 1):
-        blocks = ((r, places) for r in range(first, size + 1) for places in product(range(least, size), repeat=r)
-                  if sum(places) == size - r + offset)  # fmt: skip
+        blocks = (
+            (r, places)
+            for r in range(first, size + 1)
+            for places in product(range(least, size), repeat=r)
+            if sum(places) == size - r + offset
+        )
         moments.append(
             sum((C[r - 1] * sympy.prod(moments[i] for i in places) for r, places in blocks), sympy.Integer(0))
         )

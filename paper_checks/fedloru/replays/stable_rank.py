@@ -26,9 +26,13 @@ def claim_Fj_sign(values: Values) -> Violation:
         return ((theta_j + n**2 / theta_j) / (theta_0 + n**2 / theta_0)) ** 2
 
     F = share(noise) - share(noise_N)
-    return Violation(0, F, assumes=assumes, strict=True,
-                     reads="theta_j = ratio theta_0, noise = sigma s_M, s_N = shrink s_M: 0 against F_j, which should "
-                     "be greater")  # fmt: skip
+    return Violation(
+        0,
+        F,
+        assumes=assumes,
+        strict=True,
+        reads="theta_j = ratio theta_0, noise = sigma s_M, s_N = shrink s_M: 0 against F_j, which should be greater",
+    )
 
 
 @proof("fedloru-v2/eq-40")

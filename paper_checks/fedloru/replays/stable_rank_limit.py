@@ -39,17 +39,22 @@ def eq_36(values: Values) -> Violation:
     expected = (sum(spike**2 for spike in spikes) + R * R * noise**2 / R) / R
     outliers = [spike + noise**2 / spike for spike in spikes]
     printed = (sum(g**2 for g in outliers) + (R - len(spikes)) * 4 * noise**2) / Fraction(R)
-    return Violation(abs(printed - expected), noise**2, assumes=sample_sizes(values),
-                     reads=f"{NOISES}; at M, with N_u + N_l = R - p - q: |printed numerator - E ||H||_F^2| / R against "
-                     "sigma^2 s_M^2")  # fmt: skip
+    return Violation(
+        abs(printed - expected),
+        noise**2,
+        assumes=sample_sizes(values),
+        reads=f"{NOISES}; at M, with N_u + N_l = R - p - q: |printed numerator - E ||H||_F^2| / R against "
+        "sigma^2 s_M^2",
+    )
 
 
 @replay("fedloru-v2/eq-36-conv")
 def eq_36_conv(values: Values) -> Violation:
     """The printed stable rank over R less the largest that the stable rank over R can tend to."""
     _, high, printed = limits(values, Fraction(values["client"]))
-    return Violation(printed - high, 0, assumes=sample_sizes(values),
-                     reads=f"{NOISES}; at M: lim |srank^ - srank| / R from below")  # fmt: skip
+    return Violation(
+        printed - high, 0, assumes=sample_sizes(values), reads=f"{NOISES}; at M: lim |srank^ - srank| / R from below"
+    )
 
 
 def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
@@ -62,8 +67,12 @@ def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
 def eq_37(values: Values) -> Violation:
     """The gap of the printed stable ranks over R less that of the stable ranks over R."""
     gap, printed = gap_and_printed(values)
-    return Violation(printed - gap, 0, assumes=sample_sizes(values),
-                     reads=f"{NOISES}: lim |gap of srank^ - gap of srank| / R from below")  # fmt: skip
+    return Violation(
+        printed - gap,
+        0,
+        assumes=sample_sizes(values),
+        reads=f"{NOISES}: lim |gap of srank^ - gap of srank| / R from below",
+    )
 
 
 @replay("fedloru-v2/thm-3.2")
@@ -73,6 +82,9 @@ def thm_3_2(values: Values) -> Violation:
     By eq. (43) that bound tends to the gap of the printed stable ranks.
     """
     gap, bound = gap_and_printed(values)
-    return Violation(bound, gap, assumes=sample_sizes(values),
-                     reads=f"{NOISES}: limit of the printed lower bound / R against the largest that lim gap / R can "
-                     "be")  # fmt: skip
+    return Violation(
+        bound,
+        gap,
+        assumes=sample_sizes(values),
+        reads=f"{NOISES}: limit of the printed lower bound / R against the largest that lim gap / R can be",
+    )

@@ -149,8 +149,11 @@ def lem_B_7_mid(values: Values) -> Proof:
         spread = steps * sum(x**2 for x in v) - sum(v) ** 2
         squares = sum((x - y) ** 2 for x, y in combinations(v, 2))
         flaws.append((sympy.expand(spread - squares) == 0, f"the mean of {steps} squares"))
-    return concluded(flaws, "the mean of the squares less the square of the mean is a sum of squares; each step has "
-                     r"$\|g\|\|B\| \le GC_B$")  # fmt: skip
+    return concluded(
+        flaws,
+        "the mean of the squares less the square of the mean is a sum of squares; each step has "
+        r"$\|g\|\|B\| \le GC_B$",
+    )
 
 
 @proof("fedloru-v2/lem-B.8", quarter="1/4", steps=[1, 2, 5])
@@ -176,8 +179,11 @@ def lem_B_8(values: Values) -> Proof:
         limit = sympy.diff(sympy.expand(drift), eta).subs(eta, 0)
         told = -sympy.Rational(steps - 1, 2) * G * rate_a
         flaws.append((sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {steps} steps"))
-    return concluded(flaws, r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$; attained by one "
-                     r"weight, by the derivative at $\eta = 0$")  # fmt: skip
+    return concluded(
+        flaws,
+        r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$; attained by one "
+        r"weight, by the derivative at $\eta = 0$",
+    )
 
 
 @proof("fedloru-v2/eq-63-66", constant="1", steps=[1, 2, 5])
@@ -191,8 +197,11 @@ def eq_63_66(values: Values) -> Proof:
         limit = sympy.diff(sympy.expand(at_the_edge(A, B)), eta).subs(eta, 0)
         told = -steps * G * L * (a**2 + b**2)
         flaws.append((sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {steps} steps"))
-    return concluded(flaws, r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ from two products; attained by one weight, by "
-                     r"the derivative at $\eta = 0$")  # fmt: skip
+    return concluded(
+        flaws,
+        r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ from two products; attained by one weight, by "
+        r"the derivative at $\eta = 0$",
+    )
 
 
 @proof("fedloru-v2/claim-B3-just", factor="1", steps=[1, 2, 5])
@@ -210,5 +219,8 @@ def claim_B3_just(values: Values) -> Proof:
         A, B = one_weight(steps, lambda A, B: -G)[-1]
         attained = sympy.expand(A + B - (1 + eta * G) ** steps * (a + b)) == 0
         flaws.append((attained, f"one weight attains it at {steps} steps"))
-    return concluded(flaws, r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, one after the other; "
-                     r"one weight with slope $-G$ attains it")  # fmt: skip
+    return concluded(
+        flaws,
+        r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, one after the other; "
+        r"one weight with slope $-G$ attains it",
+    )

@@ -31,8 +31,11 @@ def eq_agg(values: Values) -> Proof:
         flaws.append((sympy.expand(mean_A * mean_B - products + spread) == 0, f"the product at {clients} clients"))
         agreed = sympy.expand(mean_A.subs(dict.fromkeys(A, A[0])) - A[0])
         flaws.append((agreed == 0, f"{clients} clients that agree"))
-    return concluded(flaws, "clients that agree, and the product of the averages, as identities in weights of sum 1 "
-                     "and matrices that do not commute")  # fmt: skip
+    return concluded(
+        flaws,
+        "clients that agree, and the product of the averages, as identities in weights of sum 1 "
+        "and matrices that do not commute",
+    )
 
 
 @proof("fedloru-v2/eq-59-60", begins=0, steps=[1, 2, 5])

@@ -48,6 +48,10 @@ def lem_A_1b(values: Values) -> Violation:
         Hypothesis("least mass of an atom", min(mass for mass, _ in atoms), ">", 0),
         Hypothesis("mass of the laws", sum(mass for mass, _ in atoms), "=", 1),
     )
-    return Violation(abs(1 - stays), 0, assumes=assumes,
-                     reads="atoms as mass and place in the n-th law; |1 - mass of mu|: the integral of the bounded "
-                     "continuous function 1")  # fmt: skip
+    return Violation(
+        abs(1 - stays),
+        0,
+        assumes=assumes,
+        reads="atoms as mass and place in the n-th law; |1 - mass of mu|: the integral of the bounded "
+        "continuous function 1",
+    )

@@ -112,7 +112,8 @@ def claim_union(values: Values) -> Proof:
     flaws = []
     for R in positive_sizes(values, "sizes"):
         weights = sympy.symbols(f"w1:{R + 1}")
-        ranks = [sympy.hessian(sum((w**2 for w in weights[:k]), sympy.Integer(0)) / 2, weights).rank()
-                 for k in range(R + 1)]  # fmt: skip
+        ranks = [
+            sympy.hessian(sum((w**2 for w in weights[:k]), sympy.Integer(0)) / 2, weights).rank() for k in range(R + 1)
+        ]
         flaws.append((set(ranks) == set(range(least, R - short + 1)), f"the numbers of eigenvalues at R = {R}"))
     return concluded(flaws, "the spectral theorem; a model for every number of non-zero eigenvalues")

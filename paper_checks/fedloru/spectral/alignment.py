@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.alignment import ClientGradients, alignment_by_rank, draw_two_clients, outlier_slopes
 from rmt.closed_laws import Semicircle
@@ -101,9 +94,11 @@ class Scene:
     def numbers(self) -> dict[str, Any]:
         """Plain numbers for witnesses."""
         return {
-            "spikes": list(self.model.spikes), "noise": self.model.sigma(), "gradient": list(self.gradients.along),
+            "spikes": list(self.model.spikes),
+            "noise": self.model.sigma(),
+            "gradient": list(self.gradients.along),
             "noise_square": self.gradients.noise_square,
-        }  # fmt: skip
+        }
 
 
 def _scene(spikes: tuple[float, ...], along: tuple[float, ...], elsewhere: float, noise_square: float) -> Scene:
@@ -218,12 +213,20 @@ def expected_alignment(
     expect=("corrected", "proof"),
     seen_in=("hessian/alignment",),
 )
-def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square: int = 0, noise: float = 1.0,
-            power: int = 2, scenes: tuple[str, ...] = DISTINCT, below: bool = False) -> Evidence:  # fmt: skip
+def thm_3_3(
+    data: dict[str, Alignment],
+    form: str = "expectations",
+    beta_square: int = 0,
+    noise: float = 1.0,
+    power: int = 2,
+    scenes: tuple[str, ...] = DISTINCT,
+    below: bool = False,
+) -> Evidence:
     """Differences of the expected cosine at consecutive ranks, on both sides of the number of outliers."""
     pairs = {f"{name}: C_{rank} - C_{rank + 1}": (name, rank) for name in SCENES for rank in range(1, RANKS)}
-    kept = [label for label, (name, rank) in pairs.items()
-            if name in scenes and (not below or rank < SCENES[name].outliers)]  # fmt: skip
+    kept = [
+        label for label, (name, rank) in pairs.items() if name in scenes and (not below or rank < SCENES[name].outliers)
+    ]
 
     def predict(form: str, beta_square: float, noise: float, power: float, **_: Any) -> Predictions:
         found = {}
@@ -239,7 +242,9 @@ def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square:
         if label in kept
     }
     return judge_limit(
-        ladders, predict(form, beta_square, noise, power), resolution=0.02,
+        ladders,
+        predict(form, beta_square, noise, power),
+        resolution=0.02,
         scope=f"two independent clients: {'; '.join(scenes)}; ranks 1 to {RANKS}",
         settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (name, rank) in pairs.items()},
-    )  # fmt: skip
+    )

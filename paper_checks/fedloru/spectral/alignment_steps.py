@@ -76,28 +76,35 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
     expect=("corrected", "proof"),
 )
-def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0,
-             scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
+def eq_51_54(
+    data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0, scenes: tuple[str, ...] = CLEAR
+) -> Evidence:
     """Denominators and cosines below the number of outliers."""
     places = {(what, name, rank) for what in ("norms", "cosine") for name in CLEAR for rank in (1, 2)}
     labels = {f"{name}: {what} at r = {rank}": (what, name, rank) for what, name, rank in sorted(places)}
 
     predicted = {
-        label: (expected_norms(SCENES[name], rank, form, noise) if what == "norms"
-                else expected_alignment(SCENES[name], rank, form, 0.0, noise))
+        label: (
+            expected_norms(SCENES[name], rank, form, noise)
+            if what == "norms"
+            else expected_alignment(SCENES[name], rank, form, 0.0, noise)
+        )
         for label, (what, name, rank) in labels.items()
-    }  # fmt: skip
+    }
 
     def draws(what: str, name: str, rank: int) -> NDArray[np.float64]:
         return (data[name].norms if what == "norms" else data[name].cosines)[:, rank - 1]
 
     return judge_limit(
         {label: Ladder(((R, draws(*place)),), SETTLED) for label, place in labels.items() if place[1] in scenes},
-        predicted, resolution=0.03,
+        predicted,
+        resolution=0.03,
         scope=f"two independent clients with three outliers: {'; '.join(scenes)}",
-        settings={label: {**SCENES[name].numbers(), "rank": rank, "what": what}
-                  for label, (what, name, rank) in labels.items()},
-    )  # fmt: skip
+        settings={
+            label: {**SCENES[name].numbers(), "rank": rank, "what": what}
+            for label, (what, name, rank) in labels.items()
+        },
+    )
 
 
 @claim(
@@ -113,9 +120,13 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
 )
 def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
     """Both parts below the number of outliers, with and without own errors of the clients."""
-    labels = {f"{name}: part {part} at r = {rank}": (part, name, rank)
-              for part in ("i = j", "i != j") for name in CLEAR for rank in (1, 2)
-              if part == "i = j" or rank > 1}  # fmt: skip
+    labels = {
+        f"{name}: part {part} at r = {rank}": (part, name, rank)
+        for part in ("i = j", "i != j")
+        for name in CLEAR
+        for rank in (1, 2)
+        if part == "i = j" or rank > 1
+    }
 
     predicted = {}
     for label, (part, name, rank) in labels.items():
@@ -124,19 +135,25 @@ def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0)
         predicted[label] = own if part == "i = j" else cross
 
     return judge_limit(
-        {label: Ladder(((R, (data[name].own if part == "i = j" else data[name].cross)[:, rank - 1]),), SETTLED)
-         for label, (part, name, rank) in labels.items()},
-        predicted, resolution=0.03,
+        {
+            label: Ladder(((R, (data[name].own if part == "i = j" else data[name].cross)[:, rank - 1]),), SETTLED)
+            for label, (part, name, rank) in labels.items()
+        },
+        predicted,
+        resolution=0.03,
         scope=f"two independent clients with three outliers: {'; '.join(CLEAR)}",
         settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (part, name, rank) in labels.items()},
-    )  # fmt: skip
+    )
 
 
 OVERLAP_AXES = (
     Axis("theta", 1.0, 1e3, FROM_ONE),
-    Axis("ratio_1", 1e-3, 1.0, UNIT, signed=True), Axis("ratio_2", 1e-3, 1.0, UNIT, signed=True),
-    Axis("alpha_1", 1e-3, 1e3, POSITIVE), Axis("alpha_2", 1e-3, 1e3, POSITIVE), Axis("alpha_3", 1e-3, 1e3, POSITIVE),
-)  # fmt: skip
+    Axis("ratio_1", 1e-3, 1.0, UNIT, signed=True),
+    Axis("ratio_2", 1e-3, 1.0, UNIT, signed=True),
+    Axis("alpha_1", 1e-3, 1e3, POSITIVE),
+    Axis("alpha_2", 1e-3, 1e3, POSITIVE),
+    Axis("alpha_3", 1e-3, 1e3, POSITIVE),
+)
 
 
 def _overlaps(case: Mapping[str, Any]) -> list[Any]:
@@ -190,8 +207,14 @@ def search_drops(context: Context) -> Searched:
     hypotheses=(Dropped(r"$|\theta_2| < |\theta_1|$, for $r = 1$", {"distinct": False}),),
     expect=("corrected", "proof"),
 )
-def eq_55(cases: Searched, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,
-          factor: float = 1.0) -> Evidence:  # fmt: skip
+def eq_55(
+    cases: Searched,
+    strict: bool = True,
+    distinct: bool = False,
+    swapped: bool = False,
+    power: int = 2,
+    factor: float = 1.0,
+) -> Evidence:
     """First the algebra with symbols for r = 1 to 3, then the sign, exactly, for r = 1 and 2."""
     squares, overlaps = list(sympy.symbols("a1:5")), list(sympy.symbols("p1:5"))
 
@@ -224,11 +247,16 @@ def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidenc
 
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, exact=sides, strict=strict, domain=cases.domain,
+        left,
+        right,
+        0.0,
+        exact=sides,
+        strict=strict,
+        domain=cases.domain,
         case=cases,
         scope=f"algebra for r = 1, 2, 3; sign for r = 1, 2 in {len(left)} cases with |theta_i| decreasing",
         printed="0 < g(r)" if strict else "0 <= g(r)",
-    )  # fmt: skip
+    )
 
 
 VECTORS = {name: sympy.symbols(f"{name}_1:3") for name in ("u", "w", "ut", "wt")}  # client 1, and client 2 with a t
@@ -299,18 +327,28 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
     expect=("corrected", "proof"),
 )
-def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
-             scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
+def eq_57_58(
+    data: dict[str, Alignment],
+    form: str = "expectations",
+    beta_square: float = 0.0,
+    noise: float = 1.0,
+    scenes: tuple[str, ...] = CLEAR,
+) -> Evidence:
     """Cosines from the number of outliers on."""
     labels = {f"{name}: C_{rank}": (name, rank) for name in CLEAR for rank in range(3, RANKS + 1)}
     return judge_limit(
-        {label: Ladder(((R, data[name].cosines[:, rank - 1]),), SETTLED) for label, (name, rank) in labels.items()
-         if name in scenes},
-        {label: expected_alignment(SCENES[name], rank, form, beta_square, noise)
-         for label, (name, rank) in labels.items()},
+        {
+            label: Ladder(((R, data[name].cosines[:, rank - 1]),), SETTLED)
+            for label, (name, rank) in labels.items()
+            if name in scenes
+        },
+        {
+            label: expected_alignment(SCENES[name], rank, form, beta_square, noise)
+            for label, (name, rank) in labels.items()
+        },
         scope=f"two independent clients with three outliers, ranks 3 to {RANKS}: {'; '.join(scenes)}",
         settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (name, rank) in labels.items()},
-    )  # fmt: skip
+    )
 
 
 Plane = tuple[Fraction, Fraction]
@@ -373,12 +411,19 @@ def a_6_limitation(
         turned = plain if same_hessian else (turn, (-turn[1], turn[0]))
         step = 1 / (2 * curvatures[0])
 
-        def gap(count: int, frames: Any = (plain, turned), curvatures: Plane = curvatures, step: Fraction = step,
-                minimisers: Any = tuple(minimisers)) -> Fraction:  # fmt: skip
+        def gap(
+            count: int,
+            frames: Any = (plain, turned),
+            curvatures: Plane = curvatures,
+            step: Fraction = step,
+            minimisers: Any = tuple(minimisers),
+        ) -> Fraction:
             ranks = []
             for rank in (1, 2):
-                ends = [displacement(curvatures, frame, minimiser, rank, step, count)
-                        for frame, minimiser in zip(frames, minimisers, strict=True)]  # fmt: skip
+                ends = [
+                    displacement(curvatures, frame, minimiser, rank, step, count)
+                    for frame, minimiser in zip(frames, minimisers, strict=True)
+                ]
                 ranks.append(signed_square_cosine(*ends))
             return ranks[0] - ranks[1]
 
@@ -389,12 +434,23 @@ def a_6_limitation(
                 found.append((once, later))
     scope = f"{len(pairs)} pairs of quadratic clients in the plane, exact; gradient descent of {round(steps)} steps"
     if not found:
-        return Evidence(False, scope, "some pair reverses its order", f"none; closest {float(most):.3g}",
-                        margin=float(most), cases=len(pairs), witness={"steps": str(steps)})  # fmt: skip
+        return Evidence(
+            False,
+            scope,
+            "some pair reverses its order",
+            f"none; closest {float(most):.3g}",
+            margin=float(most),
+            cases=len(pairs),
+            witness={"steps": str(steps)},
+        )
     strongest = min(found, key=lambda pair: pair[1])
     return Evidence(
-        True, scope, "C_1 > C_2 after one step and C_1 < C_2 later, for some clients",
+        True,
+        scope,
+        "C_1 > C_2 after one step and C_1 < C_2 later, for some clients",
         f"{len(found)} pairs; C_1|C_1| - C_2|C_2| goes from {float(strongest[0]):.3g} to {float(strongest[1]):.3g}",
-        margin=-float(strongest[1]), cases=len(pairs), whole=True,  # one pair is enough
+        margin=-float(strongest[1]),
+        cases=len(pairs),
+        whole=True,  # one pair is enough
         facts=together(compared("one step", strongest[0], ">", 0), compared("later", strongest[1], "<", 0)),
-    )  # fmt: skip
+    )

@@ -117,10 +117,14 @@ def term(case: Mapping[str, Any], law: str, n: int) -> Any:
     theta_1, theta_j, s_M, s_N = _scales(case)
     C = [c if isinstance(case["x"], Fraction) else float(c) for c in cumulants(law)]
     return sum(
-        C[k - 1] * C[n - k] * ((s_N / theta_j) ** (k - 1) * (s_M / theta_1) ** (n - k)
-                               - (s_M / theta_j) ** (k - 1) * (s_N / theta_1) ** (n - k))
+        C[k - 1]
+        * C[n - k]
+        * (
+            (s_N / theta_j) ** (k - 1) * (s_M / theta_1) ** (n - k)
+            - (s_M / theta_j) ** (k - 1) * (s_N / theta_1) ** (n - k)
+        )
         for k in range(1, n + 1)
-    )  # fmt: skip
+    )
 
 
 def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: bool) -> Evidence:
@@ -143,10 +147,16 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     left = np.concatenate(columns)
     shown = ", ".join(f"T({n}) of the {law}" if n else f"F_j1 of the {law}" for law, n in quantities)
     return judge_inequality(
-        left, np.zeros(len(left)), 0.0, strict=strict, exact=exact, case=case,
-        domain=cases.domain, scope=f"{shown}; {size} cases with theta_1 > theta_j > 0 above the thresholds",
+        left,
+        np.zeros(len(left)),
+        0.0,
+        strict=strict,
+        exact=exact,
+        case=case,
+        domain=cases.domain,
+        scope=f"{shown}; {size} cases with theta_1 > theta_j > 0 above the thresholds",
         printed=f"all {'<' if strict else '<='} 0",
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -196,10 +206,13 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     t1, tj, sM, sN, t = sympy.symbols("theta_1 theta_j s_M s_N t")
     product = sympy.expand(sum(x * t**k for k, x in enumerate(a)) * sum(x * t**k for k, x in enumerate(b)))
     lines = [
-        Equation(f"Cauchy product, n = {n}", product.coeff(t, n - 1),
-                 sum(a[k - 1] * b[(n if printed_index else n - k + 1) - 1] for k in range(1, n + 1)))
+        Equation(
+            f"Cauchy product, n = {n}",
+            product.coeff(t, n - 1),
+            sum(a[k - 1] * b[(n if printed_index else n - k + 1) - 1] for k in range(1, n + 1)),
+        )
         for n in range(1, 6)
-    ]  # fmt: skip
+    ]
 
     def braces(k: int, n: int) -> sympy.Expr:
         return (sN / tj) ** (k - 1) * (sM / t1) ** (n - k) - (sM / tj) ** (k - 1) * (sN / t1) ** (n - k)
@@ -209,10 +222,12 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
         half = range(1, n // 2 + 1)
         paired = sum(C[k - 1] * C[n - k] * (braces(k, n) + pair_sign * braces(n - k + 1, n)) for k in half)
         factored = sum(
-            C[k - 1] * C[n - k] * (sN ** (k - 1) * sM ** (n - k) - sM ** (k - 1) * sN ** (n - k))
+            C[k - 1]
+            * C[n - k]
+            * (sN ** (k - 1) * sM ** (n - k) - sM ** (k - 1) * sN ** (n - k))
             * (tj ** (1 - k) * t1 ** (k - n) - tj ** (k - n) * t1 ** (1 - k))
             for k in half
-        )  # fmt: skip
+        )
         lines += [Equation(f"T({n}) in pairs", whole, paired), Equation(f"T({n}) in factors", whole, factored)]
     return lines
 
@@ -244,8 +259,13 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
 )
-def fj2(cases: Searched, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,
-        laws: tuple[str, ...] = tuple(R_TRANSFORMS)) -> Evidence:  # fmt: skip
+def fj2(
+    cases: Searched,
+    printed_index: bool = True,
+    pair_sign: int = -1,
+    strict: bool = True,
+    laws: tuple[str, ...] = tuple(R_TRANSFORMS),
+) -> Evidence:
     """The algebra with symbols, then the sign of T(2) to T(5) for several laws."""
     lines = _pairing_lines(printed_index, pair_sign)
     symbols = sorted({s for line in lines for s in line.left.free_symbols | line.right.free_symbols}, key=str)

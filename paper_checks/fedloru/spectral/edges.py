@@ -110,8 +110,12 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     ),
     expect=("depends on the reading", "proof"),
 )
-def eq_26_27(data: dict[str, NDArray[np.float64]], converging: tuple[str, ...] = tuple(LAWS), edge: float = 2.0,
-             share: float = 0.0) -> Evidence:  # fmt: skip
+def eq_26_27(
+    data: dict[str, NDArray[np.float64]],
+    converging: tuple[str, ...] = tuple(LAWS),
+    edge: float = 2.0,
+    share: float = 0.0,
+) -> Evidence:
     """Eq. 26 for every law and eq. 27 for the laws ``converging``; ``share`` > 0 lets the index grow like that of R."""
     judged = judge_parts(_edge_events(data, converging, edge, share))
     scope = f"{judged.scope}; (26) for {', '.join(data)}; (27) for {', '.join(converging) or 'none'}"
@@ -137,10 +141,13 @@ def _edge_events(
         if name == RARE.name:
             R = min(RARE_DIMENSIONS, key=rare_probability)
             yield judge_probability(
-                Law(rare_probability(R), 1e-9) if edge + FAR < RARE_SIZE else Law(Fraction(0)), 0.0, 0.5, what=what,
+                Law(rare_probability(R), 1e-9) if edge + FAR < RARE_SIZE else Law(Fraction(0)),
+                0.0,
+                0.5,
+                what=what,
                 scope=f"exact probability of one large entry, smallest over R = {', '.join(map(str, RARE_DIMENSIONS))}",
                 witness={"root_of_R": isqrt(R), "size": RARE_SIZE, "edge": edge},
-            )  # fmt: skip
+            )
             continue
         happened = np.maximum(spectra[:, 0], -spectra[:, -1]) > edge + FAR
         counted = Counted(int(happened.sum()), draws)
@@ -154,8 +161,10 @@ def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4
     """The first eigenvalues at either end, for one spike of either sign, by the index counted from the top."""
     rng, rungs = context.rng("banded"), []
     for R in dimensions:
-        draws = [draw_banded(EDGES.model(), R, rng, top=len(INDICES), bottom=len(INDICES))
-                 for _ in range(context.size(16, 80))]  # fmt: skip
+        draws = [
+            draw_banded(EDGES.model(), R, rng, top=len(INDICES), bottom=len(INDICES))
+            for _ in range(context.size(16, 80))
+        ]
         rungs.append((R, np.array([[*d.top(len(INDICES)), *d.bottom(len(INDICES))] for d in draws])))
     names = [*(f"lambda_{i}" for i in INDICES), *(f"lambda_R+1-{i}" for i in INDICES)]
     return {name: Ladder(tuple((R, found[:, column]) for R, found in rungs)) for column, name in enumerate(names)}
@@ -180,8 +189,9 @@ def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4
     "(26).",
     expect=("corrected", "proof"),
 )
-def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False,
-          past: int = 1) -> Evidence:  # fmt: skip
+def eq_28(
+    ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False, past: int = 1
+) -> Evidence:
     """One-sided limits through what exceeds them; ``equal`` asks for both sides at every index above ``past``."""
 
     def quantities(second: str, edge: float, equal: bool, past: int) -> dict[str, tuple[str, float, float]]:
@@ -207,11 +217,12 @@ def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0
     }
 
     return judge_limit(
-        judged, {name: limit for name, (_, limit, _) in stated.items()},
+        judged,
+        {name: limit for name, (_, limit, _) in stated.items()},
         scope=f"one spike at {EDGES.spikes[0] / EDGES.noise:g} sigma s at either end, i = 1 to {len(INDICES)}, "
         "Gaussian noise",
         settings={name: {"sigma": EDGES.sigma, "s": EDGES.s} for name in judged},
-    )  # fmt: skip
+    )
 
 
 FAR_OUT = RARE_SIZE - 0.5  # in units of sigma s: what the eigenvalues of several large entries exceed
@@ -258,22 +269,26 @@ def far_probability(R: int, positive: int, negative: int) -> float:
     "matrices have none.",
     expect=("depends on the reading", "proof"),
 )
-def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1,
-          laws: tuple[str, ...] = ("gaussian", RARE.name)) -> Evidence:  # fmt: skip
+def eq_29(
+    ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1, laws: tuple[str, ...] = ("gaussian", RARE.name)
+) -> Evidence:
     """Fixed indices past one spike at either end, ``first`` = 0 with it; then the law with a few large entries."""
     predicted = {name: edge * EDGES.noise * (-1.0 if "R" in name else 1.0) for name in ladders if int(name[-1]) > first}
     limits = judge_limit(
-        {name: ladders[name] for name in predicted}, predicted,
+        {name: ladders[name] for name in predicted},
+        predicted,
         scope=f"one spike at {EDGES.spikes[0] / EDGES.noise:g} sigma s at either end, Gaussian noise; "
         f"{', '.join(predicted)}",
-    )  # fmt: skip
+    )
     if RARE.name not in laws:
         return limits
     R = RARE_DIMENSIONS[1]
     far = judge_probability(
-        Law(far_probability(R, 1, 1), 1e-9) if edge < FAR_OUT else Law(Fraction(0)), 0.0, 0.5,
+        Law(far_probability(R, 1, 1), 1e-9) if edge < FAR_OUT else Law(Fraction(0)),
+        0.0,
+        0.5,
         what=f"lambda_2(H_N) >= {FAR_OUT:g} sigma s, rare entries, one spike of either sign",
         scope="the probability from below, by a large entry in each of three blocks",
         witness={"root_of_R": isqrt(R), "size": RARE_SIZE, "edge": edge, "positive": 1, "negative": 1},
-    )  # fmt: skip
+    )
     return judge_parts((limits, far))

@@ -121,8 +121,15 @@ def limiting_eigenvalue(
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
 )
-def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edge: float = 2.0,
-             threshold: float = 1.0, s_power: float = 2.0, supercritical_only: bool = False) -> Evidence:  # fmt: skip
+def prop_3_1(
+    data: Spectra,
+    rule: str = "printed",
+    coefficient: float = 1.0,
+    edge: float = 2.0,
+    threshold: float = 1.0,
+    s_power: float = 2.0,
+    supercritical_only: bool = False,
+) -> Evidence:
     """Every branch: spikes of both signs, below and above the threshold, alone and together."""
 
     def predict(rule: str, coefficient: float, edge: float, threshold: float, s_power: float, **_: Any) -> Predictions:
@@ -135,11 +142,12 @@ def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edg
     predicted = predict(rule, coefficient, edge, threshold, s_power)
     ratios = [theta / setting.noise for setting, theta in data.spikes.values()]
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted,
+        {name: data.ladders[name] for name in predicted},
+        predicted,
         scope=f"spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone and {len(TOGETHER)} together, "
         "Gaussian noise",
         settings=data.numbers(),
-    )  # fmt: skip
+    )
 
 
 def measure_overlaps(context: Context) -> Spectra:
@@ -216,8 +224,14 @@ def limiting_overlap(
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$", {"supercritical_only": False}),),
     expect=("depends on the reading", "proof"),
 )
-def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power: float = 2.0, squared: bool = True,
-         supercritical_only: bool = False) -> Evidence:  # fmt: skip
+def eq_5(
+    data: Spectra,
+    everywhere: bool = True,
+    coefficient: float = 1.0,
+    power: float = 2.0,
+    squared: bool = True,
+    supercritical_only: bool = False,
+) -> Evidence:
     """Own and cross overlaps, spikes of both signs below and above the threshold."""
 
     def predict(everywhere: bool, coefficient: float, power: float, squared: bool, **_: Any) -> Predictions:
@@ -229,11 +243,12 @@ def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power
 
     predicted = predict(everywhere, coefficient, power, squared)
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted,
+        {name: data.ladders[name] for name in predicted},
+        predicted,
         resolution=0.01,
         scope="overlaps of single spikes of both signs and of all pairs of three spikes, Gaussian noise",
         settings=data.numbers(),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -326,8 +341,10 @@ def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fix
 
     predicted = predict(interior, edge)
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted, resolution=0.01,
+        {name: data.ladders[name] for name in predicted},
+        predicted,
+        resolution=0.01,
         scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s; fixed indices, and shares "
         f"{', '.join(f'{share:g}' for share in data.shares.values())} of the spectrum",
         settings={name: {"sigma": BULK.sigma, "s": BULK.s, "share": data.shares.get(name, 0.0)} for name in predicted},
-    )  # fmt: skip
+    )

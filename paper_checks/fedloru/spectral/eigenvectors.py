@@ -56,9 +56,11 @@ def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evid
         }
 
     return judge_limit(
-        data.ladders, predict(power, coefficient),
-        scope="spikes above the threshold, of either sign, Gaussian noise", settings=data.numbers(),
-    )  # fmt: skip
+        data.ladders,
+        predict(power, coefficient),
+        scope="spikes above the threshold, of either sign, Gaussian noise",
+        settings=data.numbers(),
+    )
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,9 @@ def measure_pairs(context: Context) -> Pairs:
     expect=("depends on the reading", "proof"),
     seen_in=("hessian/fmnist-exact", "hessian/alignment"),
 )
-def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: int = 1, lost: float = 0.0,
-                       below: bool = False) -> Evidence:  # fmt: skip
+def claim_overlap_mono(
+    data: Pairs, coefficient: float = 1.0, sign: int = 1, lost: float = 0.0, below: bool = False
+) -> Evidence:
     """The difference of the two overlaps, which must be positive, against what eq. (5) gives for it.
 
     ``lost`` is the limit of a client's overlap that has no outlier left. For a spike that is one at neither size
@@ -147,13 +150,17 @@ def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: int = 1, los
 
     predicted = predict(coefficient, sign, lost)
     return judge_limit(
-        kept, predicted, share=0.05,
+        kept,
+        predicted,
+        share=0.05,
         scope="differences of the overlaps at N and M for outliers at N, sigma s_M up to four times sigma s_N; the "
         f"smallest is {min(predicted.values()):.2g}"
         + ("; for the spike below both thresholds difference of the squared overlaps" if below else ""),
-        settings={name: {"theta": str(theta), "sigma": "4", "s_N": str(server / 4), "s_M": str(client / 4)}
-                  for name, (theta, server, client) in data.settings.items()},
-    )  # fmt: skip
+        settings={
+            name: {"theta": str(theta), "sigma": "4", "s_N": str(server / 4), "s_M": str(client / 4)}
+            for name, (theta, server, client) in data.settings.items()
+        },
+    )
 
 
 THETA = 2.0  # in units of sigma s
@@ -232,10 +239,12 @@ def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[st
 
     predicted = predict(lean)
     return judge_limit(
-        {name: ladders[name] for name in predicted}, predicted, resolution=0.1,
+        {name: ladders[name] for name in predicted},
+        predicted,
+        resolution=0.1,
         scope=f"one spike at {THETA:g} sigma s; Gaussian entries on a coordinate, and Rademacher entries, spread",
         settings={name: {"theta": THETA, "power": 1 + MOMENTS.index(name.split(": ")[1])} for name in predicted},
-    )  # fmt: skip
+    )
 
 
 NOISE = 0.5  # sigma s of both clients below
@@ -256,8 +265,9 @@ def measure_inner_products(context: Context) -> dict[str, Ladder]:
     table = np.array([pair.oriented().inner for pair in clients])
     return {
         f"<{_name(i)}, {_name(j)}'>": Ladder(((clients[0].R, table[:, i, j]),), "spikes are far from their thresholds")
-        for i in range(KEPT) for j in range(i, KEPT)
-    }  # fmt: skip
+        for i in range(KEPT)
+        for j in range(i, KEPT)
+    }
 
 
 def _name(index: int) -> str:
@@ -296,10 +306,12 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: int = 1) -> Evidence:
     """All pairs of three outliers and two bulk eigenvectors."""
     return judge_limit(
-        ladders, inner_products(power, cross, agreement), resolution=0.02,
+        ladders,
+        inner_products(power, cross, agreement),
+        resolution=0.02,
         scope="two independent clients, spikes at 3, 2 and -1.5 sigma s, the two leading bulk eigenvectors; each "
         "eigenvector oriented towards its nearest spike, since with arbitrary signs every expectation is 0",
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -319,10 +331,12 @@ def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) 
         return {name: mixed if "u" in name else bulk for name in kept}
 
     return judge_limit(
-        kept, predict(bulk, mixed), resolution=0.02,
+        kept,
+        predict(bulk, mixed),
+        resolution=0.02,
         scope="two independent clients, three outliers and the two leading bulk eigenvectors of each, oriented towards "
         "the spikes",
-    )  # fmt: skip
+    )
 
 
 def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
@@ -359,7 +373,9 @@ def assump_A_5(
         return {name: beta + by_index * ("w_2" in name) + by_client * ("client 2" in name) for name in ladders}
 
     return judge_limit(
-        ladders, predict(beta, by_index, by_client), resolution=0.05,
+        ladders,
+        predict(beta, by_index, by_client),
+        resolution=0.05,
         scope="gradients with a common part and own errors of mean square 1 in every direction; the common limit is "
         "beta = 0 for eigenvectors that are not oriented by the gradient itself",
-    )  # fmt: skip
+    )

@@ -138,8 +138,9 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     because="QUE does not suffice: entries whose variances depend on D can keep it, but change moment 4 of X + D.",
     expect=("corrected", "proof"),
 )
-def v1_lem_A_2(data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0,
-               most: int = max(POWERS)) -> Evidence:  # fmt: skip
+def v1_lem_A_2(
+    data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0, most: int = max(POWERS)
+) -> Evidence:
     """Mean normalised moments of X + D; ``aligned`` includes the sums in which the variances of X follow D."""
     names = [name for name in data.traces if (aligned or name not in data.aligned) and data.parts[name][0] <= most]
 
@@ -147,12 +148,15 @@ def v1_lem_A_2(data: Sums, aligned: bool = True, convolution: str = "free", weig
         return {name: moment_of_sum(*data.parts[name], convolution, weight) for name in names}
 
     return judge_means(
-        {name: data.traces[name] for name in names}, predict(convolution, weight), share=0.1, resolution=0.15,
+        {name: data.traces[name] for name in names},
+        predict(convolution, weight),
+        share=0.1,
+        resolution=0.15,
         tails=Tails(normal=NEARLY_NORMAL),
         scope=f"moments {', '.join(map(str, POWERS))} about the mean at R = {SUM_DIMENSION}, "
         f"{len(names) // len(POWERS)} pairs: {'; '.join(name[19:] for name in names[:: len(POWERS)])}",
         settings={name: {"rho": ALIGNMENT, "power": data.parts[name][0]} for name in data.aligned},
-    )  # fmt: skip
+    )
 
 
 # Spikes of both signs, outside and inside of the range of k, which takes only values beyond sigma s.
@@ -241,8 +245,9 @@ def measure_planted(context: Context) -> Planted:
     },
     expect=("corrected", "proof"),
 )
-def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0,
-             outliers: bool = True) -> Evidence:  # fmt: skip
+def eq_30_31(
+    data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0, outliers: bool = True
+) -> Evidence:
     """Every spike beyond ``least`` in units of sigma s has an outlier, the others end at the edge of the support."""
 
     def predict(least: float, coefficient: float, strength: float, **_: Any) -> Predictions:
@@ -260,9 +265,12 @@ def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, streng
     ladders = {**data.transforms, **(data.eigenvalues if outliers else {})}
     predicted = predict(least, coefficient, strength)
     return judge_limit(
-        ladders, {name: predicted[name] for name in ladders}, resolution=0.02,
+        ladders,
+        {name: predicted[name] for name in ladders},
+        resolution=0.02,
         scope=f"{len(data.spikes)} spikes from {min(data.spikes.values()) / PLANTED.noise:.3g} to "
         f"{max(data.spikes.values()) / PLANTED.noise:.3g} sigma s, Gaussian noise; {len(POINTS)} points z",
-        settings={name: {"theta": theta, "sigma": PLANTED.sigma, "s": PLANTED.s} for name, theta in
-                  data.spikes.items()},
-    )  # fmt: skip
+        settings={
+            name: {"theta": theta, "sigma": PLANTED.sigma, "s": PLANTED.s} for name, theta in data.spikes.items()
+        },
+    )

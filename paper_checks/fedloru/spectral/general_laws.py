@@ -50,8 +50,10 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     laws = ", ".join(dict.fromkeys(spot.noise.name for spot in spots))
     ratios = [spot.relative for spot in spots if spot.theta]
     finite = [ratio for ratio in ratios if np.isfinite(ratio)]
-    return (f"{laws}; spikes of either sign at {min(finite):.2g} to {max(finite):.2g} thresholds, alone and four "
-            "together, uniformly random eigenvectors")  # fmt: skip
+    return (
+        f"{laws}; spikes of either sign at {min(finite):.2g} to {max(finite):.2g} thresholds, alone and four "
+        "together, uniformly random eigenvectors"
+    )
 
 
 @claim(
@@ -66,7 +68,8 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     measure=measure_extremes,
     control=Form(
         r"The statement for spikes that leave the bulk, $1/\theta$ strictly between $g_{\mu_N}(L_N^-)$ and "
-        r"$g_{\mu_N}(U_N^+)$, and noise without stray eigenvalues.", {"separated_only": True, "strays": False},
+        r"$g_{\mu_N}(U_N^+)$, and noise without stray eigenvalues.",
+        {"separated_only": True, "strays": False},
     ),
     correction=Form(
         r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $1/\theta_i < g_{\mu_N}(U_N^+)$, the Stieltjes transform at the "
@@ -77,8 +80,14 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
         r"$R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > p$, $\lambda_i \to U_N$, and "
         "mirrored.",
         {"rule": "threshold", "strays": False},
-        mutants=({"coefficient": 1.2}, {"edge": 1.1}, {"threshold": 1.7}, {"threshold": 0.6}, {"inner": False},
-                 {"strays": True}),
+        mutants=(
+            {"coefficient": 1.2},
+            {"edge": 1.1},
+            {"threshold": 1.7},
+            {"threshold": 0.6},
+            {"inner": False},
+            {"strays": True},
+        ),
     ),
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/prop-3.1",),
@@ -90,10 +99,17 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
         Dropped("extreme eigenvalues of the noise that tend to the edges", {"strays": True}),
     ),
     expect=("corrected", "proof"),
-)  # fmt: skip
-def v1_prop_3_2(data: Observed, rule: str = "printed", coefficient: float = 1.0, edge: float = 1.0,
-                threshold: float = 1.0, inner: bool = True, separated_only: bool = False,
-                strays: bool = True) -> Evidence:  # fmt: skip
+)
+def v1_prop_3_2(
+    data: Observed,
+    rule: str = "printed",
+    coefficient: float = 1.0,
+    edge: float = 1.0,
+    threshold: float = 1.0,
+    inner: bool = True,
+    separated_only: bool = False,
+    strays: bool = True,
+) -> Evidence:
     """Every branch for five laws, single spikes and four together, and noise with one stray eigenvalue."""
     form = {"rule": rule, "coefficient": coefficient, "edge": edge, "threshold": threshold, "inner": inner}
     spots = [s for s in data.ladders if (strays or not s.stray) and not (separated_only and s.relative <= 1.0)]
@@ -104,10 +120,12 @@ def v1_prop_3_2(data: Observed, rule: str = "printed", coefficient: float = 1.0,
         return {spot.name: limiting_eigenvalue(spot, **form) for spot in spots}
 
     return judge_limit(
-        {spot.name: data.ladders[spot] for spot in spots}, predict(**form), scope=_branch_scope(spots),
+        {spot.name: data.ladders[spot] for spot in spots},
+        predict(**form),
+        scope=_branch_scope(spots),
         resolution=0.02,
         settings={spot.name: spot.numbers() for spot in spots},
-    )  # fmt: skip
+    )
 
 
 SHARES = (0.2, 0.4, 0.8)
@@ -169,8 +187,15 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
 )
-def iclr_prop_3_1(data: Observed, rule: str = "printed", interior: str = "set", coefficient: float = 1.0,
-                  edge: float = 1.0, threshold: float = 1.0, separated_only: bool = False) -> Evidence:  # fmt: skip
+def iclr_prop_3_1(
+    data: Observed,
+    rule: str = "printed",
+    interior: str = "set",
+    coefficient: float = 1.0,
+    edge: float = 1.0,
+    threshold: float = 1.0,
+    separated_only: bool = False,
+) -> Evidence:
     """Eigenvalues at fixed shares of the spectrum, then the branches for one asymmetric law."""
     form: dict[str, Any] = {
         "rule": rule,
@@ -180,8 +205,11 @@ def iclr_prop_3_1(data: Observed, rule: str = "printed", interior: str = "set", 
         "threshold": threshold,
     }
     spots = [s for s in data.ladders if not (separated_only and s.theta and s.relative <= 1.0)]
-    shares = {} if separated_only else {f"lambda_i at i = {share:g} R, {noise.name}": (noise, share)
-                                        for noise, share in data.inside}  # fmt: skip
+    shares = (
+        {}
+        if separated_only
+        else {f"lambda_i at i = {share:g} R, {noise.name}": (noise, share) for noise, share in data.inside}
+    )
 
     def predict(interior: str, edge: float, **form: Any) -> Predictions:
         inside = {name: limit_inside(*at, interior, edge) for name, at in shares.items()}
@@ -193,19 +221,25 @@ def iclr_prop_3_1(data: Observed, rule: str = "printed", interior: str = "set", 
     }
     return judge_limit(
         {name: data.inside[at] for name, at in shares.items()} | {spot.name: data.ladders[spot] for spot in spots},
-        predict(**form), resolution=0.02,
+        predict(**form),
+        resolution=0.02,
         scope=f"{_branch_scope(spots)}; shares {', '.join(f'{share:g}' for share in SHARES)} of the spectrum of "
         f"{UNIFORM.name} and {MARCHENKO_PASTUR.name} noise",
         settings=settings | {spot.name: spot.numbers() for spot in spots},
-    )  # fmt: skip
+    )
 
 
 # The spike decides both norms, or the server's alone, or the bulk decides both.
 CASES = (
-    Case(UNIFORM, 1.0, 0.8, 0.1), Case(SEMICIRCLE, 1.0, 0.6, 0.3), Case(MARCHENKO_PASTUR, 2.0, 0.8, 0.4),
-    Case(MARCHENKO_PASTUR, -3.0, 0.6, 0.3), Case(SKEWED, 2.0, 0.9, 0.3), Case(SEMICIRCLE, 0.5, 0.8, 0.15),
-    Case(SEMICIRCLE, 0.2, 0.8, 0.4), Case(LEFT_SKEWED, 0.15, 0.8, 0.2),
-)  # fmt: skip
+    Case(UNIFORM, 1.0, 0.8, 0.1),
+    Case(SEMICIRCLE, 1.0, 0.6, 0.3),
+    Case(MARCHENKO_PASTUR, 2.0, 0.8, 0.4),
+    Case(MARCHENKO_PASTUR, -3.0, 0.6, 0.3),
+    Case(SKEWED, 2.0, 0.9, 0.3),
+    Case(SEMICIRCLE, 0.5, 0.8, 0.15),
+    Case(SEMICIRCLE, 0.2, 0.8, 0.4),
+    Case(LEFT_SKEWED, 0.15, 0.8, 0.2),
+)
 NEGATIVE = Case(LEFT_SKEWED, 0.15, 0.8, 0.2)
 
 
@@ -228,8 +262,9 @@ def measure_gaps(context: Context) -> Gaps:
         ]
         return -np.diff(np.array(ranks), axis=1)[:, 0]
 
-    ladders = {case: Ladder(tuple((R, gaps(case, R, context.size(24, 100)) / R) for R in (10**3, 20_000)))
-               for case in CASES}  # fmt: skip
+    ladders = {
+        case: Ladder(tuple((R, gaps(case, R, context.size(24, 100)) / R) for R in (10**3, 20_000))) for case in CASES
+    }
     return Gaps(ladders, gaps(NEGATIVE, 10**4, context.size(60, 300)))
 
 
@@ -257,7 +292,7 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     also=("fedloru-iclr/thm-3.2",),
     measure=measure_gaps,
     control=Form(
-        "The difference is positive for large $R$ where the spike decides the norm of $H_N$.", {"control": True},
+        "The difference is positive for large $R$ where the spike decides the norm of $H_N$.", {"control": True}
     ),
     correction=Form(
         r"$(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to m_2(\mu)\left(\frac{s(M)^2}{\lambda_M^2} - "
@@ -267,8 +302,13 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
         r"|\theta|(1 - x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows "
         "like $R$. Where the bulk decides both norms the limit is 0 and the difference can be negative.",
         {"growth": 1.0, "bulk_sign": "negative"},
-        mutants=({"second_moment": 1.25}, {"second_moment": 0.8}, {"moment": "variance"}, {"norm": "g"},
-                 {"bulk_sign": "positive"}),
+        mutants=(
+            {"second_moment": 1.25},
+            {"second_moment": 0.8},
+            {"moment": "variance"},
+            {"norm": "g"},
+            {"bulk_sign": "positive"},
+        ),
     ),
     vary=("second_moment",),
     uses=("fedloru-v1/prop-3.2",),
@@ -278,9 +318,16 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     best={"second_moment": Best(1.0, "proved: the squared Frobenius norm over R tends to the second moment")},
     hypotheses=(Dropped(r"a spike that decides the norm, for a positive difference", {"bulk_sign": "positive"}),),
     expect=("corrected", "proof"),
-)  # fmt: skip
-def v1_thm_3_3(data: Gaps, growth: float = 0.0, second_moment: float = 1.0, moment: str = "second", norm: str = "norm",
-               bulk_sign: str = "positive", control: bool = False) -> Evidence:  # fmt: skip
+)
+def v1_thm_3_3(
+    data: Gaps,
+    growth: float = 0.0,
+    second_moment: float = 1.0,
+    moment: str = "second",
+    norm: str = "norm",
+    bulk_sign: str = "positive",
+    control: bool = False,
+) -> Evidence:
     """A finite limit means 0 over R (``growth`` 0); then the sign of the gap where the bulk decides."""
     constants: dict[str, Any] = {"growth": growth, "second_moment": second_moment, "moment": moment, "norm": norm}
 
@@ -297,9 +344,13 @@ def v1_thm_3_3(data: Gaps, growth: float = 0.0, second_moment: float = 1.0, mome
             {case: ladder for case, ladder in data.ladders.items() if case.spike_decides("N")}, scope
         )
     limits = judge_limit(
-        {case.name: ladder for case, ladder in data.ladders.items()}, predict(**constants), scope=scope,
-        settings={case.name: case.numbers() for case in data.ladders}, level=LEVEL / 2, resolution=0.02,
-    )  # fmt: skip
+        {case.name: ladder for case, ladder in data.ladders.items()},
+        predict(**constants),
+        scope=scope,
+        settings={case.name: case.numbers() for case in data.ladders},
+        level=LEVEL / 2,
+        resolution=0.02,
+    )
     counted = Counted(int((data.negative < 0).sum()), len(data.negative))
     found = f"{limits.obtained}; {counted.happened} of {counted.draws} gaps negative where the bulk decides both norms"
     if not limits.ok:
@@ -317,6 +368,12 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     case, worst = min(intervals.items(), key=lambda item: item[1].low)
     ok = True if worst.low > 0 else False if worst.high <= 0 else None
     return Evidence(
-        ok, scope, f"{case.name}: gap/R positive", f"{worst.middle:.3g}", worst.low, cases=len(ladders),
-        level=LEVEL, reason="" if ok is not None else "an interval contains 0",
-    )  # fmt: skip
+        ok,
+        scope,
+        f"{case.name}: gap/R positive",
+        f"{worst.middle:.3g}",
+        worst.low,
+        cases=len(ladders),
+        level=LEVEL,
+        reason="" if ok is not None else "an interval contains 0",
+    )

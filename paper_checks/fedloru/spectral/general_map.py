@@ -52,12 +52,18 @@ def continued_laws() -> tuple[Continued, ...]:
         Continued("Marchenko-Pastur", MarchenkoPastur(0.25), poisson(0.25), 1e-11, {"ratio": 0.25}),
         Continued("semicircle", Semicircle(1.5), lambda w: 2.25 * w, 1e-11, {}),
         Continued("semicircle of negative mean", Semicircle(1.0, -0.7), lambda w: w - 0.7, 1e-11, {}),
-        Continued("Marchenko-Pastur of negative mean", MarchenkoPastur(0.4).shifted(-2.0),
-                  lambda w: poisson(0.4)(w) - 2.0, 1e-11, {}),
+        Continued(
+            "Marchenko-Pastur of negative mean",
+            MarchenkoPastur(0.4).shifted(-2.0),
+            lambda w: poisson(0.4)(w) - 2.0,
+            1e-11,
+            {},
+        ),
         Continued("semicircle [+] Marchenko-Pastur", lopsided, lambda w: 0.25 * w - 1.0 + poisson(0.3)(w), 1e-9, {}),
-        Continued("uniform", DensityLaw(lambda x: 0.5, (-1.0, 1.0), "uniform"), lambda w: 1.0 / np.tanh(w) - 1.0 / w,
-                  1e-8, {}),
-    )  # fmt: skip
+        Continued(
+            "uniform", DensityLaw(lambda x: 0.5, (-1.0, 1.0), "uniform"), lambda w: 1.0 / np.tanh(w) - 1.0 / w, 1e-8, {}
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -132,8 +138,14 @@ def measure_maps(context: Context) -> list[Mapped]:
     hypotheses=(Dropped(r"$\theta$ beyond the thresholds", {"beyond": 0.0}),),
     expect=("corrected", "proof"),
 )
-def eq_29_32(data: list[Mapped], beyond: float = 0.0, coefficient: float = 1.0, outer: int = 1, inner: int = 1,
-             power_shift: int = 0) -> Evidence:  # fmt: skip
+def eq_29_32(
+    data: list[Mapped],
+    beyond: float = 0.0,
+    coefficient: float = 1.0,
+    outer: int = 1,
+    inner: int = 1,
+    power_shift: int = 0,
+) -> Evidence:
     """Law by law: the cumulants, then whether k undoes the printed inverse at every spike it leaves outside."""
     passed: list[Evidence] = []
     for at in data:
@@ -179,8 +191,13 @@ def _map_of_one_law(
             sizes.append(max(1.0, *np.abs(at.of.law.support)) ** n)
             places.append({"law": at.of.name, "s": scale, "n": n})
     return judge_inequality(
-        np.array(rows), np.zeros(len(rows)), np.array(errors), size=np.array(sizes), quotient=True, case=places,
+        np.array(rows),
+        np.zeros(len(rows)),
+        np.array(errors),
+        size=np.array(sizes),
+        quotient=True,
+        case=places,
         scope=f"{at.of.name}, {len(theta)} spikes from {theta.min():.2g} to {theta.max():.2g}",
         domain=tried(("s", s, POSITIVE), ("theta over its threshold", ratios, Stated(least, inf))),
         printed=f"|k(k^-1(theta)) - theta| = 0 and C_n(mu_N) = s^n C_n(mu), {at.of.name}",
-    )  # fmt: skip
+    )

@@ -69,8 +69,12 @@ MARCHENKO_PASTUR = Noise("Marchenko-Pastur", MarchenkoPastur(0.25), _marchenko_p
 SEMICIRCLE = Noise("semicircle", Semicircle(1.0), lambda w: w)
 MIRRORED = Noise("mirrored Marchenko-Pastur (negative mean)", RTransformLaw(_mirrored), _mirrored)
 SKEWED = Noise("semicircle plus Marchenko-Pastur (skewed)", RTransformLaw(_skewed), _skewed)
-UNIFORM = Noise("uniform (jumps at its edges)", DensityLaw(lambda x: 0.5, (-1.0, 1.0), "uniform"),
-                lambda w: 1.0 / np.tanh(w) - 1.0 / w, (("half_width", 1.0),))  # fmt: skip
+UNIFORM = Noise(
+    "uniform (jumps at its edges)",
+    DensityLaw(lambda x: 0.5, (-1.0, 1.0), "uniform"),
+    lambda w: 1.0 / np.tanh(w) - 1.0 / w,
+    (("half_width", 1.0),),
+)
 LEFT_SKEWED = Noise("mirrored Marchenko-Pastur, centred", RTransformLaw(_left_skewed), _left_skewed)
 NOISES = (MARCHENKO_PASTUR, SEMICIRCLE, MIRRORED, SKEWED, UNIFORM)
 
@@ -159,9 +163,14 @@ def observe(context: Context, spots: Sequence[Spot], dimensions: Sequence[int] =
 
 
 def limiting_eigenvalue(
-    spot: Spot, rule: str = "printed", coefficient: float = 1.0, edge: float = 1.0, threshold: float = 1.0,
-    inner: bool = True, **_: Any,
-) -> float:  # fmt: skip
+    spot: Spot,
+    rule: str = "printed",
+    coefficient: float = 1.0,
+    edge: float = 1.0,
+    threshold: float = 1.0,
+    inner: bool = True,
+    **_: Any,
+) -> float:
     """The two branches, by the printed rule or by the threshold; ``inner`` puts the scale into the argument of R."""
     lower, upper = spot.model.bulk_edges
     limit = edge * (upper if spot.index > 0 else lower)

@@ -47,8 +47,13 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
         r"are equal unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.",
         {"reverse": True, "readings": ("limit",), "assumption": False, "by_condition": "M"},
         mutants=(
-            {"reverse": False}, {"readings": ("condition",)}, {"exchanged": True}, {"reach": 1.1}, {"reach": 0.9},
-            {"by_condition": "N"}, {"by_condition": "neither"},
+            {"reverse": False},
+            {"readings": ("condition",)},
+            {"exchanged": True},
+            {"reach": 1.1},
+            {"reach": 0.9},
+            {"by_condition": "N"},
+            {"by_condition": "neither"},
         ),
         asks="neither",
     ),
@@ -56,11 +61,17 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
     because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
     "other way round.",
     expect=("corrected", "proof"),
-)  # fmt: skip
+)
 def claim_inclusion(
-    instances: list[Instance], reverse: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
-    assumption: bool = True, exchanged: bool = False, reach: float = 1.0, by_condition: str = "",
-) -> Evidence:  # fmt: skip
+    instances: list[Instance],
+    reverse: bool = False,
+    readings: tuple[Reading, ...] = READINGS,
+    clear: bool = False,
+    assumption: bool = True,
+    exchanged: bool = False,
+    reach: float = 1.0,
+    by_condition: str = "",
+) -> Evidence:
     """A spike beyond sigma s_M lies beyond sigma s_N: what leaves the bulk at M leaves it at N.
 
     ``reach`` scales the upper end of the gap, ``exchanged`` lets s_N exceed s_M, ``by_condition`` names the threshold
@@ -75,9 +86,10 @@ def claim_inclusion(
         if missing or not reverse:
             return Gap(bool(missing), len(missing), f"{len(missing)} missing in the larger set")
         between = frozenset(
-            i for i, theta in enumerate(instance.spikes)
+            i
+            for i, theta in enumerate(instance.spikes)
             if instance.noise_N < abs(theta) <= Fraction(reach) * instance.noise_M
-        )  # fmt: skip
+        )
         others = len(between ^ (at_N - at_M))
         if by_condition:
             whole_M, whole_N = _sets(instance, "condition")
@@ -94,10 +106,13 @@ def claim_inclusion(
         )
 
     return judge_instances(
-        assumed(instances, assumption, clear), gap, readings, proof=lambda: proof() if reverse else (),
+        assumed(instances, assumption, clear),
+        gap,
+        readings,
+        proof=lambda: proof() if reverse else (),
         scope="spikes of both signs below, at, between and above the thresholds",
         printed="the set at M within that at N" if reverse else "the set at N within that at M",
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -184,8 +199,13 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
         r"$\theta_0$ may be: its limit is in the first sum and among $M_u + M_l$.",
         {"matched": True, "readings": ("limit",), "assumption": False, "by_condition": "off the threshold"},
         mutants=(
-            {"matched": False}, {"readings": ("condition",)}, {"counted_at": "M"}, {"factor": 1.01}, {"sign": -1},
-            {"extra": 1}, {"by_condition": "everywhere"},
+            {"matched": False},
+            {"readings": ("condition",)},
+            {"counted_at": "M"},
+            {"factor": 1.01},
+            {"sign": -1},
+            {"extra": 1},
+            {"by_condition": "everywhere"},
         ),
         asks="neither",
     ),
@@ -193,12 +213,19 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N, not at M, and lack a sum; by the "
     r"condition, one at $\sigma s_M$ counts twice.",
     expect=("corrected", "proof"),
-)  # fmt: skip
+)
 def eq_38(
-    instances: list[Instance], matched: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
-    assumption: bool = True, counted_at: str = "", factor: float = 1.0, sign: int = 1, extra: int = 0,
+    instances: list[Instance],
+    matched: bool = False,
+    readings: tuple[Reading, ...] = READINGS,
+    clear: bool = False,
+    assumption: bool = True,
+    counted_at: str = "",
+    factor: float = 1.0,
+    sign: int = 1,
+    extra: int = 0,
     by_condition: str = "",
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """Both sides index by index: an outlier at both sizes, at N alone, or an edge at both.
 
     ``counted_at`` takes the last sum over another set, ``sign`` is that of the second.
@@ -230,9 +257,13 @@ def eq_38(
         return together(*(identity(f"term of kind {i}", found) for i, found in enumerate(differences)))
 
     return judge_instances(
-        assumed(instances, assumption, clear), gap, readings, proof=proof,
-        scope="spikes of both signs, equal ones too, 0 to 19 other indices", printed="both sides equal",
-    )  # fmt: skip
+        assumed(instances, assumption, clear),
+        gap,
+        readings,
+        proof=proof,
+        scope="spikes of both signs, equal ones too, 0 to 19 other indices",
+        printed="both sides equal",
+    )
 
 
 @cache
@@ -277,7 +308,11 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         r"The second is taken; by the first the chain holds as printed unless a spike is at $\sigma s_M$.)",
         {"last_equal": False, "readings": ("limit",), "also_matched": True, "by_condition": "off the threshold"},
         mutants=(
-            {"last_equal": True}, {"assumption": False}, {"factor": 1.01}, {"sign": -1}, {"everything": True},
+            {"last_equal": True},
+            {"assumption": False},
+            {"factor": 1.01},
+            {"sign": -1},
+            {"everything": True},
             {"by_condition": "everywhere"},
         ),
         asks="neither",
@@ -286,12 +321,19 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
     "inequality.",
     expect=("corrected", "proof"),
-)  # fmt: skip
+)
 def eq_42(
-    instances: list[Instance], last_equal: bool = True, also_matched: bool = False,
-    readings: tuple[Reading, ...] = READINGS, clear: bool = False, assumption: bool = True, factor: float = 1.0,
-    sign: int = 1, everything: bool = False, by_condition: str = "",
-) -> Evidence:  # fmt: skip
+    instances: list[Instance],
+    last_equal: bool = True,
+    also_matched: bool = False,
+    readings: tuple[Reading, ...] = READINGS,
+    clear: bool = False,
+    assumption: bool = True,
+    factor: float = 1.0,
+    sign: int = 1,
+    everything: bool = False,
+    by_condition: str = "",
+) -> Evidence:
     """Term by term: every index of the sums adds at least D, which is not negative; in eq. 38 as corrected too.
 
     ``by_condition`` adds the printed chain with the sets by the condition, with or without spikes at M's threshold.
@@ -321,7 +363,10 @@ def eq_42(
         return Gap(worst > 0, worst, part)
 
     return judge_instances(
-        assumed(instances, assumption, clear), gap, readings, proof=lambda: _shares_are_ordered() if times <= 1 else (),
+        assumed(instances, assumption, clear),
+        gap,
+        readings,
+        proof=lambda: _shares_are_ordered() if times <= 1 else (),
         scope="spikes of both signs, equal ones too, 0 to 19 other indices",
         printed="left >= middle = right" if last_equal else "left >= middle >= right",
-    )  # fmt: skip
+    )

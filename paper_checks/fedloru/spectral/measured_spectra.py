@@ -60,9 +60,14 @@ def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float
     grid: NDArray[np.float64] = top + spacing * np.arange(-below, above + 1, dtype=np.float64)
     eigenvalues = np.append(bulk, top)
     return Estimate(
-        len(eigenvalues), top, width, spacing, float(eigenvalues @ eigenvalues), grid,
+        len(eigenvalues),
+        top,
+        width,
+        spacing,
+        float(eigenvalues @ eigenvalues),
+        grid,
         smoothed_density(eigenvalues, grid, width),
-    )  # fmt: skip
+    )
 
 
 def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power: float) -> float:
@@ -126,13 +131,17 @@ def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0,
         left.append(abs(found / (case.squared / case.top**2) - 1.0))
         right.append(smoothing / case.squared)
     return judge_inequality(
-        np.array(left), np.array(right), 1e-9, size=1.0, case=lambda index: cases[index].numbers(),
+        np.array(left),
+        np.array(right),
+        1e-9,
+        size=1.0,
+        case=lambda index: cases[index].numbers(),
         scope=f"{len(cases)} exact spectra with one separate top eigenvalue, kernels and grids, PyHessian's defaults "
         "among them; the smoothing itself may err",
         printed="|estimate / stable rank - 1| <= error of the smoothing",
         domain=f"tried: R = 50 to {max(case.R for case in cases)}, kernels of 0.01 to 0.1 and of PyHessian's width; "
         "not tried: other bulks, no separate top eigenvalue",
-    )  # fmt: skip
+    )
 
 
 def no_measurement(context: Context) -> None:

@@ -14,14 +14,7 @@ import sympy
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, positive, together
-from paper_checks.fedloru.spectral.spike_sets import (
-    READINGS,
-    Gap,
-    Instance,
-    assumed,
-    draw_instances,
-    judge_instances,
-)
+from paper_checks.fedloru.spectral.spike_sets import READINGS, Gap, Instance, assumed, draw_instances, judge_instances
 from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
 from paper_checks.fedloru.spectral.stable_rank import (
     AXES,
@@ -93,9 +86,15 @@ def _slope_is_positive() -> tuple[Fact, ...]:
     expect=("corrected", "proof"),
 )
 def eq_41(
-    data: PointsAndCases, factor: float = 4.0, g_power: int = 3, sign: int = 1, strict: bool = True,
-    below_largest: bool = False, swapped: bool = False, anywhere: bool = False,
-) -> Evidence:  # fmt: skip
+    data: PointsAndCases,
+    factor: float = 4.0,
+    g_power: int = 3,
+    sign: int = 1,
+    strict: bool = True,
+    below_largest: bool = False,
+    swapped: bool = False,
+    anywhere: bool = False,
+) -> Evidence:
     """The derivative by expansion; its sign is that of theta_j^2 - theta_0^2.
 
     ``swapped`` drops that theta_0 is the largest.
@@ -128,10 +127,17 @@ def eq_41(
     for cases, strictly in [(below, True)] if below_largest else [(below, True), (everywhere, strict)]:
         left, right = sides(cases)
         evidence = judge_inequality(
-            left, right, 0.0, quotient=True, case=cases, exact=sides, strict=strictly, domain=data.cases.domain,
+            left,
+            right,
+            0.0,
+            quotient=True,
+            case=cases,
+            exact=sides,
+            strict=strictly,
+            domain=data.cases.domain,
             scope=f"{identity.scope}; the sign in {len(left)} cases, theta_j/theta_0 in [-1, 1], both signs",
             printed="the equation, and a negative right side" if strict else "the equation, and a right side <= 0",
-        )  # fmt: skip
+        )
         if not evidence.ok:
             return evidence
     # The equation gives 0 at |theta_j| = |theta_0|, and the proof its sign everywhere else.
@@ -162,9 +168,14 @@ def eq_41(
     expect=("corrected", "proof"),
 )
 def claim_Fj_mono(
-    instances: list[Instance], direction: int = 1, strict: bool = True, below_largest: bool = False,
-    assumption: bool = True, sign: int = 1, reference: str = "largest",
-) -> Evidence:  # fmt: skip
+    instances: list[Instance],
+    direction: int = 1,
+    strict: bool = True,
+    below_largest: bool = False,
+    assumption: bool = True,
+    sign: int = 1,
+    reference: str = "largest",
+) -> Evidence:
     """Term by term by the derivative of eq. (41), which is 0 for |theta_j| = |theta_0| and negative else."""
 
     def gap(instance: Instance, reading: Sets) -> Gap:
@@ -178,9 +189,12 @@ def claim_Fj_mono(
             """Sum of the shares at one noise scale minus that at N."""
             at, at_N = wigner_outlier(theta_0, noise), wigner_outlier(theta_0, instance.noise_N)
             return sign * sum(
-                ((wigner_outlier(theta, noise) / at) ** 2 - (wigner_outlier(theta, instance.noise_N) / at_N) ** 2
-                 for theta in kept), Fraction(0)
-            )  # fmt: skip
+                (
+                    (wigner_outlier(theta, noise) / at) ** 2 - (wigner_outlier(theta, instance.noise_N) / at_N) ** 2
+                    for theta in kept
+                ),
+                Fraction(0),
+            )
 
         at_M, at_larger = total(instance.noise_M), total(instance.noise_between)
         worst = max(-at_M, -at_larger, direction * (at_M - at_larger))
@@ -197,10 +211,13 @@ def claim_Fj_mono(
 
     moves = "increasing" if direction > 0 else "decreasing"
     return judge_instances(
-        assumed(instances, assumption), gap, READINGS if direction > 0 else ("limit",), proof=proof,
+        assumed(instances, assumption),
+        gap,
+        READINGS if direction > 0 else ("limit",),
+        proof=proof,
         scope="one to six spikes of both signs, equal ones too; three sample sizes",
         printed=f"positive and {moves} with M" if strict else f">= 0 and {moves}, or 0 throughout",
-    )  # fmt: skip
+    )
 
 
 def _beside(cases: Searched, *ratios: float) -> Searched:
@@ -215,9 +232,13 @@ def search_boundary(context: Context) -> Searched:
     axes = [axis for axis in AXES if axis.name not in ("ratio", "shrink")]
     axes.append(Axis("shrink", 1e-3, 1.0, UP_TO_ONE))
     found = collect_cases(
-        context, axes, lambda cases: np.ones(len(cases["noise"]), bool), lambda cases: cases["noise"],
-        examples=context.size(300, 3000), restarts=0,
-    )  # fmt: skip
+        context,
+        axes,
+        lambda cases: np.ones(len(cases["noise"]), bool),
+        lambda cases: cases["noise"],
+        examples=context.size(300, 3000),
+        restarts=0,
+    )
     return _beside(found, 0.5, 0.9, 0.99, 0.999, 0.99995, 1.0, 1.001, 2.0)
 
 
@@ -231,8 +252,9 @@ def search_boundary(context: Context) -> Searched:
     uses=("fedloru-v2/eq-43",),
     expect=("holds", "proof"),
 )
-def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
-                 sigma_power: int = 4) -> Evidence:  # fmt: skip
+def claim_sign_N(
+    cases: Searched, threshold: float = 1.0, decreasing: bool = True, larger: str = "M", sigma_power: int = 4
+) -> Evidence:
     """Each inequality by its factors.
 
     Without ``decreasing`` equal factors are allowed, ``larger`` says which of M and N has more.
@@ -259,10 +281,16 @@ def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = Tru
     for number in range(len(lines)):
         left, right = np.broadcast_arrays(*sides(number, kept), kept["noise"])[:2]
         evidence = judge_inequality(
-            left, right, 0.0, case=kept,
-            exact=partial(sides, number), strict=True, printed=lines[number], domain=cases.domain,
+            left,
+            right,
+            0.0,
+            case=kept,
+            exact=partial(sides, number),
+            strict=True,
+            printed=lines[number],
+            domain=cases.domain,
             scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, equality included, s_N/s_M up to 0.9999",
-        )  # fmt: skip
+        )
         if not evidence.ok:
             return evidence
     largest = (SIGMA * (S_N + A), SIGMA * (S_N + A) + B)  # at the assumption and above it
@@ -351,10 +379,18 @@ def thm_3_2_mono(cases: Searched, reach: float = 1.0, direction: int = 1, g_powe
     kept = _where(cases, reach * np.abs(cases["theta_0"]) >= cases["noise"])
     left, right = sides(kept)
     evidence = judge_inequality(
-        left, right, 0.0, quotient=True, case=kept, exact=sides, strict=True, domain=cases.domain,
+        left,
+        right,
+        0.0,
+        quotient=True,
+        case=kept,
+        exact=sides,
+        strict=True,
+        domain=cases.domain,
         scope=f"{len(left)} pairs of sample sizes below N with theta_0^2 >= sigma^2 s_M^2, |theta_j| up to |theta_0|, "
-        "B_N from 1 to 10^6", printed="bound at the larger sample size < bound at M",
-    )  # fmt: skip
+        "B_N from 1 to 10^6",
+        printed="bound at the larger sample size < bound at M",
+    )
     if not evidence.ok or reach != 1.0:
         return evidence
     slope = sympy.diff(bound_4(SYMBOLS, WEIGHT, COUNT, g_power), S_M)

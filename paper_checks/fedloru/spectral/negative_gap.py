@@ -70,8 +70,9 @@ def _judge_signs(
     if room >= 0:
         return Evidence(True, scope, printed, found, room, level=LEVEL, cases=draws)
     if apart > 0:
-        return Evidence(False, scope, printed, found, -apart, level=LEVEL, cases=draws,
-                        witness={"share": share, "found": found})  # fmt: skip
+        return Evidence(
+            False, scope, printed, found, -apart, level=LEVEL, cases=draws, witness={"share": share, "found": found}
+        )
     return Evidence(None, scope, printed, found, room, level=LEVEL, reason="an interval straddles a bound")
 
 
@@ -85,10 +86,13 @@ def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidenc
         return Gap(fails, abs(one.theta_0**2 - turns), f"gap {float(found):.6g}")
 
     return judge_instances(
-        [one for one in instances if one.rest], gap, ("condition",), proof=tuple,
+        [one for one in instances if one.rest],
+        gap,
+        ("condition",),
+        proof=tuple,
         scope="expressions (36) with 1 to 19 indices beside the spikes, the same number at M and at N",
         printed=f"gap < 0 only for theta_0^2 < {product:g} sigma^2 s_M s_N, and there for one spike",
-    )  # fmt: skip
+    )
 
 
 def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
@@ -96,13 +100,23 @@ def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
     negative = [one for one in instances if all(difference(one, sets) < 0 for sets in READINGS)]
     largest = max(negative, key=lambda one: abs(one.theta_0))
     size = abs(largest.theta_0)
-    witness = {"theta_0": str(largest.theta_0), "sigma": str(largest.sigma), "s_M": str(largest.s_m),
-               "s_N": str(largest.s_n), "rest": largest.rest, "most": str(Fraction(str(most)))}  # fmt: skip
+    witness = {
+        "theta_0": str(largest.theta_0),
+        "sigma": str(largest.sigma),
+        "s_M": str(largest.s_m),
+        "s_N": str(largest.s_n),
+        "rest": largest.rest,
+        "most": str(Fraction(str(most))),
+    }
     return Evidence(
-        size <= most, f"one spike, in units from 1/1000 to 1000; {len(negative)} instances of a negative gap",
-        f"|theta_0| <= {most:g}", f"|theta_0| up to {float(size):g}", float(most - size), cases=len(negative),
+        size <= most,
+        f"one spike, in units from 1/1000 to 1000; {len(negative)} instances of a negative gap",
+        f"|theta_0| <= {most:g}",
+        f"|theta_0| up to {float(size):g}",
+        float(most - size),
+        cases=len(negative),
         witness=witness,
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -129,18 +143,29 @@ def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
             {"against": "noise"},
             r"The case is told by $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
             "small.",
-            ({"possible": ("above",)}, {"impossible": ("below",)}, {"possible": ("between",)}, {"product": 1.05},
-             {"product": 0.95}),
+            (
+                {"possible": ("above",)},
+                {"impossible": ("below",)},
+                {"possible": ("between",)},
+                {"product": 1.05},
+                {"product": 0.95},
+            ),
         ),
     ),
     uses=("fedloru-v2/thm-3.2", "fedloru-v2/eq-43"),
     because="Stable ranks do not depend on units: below the noise the gap is negative for singular values of any size.",
     vary=(),
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
-def claim_ill(data: Gaps, against: str = "nothing", possible: tuple[str, ...] = ("below",),
-              impossible: tuple[str, ...] = ("above",), share: float = 0.15, product: float = 1.0, most: float = 1.0
-              ) -> Evidence:  # fmt: skip
+)
+def claim_ill(
+    data: Gaps,
+    against: str = "nothing",
+    possible: tuple[str, ...] = ("below",),
+    impossible: tuple[str, ...] = ("above",),
+    share: float = 0.15,
+    product: float = 1.0,
+    most: float = 1.0,
+) -> Evidence:
     """The signs of the stable ranks' gaps and of those of (36), or the sizes of the spike where the latter is < 0."""
     if against == "nothing":
         return _judge_sizes(data.single, most)

@@ -105,8 +105,12 @@ def star_probability(R: int, degree: int) -> float:
     ),
     expect=("depends on the reading", "statistical"),
 )
-def prop_3_1_dist(data: Draws, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.2,
-                  outlier: float = SPIKE + 1 / SPIKE) -> Evidence:  # fmt: skip
+def prop_3_1_dist(
+    data: Draws,
+    laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"),
+    factor: float = 1.2,
+    outlier: float = SPIKE + 1 / SPIKE,
+) -> Evidence:
     """Sampled norms and outliers of five laws: none misses its limit by a fixed amount in half of the draws or more."""
     level = LEVEL / (2 * len(laws))
     judged = judge_parts(event for name in laws for event in _events(data, name, factor, outlier, level))
@@ -119,10 +123,13 @@ def _events(data: Draws, name: str, factor: float, outlier: float, level: float)
     if name == "one-per-row":
         degree = int(np.floor((2.0 * factor) ** 2)) + 1
         yield judge_probability(
-            Law(star_probability(data.sparse_dimension, degree), 1e-9), 0.0, 0.5, what=excess,
+            Law(star_probability(data.sparse_dimension, degree), 1e-9),
+            0.0,
+            0.5,
+            what=excess,
             scope=f"exact law at R = {data.sparse_dimension}: a row with {degree} entries",
             witness={"R": data.sparse_dimension, "degree": degree, "factor": factor},
-        )  # fmt: skip
+        )
         return
     norms, outliers = data.norms[name] / 2.0, data.outliers[name]
     scope = f"{len(norms)} dense draws of each law at R = 250, without and with a spike at {SPIKE:g} sigma s"
@@ -190,10 +197,11 @@ def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", va
     """Mean normalised moments of X + D against those of the free convolution."""
     predicted = sum_moments(convolution, variance)
     return judge_means(
-        draws, {name: predicted[_moment(name)] for name in draws},
+        draws,
+        {name: predicted[_moment(name)] for name in draws},
         tails=Tails(normal=LINEAR_STATISTICS),
         scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms",
-    )  # fmt: skip
+    )
 
 
 FEATURES = 5
@@ -248,17 +256,26 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
         names = sorted(draws, key=lambda name: int(name.split()[-1]))
         intervals = [tails.interval(name, draws[name], LEVEL / len(draws)) for name in names]
         room = min(larger.low - smaller.high for larger, smaller in pairwise(intervals))
-        return Evidence(room > 0, f"{len(names)} sample sizes", "each interval below the one before",
-                        f"by at least {room:.3g}", room, level=LEVEL)  # fmt: skip
+        return Evidence(
+            room > 0,
+            f"{len(names)} sample sizes",
+            "each interval below the one before",
+            f"by at least {room:.3g}",
+            room,
+            level=LEVEL,
+        )
 
     def predict(exponent: float, **_: Any) -> Predictions:
         return {name: float(int(name.split()[-1]) ** (-2.0 * exponent)) for name in draws}
 
     return judge_means(
-        draws, predict(exponent), tails=tails, share=0.05,
+        draws,
+        predict(exponent),
+        tails=tails,
+        share=0.05,
         scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}",
         settings={name: {"M": int(name.split()[-1])} for name in draws},
-    )  # fmt: skip
+    )
 
 
 CONSTANT_VARIANCE = 2.0  # sigma, with a spike of half of it
@@ -326,7 +343,9 @@ def claim_scaling_var(ladders: dict[str, Ladder], every: bool = True, exponent: 
         return {name: 0.0 if name == CENTRAL else 10.0 ** (4 * exponent) for name in kept}
 
     return judge_limit(
-        kept, predict(exponent), resolution=0.02,
+        kept,
+        predict(exponent),
+        resolution=0.02,
         scope="lambda_1, lambda_R and the root mean square over their means at R = 10^4, one spike inside the bulk",
         settings={CENTRAL: {"sigma": CONSTANT_VARIANCE, "width": CENTRE * CONSTANT_VARIANCE}},
-    )  # fmt: skip
+    )

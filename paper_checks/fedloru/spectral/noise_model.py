@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.spectral.setup import SIZES, draw_laws, samples
+from paper_checks.fedloru.spectral.risk_and_hessians import SIZES, draw_laws, samples
 from paper_checks.methods.identity import Equation, Equations, Point, identities
 from paper_checks.methods.inequality import judge_inequality
 from rmt.closed_laws import MarchenkoPastur, Semicircle
@@ -104,9 +104,11 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     uses=("fedloru-v2/def-risk",),
 )
 def eq_1(
-    data: tuple[dict[tuple[int, int], Covariances], list[Point]], power: int = 1, between: int | None = None,
+    data: tuple[dict[tuple[int, int], Covariances], list[Point]],
+    power: int = 1,
+    between: int | None = None,
     proportional: bool = False,
-) -> Equations:  # fmt: skip
+) -> Equations:
     """Exact covariances over all samples: V/N and V/M within the models, and V/N between them."""
     found, points = data
     for (N, M), at in found.items():
@@ -173,15 +175,20 @@ CLOSE = 0.01
     r"ensembles. $\mu$ is assumed to have a compact support and a smooth density, and the eigenvectors of $X^R$ to "
     "obey QUE.",
     measure=named_laws,
-    mutants=[{"scale": 1.1}, {"conditions": (*LIMITS, "mean 0")}, {"conditions": (*LIMITS, "no atom")},
-             {"conditions": (*LIMITS, "bounded density")}],
+    mutants=[
+        {"scale": 1.1},
+        {"conditions": (*LIMITS, "mean 0")},
+        {"conditions": (*LIMITS, "no atom")},
+        {"conditions": (*LIMITS, "bounded density")},
+    ],
     uses=("fedloru-v2/def-risk",),
     also=("fedloru-iclr/eq-1",),
     kind="setting",
     expect=("holds", "search"),
-)  # fmt: skip
-def eq_3_4(ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float = 1.0,
-           conditions: tuple[str, ...] = LIMITS) -> Evidence:  # fmt: skip
+)
+def eq_3_4(
+    ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float = 1.0, conditions: tuple[str, ...] = LIMITS
+) -> Evidence:
     """A limiting law of compact support for every named ensemble; ``scale`` stretches the laws.
 
     The assumption of a density narrows them: a Wishart matrix of fewer samples than weights has an atom at 0.
@@ -192,8 +199,11 @@ def eq_3_4(ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float =
         rows += [({"ensemble": name, "condition": condition}, met[condition]) for condition in conditions]
     left = np.array([distance for _, distance in rows])
     return judge_inequality(
-        left, np.full(len(left), CLOSE), 0.0, case=lambda index: rows[index][0],
+        left,
+        np.full(len(left), CLOSE),
+        0.0,
+        case=lambda index: rows[index][0],
         scope=f"{', '.join(ensembles)} (dimensions over samples), one matrix each, distribution functions at 39 places",
         domain="these are what the sentence names; not tried: other matrices that have a limiting law",
         printed=f"each ensemble meets: {', '.join(conditions)}",
-    )  # fmt: skip
+    )

@@ -14,14 +14,7 @@ from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import POSITIVE, Axis, Searched
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.closed_laws import Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -145,8 +138,10 @@ def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, 
     catalan = [sigma**n * sympy.catalan(n // 2) if n % 2 == 0 else sympy.Integer(0) for n in range(1, ORDER + 1)]
     cumulants = free_cumulants_from_moments(catalan)
     transform = sum(S**n * c / theta ** (n - 1) for n, c in enumerate(cumulants, start=1)) + third / theta**2
-    yield from [Equation(f"C_{n} of the semicircle", cumulants[n - 1], sigma**2 if n == 2 else sympy.Integer(0))
-             for n in range(1, ORDER + 1)]  # fmt: skip
+    yield from [
+        Equation(f"C_{n} of the semicircle", cumulants[n - 1], sigma**2 if n == 2 else sympy.Integer(0))
+        for n in range(1, ORDER + 1)
+    ]
     printed = wigner_outlier(theta, rational(factor) * sigma * S) if s_power == 2 else theta + sigma**2 * S / theta
     yield Equation("outlier", transform + theta, theta + sign * (printed - theta))
     values = [{**point, sigma: point[CUMULANTS[0]], theta: point[CUMULANTS[1]]} for point in points]
@@ -156,10 +151,13 @@ def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, 
 def collect_spikes(context: Context) -> Searched:
     """Spikes of both signs over six decades around the threshold."""
     return collect_cases(
-        context, (Axis("theta", 1e-3, 1e3, POSITIVE, signed=True), Axis("noise", 1e-2, 1e2, POSITIVE)),
-        lambda cases: np.ones(len(cases["noise"]), bool), lambda cases: np.abs(np.abs(cases["theta"]) - cases["noise"]),
-        examples=context.size(200, 2000), restarts=1,
-    )  # fmt: skip
+        context,
+        (Axis("theta", 1e-3, 1e3, POSITIVE, signed=True), Axis("noise", 1e-2, 1e2, POSITIVE)),
+        lambda cases: np.ones(len(cases["noise"]), bool),
+        lambda cases: np.abs(np.abs(cases["theta"]) - cases["noise"]),
+        examples=context.size(200, 2000),
+        restarts=1,
+    )
 
 
 @claim(
@@ -194,14 +192,17 @@ def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evi
     # Near the edge k has a square-root singularity, which magnifies rounding.
     error = 1e-12 / np.maximum(1.0 - (2.0 * noise / z) ** 2, 1e-12) ** 0.5 + 1e-12
     judged = judge_inequality(
-        np.abs(back - theta) / np.abs(theta), np.zeros(len(theta)), error * (1.0 + (noise / theta) ** 2),
+        np.abs(back - theta) / np.abs(theta),
+        np.zeros(len(theta)),
+        error * (1.0 + (noise / theta) ** 2),
         size=1.0 + (noise / theta) ** 2,  # z over theta
         domain=cases.domain,
-        quotient=True, case={"theta": theta, "noise": noise},
+        quotient=True,
+        case={"theta": theta, "noise": noise},
         scope=f"{len(theta)} spikes of both signs, theta/(sigma s) from {np.abs(theta / noise).min():.2g} to "
         f"{np.abs(theta / noise).max():.2g}",
         printed="|k(k^{-1}(theta)) - theta| = 0",
-    )  # fmt: skip
+    )
     return replace(judged, facts=_inverse_of_k(beyond, coefficient)) if judged.ok else judged
 
 

@@ -58,9 +58,12 @@ T, SLOPE, CURVATURE, CENTRE = sympy.symbols("t l_slope l_curvature centre")
 THETAS = sympy.symbols("theta1:4", nonzero=True)
 LARGEST_DIMENSION = 5
 SPECTRA = {
-    "one": THETAS[:1], "two": THETAS[:2], "three": THETAS[:3], "one repeated": THETAS[:1] * 2,
+    "one": THETAS[:1],
+    "two": THETAS[:2],
+    "three": THETAS[:3],
+    "one repeated": THETAS[:1] * 2,
     "one repeated beside another": (THETAS[0], THETAS[0], THETAS[1]),
-}  # fmt: skip
+}
 
 
 def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr]], list[Point]]:
@@ -92,8 +95,12 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     kind="definition",
     expect=("holds", "proof"),
 )
-def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset: float = 0.0, sign: int = 1,
-              distinct: bool = False) -> Equations:  # fmt: skip
+def def_omega(
+    data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]],
+    offset: float = 0.0,
+    sign: int = 1,
+    distinct: bool = False,
+) -> Equations:
     """Existence from k on by a model; emptiness below, since an R x R matrix has at most R non-zero eigenvalues."""
     found, points = data
     for name, thetas in SPECTRA.items():
@@ -175,8 +182,9 @@ def measure_pairs(context: Context) -> list[Pair]:
     because="A pair whose true Hessian is zero has no non-zero eigenvalue, and the union starts at $k = 1$.",
     expect=("corrected", "proof"),
 )
-def claim_union(pairs: list[Pair], least: float = 1.0, short: int = 0, repeated: bool = True,
-                non_zero: bool = False) -> Evidence:  # fmt: skip
+def claim_union(
+    pairs: list[Pair], least: float = 1.0, short: int = 0, repeated: bool = True, non_zero: bool = False
+) -> Evidence:
     """Whether every pair lies in one of the sets; its only candidate is k = rank, counted with multiplicity."""
     kept = [pair for pair in pairs if pair.rank or not non_zero]
     scope = (
@@ -190,14 +198,19 @@ def claim_union(pairs: list[Pair], least: float = 1.0, short: int = 0, repeated:
         if not least <= pair.rank <= pair.dimension - short or (not repeated and pair.distinct < pair.rank)
     ]
     if not outside:
-        return Evidence(True, scope, printed, f"each of {len(kept)} pairs lies in one of the sets", 1.0,
-                        cases=len(kept))  # fmt: skip
+        return Evidence(
+            True, scope, printed, f"each of {len(kept)} pairs lies in one of the sets", 1.0, cases=len(kept)
+        )
     worst = outside[0]
     return Evidence(
-        False, scope, printed,
+        False,
+        scope,
+        printed,
         f"{len(outside)} of {len(kept)} pairs lie in none, such as one of rank {worst.rank} at R = {worst.dimension}",
-        -len(outside) / len(kept), cases=len(kept), witness={"hessian": [list(row) for row in worst.hessian]},
-    )  # fmt: skip
+        -len(outside) / len(kept),
+        cases=len(kept),
+        witness={"hessian": [list(row) for row in worst.hessian]},
+    )
 
 
 @identities(
@@ -282,9 +295,11 @@ def measure_added(context: Context) -> tuple[list[Added], sympy.Matrix, list[Poi
     loss = slope * y + square * y**2 / 2 + cube * y**3 / 6
     h = MODEL[0]
     parts = {
-        "value": sympy.Integer(1), "slope": WEIGHTS[0] + POINT, "curvature": POINT * (WEIGHTS[0] + POINT / 2),
+        "value": sympy.Integer(1),
+        "slope": WEIGHTS[0] + POINT,
+        "curvature": POINT * (WEIGHTS[0] + POINT / 2),
         "third": POINT**3,
-    }  # fmt: skip
+    }
 
     def at_point(model: sympy.Expr) -> sympy.Matrix:
         return sympy.hessian(loss.subs(y, model), WEIGHTS).subs(dict.fromkeys(WEIGHTS, 0))
@@ -343,10 +358,14 @@ def v1_prop_3_1(
     for one in _admitted(added, conditions):
         shown.append(" + ".join(one.orders) or "zero")
         evidence = judge_identity(
-            [Equation(f"entry {i + 1}{j + 1}, g with {shown[-1]}", one.of_sum[i, j], alone[i, j])
-             for i in range(3) for j in range(i, 3)],
-            points, f"h to second order and cubic loss, all coefficients symbolic; g with {', '.join(shown)}",
-        )  # fmt: skip
+            [
+                Equation(f"entry {i + 1}{j + 1}, g with {shown[-1]}", one.of_sum[i, j], alone[i, j])
+                for i in range(3)
+                for j in range(i, 3)
+            ],
+            points,
+            f"h to second order and cubic loss, all coefficients symbolic; g with {', '.join(shown)}",
+        )
         if not evidence.ok:
             return replace(evidence, witness={**(evidence.witness or {}), "g": list(one.orders)})
     assert evidence is not None

@@ -204,9 +204,14 @@ def judge_instances(
             least = min(gaps, key=lambda found: found.size)
             where = ", under either reading of the sets" if len(readings) > 1 else ""
             return Evidence(
-                False, scope, printed, f"{least.part} at the witness{where}", margin=-float(least.size),
-                cases=count, witness=instance.values(),
-            )  # fmt: skip
+                False,
+                scope,
+                printed,
+                f"{least.part} at the witness{where}",
+                margin=-float(least.size),
+                cases=count,
+                witness=instance.values(),
+            )
     scope = f"{count} exact instances, {scope}"
     shown = proof() if count else ()
     return Evidence(True, scope, printed, "in every instance", margin=float(count), cases=count, facts=shown)

@@ -76,17 +76,19 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
     mutants=[{"sigma_power": 4}, {"sign": -1}, {"swapped": True}],
     expect=("holds", "proof"),
 )
-def eq_39(points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False,
-          factor: float = 1.0) -> Equations:  # fmt: skip
+def eq_39(
+    points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False, factor: float = 1.0
+) -> Equations:
     """Both lines by expansion: the inner identity and the quotient it leads to."""
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     difference = THETA_0 / THETA_J - THETA_J / THETA_0
     inner = rational(factor) * sign * SIGMA**sigma_power * (S_M**2 - S_N**2) * (-difference if swapped else difference)
     yield from [
         Equation("inner identity", g_Mj * g_N0 - g_Nj * g_M0, inner),
-        Equation("eq. (39)", g_Mj**2 / g_M0**2 - g_Nj**2 / g_N0**2,
-                 (g_Mj * g_N0 + g_Nj * g_M0) / (g_M0**2 * g_N0**2) * inner),
-    ]  # fmt: skip
+        Equation(
+            "eq. (39)", g_Mj**2 / g_M0**2 - g_Nj**2 / g_N0**2, (g_Mj * g_N0 + g_Nj * g_M0) / (g_M0**2 * g_N0**2) * inner
+        ),
+    ]
     return as_symbols(points), "all non-zero theta_0, theta_j, sigma, s_M, s_N"
 
 
@@ -149,9 +151,13 @@ def search_signs(context: Context) -> Searched:
         return F_j(parameters(cases))
 
     return collect_cases(
-        context, AXES, lambda cases: np.ones(len(cases["noise"]), bool), gap,
-        examples=context.size(200, 2000), restarts=context.size(1, 4),
-    )  # fmt: skip
+        context,
+        AXES,
+        lambda cases: np.ones(len(cases["noise"]), bool),
+        gap,
+        examples=context.size(200, 2000),
+        restarts=context.size(1, 4),
+    )
 
 
 @claim(
@@ -189,10 +195,17 @@ def claim_Fj_sign(
     kept = {name: column[np.abs(cases["ratio"]) < 1.0] if below_largest else column for name, column in cases.items()}
     left, right = sides(kept)
     judged = judge_inequality(
-        left, right, 0.0, scope=f"{len(right)} cases, all signs, theta_j/theta_0 in [-1, 1], sigma s over six decades",
-        quotient=True, case=kept, exact=sides, strict=strict, domain=cases.domain,
+        left,
+        right,
+        0.0,
+        scope=f"{len(right)} cases, all signs, theta_j/theta_0 in [-1, 1], sigma s over six decades",
+        quotient=True,
+        case=kept,
+        exact=sides,
+        strict=strict,
+        domain=cases.domain,
         printed="0 < F_j" if strict else "0 <= F_j",
-    )  # fmt: skip
+    )
     return replace(judged, facts=_sign_of_F_j()) if judged.ok and not below_largest else judged
 
 
@@ -231,17 +244,32 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
 
     units = judge_units(
         {"eq. (40)": lambda point: (lower_bound(point, factor, sigma_power), F_j(point))},
-        WEIGHTS, [{"theta_0": Fraction(3), "theta_j": Fraction(2), "sigma": Fraction(5), "s_M": Fraction(1, 2),
-                   "s_N": Fraction(1, 3)}], "theta and sigma scale together",
-    )  # fmt: skip
+        WEIGHTS,
+        [
+            {
+                "theta_0": Fraction(3),
+                "theta_j": Fraction(2),
+                "sigma": Fraction(5),
+                "s_M": Fraction(1, 2),
+                "s_N": Fraction(1, 3),
+            }
+        ],
+        "theta and sigma scale together",
+    )
     if not units.ok:
         return units
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, quotient=True, case=cases, exact=sides, domain=cases.domain,
+        left,
+        right,
+        0.0,
+        quotient=True,
+        case=cases,
+        exact=sides,
+        domain=cases.domain,
         scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, all signs, s_N/s_M up to 0.9999",
         printed=f"bound with constant {constant:g} <= F_j",
-    )  # fmt: skip
+    )
 
 
 @identities(
@@ -254,8 +282,9 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
     mutants=[{"sigma_power": 2}, {"sign": -1}, {"edge": 1}],
     expect=("holds", "proof"),
 )
-def eq_43(points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1, edge: int = 2,
-          factor: float = 4.0) -> Equations:  # fmt: skip
+def eq_43(
+    points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1, edge: int = 2, factor: float = 4.0
+) -> Equations:
     """Each printed line against the left side."""
     _, g_N0, _, g_M0 = outliers(SYMBOLS)
     U_M, U_N, four = edge * SIGMA * S_M, edge * SIGMA * S_N, rational(factor)
@@ -327,6 +356,7 @@ def eq_44(
     derivative = sympy.diff((2 * SIGMA * S_M) ** 2 / wigner_outlier(THETA_0, SIGMA * S_M) ** 2, S_M)
     printed = _eq_44_lines(SYMBOLS, g_power, sign)
     return judge_identity(
-        [Equation(name, derivative, printed[name]) for name in lines], as_symbols(points),
+        [Equation(name, derivative, printed[name]) for name in lines],
+        as_symbols(points),
         "units of every line, then every line, for all non-zero theta_0, sigma, s_M",
-    )  # fmt: skip
+    )

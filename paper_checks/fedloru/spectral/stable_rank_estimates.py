@@ -85,8 +85,10 @@ def judge_estimates(
         return Gap(left <= 0 or left < right, short, f"difference {float(left):.6g} against {float(right):.6g}")
 
     return judge_instances(
-        [instance for instance in assumed(list(instances), assumption) if instance.rest], gap, (sets,),
+        [instance for instance in assumed(list(instances), assumption) if instance.rest],
+        gap,
+        (sets,),
         proof=lambda: _proof() if sets == "condition" and factors[0] <= 8 and factors[1] <= 4 and assumption else (),
         scope="expressions (36) with 1 to 19 indices beside the spikes, the same number at M and at N",
         printed="the difference of the expressions (36) is positive, and at least the right side of (4)",
-    )  # fmt: skip
+    )

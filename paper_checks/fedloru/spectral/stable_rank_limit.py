@@ -78,8 +78,10 @@ def draw_ranks(sizes: Sizes, R: int, draws: int, rng: np.random.Generator) -> Ra
     """Draws clients and servers with independent noise."""
     found = []
     for _ in range(draws):
-        pair = [draw_banded(sizes.model(noise), R, rng, top=1, bottom=1).stable_rank()
-                for noise in (sizes.client, sizes.server)]  # fmt: skip
+        pair = [
+            draw_banded(sizes.model(noise), R, rng, top=1, bottom=1).stable_rank()
+            for noise in (sizes.client, sizes.server)
+        ]
         found.append([[rank.frobenius_squared for rank in pair], [rank.spectral_norm for rank in pair]])
     table = np.array(found)
     return Ranks(table[:, 0], table[:, 1])
@@ -119,13 +121,16 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
             for label, (name, place) in columns.items()
         }
 
-    found = {name: {"numerator": ranks.squared / R, "norm": ranks.norms, "stable rank": ranks.ranks() / R}[part]
-             for name, ranks in data.items()}  # fmt: skip
+    found = {
+        name: {"numerator": ranks.squared / R, "norm": ranks.norms, "stable rank": ranks.ranks() / R}[part]
+        for name, ranks in data.items()
+    }
     return judge_limit(
         {label: Ladder(((R, found[name][:, place]),), SETTLED) for label, (name, place) in columns.items()},
-        predict(bulk), scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
+        predict(bulk),
+        scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
         settings={label: {**ABOVE[name].numbers(), "place": place} for label, (name, place) in columns.items()},
-    )  # fmt: skip
+    )
 
 
 @claim(
@@ -223,10 +228,11 @@ def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) ->
         predicted = {name: float(np.sign(value)) for name, value in predicted.items()}
         ladders = {name: np.sign(gaps) for name, gaps in ladders.items()}
     return judge_limit(
-        {name: Ladder(((R, gaps),), SETTLED) for name, gaps in ladders.items()}, predicted,
+        {name: Ladder(((R, gaps),), SETTLED) for name, gaps in ladders.items()},
+        predicted,
         scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2, independent noise",
         settings={name: sizes.numbers() for name, sizes in ABOVE.items()},
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -292,7 +298,7 @@ def measure_theorem(context: Context) -> Theorem:
     ),
     vary=("first", "second"),
     best={
-        "first": Best(8.0, r"proved: attained in the limit of $\theta_j, \theta_0 \to \sigma s_M$ and $s_N \to s_M$"),
+        "first": Best(8.0, r"proved: attained in the limit of $\theta_j, \theta_0 \to \sigma s_M$ and $s_N \to s_M$")
     },
     hypotheses=(Dropped(r"$\theta_0^2 \ge \sigma^2s_M^2$", {"assumption": False}),),
     uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
@@ -304,9 +310,14 @@ def measure_theorem(context: Context) -> Theorem:
     seen_in=("hessian/predictions", "fedloru/fig-1"),
 )
 def thm_3_2(
-    data: Theorem, form: str = "bound", bulk: float = 1.0, sets: Sets = "condition", first: float = 8.0,
-    second: float = 4.0, assumption: bool = True,
-) -> Evidence:  # fmt: skip
+    data: Theorem,
+    form: str = "bound",
+    bulk: float = 1.0,
+    sets: Sets = "condition",
+    first: float = 8.0,
+    second: float = 4.0,
+    assumption: bool = True,
+) -> Evidence:
     """The difference over R against the printed bound from below, or the limit; or that of the estimates (36)."""
     if form == "estimates":
         return judge_estimates(data.instances, sets, first, second, assumption)
@@ -319,8 +330,9 @@ def thm_3_2(
     if form == "bound":  # what exceeds a lower bound satisfies it
         gaps = {name: np.minimum(values, predicted[name]) for name, values in gaps.items()}
     return judge_limit(
-        {name: Ladder(((R, values),), SETTLED) for name, values in gaps.items()}, predicted,
+        {name: Ladder(((R, values),), SETTLED) for name, values in gaps.items()},
+        predicted,
         scope=f"{', '.join(settings)}; spikes of both signs, independent noise; the smallest difference is "
         f"{smallest:.3g} R",
         settings={name: sizes.numbers() for name, sizes in settings.items()},
-    )  # fmt: skip
+    )

@@ -59,27 +59,66 @@ def converging_laws() -> tuple[Converging, ...]:
     uniform = DensityLaw(lambda x: 1.0, (0.0, 1.0), "uniform")
     mean = MarchenkoPastur(0.5).mean
     return (
-        Converging("moving atom", lambda n: PointMass(1.0 / n).stieltjes, PointMass(0.0).stieltjes,
-                   lambda n: 1.0 / n, 2),
-        Converging("alternating atom", lambda n: PointMass((-1.0) ** n / n).stieltjes, PointMass(0.0).stieltjes,
-                   lambda n: 1.0 / n, 2),
-        Converging("merging atoms", lambda n: AtomicLaw((-1.0 / n, 1.0 / n), (0.5, 0.5)).stieltjes,
-                   PointMass(0.0).stieltjes, lambda n: 1.0 / n, 2),
-        Converging("atom of mass 1/n at n^2",
-                   lambda n: AtomicLaw((0.3, n**2 + 1.0), (1.0 - 1.0 / (n + 1), 1.0 / (n + 1))).stieltjes,
-                   PointMass(0.3).stieltjes, lambda n: 1.0 / (n + 1), 1),
-        Converging("weights of two atoms",
-                   lambda n: AtomicLaw((-1.0, 2.0), (0.5 + 0.4 / n, 0.5 - 0.4 / n)).stieltjes,
-                   AtomicLaw((-1.0, 2.0), (0.5, 0.5)).stieltjes, lambda n: 0.4 / n, 1),
-        Converging("grids to the uniform law",
-                   lambda n: _grid(min(n, GRID)).stieltjes, uniform.stieltjes, lambda n: 0.25 / min(n, GRID), 2),
-        Converging("semicircles", lambda n: Semicircle(1.0 + 1.0 / n, -1.0 / n).stieltjes,
-                   Semicircle(1.0).stieltjes, lambda n: 2.0 / n, 2),
-        Converging("Marchenko-Pastur laws", lambda n: MarchenkoPastur(0.5, 1.0 + 1.0 / n).stieltjes,
-                   MarchenkoPastur(0.5).stieltjes, lambda n: mean / n, 2),
-        Converging("Cauchy laws", lambda n: _cauchy(1.0 + 1.0 / n), _cauchy(1.0),
-                   lambda n: 2.0 / np.pi * np.arctan(0.5 * ((1 + 1 / n) ** 0.5 - (1 + 1 / n) ** -0.5)), 1),
-    )  # fmt: skip
+        Converging(
+            "moving atom", lambda n: PointMass(1.0 / n).stieltjes, PointMass(0.0).stieltjes, lambda n: 1.0 / n, 2
+        ),
+        Converging(
+            "alternating atom",
+            lambda n: PointMass((-1.0) ** n / n).stieltjes,
+            PointMass(0.0).stieltjes,
+            lambda n: 1.0 / n,
+            2,
+        ),
+        Converging(
+            "merging atoms",
+            lambda n: AtomicLaw((-1.0 / n, 1.0 / n), (0.5, 0.5)).stieltjes,
+            PointMass(0.0).stieltjes,
+            lambda n: 1.0 / n,
+            2,
+        ),
+        Converging(
+            "atom of mass 1/n at n^2",
+            lambda n: AtomicLaw((0.3, n**2 + 1.0), (1.0 - 1.0 / (n + 1), 1.0 / (n + 1))).stieltjes,
+            PointMass(0.3).stieltjes,
+            lambda n: 1.0 / (n + 1),
+            1,
+        ),
+        Converging(
+            "weights of two atoms",
+            lambda n: AtomicLaw((-1.0, 2.0), (0.5 + 0.4 / n, 0.5 - 0.4 / n)).stieltjes,
+            AtomicLaw((-1.0, 2.0), (0.5, 0.5)).stieltjes,
+            lambda n: 0.4 / n,
+            1,
+        ),
+        Converging(
+            "grids to the uniform law",
+            lambda n: _grid(min(n, GRID)).stieltjes,
+            uniform.stieltjes,
+            lambda n: 0.25 / min(n, GRID),
+            2,
+        ),
+        Converging(
+            "semicircles",
+            lambda n: Semicircle(1.0 + 1.0 / n, -1.0 / n).stieltjes,
+            Semicircle(1.0).stieltjes,
+            lambda n: 2.0 / n,
+            2,
+        ),
+        Converging(
+            "Marchenko-Pastur laws",
+            lambda n: MarchenkoPastur(0.5, 1.0 + 1.0 / n).stieltjes,
+            MarchenkoPastur(0.5).stieltjes,
+            lambda n: mean / n,
+            2,
+        ),
+        Converging(
+            "Cauchy laws",
+            lambda n: _cauchy(1.0 + 1.0 / n),
+            _cauchy(1.0),
+            lambda n: 2.0 / np.pi * np.arctan(0.5 * ((1 + 1 / n) ** 0.5 - (1 + 1 / n) ** -0.5)),
+            1,
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -110,8 +149,9 @@ def measure_approaches(context: Context) -> Approaches:
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
     expect=("holds", "proof"),
 )
-def lem_A_1a(data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: float = 1.0,
-             uniform: bool = False) -> Evidence:  # fmt: skip
+def lem_A_1a(
+    data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: float = 1.0, uniform: bool = False
+) -> Evidence:
     """The distance of the transforms against that of the laws, which tends to 0; ``uniform`` takes |z| for v."""
     left, right, error, places = [], [], [], []
     limits: dict[str, Complex] = {}
@@ -126,7 +166,10 @@ def lem_A_1a(data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: 
         error.append(rounding + (1e-10 * np.abs(limits[laws.name]) if "uniform" in laws.name else 0.0))
         places += [{"laws": laws.name, "n": n, "u": float(z.real), "v": float(z.imag)} for z in data.z]
     return judge_inequality(
-        np.concatenate(left), np.concatenate(right), np.concatenate(error), case=places,
+        np.concatenate(left),
+        np.concatenate(right),
+        np.concatenate(error),
+        case=places,
         size=np.tile(1.0 / height, len(data.rungs)),  # no transform is larger
         scope=f"{len(limits)} sequences up to n = {data.rungs[-1][1]}, {len(data.z)} points with v from "
         f"{height.min():g} to {height.max():g}, |z|/v up to 10^7",
@@ -135,14 +178,19 @@ def lem_A_1a(data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: 
             ("n", np.repeat([n for _, n, _ in data.rungs], len(height)), FROM_ONE),
         ),
         printed="|g_n(z) - g(z)| <= W_1(mu_n, mu)/v^2 or TV(mu_n, mu)/v",
-    )  # fmt: skip
+    )
 
 
 N, X, Z = sympy.symbols("n x z")
 
 # Bounded continuous test functions; the last three vanish at infinity.
-TESTS = {"1": sympy.Integer(1), "x^2/(1+x^2)": X**2 / (1 + X**2), "1/(1+x^2)": 1 / (1 + X**2),
-         "x/(1+x^2)": X / (1 + X**2), "1/(1+(x-1)^2)": 1 / (1 + (X - 1) ** 2)}  # fmt: skip
+TESTS = {
+    "1": sympy.Integer(1),
+    "x^2/(1+x^2)": X**2 / (1 + X**2),
+    "1/(1+x^2)": 1 / (1 + X**2),
+    "x/(1+x^2)": X / (1 + X**2),
+    "1/(1+(x-1)^2)": 1 / (1 + (X - 1) ** 2),
+}
 VANISHING = ("1/(1+x^2)", "x/(1+x^2)", "1/(1+(x-1)^2)")
 
 # Masses and locations as functions of n: no mass, half of it, all but a thousandth and all of it stay in place.
@@ -239,8 +287,13 @@ def measure_escaping(context: Context) -> list[Escaping]:
     best={"least_mass": Best(1.0, "proved: convergence is weak from mass 1 on, and for no smaller mass")},
     expect=("depends on the reading", "proof"),
 )
-def lem_A_1b(sequences: Sequence[Escaping], least_mass: float = 0.0, converse: bool = False, normalised: bool = False,
-             sign: int = 1) -> Evidence:  # fmt: skip
+def lem_A_1b(
+    sequences: Sequence[Escaping],
+    least_mass: float = 0.0,
+    converse: bool = False,
+    normalised: bool = False,
+    sign: int = 1,
+) -> Evidence:
     """Weak convergence where the limit has at least ``least_mass`` (and there only, if ``converse``), else vague."""
     scope = f"{len(sequences)} sequences of atomic laws, {len(TESTS)} test functions, all limits exact"
     for sequence in sequences:
@@ -257,10 +310,20 @@ def lem_A_1b(sequences: Sequence[Escaping], least_mass: float = 0.0, converse: b
             wrong = ["all tests: weak convergence nevertheless"]
         if wrong:
             return Evidence(
-                False, scope, f"integrals of {wrong[0]} converge to that against mu", f"limit mass {total}",
-                margin=-float(len(wrong)), cases=len(sequences),
+                False,
+                scope,
+                f"integrals of {wrong[0]} converge to that against mu",
+                f"limit mass {total}",
+                margin=-float(len(wrong)),
+                cases=len(sequences),
                 witness={"atoms": list(sequence.atoms), "test": wrong[0]},
-            )  # fmt: skip
+            )
     obtained = f"every difference of a limit and its integral is 0, limit masses 0 to 1; weak from mass {least_mass:g}"
-    return Evidence(True, scope, "limits of integrals are integrals against mu", obtained,
-                    margin=float(len(sequences)), cases=len(sequences))  # fmt: skip
+    return Evidence(
+        True,
+        scope,
+        "limits of integrals are integrals against mu",
+        obtained,
+        margin=float(len(sequences)),
+        cases=len(sequences),
+    )

@@ -112,8 +112,9 @@ def measure_pairs(context: Context) -> list[Pair]:
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
     expect=("holds", "proof"),
 )
-def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1,
-            tighten: float = 0.0) -> Evidence:  # fmt: skip
+def lem_A_3(
+    pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1, tighten: float = 0.0
+) -> Evidence:
     """All admissible index pairs of every pair of matrices; ``tighten`` asks for room in units of the norms."""
     rows: list[Row] = []
     for pair in pairs:
@@ -205,8 +206,11 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
                 if not any(noise):
                     continue
                 both = np.sort(np.add(true, noise))[::-1].astype(float)
-                found.append(Decomposed(np.array(true, float), np.sort(noise)[::-1].astype(float), both, 0.0, None,
-                                        (true, noise)))  # fmt: skip
+                found.append(
+                    Decomposed(
+                        np.array(true, float), np.sort(noise)[::-1].astype(float), both, 0.0, None, (true, noise)
+                    )
+                )
     for pair in measure_hessians(context)[: context.size(60, 1000)]:
         found.append(Decomposed(*pair.eigenvalues(), pair))
     return found
@@ -225,8 +229,14 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
         r"The second line with the opposite sign, $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
         r"\lambda_{R+i-k}(\epsilon)$, as the conclusion uses it and v2 prints it; both lines for all $1 \le i \le R$.",
         {"second": -1, "interior": False},
-        mutants=({"second": 1}, {"first": -1}, {"first_shift": -1}, {"second_shift": 1}, {"p_shift": -1},
-                 {"q_shift": -1}),
+        mutants=(
+            {"second": 1},
+            {"first": -1},
+            {"first_shift": -1},
+            {"second_shift": 1},
+            {"p_shift": -1},
+            {"q_shift": -1},
+        ),
         asks="neither",
     ),
     uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),
@@ -235,9 +245,18 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
     because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
     "prints it.",
     expect=("corrected", "proof"),
-)  # fmt: skip
-def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,
-             second_shift: int = 0, p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:  # fmt: skip
+)
+def eq_20_22(
+    found: list[Decomposed],
+    first: int = 1,
+    second: int = 1,
+    interior: bool = True,
+    first_shift: int = 0,
+    second_shift: int = 0,
+    p_shift: int = 0,
+    q_shift: int = 0,
+    tighten: float = 0.0,
+) -> Evidence:
     """All three lines at all indices; 1 reads "at most", -1 "at least", 0 leaves the line out."""
     rows: list[Row] = []
     for at in found:
@@ -267,8 +286,10 @@ def _weyl_lines(
     R = len(at.both)
     for j, k in product(range(1, R + 1), repeat=2):
         bound = float(at.true[k - 1] + at.noise[j - 1])  # 1 + i - j = k in the first line, R + i - j = k in the second
-        for line, sign, i, shift in (("first", first, j + k - 1, first_shift),
-                                     ("second", second, j + k - R, second_shift)):  # fmt: skip
+        for line, sign, i, shift in (
+            ("first", first, j + k - 1, first_shift),
+            ("second", second, j + k - R, second_shift),
+        ):
             if sign and 1 <= i <= R and 1 <= i + shift <= R:
                 yield f"{line} line, j={j}, k={k}", sign, i + shift, bound
 
@@ -278,6 +299,10 @@ def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -
     true, noise = at.diagonals
     witness = {"line": line, "j": int(j), "k": int(k), "H_true": list(true), "epsilon": list(noise)}
     return Evidence(
-        False, "diagonal matrices with entries -1, 0, 1", place, f"left {left:g}, right {right:g}",
-        -abs(left - right), witness=witness,
-    )  # fmt: skip
+        False,
+        "diagonal matrices with entries -1, 0, 1",
+        place,
+        f"left {left:g}, right {right:g}",
+        -abs(left - right),
+        witness=witness,
+    )

@@ -24,10 +24,17 @@ def eq_10(values: Values) -> Violation:
         return S[0][0] * S[1][1] - S[0][1] * S[1][0]
 
     rank = 2 if determinant(mean) else int(any(entry for row in mean for entry in row))
-    assumes = [Hypothesis(f"determinant of the coefficients of client {c}", determinant(S), "!=", 0)
-               for c, S in enumerate(own, 1)]  # fmt: skip
-    return Violation(2, rank, assumes=assumes, given={"coefficients": own, "mean": mean},
-                     reads="coefficients of rank 2r = 2: 2r against the rank of their mean")  # fmt: skip
+    assumes = [
+        Hypothesis(f"determinant of the coefficients of client {c}", determinant(S), "!=", 0)
+        for c, S in enumerate(own, 1)
+    ]
+    return Violation(
+        2,
+        rank,
+        assumes=assumes,
+        given={"coefficients": own, "mean": mean},
+        reads="coefficients of rank 2r = 2: 2r against the rank of their mean",
+    )
 
 
 @replay("fedlrt/claim-trunc")
@@ -41,8 +48,12 @@ def claim_trunc(values: Values) -> Violation:
         Hypothesis("squared theta, against the squared norm", theta**2, "<=", sum((s * s for s in sigma), Fraction(0))),
         Hypothesis("singular values, which are 2r, modulo 2", len(sigma) % 2, "=", 0),
     )
-    return Violation(1, len(_admitted(sigma, theta**2)), assumes=assumes,
-                     reads="1 against the number of ranks that the printed condition admits")  # fmt: skip
+    return Violation(
+        1,
+        len(_admitted(sigma, theta**2)),
+        assumes=assumes,
+        reads="1 against the number of ranks that the printed condition admits",
+    )
 
 
 @replay("fedlrt/claim-factors")
@@ -60,9 +71,14 @@ def claim_factors(values: Values) -> Violation:
         Hypothesis("largest singular value after the step", sigma[0], ">", 0),
         Hypothesis("n", int(values["size"]), ">=", 2),
     )
-    return Violation(0, smallest, strict=True, assumes=assumes,
-                     reads="loss |W - target e1 e1'|^2 / 2 from start e1 e1', one step: "
-                     "0 against the smallest kept singular value, which should be greater")  # fmt: skip
+    return Violation(
+        0,
+        smallest,
+        strict=True,
+        assumes=assumes,
+        reads="loss |W - target e1 e1'|^2 / 2 from start e1 e1', one step: "
+        "0 against the smallest kept singular value, which should be greater",
+    )
 
 
 @replay("fedlrt/claim-alg6")
@@ -79,6 +95,8 @@ def claim_alg6(values: Values) -> Violation:
         assumes.append(Hypothesis(f"largest entry of {name}'{name} - I", apart, "=", 0))
     assumes += [Hypothesis(f"S_{c}", weight, ">", 0) for c, weight in enumerate(weights, 1)]
     return Violation(
-        size, count, assumes=assumes,
+        size,
+        count,
+        assumes=assumes,
         reads="mean of S_c U_c V_c' by columns: n against the size of a matrix with the same nonzero singular values",
-    )  # fmt: skip
+    )

@@ -59,9 +59,13 @@ def eq_2(values: Values) -> Violation:
     for _ in range(steps):
         printed -= rate * mean * printed
         own -= rate * h * (own - c)
-    return Violation(abs(printed - own), 0, assumes=assumes,
-                     reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
-                     "distance of (2) as printed from descent on the first client's own loss")  # fmt: skip
+    return Violation(
+        abs(printed - own),
+        0,
+        assumes=assumes,
+        reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
+        "distance of (2) as printed from descent on the first client's own loss",
+    )
 
 
 @replay("fedlrt/eq-4")
@@ -74,9 +78,13 @@ def eq_4(values: Values) -> Violation:
     for _ in range(steps):
         printed -= rate * (mean * printed - correction)
         own -= rate * (h * (own - c) - correction)
-    return Violation(abs(printed - own), 0, assumes=assumes,
-                     reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
-                     "distance of (4) as printed from the same with the first client's own loss")  # fmt: skip
+    return Violation(
+        abs(printed - own),
+        0,
+        assumes=assumes,
+        reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
+        "distance of (4) as printed from the same with the first client's own loss",
+    )
 
 
 @replay("fedlrt/claim-drift")
@@ -97,9 +105,13 @@ def claim_drift(values: Values) -> Violation:
             shift, kept = shift + (1 - left) * c / len(pairs), kept + left / len(pairs)
         return shift / (1 - kept) if kept != 1 else Fraction(0)
 
-    return Violation(abs(limit(fewer)), abs(limit(more)), assumes=assumes,
-                     reads="losses h (w - c)^2 / 2 of one number, their mean's minimiser 0: distance of FedAvg's limit "
-                     "with fewer local steps against that with more")  # fmt: skip
+    return Violation(
+        abs(limit(fewer)),
+        abs(limit(more)),
+        assumes=assumes,
+        reads="losses h (w - c)^2 / 2 of one number, their mean's minimiser 0: distance of FedAvg's limit "
+        "with fewer local steps against that with more",
+    )
 
 
 @replay("fedlrt/claim-fedlin@by-its-weights")
@@ -119,10 +131,14 @@ def claim_fedlin(values: Values) -> Violation:
     w = start
     for _ in range(rounds):
         w += rate * 2 * w / (1 + w**2) ** 2
-    return Violation(w, start, assumes=assumes,
-                     reads="loss 1/(1 + w^2) of one number, one client, one local step, from w > 0, where every step "
-                     "adds 2 lambda w/(1 + w^2)^2 > 0: distance from 0, the only stationary point, after these rounds, "
-                     "against the start's")  # fmt: skip
+    return Violation(
+        w,
+        start,
+        assumes=assumes,
+        reads="loss 1/(1 + w^2) of one number, one client, one local step, from w > 0, where every step "
+        "adds 2 lambda w/(1 + w^2)^2 > 0: distance from 0, the only stationary point, after these rounds, "
+        "against the start's",
+    )
 
 
 @replay("fedlrt/alg-6")
@@ -157,9 +173,15 @@ def alg_6(values: Values) -> Violation:
                 mean[i][j] += (W[i][j] + (rate * (target[i][j] - W[i][j]) if inside else 0)) / len(targets)
     missed = []
     for rows, columns in axes:
-        outside = [abs(mean[i][j]) for i in range(size) for j in range(size)
-                   if i not in {0, *rows} or j not in {0, *columns}]  # fmt: skip
+        outside = [
+            abs(mean[i][j]) for i in range(size) for j in range(size) if i not in {0, *rows} or j not in {0, *columns}
+        ]
         missed.append(max(outside, default=Fraction(0)))
-    return Violation(min(missed), 0, assumes=assumes, given={"targets": targets, "mean model": mean},
-                     reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of "
-                     "the mean model that is 0 in the bases of either client")  # fmt: skip
+    return Violation(
+        min(missed),
+        0,
+        assumes=assumes,
+        given={"targets": targets, "mean model": mean},
+        reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of "
+        "the mean model that is 0 in the bases of either client",
+    )

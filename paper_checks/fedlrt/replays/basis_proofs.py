@@ -60,8 +60,9 @@ def eq_22(values: Values) -> Proof:
         )
         # U R_11 has orthonormal columns: row by row an upper triangle with R_11' R_11 = I is diagonal, with squares 1.
         flaws.append(_flaw_of_triangle(r))
-    return _answer(r"a QR decomposition that begins with U, the only one up to signs, and $\tilde U^\top U = [I; 0]$",
-                   *flaws)  # fmt: skip
+    return _answer(
+        r"a QR decomposition that begins with U, the only one up to signs, and $\tilde U^\top U = [I; 0]$", *flaws
+    )
 
 
 def _flaw_of_triangle(r: int) -> str:
@@ -98,8 +99,11 @@ def step_20(values: Values) -> Proof:
     """
     last = row(U, -X + rational(values["tilt"]) * J)
     flaws = []
-    for name, beside, above in (("K(t1)", U * S - rate * X, S), ("the start minus a step", U - rate * X, 1),
-                                ("the step", -rate * X, 0)):  # fmt: skip
+    for name, beside, above in (
+        ("K(t1)", U * S - rate * X, S),
+        ("the start minus a step", U - rate * X, 1),
+        ("the step", -rate * X, 0),
+    ):
         triangle = sympy.Matrix([[1, above], [0, rate]])
         flaws.append(differ(row(U, beside), last * triangle, f"another span with {name}"))
         flaws.append(
@@ -124,8 +128,10 @@ def step_21(values: Values) -> Proof:
         ("S cancels", -across - within * P * G * V),
         ("the sign taken in", (P - 1) * G * V - within * P * G * V),
     )
-    return _answer("every line is $-GV$, for all sizes and ranks and every invertible S",
-                   *(differ(line, end, f"another end: {name}") for name, line in lines))  # fmt: skip
+    return _answer(
+        "every line is $-GV$, for all sizes and ranks and every invertible S",
+        *(differ(line, end, f"another end: {name}") for name, line in lines),
+    )
 
 
 @proof("fedlrt/lemma-2-step-chain", scale="1", plain=0)
@@ -165,9 +171,10 @@ def claim_gu_gv(values: Values) -> Proof:
     spanned = row(U, G * V) * sympy.Matrix([[-inner, 1], [1, 0]]) * sympy.Matrix([Vt, Ut * G])
     return _answer(
         r"the directions of U and V, and the projected gradient, as products with the wide bases",
-        differ(moves[0, 0], U_dot, "the direction of U"), differ(G_U * T**-1, G * V, "GV is not spanned"),
+        differ(moves[0, 0], U_dot, "the direction of U"),
+        differ(G_U * T**-1, G * V, "GV is not spanned"),
         differ(spanned[0, 0], G - (1 - beyond) * off, "the projected gradient"),
-    )  # fmt: skip
+    )
 
 
 @proof("fedlrt/claim-factors", length="1", diagonal="1", after=1, sizes=[2, 4, 6])
@@ -183,9 +190,12 @@ def claim_factors(values: Values) -> Proof:
     wide, wide_t, P, P_t = sympy.symbols("W W^T P P^T", commutative=False)
     gram = sympy.expand(length**2 * P_t * wide_t * wide * P).subs(wide_t * wide, 1).subs(P_t * P, 1)
     kept = sympy.diag(*sympy.symbols("s_1:4"))
-    return _answer(r"$\tilde UP_{r_1}$ is orthonormal, $\Sigma_{r_1}$ diagonal, and its last value positive",
-                   differ(gram, sympy.Integer(1), "the bases are not orthonormal"),
-                   differ(diagonal * kept, kept, "another diagonal"), flaw_of_tail(after, values["sizes"]))  # fmt: skip
+    return _answer(
+        r"$\tilde UP_{r_1}$ is orthonormal, $\Sigma_{r_1}$ diagonal, and its last value positive",
+        differ(gram, sympy.Integer(1), "the bases are not orthonormal"),
+        differ(diagonal * kept, kept, "another diagonal"),
+        flaw_of_tail(after, values["sizes"]),
+    )
 
 
 @proof("fedlrt/claim-alg6", spread="0", cases=[[12, 2, 3], [6, 2, 3], [6, 2, 4], [5, 1, 1], [4, 3, 2]])

@@ -34,6 +34,9 @@ def eq_26_gradients(values: Values) -> Violation:
 def lemma_3(values: Values) -> Violation:
     """Columns of U against rows of F in the printed product of (25)."""
     n, r = int(values["n"]), int(values["r"])
-    return Violation(abs(n - r), 0,
-                     assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("r", r, "<=", n)],
-                     reads="columns of U against rows of F, difference")  # fmt: skip
+    return Violation(
+        abs(n - r),
+        0,
+        assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("r", r, "<=", n)],
+        reads="columns of U against rows of F, difference",
+    )

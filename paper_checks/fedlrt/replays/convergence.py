@@ -67,7 +67,11 @@ def claim_thm3_text(values: Values) -> Violation:
     assumes.append(Hypothesis("least length of a singular vector", Fraction(lengths), ">", Fraction(1, 10**30)))
     assumes.append(Hypothesis("largest second singular value of a round, which is cut", Fraction(cut), "<", theta))
     assumes.append(Hypothesis("least first singular value of a round, which stays", Fraction(kept), ">", theta))
-    return Violation(corner, theta, assumes=assumes,
-                     reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', every round cut to rank 1: "
-                     "distance from T, the only stationary point, at least the corner in every round, against "
-                     "theta")  # fmt: skip
+    return Violation(
+        corner,
+        theta,
+        assumes=assumes,
+        reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', every round cut to rank 1: "
+        "distance from T, the only stationary point, at least the corner in every round, against "
+        "theta",
+    )

@@ -46,12 +46,23 @@ def claim_fedlin(values: Values) -> Proof:
         _flaw_of_descent(Fraction(values["limit"]), values["steps"]),
         "" if rounds else "another number of communication rounds",
     )
-    return Proof(not flaw, flaw or "every round descends by a share of the squared gradient; then the sum over the "
-                 "rounds, and bounded level sets of a convex loss with one minimiser")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "every round descends by a share of the squared gradient; then the sum over the "
+        "rounds, and bounded level sets of a convex loss with one minimiser",
+    )
 
 
-@proof("fedlrt/claim-thm3-text", limit="1", steps=[1, 2, 3, 10, 100, 1000], beyond="1/2", slope="1/2", rate="1/12",
-       theta="1/40")  # fmt: skip
+@proof(
+    "fedlrt/claim-thm3-text",
+    limit="1",
+    steps=[1, 2, 3, 10, 100, 1000],
+    beyond="1/2",
+    slope="1/2",
+    rate="1/12",
+    theta="1/40",
+)
 def claim_thm3_text(values: Values) -> Proof:
     r"""Theorem 2 as corrected, summed over the rounds; then the example, one client, one step of $0 < x = \lambda < 1$.
 
@@ -157,8 +168,12 @@ def claim_robust(values: Values) -> Proof:
         flaws.append("" if abs(u * s * v) > largest else "descent in turn does not rise")
         flaws.append(_flaw_of_euler(rational(step)))
     flaw = first_flaw(*flaws)
-    return Proof(not flaw, flaw or r"the step is $W - \lambda P(G)$, whatever S is; descent in turn from s = 30, and "
-                 "(5) by Euler from a small s, rise")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"the step is $W - \lambda P(G)$, whatever S is; descent in turn from s = 30, and "
+        "(5) by Euler from a small s, rise",
+    )
 
 
 def _flaw_of_euler(step: sympy.Rational) -> str:

@@ -41,8 +41,11 @@ def claim_two_rounds(values: Values) -> Proof:
     factors and their gradients, $\bar U$, $\bar V$ (and $G_S$) and coefficients.
     """
     flaws = []
-    for method, first, last in (("FedLin", {"G_c"}, {"W_c"}), ("none", {"G_U", "G_V"}, {"St_c"}),
-                                ("simplified", {"G_U", "G_V", "G_S"}, {"St_c"})):  # fmt: skip
+    for method, first, last in (
+        ("FedLin", {"G_c"}, {"W_c"}),
+        ("none", {"G_U", "G_V"}, {"St_c"}),
+        ("simplified", {"G_U", "G_V", "G_S"}, {"St_c"}),
+    ):
         rounds = trips(method)
         flaws.append("" if len(rounds) == rational(values["rounds"]) else f"another number of rounds, {method}")
         flaws.append("" if (set(rounds[0].back), set(rounds[-1].back)) == (first, last) else f"other answers, {method}")

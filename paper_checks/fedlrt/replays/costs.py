@@ -13,19 +13,24 @@ from paper_checks.stored_values import Values
 def claim_server_qr_svd(values: Values) -> Violation:
     """Entries of what Algorithm 1's clients update and send in line 16, against those of an r by r matrix."""
     n, r = int(values["n"]), int(values["r"])
-    return Violation((2 * r) ** 2, r**2,
-                     assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-                     reads="Algorithm 1: entries of the matrix that a client optimises, against r^2")  # fmt: skip
+    return Violation(
+        (2 * r) ** 2,
+        r**2,
+        assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
+        reads="Algorithm 1: entries of the matrix that a client optimises, against r^2",
+    )
 
 
 @replay("fedlrt/claim-two-rounds@with-either-correction")
 def claim_two_rounds(values: Values) -> Violation:
     """Broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
     stated = int(values["stated"])
-    return Violation(len(trips("full")), stated, assumes=[Hypothesis("rounds stated", stated, "=", 2)],
-                     reads="Algorithm 1 with var_cor: communication rounds, lines 2 to 4, 6 to 11 and 12 to 16, "
-                     "against "
-                     "two")  # fmt: skip
+    return Violation(
+        len(trips("full")),
+        stated,
+        assumes=[Hypothesis("rounds stated", stated, "=", 2)],
+        reads="Algorithm 1 with var_cor: communication rounds, lines 2 to 4, 6 to 11 and 12 to 16, against two",
+    )
 
 
 @replay("fedlrt/table-1@with-their-constants")
@@ -52,9 +57,13 @@ def fig_3(values: Values) -> Violation:
     """Client compute by Table 1 at s = b = 1: n^2 of FedLin, 4nr + 4r^2 + 4r^2 with the full correction."""
     n = int(values["n"])
     r = LEAST * n
-    return Violation(4 * n * r + 8 * r**2, n**2, assumes=[Hypothesis("n", n, "=", 512)],
-                     reads="client compute by Table 1 with the full correction at 39.5 % of full rank, "
-                     "against FedLin's, which it should not exceed below 40 %")  # fmt: skip
+    return Violation(
+        4 * n * r + 8 * r**2,
+        n**2,
+        assumes=[Hypothesis("n", n, "=", 512)],
+        reads="client compute by Table 1 with the full correction at 39.5 % of full rank, "
+        "against FedLin's, which it should not exceed below 40 %",
+    )
 
 
 @replay("fedlrt/fig-3@counted-in-all-panels")
@@ -65,6 +74,10 @@ def fig_3_counted(values: Values) -> Violation:
     basis, small, wide = n * r, r**2, (2 * r) ** 2
     lines = {2: [basis, basis, small], 4: [basis, basis], 6: [basis, basis], 11: [wide], 12: [wide], 16: [wide]}
     sent = sum((sum(entries) for entries in lines.values()), Fraction(0))
-    return Violation(sent, 4 * n**2, assumes=[Hypothesis("n", n, "=", 512)],
-                     reads="numbers that travel with the full correction at 39.5 % of full rank, against "
-                     "FedLin's, which they should not exceed below 40 %")  # fmt: skip
+    return Violation(
+        sent,
+        4 * n**2,
+        assumes=[Hypothesis("n", n, "=", 512)],
+        reads="numbers that travel with the full correction at 39.5 % of full rank, against "
+        "FedLin's, which they should not exceed below 40 %",
+    )

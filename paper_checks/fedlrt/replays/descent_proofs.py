@@ -82,8 +82,12 @@ def eq_36(values: Values) -> Proof:
     value gives $L(W + D) - L(W) = \langle\nabla L(W + hD), D\rangle \le \|\nabla L(W + hD)\|\,\|D\| \le G\vartheta$.
     """
     flaw = _flaw_of_truncation(Fraction(values["square"]))
-    return Proof(not flaw, flaw or r"$\vartheta\|\nabla L\| + \frac12\vartheta^2$ minus what smoothness gives is a sum "
-                 "of products of non-negative quantities")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"$\vartheta\|\nabla L\| + \frac12\vartheta^2$ minus what smoothness gives is a sum "
+        "of products of non-negative quantities",
+    )
 
 
 @proof("fedlrt/thm-2", largest="1", limit="1", steps=[1, 2, 3, 10, 100, 1000], square="1/2")
@@ -97,15 +101,21 @@ def thm_2(values: Values) -> Proof:
     without truncation by $-\frac{1 - (1 - \lambda L)^{2s_*}}{2L}\|g\|^2$, which is $-s_*\lambda(1 - (1 -
     \frac1{2s_*})x)\|g\|^2$ up to terms of third order in $\lambda$.
     """
-    least = ["" if Fraction(comb(2 * s, 2), 2) == (1 - Fraction(1, 2 * s)) * s**2 else f"another constant at {s} steps"
-             for s in map(int, values["steps"])]  # fmt: skip
+    least = [
+        "" if Fraction(comb(2 * s, 2), 2) == (1 - Fraction(1, 2 * s)) * s**2 else f"another constant at {s} steps"
+        for s in map(int, values["steps"])
+    ]
     flaw = first_flaw(
         _flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"])), *least
     )
-    return Proof(not flaw, flaw or r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
-                 "(a client's drift by induction, then a rational inequality in one variable), the least one by a "
-                 "bowl, "
-                 "and smoothness along the truncation")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
+        "(a client's drift by induction, then a rational inequality in one variable), the least one by a "
+        "bowl, "
+        "and smoothness along the truncation",
+    )
 
 
 @proof(
@@ -142,8 +152,12 @@ def thm_3(values: Values) -> Proof:
             flaws.append(f"the constant at {place}")
     flaws.append("" if values["constants"] else "no constants")
     flaw = first_flaw(*flaws, "" if values["steps"] else "no steps", _flaw_of_truncation(Fraction(1, 2)))
-    return Proof(not flaw, flaw or "the exact worst case of the local steps, attained by a bowl, smoothness along the "
-                 "truncation, and the mean over the rounds")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "the exact worst case of the local steps, attained by a bowl, smoothness along the "
+        "truncation, and the mean over the rounds",
+    )
 
 
 @proof("fedlrt/thm-4", largest="3/2", limit="1", steps=[1, 2, 3, 10, 100, 1000], square="1/2", least="1")
@@ -155,10 +169,12 @@ def thm_4(values: Values) -> Proof:
     however small $\delta$ is, an example shows (below).
     """
     flaw = first_flaw(
-        _flaw_of_local_steps(values, SQUARE_OF_ROOT), _flaw_of_truncation(Fraction(values["square"])),
-        flaw_of_certificates(values["certificates"]), flaw_of_least(rational(values["least"])),
+        _flaw_of_local_steps(values, SQUARE_OF_ROOT),
+        _flaw_of_truncation(Fraction(values["square"])),
+        flaw_of_certificates(values["certificates"]),
+        flaw_of_least(rational(values["least"])),
         flaw_of_rise(),
-    )  # fmt: skip
+    )
     return Proof(
         not flaw,
         flaw
@@ -179,8 +195,9 @@ def eq_46(values: Values) -> Proof:
     as long as it: $|u| \le R\beta|g|$ with $R = (1 - \frac1s)\rho$. The rest is as there.
     """
     flaw = _flaw_of_local_steps(values, SQUARE_OF_ROOT)
-    return Proof(not flaw, flaw or "all clients, steps and learning rates, by a client's drift and a rational "
-                 "inequality")  # fmt: skip
+    return Proof(
+        not flaw, flaw or "all clients, steps and learning rates, by a client's drift and a rational inequality"
+    )
 
 
 def _kappa_is_below(bound: Fraction) -> bool:
@@ -213,8 +230,12 @@ def cor_1(values: Values) -> Proof:
     flaws.append("" if values["constants"] else "no constants")
     flaw = first_flaw(*flaws, _flaw_of_local_steps(values, SQUARE_OF_ROOT))
     shown = ", ".join(f"{constant} at {place}" for place, constant in values["constants"].items())
-    return Proof(not flaw, flaw or rf"the corrected Theorem 4, its mean over the rounds, and the constants {shown} of "
-                 r"$s_*\lambda L$")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or rf"the corrected Theorem 4, its mean over the rounds, and the constants {shown} of "
+        r"$s_*\lambda L$",
+    )
 
 
 @proof("fedlrt/cor-2-proof", kappa="1.2072", constant="96", share="82")
@@ -237,9 +258,13 @@ def cor_2_proof(values: Values) -> Proof:
         "" if sympy.simplify(of_38) == 0 and sympy.simplify(of_theorem_4) == 0 else "the printed brackets",
         "" if _kappa_is_below(kappa) else "kappa can be larger",
         "" if share > 0 and all(constant * x * (1 - kappa * x) >= 1 for x in ends) else "the constant",
-    )  # fmt: skip
-    return Proof(not flaw, flaw or "the constant for every learning rate and every kappa that the corrected Theorem 4 "
-                 "has; the printed brackets as identities")  # fmt: skip
+    )
+    return Proof(
+        not flaw,
+        flaw
+        or "the constant for every learning rate and every kappa that the corrected Theorem 4 "
+        "has; the printed brackets as identities",
+    )
 
 
 @proof("fedlrt/assumption-1", factor="2")
@@ -254,8 +279,11 @@ def assumption_1(values: Values) -> Proof:
     start = delta * (factor - delta) * G**2 - (G**2 - (d * G + f) ** 2)
     client = (h + f) * (factor * b + h + f) - ((b + h) ** 2 - b**2)
     proved = non_negative(start) and non_negative(client)
-    return Proof(proved, r"$\delta(2-\delta)g^2$ and $\delta g(2b + \delta g)$ minus the square outside are sums "
-                 "of products of non-negative quantities")  # fmt: skip
+    return Proof(
+        proved,
+        r"$\delta(2-\delta)g^2$ and $\delta g(2b + \delta g)$ minus the square outside are sums "
+        "of products of non-negative quantities",
+    )
 
 
 @proof("fedlrt/thm-11-combine", loss="2", half="1/2")

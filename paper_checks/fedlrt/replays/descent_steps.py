@@ -40,8 +40,12 @@ def _rounds_proved(values: Values, term: str, by: str) -> Proof:
                 slack.add(step**2 * steps / clients, row, row)
         if not slack.non_negative():
             flaw = flaw or f"the rest is not positive semidefinite at {clients} clients, {steps} steps of {step}"
-    return Proof(not flaw, flaw or f"for all sizes and rates by {by}; what is left of right minus left side by machine "
-                 f"as well, at {len(values['cases'])} of them")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or f"for all sizes and rates by {by}; what is left of right minus left side by machine "
+        f"as well, at {len(values['cases'])} of them",
+    )
 
 
 @proof("fedlrt/thm-7-first-term")
@@ -78,6 +82,10 @@ def thm_8_proof(values: Values) -> Violation:
         Hypothesis("12 s lambda L", 12 * steps * rate * L, "<=", 1),
     )
     derived, printed = L**3 * rate**4 * steps**4, steps * rate * (steps * rate) ** 3 * L**2
-    return Violation(abs(derived - printed), Fraction(0), assumes=assumes,
-                     reads="third term as derived, L^3 lambda^4 s^4, minus the one of the printed bracket, "
-                     "L^2 lambda^4 s^4, both over e^2 and |g|^2")  # fmt: skip
+    return Violation(
+        abs(derived - printed),
+        Fraction(0),
+        assumes=assumes,
+        reads="third term as derived, L^3 lambda^4 s^4, minus the one of the printed bracket, "
+        "L^2 lambda^4 s^4, both over e^2 and |g|^2",
+    )

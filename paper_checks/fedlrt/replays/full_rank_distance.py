@@ -29,6 +29,11 @@ def claim_close(values: Values) -> Violation:
         Hypothesis("lambda L", rate, "<", 1),
         Hypothesis("rounds", rounds, ">=", 1),
     )
-    return Violation(abs(free - low), abs(free), strict=True, assumes=assumes,
-                     reads="loss (W_33 - 1)^2 / 2 from e1 e1', second basis vectors e2: "
-                     "distance from the full-rank weights, against the start's")  # fmt: skip
+    return Violation(
+        abs(free - low),
+        abs(free),
+        strict=True,
+        assumes=assumes,
+        reads="loss (W_33 - 1)^2 / 2 from e1 e1', second basis vectors e2: "
+        "distance from the full-rank weights, against the start's",
+    )

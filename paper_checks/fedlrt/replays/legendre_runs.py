@@ -57,9 +57,15 @@ def product(factors: tuple[Array, Array, Array]) -> Array:
 
 
 def fedlrt(
-    W: Array, rank: int, gradients: Sequence[Callable[[Array], Array]], correction: str, steps: int, tau: float,
-    rounds: int, shares: Array | None = None,
-) -> tuple[Array, Array, Array]:  # fmt: skip
+    W: Array,
+    rank: int,
+    gradients: Sequence[Callable[[Array], Array]],
+    correction: str,
+    steps: int,
+    tau: float,
+    rounds: int,
+    shares: Array | None = None,
+) -> tuple[Array, Array, Array]:
     """Factors after rounds of Algorithms 1 and 5, with the tail after the last kept singular value below theta.
 
     Means are taken by the clients' shares, equal ones if none are given.
@@ -101,15 +107,19 @@ def _step_of(values: Values, basis: str) -> Violation:
     """The largest second derivative of clients that share 10,000 points evenly, against what the rate admits."""
     many = int(values["clients"])
     assumes = assuming(
-        Hypothesis("clients", many, ">=", 2),
-        Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0),
+        Hypothesis("clients", many, ">=", 2), Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0)
     )
     x, y = philox(2026).uniform(-1.0, 1.0, (2, 10_000))
     parts = zip(np.array_split(x, many), np.array_split(y, many), strict=True)
     L = max(float(np.linalg.eigvalsh(gram(a, b, 20, basis))[-1]) for a, b in parts)
-    return Violation(RATE, 1.0 / (12.0 * L * 20), error=1e-9, sampled="points drawn anew, Philox", assumes=assumes,
-                     reads="n = 20, s = 20: the rate against 1/(12 L s), L of the client with the "
-                     "largest second derivative")  # fmt: skip
+    return Violation(
+        RATE,
+        1.0 / (12.0 * L * 20),
+        error=1e-9,
+        sampled="points drawn anew, Philox",
+        assumes=assumes,
+        reads="n = 20, s = 20: the rate against 1/(12 L s), L of the client with the largest second derivative",
+    )
 
 
 @dataclass(frozen=True)
@@ -150,8 +160,14 @@ def rank_below(values: Values) -> Violation:
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 200), Hypothesis("rounds", rounds, "<=", 2000))
     reached = one_client(0.01, rounds)
     assumes += assuming(_weakest(reached.target))
-    return Violation(4, len(reached.factors[1]), error=0.5, sampled=DRAWN, assumes=assumes,
-                     reads=f"{PLAIN} 0.01: rank 4, and the rank after these rounds")  # fmt: skip
+    return Violation(
+        4,
+        len(reached.factors[1]),
+        error=0.5,
+        sampled=DRAWN,
+        assumes=assumes,
+        reads=f"{PLAIN} 0.01: rank 4, and the rank after these rounds",
+    )
 
 
 def rank_not_found(values: Values) -> Violation:
@@ -160,8 +176,14 @@ def rank_not_found(values: Values) -> Violation:
     assumes = assuming(Hypothesis("rounds", rounds, "=", 200))
     reached = one_client(1.0, rounds)
     assumes += assuming(_weakest(reached.target))
-    return Violation(abs(len(reached.factors[1]) - 4), Fraction(0), error=0.5, sampled=DRAWN, assumes=assumes,
-                     reads=f"{PLAIN} 1: rank after these rounds minus 4")  # fmt: skip
+    return Violation(
+        abs(len(reached.factors[1]) - 4),
+        Fraction(0),
+        error=0.5,
+        sampled=DRAWN,
+        assumes=assumes,
+        reads=f"{PLAIN} 1: rank after these rounds minus 4",
+    )
 
 
 def _away(values: Values, distance: float) -> Violation:
@@ -178,10 +200,16 @@ def _away(values: Values, distance: float) -> Violation:
             "twice what a round moves", Fraction(2 * 20 * RATE * slope), "<=", Fraction(0.1 * float(np.linalg.norm(W)))
         ),
     )
-    return Violation(float(np.linalg.norm(W - reached.target)), distance, error=1e-9, sampled=DRAWN, assumes=assumes,
-                     reads=f"{PLAIN} 0.01: distance to the minimiser after these rounds, where the rank is below 4 and "
-                     "twice what a round moves is below the threshold, so that no rank is added, and the distance "
-                     "stated")  # fmt: skip
+    return Violation(
+        float(np.linalg.norm(W - reached.target)),
+        distance,
+        error=1e-9,
+        sampled=DRAWN,
+        assumes=assumes,
+        reads=f"{PLAIN} 0.01: distance to the minimiser after these rounds, where the rank is below 4 and "
+        "twice what a round moves is below the threshold, so that no rank is added, and the distance "
+        "stated",
+    )
 
 
 @replay("fedlrt/claim-hom-error@value-1-at-1")
@@ -224,9 +252,13 @@ def spread_of(values: Values, stated: int) -> Violation:
     means = [Fraction(1, 2 * k + 1) for k in range(n)]
     plain = min(means) ** 2 / max(means) ** 2
     uniform = [mean * (2 * k + 1) for k, mean in enumerate(means)]
-    return Violation(1 - plain / (min(uniform) ** 2 / max(uniform) ** 2), Fraction(1, 2), assumes=assumes,
-                     reads="least over largest curvature of the expected loss, with value 1 at 1 over "
-                     "orthonormal: 1 minus it, against a half")  # fmt: skip
+    return Violation(
+        1 - plain / (min(uniform) ** 2 / max(uniform) ** 2),
+        Fraction(1, 2),
+        assumes=assumes,
+        reads="least over largest curvature of the expected loss, with value 1 at 1 over "
+        "orthonormal: 1 minus it, against a half",
+    )
 
 
 @replay("fedlrt/exp-homogeneous")
@@ -261,10 +293,16 @@ def claim_hom_clients(values: Values) -> Violation:
         shares = np.array([len(a) / len(x) for a, _ in parts])
         end = product(fedlrt(start, 8, slopes(grams, [target] * count), "simplified", 20, 0.1, rounds, shares))
         distances.append(float(np.linalg.norm(end - target)))
-    return Violation(distances[0], distances[1], error=1e-9, sampled=DRAWN, assumes=assumes,
-                     reads="n = 20, rank 4, 10,000 points, 20 steps of 1e-3, tau = 0.1, "
-                     "a start of size 0.01 and rank 8: distance to the minimiser with all these "
-                     "clients, which should be below that with one")  # fmt: skip
+    return Violation(
+        distances[0],
+        distances[1],
+        error=1e-9,
+        sampled=DRAWN,
+        assumes=assumes,
+        reads="n = 20, rank 4, 10,000 points, 20 steps of 1e-3, tau = 0.1, "
+        "a start of size 0.01 and rank 8: distance to the minimiser with all these "
+        "clients, which should be below that with one",
+    )
 
 
 def four_clients() -> tuple[Array, list[Array], Array]:
@@ -317,10 +355,16 @@ def standing_still(values: Values, correction: str, told: str) -> Violation:
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
     end = product(fedlrt(W, 5, slopes([H] * 4, targets), correction, 100, 0.01, int(values["rounds"])))
     away = float(np.linalg.norm(end - np.mean(targets, axis=0)))
-    return Violation(1e-5, away, error=1e-9, sampled=DRAWN, assumes=assumes,
-                     reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
-                     f"5: 1e-5, above which it should stall {told} correction, and its distance from the "
-                     "minimiser, 0 up to rounding")  # fmt: skip
+    return Violation(
+        1e-5,
+        away,
+        error=1e-9,
+        sampled=DRAWN,
+        assumes=assumes,
+        reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
+        f"5: 1e-5, above which it should stall {told} correction, and its distance from the "
+        "minimiser, 0 up to rounding",
+    )
 
 
 @replay("fedlrt/fig-1")
@@ -349,10 +393,14 @@ def claim_het_converge_in_the_end(values: Values) -> Violation:
     along = axes[:, share > 0.5]
     pace = np.linalg.eigvalsh(along.T @ H @ along)[0] / np.linalg.eigvalsh(H)[0]
     return Violation(
-        Fraction(values["much"]), float(pace), error=1e-6, sampled="points and targets drawn anew, Philox",
-        assumes=assumes, reads="value 1 at 1, targets of rank 1: how many times as fast FeDLRT should be, and the "
+        Fraction(values["much"]),
+        float(pace),
+        error=1e-6,
+        sampled="points and targets drawn anew, Philox",
+        assumes=assumes,
+        reads="value 1 at 1, targets of rank 1: how many times as fast FeDLRT should be, and the "
         "least curvature along matrices of rank 4 at the minimiser over the least curvature",
-    )  # fmt: skip
+    )
 
 
 @replay("fedlrt/claim-het-converge")
@@ -387,8 +435,13 @@ def claim_het_converge(values: Values) -> Violation:
 
     theirs = rounds(fedlin)
     ours = rounds(low_rank)
-    return Violation(Fraction(values["much"]) * ours, theirs, error=Fraction(1, 2), sampled=DRAWN,
-                     assumes=assumes,
-                     reads="polynomials orthonormal for the uniform law, steps of 1e-3, targets of rank 1, tau = 0.01, "
-                     "normal start of unit size cut to rank 5: rounds of FeDLRT to 1e-5 times what should be the gain, "
-                     "and those of FedLin")  # fmt: skip
+    return Violation(
+        Fraction(values["much"]) * ours,
+        theirs,
+        error=Fraction(1, 2),
+        sampled=DRAWN,
+        assumes=assumes,
+        reads="polynomials orthonormal for the uniform law, steps of 1e-3, targets of rank 1, tau = 0.01, "
+        "normal start of unit size cut to rank 5: rounds of FeDLRT to 1e-5 times what should be the gain, "
+        "and those of FedLin",
+    )

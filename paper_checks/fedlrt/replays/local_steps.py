@@ -103,10 +103,12 @@ def flaw_of_rise(push: int = 4, inside: int = 20_000) -> str:
             w = w - step * (own - sign * sympy.Matrix([[P, 0], [0, 0]]))
         ends.append(w)
     w, whole = (ends[0] + ends[1]) / 2, 2 * step
-    holds += [positive(1 - (1 - delta) ** 2 * (1 + 2 * delta**2)),
-              positive(1 - delta**2 - 12 * whole + delta**2 * whole),
-              positive(sum(a * b for a, b in zip(slope, w, strict=True))),
-              positive(w[0, 1] * w[1, 0] - (1 + w[0, 0]) * w[1, 1])]  # fmt: skip
+    holds += [
+        positive(1 - (1 - delta) ** 2 * (1 + 2 * delta**2)),
+        positive(1 - delta**2 - 12 * whole + delta**2 * whole),
+        positive(sum(a * b for a, b in zip(slope, w, strict=True))),
+        positive(w[0, 1] * w[1, 0] - (1 + w[0, 0]) * w[1, 1]),
+    ]
     return "" if all(holds) else "the loss does not rise under (14)"
 
 

@@ -57,8 +57,11 @@ def lemma_2(values: Values) -> Proof:
         flaws.append("" if gap.is_zero_matrix else f"[U|K] is not the product at rank {r}")
         away = sympy.cancel(M.det(method="berkowitz") * S.det(method="berkowitz") - rate**r)
         flaws.append("" if away == 0 else f"another determinant at rank {r}")
-    return _answer(flaws, r"$[U_0|K(t_1)] = [U_0|-\nabla_UL]\,M$ with M invertible for every $\lambda > 0$ and "
-                   "invertible $S_0$")  # fmt: skip
+    return _answer(
+        flaws,
+        r"$[U_0|K(t_1)] = [U_0|-\nabla_UL]\,M$ with M invertible for every $\lambda > 0$ and "
+        "invertible $S_0$",
+    )
 
 
 @proof("fedlrt/lemma-3", constant="1", sizes=[[2, 1], [3, 2], [4, 4]])
@@ -113,8 +116,12 @@ def claim_trunc(values: Values) -> Proof:
     all, so that none is admitted where $\sigma_{2r} \ge \vartheta$.
     """
     flaw = flaw_of_tail(int(values["after"]), values["sizes"])
-    return Proof(not flaw, flaw or "the condition is that of the best approximation, and its left side falls by the "
-                 "square of the value that is kept last")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "the condition is that of the best approximation, and its left side falls by the "
+        "square of the value that is kept last",
+    )
 
 
 @proof("fedlrt/alg-4", inside="1")
@@ -151,8 +158,11 @@ def thm_5(values: Values) -> Proof:
     flaws.append("" if longest == 1 else "e^(Lt) is at most e^L for t up to 1 alone")
     numerator = sympy.cancel((d_3 - longest / (1 + A)) * (1 + A))  # t = longest / (1 + A)
     flaws.append("" if non_negative(numerator) else "the truncated part is not within d_3 theta / t")
-    return _answer(flaws, r"Gronwall's inequality for the difference of the flows gives $B(e^{L\Delta t} - 1)/L$, at "
-                   r"most $Be^L\Delta t$; truncation adds $\vartheta$: $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$")  # fmt: skip
+    return _answer(
+        flaws,
+        r"Gronwall's inequality for the difference of the flows gives $B(e^{L\Delta t} - 1)/L$, at "
+        r"most $Be^L\Delta t$; truncation adds $\vartheta$: $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$",
+    )
 
 
 @proof("fedlrt/claim-close-to-full", own="1", stale="2")
@@ -206,8 +216,11 @@ def claim_close_in_a_round(values: Values) -> Proof:
     flaws.append(
         "" if non_negative(sympy.cancel((d_3 - 1 / (1 + A)) * (1 + A))) else "truncation, s lambda = 1/(1 + A)"
     )
-    return _answer(flaws, r"$d_k + \epsilon/L$ grows by $1 + \lambda L$ in a step, $\epsilon \le 3B$, and truncation "
-                   r"adds $\vartheta$: $d_1 = 0$, $d_2 = 3Be^L$, $d_3 = 1$")  # fmt: skip
+    return _answer(
+        flaws,
+        r"$d_k + \epsilon/L$ grows by $1 + \lambda L$ in a step, $\epsilon \le 3B$, and truncation "
+        r"adds $\vartheta$: $d_1 = 0$, $d_2 = 3Be^L$, $d_3 = 1$",
+    )
 
 
 @proof("fedlrt/claim-het-plateau", curvature="1", clients=[2, 3, 4], steps=[1, 2, 4])

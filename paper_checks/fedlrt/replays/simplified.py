@@ -55,12 +55,17 @@ class Opposite:
         """The set-up."""
         parts = f"({self.P} w11 + {self.Q} w22 + w11 w22)"
         return {
-            "U": [1, 0], "V": [1, 0], "S": self.start, "clients": 2,
+            "U": [1, 0],
+            "V": [1, 0],
+            "S": self.start,
+            "clients": 2,
             "loss of client 1 in w = W - S e1 e1'": f"{parts} + <slope, w>",
             "loss of client 2": f"-{parts} + <slope, w>",
-            "global loss L(W)": "<slope, w>", "smoothness L": 1, "slope": [self.slope[:2], self.slope[2:]],
+            "global loss L(W)": "<slope, w>",
+            "smoothness L": 1,
+            "slope": [self.slope[:2], self.slope[2:]],
             "w before truncation": [self.moved[:2], self.moved[2:]],
-        }  # fmt: skip
+        }
 
     @property
     def change(self) -> Fraction:
@@ -125,8 +130,9 @@ def assumption_1(values: Values) -> Violation:
         Hypothesis("delta, for delta << 1", delta, "<=", Fraction(1, 10)),
         Hypothesis("(14): gradient minus its block", size - inside, "<", delta * size),
     )
-    return Violation(outside, delta * size, assumes=assumes,
-                     reads="gradient outside the block, against delta times the gradient")  # fmt: skip
+    return Violation(
+        outside, delta * size, assumes=assumes, reads="gradient outside the block, against delta times the gradient"
+    )
 
 
 @replay("fedlrt/thm-4")
@@ -134,8 +140,13 @@ def thm_4(values: Values) -> Violation:
     """Change of the loss in the round against the printed bound."""
     at = opposite(values)
     bracket = 1 - at.delta**2 - 12 * at.whole + at.delta**2 * at.whole
-    return Violation(at.change, -at.whole * bracket * at.square + at.theta, assumes=at.assumes, given=at.given,
-                     reads=f"{LOSSES}: change of the loss, against the printed bound")  # fmt: skip
+    return Violation(
+        at.change,
+        -at.whole * bracket * at.square + at.theta,
+        assumes=at.assumes,
+        given=at.given,
+        reads=f"{LOSSES}: change of the loss, against the printed bound",
+    )
 
 
 @replay("fedlrt/cor-1")
@@ -143,8 +154,13 @@ def cor_1(values: Values) -> Violation:
     """T = 1, L = 1."""
     at = opposite(values)
     rate = Hypothesis("s lambda (12 L + delta^2)", at.whole * (12 + at.delta**2), "<=", 1)
-    return Violation(at.square, 96 * -at.change + 96 * at.theta, assumes=(*at.assumes, rate), given=at.given,
-                     reads=f"{LOSSES}: squared gradient, against the printed bound")  # fmt: skip
+    return Violation(
+        at.square,
+        96 * -at.change + 96 * at.theta,
+        assumes=(*at.assumes, rate),
+        given=at.given,
+        reads=f"{LOSSES}: squared gradient, against the printed bound",
+    )
 
 
 def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
@@ -157,8 +173,12 @@ def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
     )
     whole = 1 / (12 * L + delta**2)
     bracket = 1 - 12 * whole * L - of_theorem_4 * delta**2 * (1 - whole)
-    return Violation(1 / (96 * L), whole * bracket, assumes=assumes,
-                     reads="what is needed, 1/(96 L), against the learning rate times the bracket")  # fmt: skip
+    return Violation(
+        1 / (96 * L),
+        whole * bracket,
+        assumes=assumes,
+        reads="what is needed, 1/(96 L), against the learning rate times the bracket",
+    )
 
 
 @replay("fedlrt/cor-2-proof")

@@ -81,6 +81,7 @@ def _flaw(content: Mapping[str, Any]) -> str:
 
 def flaw_of_certificates(certificates: Sequence[Mapping[str, Any]]) -> str:
     """The first flaw, at the settings that are promised."""
-    settings = [(*one, "descent", "-1", outside) for one in rounds([Fraction(1, 12), 1], SIZES[1:])
-                for outside in ("1/10", "1")]  # fmt: skip
+    settings = [
+        (*one, "descent", "-1", outside) for one in rounds([Fraction(1, 12), 1], SIZES[1:]) for outside in ("1/10", "1")
+    ]
     return all_proved(certificates, settings, _flaw)

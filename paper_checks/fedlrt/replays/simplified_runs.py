@@ -36,7 +36,11 @@ def claim_simplified_sufficient(values: Values) -> Violation:
             w -= step * h * (w - t)
         ends.append(w)
     mean = sum(ends, Fraction(0)) / len(ends)
-    return Violation(abs(mean), Fraction(0), assumes=assumes,
-                     given={"U": [1, 0], "V": [1, 0], "S": 1, "smoothness L": 1},
-                     reads="two clients (w11 - 1)^2/2 + h (w12 - t)^2/2 + w21^2/2 + w22^2/2, L = 1: distance from the "
-                     "minimiser after a round that starts there")  # fmt: skip
+    return Violation(
+        abs(mean),
+        Fraction(0),
+        assumes=assumes,
+        given={"U": [1, 0], "V": [1, 0], "S": 1, "smoothness L": 1},
+        reads="two clients (w11 - 1)^2/2 + h (w12 - t)^2/2 + w21^2/2 + w22^2/2, L = 1: distance from the "
+        "minimiser after a round that starts there",
+    )

@@ -16,8 +16,13 @@ def eq_39b(values: Values) -> Violation:
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]
     correction, printed = inside - (P + inside), -inside + (P + inside)
-    return Violation(abs(correction - printed), Fraction(0), assumes=at.assumes, given=at.given,
-                     reads=f"{LOSSES}: correction minus first expression")  # fmt: skip
+    return Violation(
+        abs(correction - printed),
+        Fraction(0),
+        assumes=at.assumes,
+        given=at.given,
+        reads=f"{LOSSES}: correction minus first expression",
+    )
 
 
 def printed_step(values: Values) -> Violation:
@@ -29,8 +34,13 @@ def printed_step(values: Values) -> Violation:
     correction = inside - own
     after = -at.rate * (own + correction)
     printed = (at.rate * (-own + (-own + inside)), -at.rate * own + correction)
-    return Violation(min(abs(after - one) for one in printed), Fraction(0), assumes=at.assumes, given=at.given,
-                     reads=f"{LOSSES}: step of Algorithm 5 and (45), minus either expression of (40)")  # fmt: skip
+    return Violation(
+        min(abs(after - one) for one in printed),
+        Fraction(0),
+        assumes=at.assumes,
+        given=at.given,
+        reads=f"{LOSSES}: step of Algorithm 5 and (45), minus either expression of (40)",
+    )
 
 
 eq_40 = replay("fedlrt/eq-40")(printed_step)
@@ -42,8 +52,13 @@ def eq_43_44(values: Values) -> Violation:
     """Change of the loss against the printed right side, F = -gradient, L = 1."""
     at = opposite(values)
     right = -at.change + inner(at.moved, at.moved) / 2
-    return Violation(at.change, right, assumes=at.assumes, given=at.given,
-                     reads=f"{LOSSES}: change of the loss, against the printed right side")  # fmt: skip
+    return Violation(
+        at.change,
+        right,
+        assumes=at.assumes,
+        given=at.given,
+        reads=f"{LOSSES}: change of the loss, against the printed right side",
+    )
 
 
 @replay("fedlrt/eq-46")
@@ -54,9 +69,14 @@ def eq_46(values: Values) -> Violation:
     right = -at.whole * (1 - 12 * at.whole) * inside**2
     printed = -p * inside + p**2 / 2
     fails = Hypothesis("left side with the printed sign", printed, ">", right)
-    return Violation(p * inside + p**2 / 2, right, assumes=(*at.assumes, fails), given=at.given,
-                     reads=f"{LOSSES}: left side of (46) with the opposite sign (with the printed one it is "
-                     f"{float(printed):.5g}), against the right one")  # fmt: skip
+    return Violation(
+        p * inside + p**2 / 2,
+        right,
+        assumes=(*at.assumes, fails),
+        given=at.given,
+        reads=f"{LOSSES}: left side of (46) with the opposite sign (with the printed one it is "
+        f"{float(printed):.5g}), against the right one",
+    )
 
 
 def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, list[Hypothesis]]:
@@ -101,18 +121,24 @@ def thm_11_hat_first(values: Values) -> Violation:
         Hypothesis("inner product with the other sign, two clients", inner(slope[1:], moved[1:]), ">", bound)
     )
     return Violation(
-        rate * outside, delta**2 * rate * square, assumes=assumes,
+        rate * outside,
+        delta**2 * rate * square,
+        assumes=assumes,
         reads="one client, one step, loss <slope, w>: inner product against its bound (with the other "
         "sign: two clients, two steps of 1/48, losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>)",
-    )  # fmt: skip
+    )
 
 
 @replay("fedlrt/thm-11-hat-second")
 def thm_11_hat_second(values: Values) -> Violation:
     """One step."""
     outside, square, delta, rate, assumes = _linear(values)
-    return Violation(rate**2 * outside / 2, delta**2 * rate**2 * square / 2, assumes=assumes,
-                     reads="one client, one step, loss <slope, w>: square against its bound")  # fmt: skip
+    return Violation(
+        rate**2 * outside / 2,
+        delta**2 * rate**2 * square / 2,
+        assumes=assumes,
+        reads="one client, one step, loss <slope, w>: square against its bound",
+    )
 
 
 @replay("fedlrt/thm-11-combine")
@@ -130,7 +156,11 @@ def thm_11_combine(values: Values) -> Violation:
     )
     rest = delta * x + delta * x**2
     first = -x * (1 - 12 * x * L)
-    return Violation(first * share + rest, first + rest, assumes=assumes,
-                     reads="x = s_* lambda, share = |U'FV|^2 / |Ut'FVt|^2: first line against the second, both in "
-                     "units of "
-                     "|Ut'FVt|^2")  # fmt: skip
+    return Violation(
+        first * share + rest,
+        first + rest,
+        assumes=assumes,
+        reads="x = s_* lambda, share = |U'FV|^2 / |Ut'FVt|^2: first line against the second, both in "
+        "units of "
+        "|Ut'FVt|^2",
+    )

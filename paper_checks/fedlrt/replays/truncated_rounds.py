@@ -17,8 +17,10 @@ def thm_2(values: Values) -> Violation:
     end, theta, assumes = truncated(values, at)
     after, square = minus(end, at.B), inner(at.F, at.F)
     return Violation(
-        (inner(after, after) - square) / 2, -at.rate * (1 - 12 * at.rate) * square + theta,
-        assumes=assumes, given=at.given,
+        (inner(after, after) - square) / 2,
+        -at.rate * (1 - 12 * at.rate) * square + theta,
+        assumes=assumes,
+        given=at.given,
         reads="one client, one step, L = |W - B|^2/2, rank 1 to 1 in either reading of the truncation rule (if the "
         "tail begins after what is kept, also with theta = 3/2): change of the loss, against the printed bound",
-    )  # fmt: skip
+    )

@@ -31,9 +31,16 @@ class Step:
     def given(self) -> dict[str, object]:
         """The set-up: factors of the start, the global loss L, its smoothness L."""
         return {
-            "U": [1, 0], "V": [1, 0], "S": self.W[0][0], "loss L(W)": "|W - B|^2/2", "smoothness L": 1, "B": self.B,
-            "clients": 1, "local steps": 1, "W before truncation": self.star,
-        }  # fmt: skip
+            "U": [1, 0],
+            "V": [1, 0],
+            "S": self.W[0][0],
+            "loss L(W)": "|W - B|^2/2",
+            "smoothness L": 1,
+            "B": self.B,
+            "clients": 1,
+            "local steps": 1,
+            "W before truncation": self.star,
+        }
 
 
 def one_step(values: Values) -> Step:

@@ -124,10 +124,11 @@ def eq_7(values: Values) -> Proof:
     share, more, steps = rational(values["rate"]), int(values["more"]), sympy.Symbol("s", integer=True)
     S = sympy.Matrix(2, 2, sympy.symbols("s_0:4", commutative=False))
     return _answer(
-        "the chain rule, and the step and the number of steps of Algorithm 2", flaw_of_chain(),
+        "the chain rule, and the step and the number of steps of Algorithm 2",
+        flaw_of_chain(),
         differ(S - share * rate * wide(g_s), S - rate * wide(g_s), "another step"),
         differ(steps + more, steps, "another number of steps"),
-    )  # fmt: skip
+    )
 
 
 def _corrected(S: Any, correction: Any) -> Any:
@@ -148,11 +149,12 @@ def eq_8(values: Values) -> Proof:
     sign, share, more = rational(values["sign"]), rational(values["share"]), int(values["more"])
     step = S_c - rate * (wide(g_s) + sign * (share * wide(g) - wide(g_c)))
     return _answer(
-        "the step of Algorithm 1; the first one is the global gradient's", flaw_of_chain(),
+        "the step of Algorithm 1; the first one is the global gradient's",
+        flaw_of_chain(),
         differ(step, _corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1"),
         differ(step.subs(g_s, g_c), S_c - rate * wide(g), "the first step is not the global one"),
         "" if len(trips("full")) == len(trips("none")) + more else "another number of communication rounds",
-    )  # fmt: skip
+    )
 
 
 @proof("fedlrt/eq-9", block="1", outside="0", sign="1", fewer=1)
@@ -168,10 +170,11 @@ def eq_9(values: Values) -> Proof:
     stated = outside * (full - CORNER * full * CORNER) + sign * block * CORNER * full * CORNER
     rounds = len(trips("simplified"))
     return _answer(
-        "the block of the full correction, which needs no wide basis", flaw_of_chain(),
+        "the block of the full correction, which needs no wide basis",
+        flaw_of_chain(),
         differ(corner(Ut * g * V) - corner(Ut * g_c * V), stated, "not the block of the full correction"),
         "" if rounds == len(trips("FedLin")) == len(trips("full")) - fewer else "communication rounds",
-    )  # fmt: skip
+    )
 
 
 @proof("fedlrt/eq-26", sign="1", stale="1", whole="1")
@@ -179,24 +182,34 @@ def eq_26(values: Values) -> Proof:
     r"""All three gradients of (8) are $\tilde U^\top(\cdot)\tilde V$ of gradients in W, by the chain rule."""
     sign, stale, whole = (rational(values[name]) for name in ("sign", "stale", "whole"))
     printed = S_c + sign * rate * wide(-g_s - stale * (-g_c) + whole * (-g))
-    return _answer("the chain rule, and (8) with F for the negative gradient", flaw_of_chain(),
-                   differ(printed, _corrected(S_c, wide(g) - wide(g_c)), "not the step of (8)"))  # fmt: skip
+    return _answer(
+        "the chain rule, and (8) with F for the negative gradient",
+        flaw_of_chain(),
+        differ(printed, _corrected(S_c, wide(g) - wide(g_c)), "not the step of (8)"),
+    )
 
 
 @proof("fedlrt/eq-26-gradients", sign="-1")
 def eq_26_gradients(values: Values) -> Proof:
     r"""The chain rule with $F_c = -\nabla_WL_c$ and, for the mean loss, with $F = -\nabla_WL$."""
-    return _answer(r"$\tilde U^\top F\tilde V = -\nabla_{\tilde S}L$ for every loss",
-                   flaw_of_chain(-rational(values["sign"])))  # fmt: skip
+    return _answer(
+        r"$\tilde U^\top F\tilde V = -\nabla_{\tilde S}L$ for every loss", flaw_of_chain(-rational(values["sign"]))
+    )
 
 
 @proof("fedlrt/eq-39", sign="1", share="1")
 def eq_39(values: Values) -> Proof:
     r"""$\check G_{\tilde S}$ has $G_S = \nabla_SL(USV^\top) = U^\top gV$ in its corner, by the chain rule."""
     sign, share = rational(values["sign"]), rational(values["share"])
-    return _answer("both sides are the block of the gradients' difference", flaw_of_chain(),
-                   differ(corner(Ut * g * V) - corner(Ut * g_c * V), sign * share * corner(Ut * (g - g_c) * V),
-                          "not the correction of Algorithm 5"))  # fmt: skip
+    return _answer(
+        "both sides are the block of the gradients' difference",
+        flaw_of_chain(),
+        differ(
+            corner(Ut * g * V) - corner(Ut * g_c * V),
+            sign * share * corner(Ut * (g - g_c) * V),
+            "not the correction of Algorithm 5",
+        ),
+    )
 
 
 @proof("fedlrt/eq-39b", first="1", second="1")
@@ -205,9 +218,12 @@ def eq_39b(values: Values) -> Proof:
     first, second = rational(values["first"]), rational(values["second"])
     stated, force = corner(Ut * (g - g_c) * V), -g_c - (-g)
     outer = sympy.Matrix([Ut, 0]) * sympy.Matrix([[force]]) * sympy.Matrix([[V, 0]])
-    return _answer("both expressions are the block of the correction", flaw_of_chain(),
-                   differ(stated, first * outer, "the first expression"),
-                   differ(stated, second * CORNER * wide(force) * CORNER, "the second expression"))  # fmt: skip
+    return _answer(
+        "both expressions are the block of the correction",
+        flaw_of_chain(),
+        differ(stated, first * outer, "the first expression"),
+        differ(stated, second * CORNER * wide(force) * CORNER, "the second expression"),
+    )
 
 
 @proof("fedlrt/eq-40", first="-1", second="-1", power=1)
@@ -217,9 +233,12 @@ def eq_40(values: Values) -> Proof:
     check = corner(Ut * (g - g_c) * V)
     step, plain = _corrected(S_c, check), S_c + rate * wide(-g_s)
     inside = CORNER * wide(-g_c - (-g)) * CORNER
-    return _answer("the step of Algorithm 5 in both forms", flaw_of_chain(),
-                   differ(step, plain + first * rate * inside, "the first expression"),
-                   differ(step, plain + second * rate**power * check, "the second expression"))  # fmt: skip
+    return _answer(
+        "the step of Algorithm 5 in both forms",
+        flaw_of_chain(),
+        differ(step, plain + first * rate * inside, "the first expression"),
+        differ(step, plain + second * rate**power * check, "the second expression"),
+    )
 
 
 @proof("fedlrt/eq-42", share="1")
@@ -230,9 +249,11 @@ def eq_42(values: Values) -> Proof:
     """
     share = rational(values["share"])
     rest = S_c - share * corner(S_c[0, 0])
-    return _answer("a corner and the three blocks around it",
-                   differ(rest[0, 0], sympy.Integer(0), "a part in the corner"),
-                   differ(rest + corner(S_c[0, 0]), S_c, "not the whole"))  # fmt: skip
+    return _answer(
+        "a corner and the three blocks around it",
+        differ(rest[0, 0], sympy.Integer(0), "a part in the corner"),
+        differ(rest + corner(S_c[0, 0]), S_c, "not the whole"),
+    )
 
 
 @proof("fedlrt/eq-45@the-update-of-algorithm-5", own="-1", mean="1", sign="1")
@@ -240,9 +261,11 @@ def eq_45(values: Values) -> Proof:
     r"""The corner of Algorithm 5's step, (40) as it should read: $\tilde U = [U|\bar U]$ has U for its first block."""
     own, mean, sign = (rational(values[name]) for name in ("own", "mean", "sign"))
     step = _corrected(S_c, corner(Ut * (g - g_c) * V))[0, 0]
-    return _answer("the corner of the step of Algorithm 5", flaw_of_chain(),
-                   differ(step, S_c[0, 0] - sign * rate * Ut * (g_s + own * g_c + mean * g) * V,
-                          "not the corner of the step"))  # fmt: skip
+    return _answer(
+        "the corner of the step of Algorithm 5",
+        flaw_of_chain(),
+        differ(step, S_c[0, 0] - sign * rate * Ut * (g_s + own * g_c + mean * g) * V, "not the corner of the step"),
+    )
 
 
 @proof("fedlrt/eq-32", sign="1", share="1", clients=[1, 2, 3], steps=[1, 2, 3])
@@ -259,8 +282,14 @@ def eq_32(values: Values) -> Proof:
         mean = sum(firsts) / C
         for steps in map(int, values["steps"]):
             forces = [(one, *sympy.symbols(f"f_{c}_1:{steps}", commutative=False)) for c, one in enumerate(firsts)]
-            moved = sum((force - first + mean for own, first in zip(forces, firsts, strict=True) for force in own),
-                        sympy.Integer(0)) * rate / C  # fmt: skip
+            moved = (
+                sum(
+                    (force - first + mean for own, first in zip(forces, firsts, strict=True) for force in own),
+                    sympy.Integer(0),
+                )
+                * rate
+                / C
+            )
             stated = share * sign * rate / C * sum((force for own in forces for force in own), sympy.Integer(0))
             flaws.append(differ(moved, stated, f"the corrections do not cancel at {C} clients and {steps} steps"))
     return _answer("the steps of (26), summed over steps and clients", flaw_of_chain(), *flaws)
@@ -299,5 +328,9 @@ def eq_43_44(values: Values) -> Proof:
         square = sum(entry**2 for entry in d)
         whole = sign * sum(a * b for a, b in zip(d, slope, strict=True)) + half * square
         flaws.append(differ(value(inside) + value(outside) + mixed * square, whole, f"not the two parts at rank {r}"))
-    return _answer("smoothness, the chain rule, and sums over entries in two parts", flaw_of_smoothness(-sign, half),
-                   flaw_of_chain(), *flaws)  # fmt: skip
+    return _answer(
+        "smoothness, the chain rule, and sums over entries in two parts",
+        flaw_of_smoothness(-sign, half),
+        flaw_of_chain(),
+        *flaws,
+    )

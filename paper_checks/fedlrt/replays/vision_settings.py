@@ -13,9 +13,10 @@ def undivided(values: Values) -> Violation:
     """Batches of a round that are left when every client has made as many whole iterations as it can."""
     clients, batches = int(values["clients"]), int(values["batches"])
     assumes = assuming(
-        Hypothesis("clients", clients, ">=", 1), Hypothesis("most clients", clients, "<=", 32),
+        Hypothesis("clients", clients, ">=", 1),
+        Hypothesis("most clients", clients, "<=", 32),
         Hypothesis("batches of a round, by one client", batches, "=", 240),
-    )  # fmt: skip
+    )
     return Violation(batches % clients, 0, assumes=assumes, reads="batches left over, of those that 240/C asks for")
 
 
@@ -34,11 +35,15 @@ def exp_other_vision(values: Values) -> Violation:
         Hypothesis("widest convolution", max(widths, default=0), "=", 512),
         Hypothesis("narrowest hidden layer", min(hidden, default=0), ">=", 1),
         Hypothesis("classes of CIFAR10", int(classes), "=", 10),
-    )  # fmt: skip
+    )
     convolutions = [9 * a * b for a, b in pairwise([3, *widths])]
     head = [a * b for a, b in pairwise([widths[-1], *hidden, int(classes)])]
     share = Fraction(sum(head[:-1]), sum(convolutions) + sum(head))
-    return Violation(1 - share, Fraction(0), assumes=assumes,
-                     reads="weights of the head's two hidden layers over those of all layers, either of which may be "
-                     "meant to be low-rank: 1 minus it, against 0, with a head of two hidden layers that the text "
-                     "admits")  # fmt: skip
+    return Violation(
+        1 - share,
+        Fraction(0),
+        assumes=assumes,
+        reads="weights of the head's two hidden layers over those of all layers, either of which may be "
+        "meant to be low-rank: 1 minus it, against 0, with a head of two hidden layers that the text "
+        "admits",
+    )

@@ -85,8 +85,11 @@ def local_points(slack: Slack, step: Fraction, steps: int, D: Sequence[Row]) -> 
 def _proves(content: Mapping[str, Any]) -> str:
     """Why the multipliers do not prove the bound for corrected steps; empty if they do."""
     clients, steps, step, low = (
-        int(content["clients"]), int(content["steps"]), Fraction(content["step"]), Fraction(content["low"])
-    )  # fmt: skip
+        int(content["clients"]),
+        int(content["steps"]),
+        Fraction(content["step"]),
+        Fraction(content["low"]),
+    )
     multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
     descent = content["goal"] == "descent"
     if (
@@ -113,9 +116,14 @@ def _proves(content: Mapping[str, Any]) -> str:
 
 
 def flaw_of_multipliers(
-    slack: Any, plus: Any, names: Sequence[str], slopes: Sequence[Any], walks: Sequence[Any],
-    multipliers: dict[str, Fraction], low: Fraction,
-) -> str:  # fmt: skip
+    slack: Any,
+    plus: Any,
+    names: Sequence[str],
+    slopes: Sequence[Any],
+    walks: Sequence[Any],
+    multipliers: dict[str, Fraction],
+    low: Fraction,
+) -> str:
     """Adds each pair of a client's points to the slack of the bound, and says what is missing for a proof.
 
     Args:
@@ -147,9 +155,10 @@ def flaw_of_multipliers(
 
 
 def all_proved(
-    certificates: Sequence[Mapping[str, Any]], settings: Sequence[tuple[Any, ...]],
+    certificates: Sequence[Mapping[str, Any]],
+    settings: Sequence[tuple[Any, ...]],
     flaw_of: Callable[[Mapping[str, Any]], str],
-) -> str:  # fmt: skip
+) -> str:
     """The first flaw; the settings that are promised must be those of the certificates, one by one."""
     if [(*round_of(c), c["goal"], c["low"], c.get("outside")) for c in certificates] != list(settings):
         return "the certificates are not those of the settings that are promised"
@@ -217,8 +226,12 @@ def thm_6_proof(values: Values) -> Proof:
         if powers[steps] >= _e_from_below(max(30, steps + 1)):
             flaw = flaw or f"a^N is not below e at N = {steps}"
     verified = bool(values["steps"]) and not flaw
-    return Proof(verified, flaw or r"the geometric sum for every N, the comparisons and $a^N < e$ by the series of e; "
-                 f"written out for N in {values['steps']} and every step")  # fmt: skip
+    return Proof(
+        verified,
+        flaw
+        or r"the geometric sum for every N, the comparisons and $a^N < e$ by the series of e; "
+        f"written out for N in {values['steps']} and every step",
+    )
 
 
 @proof(
@@ -311,8 +324,11 @@ def thm_7(values: Values) -> Proof:
     a quadratic form in g and all D that is positive semidefinite.
     """
     cases, half = values["cases"], ("1/2", "1", "1/2")
-    wanted = [(*one, *constants) for one in rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100])
-              for constants in (("1", "1", "1"), half)]  # fmt: skip
+    wanted = [
+        (*one, *constants)
+        for one in rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100])
+        for constants in (("1", "1", "1"), half)
+    ]
     wanted = [one for one in wanted if one[3:] != half or one[1] * Fraction(one[2]) <= 2]
     found = [(*round_of(case), case["first"], case["drift"], case["square"]) for case in cases]
     if found != wanted:

@@ -56,10 +56,17 @@ class Certificate:
 
         alignment = tuple((Fraction(d), Fraction(c)) for d, c in content.get("alignment", ()))
         setting = Setting(
-            RECURSIONS[content["recursion"]], int(content["clients"]), int(content["steps"]),
-            Fraction(content["step"]), Fraction(content["low"]), content["goal"],
-            optional("spread"), alignment, optional("outside"), optional("mean"),
-        )  # fmt: skip
+            RECURSIONS[content["recursion"]],
+            int(content["clients"]),
+            int(content["steps"]),
+            Fraction(content["step"]),
+            Fraction(content["low"]),
+            content["goal"],
+            optional("spread"),
+            alignment,
+            optional("outside"),
+            optional("mean"),
+        )
         multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
         return Certificate(setting, Fraction(content["bound"]), multipliers)
 

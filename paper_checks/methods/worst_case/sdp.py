@@ -92,8 +92,11 @@ def _conic(problem: WorstCase, margin: Fraction | None, iterations: int = 200) -
         identity = np.eye(len(labels))
         first = _triangle(_floats(problem.unit, block, labels) if margin is None else -identity)
         columns = [first, *(_triangle(_floats(known.form, block, labels)) for known in problem.inequalities)]
-        add(-np.column_stack(columns), _triangle(_floats(constant, block, labels)),
-            clarabel.PSDTriangleConeT(len(labels)))  # fmt: skip
+        add(
+            -np.column_stack(columns),
+            _triangle(_floats(constant, block, labels)),
+            clarabel.PSDTriangleConeT(len(labels)),
+        )
     aim = np.zeros(count)
     aim[0] = 1.0 if margin is None else -1.0
     settings = clarabel.DefaultSettings()

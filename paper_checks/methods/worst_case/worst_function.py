@@ -118,8 +118,12 @@ def _least_on_simplex(rows: Array, costs: Array) -> Array:
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     answer = clarabel.DefaultSolver(
-        csc_matrix(np.triu(rows @ rows.T)), costs, csc_matrix(np.vstack([np.ones((1, count)), -np.eye(count)])),
-        np.concatenate([[1.0], np.zeros(count)]), [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(count)], settings,
-    ).solve()  # fmt: skip
+        csc_matrix(np.triu(rows @ rows.T)),
+        costs,
+        csc_matrix(np.vstack([np.ones((1, count)), -np.eye(count)])),
+        np.concatenate([[1.0], np.zeros(count)]),
+        [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(count)],
+        settings,
+    ).solve()
     weights = np.clip(np.array(answer.x), 0.0, None)
     return weights / weights.sum()

@@ -17,9 +17,14 @@ def eq_1(values: Values) -> Violation:
     assumes += (Hypothesis("A_1 - A_2", As[0] - As[1], "!=", 0),)
     products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
     means = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
-    return Violation(0, abs(products - means), assumes=assumes, given={"(1)": products, "(2)": means}, strict=True,
-                     reads="two clients, A and B numbers; 0, against the distance of (1) and (2), printed as "
-                     "larger")  # fmt: skip
+    return Violation(
+        0,
+        abs(products - means),
+        assumes=assumes,
+        given={"(1)": products, "(2)": means},
+        strict=True,
+        reads="two clients, A and B numbers; 0, against the distance of (1) and (2), printed as larger",
+    )
 
 
 @replay("rolora/eq-4")
@@ -30,9 +35,13 @@ def eq_4(values: Values) -> Violation:
     N = len(As)
     products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
     aggregated = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
-    return Violation(abs(products - aggregated), 0, assumes=assumes, given={"left": products, "right": aggregated},
-                     reads="two clients, A_i^(t+1) and, as in (3), B_i^(t+1) numbers; distance of both sides of "
-                     "(4)")  # fmt: skip
+    return Violation(
+        abs(products - aggregated),
+        0,
+        assumes=assumes,
+        given={"left": products, "right": aggregated},
+        reads="two clients, A_i^(t+1) and, as in (3), B_i^(t+1) numbers; distance of both sides of (4)",
+    )
 
 
 @replay("rolora/table-4")
@@ -46,10 +55,13 @@ def table_4(values: Values) -> Violation:
     )
     of_round = {N: sum(Fraction(samples, N) * epochs for _ in range(N)) for N in (3, clients)}
     return Violation(
-        rounds * of_round[3] / of_round[clients], rounds, assumes=assumes, strict=True,
+        rounds * of_round[3] / of_round[clients],
+        rounds,
+        assumes=assumes,
+        strict=True,
         reads="SST-2, rounds that use the same number of samples if a round is 20 passes of every client over its own "
         "share of the data, to be fewer than with 3 clients",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/table-8")
@@ -69,11 +81,13 @@ def table_8(values: Values) -> Violation:
                 distances.append(max(apart))
     assumes = (Hypothesis("rank", rank, "=", 4), Hypothesis("printed sizes", len(factors), "=", 6))
     return Violation(
-        min(distances), 0, assumes=assumes,
+        min(distances),
+        0,
+        assumes=assumes,
         reads="number of factors, A or B, that a client sends, times rank 4, times 1024 numbers, times 1, 2, 4 or 8 "
         "bytes, times 1, 2, 3 or 6 messages, over 1000 or 1024 for KB: for the nearest of these ways of counting (4, "
         "1, 1024), the largest distance of the six from the printed size, beyond its rounding",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/txt-half-cost@any-matrices")
@@ -81,11 +95,14 @@ def txt_half_cost(values: Values) -> Violation:
     """Numbers that a client of FFA-LoRA sends at rank 1, against half of what LoRA sends."""
     inputs, outputs = int(values["inputs"]), int(values["outputs"])
     assumes = assuming(
-        Hypothesis("inputs of the matrix", inputs, ">=", 1),
-        Hypothesis("outputs of the matrix", outputs, ">=", 1),
+        Hypothesis("inputs of the matrix", inputs, ">=", 1), Hypothesis("outputs of the matrix", outputs, ">=", 1)
     )
-    return Violation(abs(outputs - Fraction(inputs + outputs, 2)), 0, assumes=assumes,
-                     reads="B is r x outputs, A is inputs x r; distance of B from half of both, over r")  # fmt: skip
+    return Violation(
+        abs(outputs - Fraction(inputs + outputs, 2)),
+        0,
+        assumes=assumes,
+        reads="B is r x outputs, A is inputs x r; distance of B from half of both, over r",
+    )
 
 
 @replay("rolora/s4-cost")
@@ -98,6 +115,10 @@ def s4_cost(values: Values) -> Violation:
     products = [sum(one * two for one, two in zip(at, A, strict=True)) for at in (x, other)]
     assumes = (Hypothesis("xA, less that of the other input", products[0] - products[1], "=", 0),)
     apart = max(abs(one - two) for one, two in zip(x, other, strict=True)) * abs(Fraction(values["B"]))
-    return Violation(apart, 0, assumes=assumes,
-                     reads="one layer with two inputs, rank 1 and one output, whose loss is the output; largest "
-                     "difference of the gradients of A")  # fmt: skip
+    return Violation(
+        apart,
+        0,
+        assumes=assumes,
+        reads="one layer with two inputs, rank 1 and one output, whose loss is the output; largest "
+        "difference of the gradients of A",
+    )

@@ -111,9 +111,12 @@ def enough_for_gradient(values: Values) -> str:
     # 4 e^(-kappa K) + 2 e^(-lambda K) <= 5 e^(-kappa K), as (lambda - kappa) K >= log 2; then
     # kappa K - 10 log K is least at K = 10 / kappa.
     met = (
-        surely(1 - alpha**2 - (1 + alpha) * beta) and surely(y - 1) and surely(1 - alpha)
-        and surely(2 * (lighter - kappa) - LOG_2) and surely(10 - 10 * iv.log(10 / kappa) - iv.log(5))
-    )  # fmt: skip
+        surely(1 - alpha**2 - (1 + alpha) * beta)
+        and surely(y - 1)
+        and surely(1 - alpha)
+        and surely(2 * (lighter - kappa) - LOG_2)
+        and surely(10 - 10 * iv.log(10 / kappa) - iv.log(5))
+    )
     return "" if met else "the number of samples for the gradient"
 
 
@@ -128,8 +131,12 @@ def lem_A_9(values: Values) -> Proof:
     quotient".
     """
     flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or least_quotient()
-    return Proof(not flaw, flaw or "the exact law of a client's minimiser, bounds on its tail from both sides, a "
-                 "union over the clients, and the number of samples by intervals")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "the exact law of a client's minimiser, bounds on its tail from both sides, a "
+        "union over the clients, and the number of samples by intervals",
+    )
 
 
 @proof("rolora/lem-A.9@constant-of-the-thresholds", factor="20", more="50")
@@ -142,8 +149,11 @@ def lem_A_9_thresholds(values: Values) -> Proof:
     half, more = interval(values["factor"]) / 2, interval(values["more"]) / 2
     met = surely(half * LOG_2 - 1 - 10 / EULER) and surely(more * LOG_2 * 2 * LOG_2 - 20)
     flaw = normal_quotient() or ("" if met else "the number of samples")
-    return Proof(not flaw, flaw or "the exact law of a client's minimiser, a union over the clients, and the number of "
-                 "samples by intervals")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals",
+    )
 
 
 @proof("rolora/lem-A.10", factor="20", samples="100")
@@ -155,8 +165,12 @@ def lem_A_10(values: Values) -> Proof:
     K} \le K^{-10}$. With K = d for this and Q for the minimisers both fail with at most $2d^{-10}$, as $Q \ge d$.
     """
     flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)
-    return Proof(not flaw, flaw or "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
-                 "of clients and dimensions; constants by intervals")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
+        "of clients and dimensions; constants by intervals",
+    )
 
 
 def enough_of_thresholds(values: Values) -> str:
@@ -173,10 +187,13 @@ def enough_of_thresholds(values: Values) -> str:
     kappa, g = C * LOG_2 * (alpha - iv.log(1 + alpha)) / 2, columns / (C * LOG_2)
     least = 2 * LOG_2
     enough = (
-        surely(columns * LOG_2 / 2 - 1 - 10 / EULER) and surely(columns * LOG_2 * LOG_2 - 20) and surely(g * LOG_2 - 1)
-        and surely(kappa * g - 10 / EULER) and surely((kappa * g - 10 / EULER) * least - iv.log(5))
+        surely(columns * LOG_2 / 2 - 1 - 10 / EULER)
+        and surely(columns * LOG_2 * LOG_2 - 20)
+        and surely(g * LOG_2 - 1)
+        and surely(kappa * g - 10 / EULER)
+        and surely((kappa * g - 10 / EULER) * least - iv.log(5))
         and surely(kappa * g * least - 20)
-    )  # fmt: skip
+    )
     return "" if enough else "the number of samples"
 
 
@@ -195,8 +212,12 @@ def lem_A_10_thresholds(values: Values) -> Proof:
     same = sympy.expand((1 + level) ** 2 * tilde * level / (1 + level) - tilde * (level**2 + level))
     flaw = normal_quotient() or enough_for_gradient(values) or enough_of_thresholds(values)
     flaw = flaw or ("" if sympy.simplify(same) == 0 else "the threshold of the columns")
-    return Proof(not flaw, flaw or "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a "
-                 "smaller threshold for these; constants by intervals")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a "
+        "smaller threshold for these; constants by intervals",
+    )
 
 
 @proof("rolora/eq-43", factor="28", C="4")
@@ -213,8 +234,9 @@ def eq_43(values: Values) -> Proof:
     net, lower = c3 * f - 3 - C / LOG_2, f / 4 - 1 - C / LOG_2
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
-    return Proof(met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else
-                 "the exponents")  # fmt: skip
+    return Proof(
+        met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else "the exponents"
+    )
 
 
 @proof("rolora/eq-43@constant-of-the-thresholds", factor="28", C="4")
@@ -231,8 +253,9 @@ def eq_43_thresholds(values: Values) -> Proof:
     net, lower = c3 * f - 1 - 2 - C, f / 4 - 1 - C
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
-    return Proof(met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else
-                 "the exponents")  # fmt: skip
+    return Proof(
+        met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else "the exponents"
+    )
 
 
 @proof("rolora/eq-77", factor="100", C="4")

@@ -34,12 +34,12 @@ def lem_A_11(values: Values) -> Violation:
     across = (1 - u) * (1 - 2 * s * u) ** 2
     along = u * (1 - 2 * s * u + 2 * s) ** 2
     return Violation(
-        across / (along + across), (1 - u) * (1 - s * D), assumes=[
-            *setting(s, D), Hypothesis("place", place, ">=", 0), Hypothesis("place", place, "<=", 1),
-        ],
+        across / (along + across),
+        (1 - u) * (1 - s * D),
+        assumes=[*setting(s, D), Hypothesis("place", place, ">=", 0), Hypothesis("place", place, "<=", 1)],
         reads="share = eta |b*|^2, D = 1 - delta_0^2, squared cosine of the angle D + (1 - D) place, that of the first "
         f"step for place = 0; {MANY_SAMPLES}; squares of the next angle distance and of its bound",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-100")
@@ -54,10 +54,12 @@ def eq_100(values: Values) -> Violation:
         Hypothesis("delta_t^2, against delta_0^2", delta**2, "<=", 1 - D),
     ]
     return Violation(
-        abs(1 - 2 * s * square), abs(1 - 2 * s * (D - eps)), assumes=assumes,
+        abs(1 - 2 * s * square),
+        abs(1 - 2 * s * (D - eps)),
+        assumes=assumes,
         reads="step = eta |b*|^2, D = 1 - delta_0^2, eps = eps', delta = delta_t; b = g, so that |b|^2 / |b*|^2 = 1 - "
         "delta^2; E_1 over delta, |1 - 2 step (1 - delta^2)|, against (101), |1 - 2 step (D - eps)|",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-117")
@@ -76,11 +78,13 @@ def eq_117(values: Values) -> Violation:
         Hypothesis("what is under the root of C", under, ">", 0),
     )
     return Violation(
-        0, 1 - 2 * s * (D - eps) + 2 * s * shift, assumes=assumes,
+        0,
+        1 - 2 * s * (D - eps) + 2 * s * shift,
+        assumes=assumes,
         given={"E_1 over delta at b = g": abs(1 - 2 * s * D)},
         reads="step = eta |b*|^2, delta = delta_t = delta_0, eps = eps', tilde = eps~, D = 1 - delta^2; 0, which E_1 + "
         "E_2 is at least, against the numerator of C, 1 - 2 step (D - eps) + 2 step tilde (1 + eps)^2",
-    )  # fmt: skip
+    )
 
 
 ONE_STEP = (
@@ -104,9 +108,12 @@ def eq_81(values: Values) -> Violation:
     left = -sine - s * cosine * at["across"]
     right = -sine * (1 - 2 * s * at["b"] ** 2) + s * cosine * (at["mean"] - at["across"])
     return Violation(
-        abs(left - right), 0, assumes=assumes, given={"P a+": left, "(85)": right},
+        abs(left - right),
+        0,
+        assumes=assumes,
+        given={"P a+": left, "(85)": right},
         reads=f"{ONE_STEP}; distance of both sides of (85), along the unit vector across a*",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-86")
@@ -117,9 +124,11 @@ def eq_86(values: Values) -> Violation:
     off = abs(at["across"] - at["mean"])  # along a both are 0
     # P a = -sine v and P u = cosine v for the unit vector v across a*.
     return Violation(
-        abs(-sine - s * cosine * at["across"]), sine * abs(1 - 2 * s * at["b"] ** 2) + s * off, assumes=assumes,
+        abs(-sine - s * cosine * at["across"]),
+        sine * abs(1 - 2 * s * at["b"] ** 2) + s * off,
+        assumes=assumes,
         reads=f"{ONE_STEP}; both sides of (88) times the length of the step",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-110")
@@ -129,9 +138,11 @@ def eq_110(values: Values) -> Violation:
     (cosine,) = fractions(values, "cosine")
     gap = at["b"] - cosine
     return Violation(
-        abs(4 * s * (gap * cosine + gap**2)), 0, assumes=assumes,
+        abs(4 * s * (gap * cosine + gap**2)),
+        0,
+        assumes=assumes,
         reads=f"{ONE_STEP}; size of (112), where the left side of (110) is 0",
-    )  # fmt: skip
+    )
 
 
 def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
@@ -178,10 +189,13 @@ def eq_107(values: Values) -> Violation:
     assumes, level, q, root = failing(values)
     left, x = missing(level * (1 + level) ** 2 * Fraction(5, 3), root)
     return Violation(
-        left, 2 * q**-10, assumes=assumes, given={"x": x},
+        left,
+        2 * q**-10,
+        assumes=assumes,
+        given={"x": x},
         reads=f"{READS}(109) fails with probability at least p(x)/2, x = 250/81 eps' (1 + eps')^2, whether (49) or the "
         "mean over all samples is meant; against 2 q^-10",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-90")
@@ -191,10 +205,13 @@ def eq_90(values: Values) -> Violation:
     e_0, e_2 = fractions(values, "eps_0", "eps_2")
     left, x = missing(e_2 / (1 - e_0) * (1 + level) ** 2, root)
     return Violation(
-        left, 2 * q**-10, assumes=assumes, given={"x": x},
+        left,
+        2 * q**-10,
+        assumes=assumes,
+        given={"x": x},
         reads=f"eps_3 = eps_2, {READS}(91) fails with probability at least p(x)/2, x = 50/27 eps~ (1 + eps')^2, "
         "whether (49) or the mean over all samples is meant; against 2 q^-10",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-92")
@@ -202,9 +219,11 @@ def eq_92(values: Values) -> Violation:
     """|b| = |cosine + delta T| |b*|, and (95) fails for eps' < -T < 2 cosine/delta - eps', which is more than 1."""
     assumes, level, q, root = failing(values)
     return Violation(
-        beyond(level, root) - FAR, q**-10, assumes=assumes,
+        beyond(level, root) - FAR,
+        q**-10,
+        assumes=assumes,
         reads=f"{READS}(95) fails for eps' < -T <= 1, with probability at least p(eps') - 2^-500; against q^-10",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-96")
@@ -216,10 +235,12 @@ def eq_96(values: Values) -> Violation:
     """
     assumes, level, q, root = failing(values)
     return Violation(
-        beyond(Fraction(5, 4) * level, root) - FAR, q**-10, assumes=assumes,
+        beyond(Fraction(5, 4) * level, root) - FAR,
+        q**-10,
+        assumes=assumes,
         reads=f"{READS}at delta_t = delta_0 (99) fails for 5/4 eps' < -T <= 1, with probability at least p(5/4 eps') - "
         "2^-500; against q^-10",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-107@on-the-events")
@@ -240,7 +261,9 @@ def eq_107_events(values: Values) -> Violation:
         Hypothesis("eta |b*|^2", s, "<=", 1),
     )
     return Violation(
-        4 * s * abs(uu - 1) * sine * cosine, 4 * s * eps * (eps + 1) ** 2, assumes=assumes,
+        4 * s * abs(uu - 1) * sine * cosine,
+        4 * s * eps * (eps + 1) ** 2,
+        assumes=assumes,
         reads="one client, X'X/m = diag(1, uu) in the basis of a and u, a* = cos a + sine u; (108) and the bound of "
         "(109)",
-    )  # fmt: skip
+    )

@@ -68,12 +68,15 @@ def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 
     terms = {powers: Fraction(int(c.p), int(c.q)) for powers, c in sympy.Poly(polynomial, *variables).terms()}
     least = min(
         sum(
-            (value * _share(at, powers, degrees) for powers, value in terms.items()
-             if all(p <= i for p, i in zip(powers, at, strict=True))),
+            (
+                value * _share(at, powers, degrees)
+                for powers, value in terms.items()
+                if all(p <= i for p, i in zip(powers, at, strict=True))
+            ),
             Fraction(0),
         )
         for at in product(*(range(n + 1) for n in degrees))
-    )  # fmt: skip
+    )
     if least > 0 or (least == 0 and not strict):
         return True
     if depth == 0:
@@ -156,9 +159,15 @@ def lem_A_11(values: Values) -> Proof:
     the sign of a function that is concave in the squared cosine, so that its ends decide.
     """
     flaw = first_flaw(on_events(rational(values["limit"]), rational(values["threshold"])), unlimited())
-    return Proof(not flaw, flaw or r"on the events, for thresholds up to " + str(values["threshold"]) + r" of $1 - "
-                 r"(\delta^0)^2$, by the signs of polynomials in it; the bound for unlimited samples from a "
-                 r"function that is concave in the squared cosine")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"on the events, for thresholds up to "
+        + str(values["threshold"])
+        + r" of $1 - "
+        r"(\delta^0)^2$, by the signs of polynomials in it; the bound for unlimited samples from a "
+        r"function that is concave in the squared cosine",
+    )
 
 
 @proof("rolora/lem-5.3", limit="1/2", threshold="1/10", share="3/10", factor="0.743", samples="100")
@@ -178,8 +187,12 @@ def lem_5_3(values: Values) -> Proof:
     square = (1 - 2 * cosine) ** 2 / (1 + 4 * cosine * (1 - cosine))
     told = Fraction(str(values["factor"]))
     flaw = flaw or flaw_of(abs(square - told**2) < Fraction(1, 1000) * told, "the first factor")
-    return Proof(not flaw, flaw or r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
-                 r"samples by the sign of a polynomial in its root and the step")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
+        r"samples by the sign of a polynomial in its root and the step",
+    )
 
 
 @proof("rolora/thm-5.4", limit="1/2", threshold="1/10", fixed="3/10", normal="5")
@@ -200,11 +213,16 @@ def thm_5_4(values: Values) -> Proof:
     enough = bool(samples > share and 4 / samples <= (1 - share / samples) ** 2)
     flaw = first_flaw(
         on_events(rational(values["limit"]), rational(values["threshold"])),
-        fixed_samples(share, rational(values["more"])), flaw_of(enough, "the number of samples"),
-    )  # fmt: skip
-    return Proof(not flaw, flaw or "Lemma 5.3 as corrected, in every iteration; the error of the product from "
-                 "two orthogonal parts; the number of normal samples from the known bound on their singular "
-                 "values")  # fmt: skip
+        fixed_samples(share, rational(values["more"])),
+        flaw_of(enough, "the number of samples"),
+    )
+    return Proof(
+        not flaw,
+        flaw
+        or "Lemma 5.3 as corrected, in every iteration; the error of the product from "
+        "two orthogonal parts; the number of normal samples from the known bound on their singular "
+        "values",
+    )
 
 
 @proof("rolora/eq-100", threshold="1/16")

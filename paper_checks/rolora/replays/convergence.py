@@ -35,8 +35,10 @@ def first_step(values: Values) -> Violation:
         Hypothesis("samples, for Chebyshev", m, ">", 75),
     )
     cosine = rational_root(1 - sine**2)
-    low, high = (2 * s * (cosine + sine * T) * sine * R for T, R in ((Fraction(-1, 50), Fraction(74, 75)),
-                                                                     (Fraction(1, 50), Fraction(76, 75))))  # fmt: skip
+    low, high = (
+        2 * s * (cosine + sine * T) * sine * R
+        for T, R in ((Fraction(-1, 50), Fraction(74, 75)), (Fraction(1, 50), Fraction(76, 75)))
+    )
     least = (cosine * low - sine) ** 2 / (1 + high**2)
     # Both readings of the bracket in (9).
     most = max(sine**2 * (1 - s * bracket) for bracket in (1 - sine**2, (1 - sine) ** 2))
@@ -46,10 +48,15 @@ def first_step(values: Values) -> Violation:
         Hypothesis("least move, beyond the minimiser", cosine * low, ">=", sine),
         Hypothesis("least squared sine after the step, against both bounds", least, ">", most),
     )
-    return Violation(1 - missed, 2 * at.q[0] ** -10, assumes=assumes, given={"m": m},
-                     reads="s = eta |b*|^2, |b*| = 1, delta_0 = sine, eps_3 = eps_2, one client, m = C q samples; a "
-                     "lower bound of the probability that delta_1 is above the bound, which tends to 1 with more "
-                     "samples, and 2 q^-10")  # fmt: skip
+    return Violation(
+        1 - missed,
+        2 * at.q[0] ** -10,
+        assumes=assumes,
+        given={"m": m},
+        reads="s = eta |b*|^2, |b*| = 1, delta_0 = sine, eps_3 = eps_2, one client, m = C q samples; a "
+        "lower bound of the probability that delta_1 is above the bound, which tends to 1 with more "
+        "samples, and 2 q^-10",
+    )
 
 
 lem_5_3 = replay("rolora/lem-5.3")(first_step)
@@ -91,10 +98,12 @@ def end(values: Values) -> End:
     for _ in range(most):
         tangent *= ((1 + tangent - 2 * s) / (1 + tangent + 2 * s * tangent)) ** 2
     return End(
-        tangent / (1 + tangent), eps, assumes,
+        tangent / (1 + tangent),
+        eps,
+        assumes,
         f"s = eta |b*|^2, delta_0 = sine, eps = target; {MANY_SAMPLES}; the theorem asks for "
         f" T >= 2 log(delta_0/eps) / (c (1 - delta_0^2)): T = {most}",
-    )  # fmt: skip
+    )
 
 
 def tied_end(values: Values) -> End:
@@ -106,15 +115,22 @@ def tied_end(values: Values) -> End:
 
 def missed_angle(found: End) -> Violation:
     """Squares of the angle distance and of the accuracy."""
-    return Violation(found.square, found.eps**2, assumes=found.assumes,
-                     reads=f"{found.reads}; squares of sin theta(a^T, a*) and of eps")  # fmt: skip
+    return Violation(
+        found.square,
+        found.eps**2,
+        assumes=found.assumes,
+        reads=f"{found.reads}; squares of sin theta(a^T, a*) and of eps",
+    )
 
 
 def missed_loss(found: End) -> Violation:
     """The loss in expectation over the data is the squared sine, in units of |b*|^2."""
-    return Violation(found.square, (1 + found.eps) * found.eps**2, assumes=found.assumes,
-                     reads=f"{found.reads}; loss over |b*|^2, which is sin^2 theta(a^T, a*), and its bound (1 + eps) "
-                     "eps^2")  # fmt: skip
+    return Violation(
+        found.square,
+        (1 + found.eps) * found.eps**2,
+        assumes=found.assumes,
+        reads=f"{found.reads}; loss over |b*|^2, which is sin^2 theta(a^T, a*), and its bound (1 + eps) eps^2",
+    )
 
 
 @replay("rolora/thm-5.4")

@@ -15,8 +15,12 @@ def eq_207(values: Values) -> Violation:
     m = int(Fraction(values["m"]))
     assumes = assuming(Hypothesis("m", m, ">=", 3), Hypothesis("|alpha|", abs(alpha), "<", 1))
     square = alpha**2 + (1 - alpha**2) / (m - 2)
-    return Violation(square + 2 * alpha**2, square, assumes=assumes,
-                     reads="N = 2, m samples, cosine alpha; bracket of (208), and N^2 E[z_2^2] = E[s_2^2]")  # fmt: skip
+    return Violation(
+        square + 2 * alpha**2,
+        square,
+        assumes=assumes,
+        reads="N = 2, m samples, cosine alpha; bracket of (208), and N^2 E[z_2^2] = E[s_2^2]",
+    )
 
 
 @replay("rolora/eq-205")
@@ -24,8 +28,12 @@ def eq_205(values: Values) -> Violation:
     """E[1/chi^2_m] is at least 1/m (Jensen), and printed as 1/(m - 2)."""
     m = int(values["m"])
     assumes = assuming(Hypothesis("m", m, ">=", 1), Hypothesis("m, for the quotient", m, "!=", 2))
-    return Violation(Fraction(1, m), Fraction(1, m - 2), assumes=assumes,
-                     reads="m samples; E[R^2], from below, and its printed value")  # fmt: skip
+    return Violation(
+        Fraction(1, m),
+        Fraction(1, m - 2),
+        assumes=assumes,
+        reads="m samples; E[R^2], from below, and its printed value",
+    )
 
 
 def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesis, ...]]:
@@ -39,9 +47,12 @@ def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesi
     alpha, constant = fractions(values, "alpha", "constant")
     N, m, k = (int(values[name]) for name in ("N", "m", "halvings"))
     assumes = (
-        Hypothesis("N", N, ">=", 2), Hypothesis("m", m, "=", 1), Hypothesis("halvings", k, ">=", 1),
-        Hypothesis("|alpha|", abs(alpha), "<", 1), Hypothesis("constant", constant, ">", 0),
-    )  # fmt: skip
+        Hypothesis("N", N, ">=", 2),
+        Hypothesis("m", m, "=", 1),
+        Hypothesis("halvings", k, ">=", 1),
+        Hypothesis("|alpha|", abs(alpha), "<", 1),
+        Hypothesis("constant", constant, ">", 0),
+    )
     size = (1 - abs(alpha)) * Fraction(k, 4) - abs(alpha)
     return Fraction(N - 1, N) * abs(alpha) * size, constant, N, assumes
 
@@ -50,18 +61,26 @@ def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesi
 def eq_230(values: Values) -> Violation:
     """The mean of |v'u_2|, with what is larger than 2^k cut off, passes any bound as k grows."""
     least, constant, _, assumes = _mean_size(values)
-    return Violation(least, constant, assumes=assumes,
-                     reads="one sample, cosine alpha; E|v'u_2| from below, and a constant; more halvings pass any "
-                     "constant, so that v'u_2 has no mean")  # fmt: skip
+    return Violation(
+        least,
+        constant,
+        assumes=assumes,
+        reads="one sample, cosine alpha; E|v'u_2| from below, and a constant; more halvings pass any "
+        "constant, so that v'u_2 has no mean",
+    )
 
 
 @replay("rolora/eq-237")
 def eq_237(values: Values) -> Violation:
     """As for (230): with one sample u_1'u_2 is v'u_2 / N, as s_1 |X_1 a|^2 = (X_1 a)'(X_1 a*)."""
     least, constant, N, assumes = _mean_size(values)
-    return Violation(least / N, constant, assumes=assumes,
-                     reads="one sample, cosine alpha; E|u_1'u_2| from below, and a constant; more halvings pass any "
-                     "constant, so that u_1'u_2 has no mean")  # fmt: skip
+    return Violation(
+        least / N,
+        constant,
+        assumes=assumes,
+        reads="one sample, cosine alpha; E|u_1'u_2| from below, and a constant; more halvings pass any "
+        "constant, so that u_1'u_2 has no mean",
+    )
 
 
 @replay("rolora/eq-241")
@@ -77,8 +96,12 @@ def eq_241(values: Values) -> Violation:
         Hypothesis("(x'y)^2, against |x|^2 |y|^2", xy**2, "<=", xx * yy),
     )
     printed = 1 + Fraction(4 - m - 2, m * (m - 2))
-    return Violation(abs(sine**2 * ((yy - xy**2 / xx) / m - printed)), 0, assumes=assumes,
-                     reads="one client, x = Xa, y = Xu, a* = cos a + sine u; distance of (241) from (242)")  # fmt: skip
+    return Violation(
+        abs(sine**2 * ((yy - xy**2 / xx) / m - printed)),
+        0,
+        assumes=assumes,
+        reads="one client, x = Xa, y = Xu, a* = cos a + sine u; distance of (241) from (242)",
+    )
 
 
 @replay("rolora/prop-5.5@every-n-and-m")
@@ -91,20 +114,28 @@ def prop_5_5_every(values: Values) -> Violation:
     N, m, k = (int(values[name]) for name in ("N", "m", "halvings"))
     (constant,) = fractions(values, "constant")
     assumes = assuming(
-        Hypothesis("N", N, ">=", 2), Hypothesis("m", m, "=", 2), Hypothesis("halvings", k, ">=", 1),
+        Hypothesis("N", N, ">=", 2),
+        Hypothesis("m", m, "=", 2),
+        Hypothesis("halvings", k, ">=", 1),
         Hypothesis("constant", constant, ">", 0),
-    )  # fmt: skip
+    )
     least = (m - 1 + (1 - Fraction(1, N)) ** 2 + Fraction((N - 1) * m * k, 5 * N**2)) / m
-    return Violation(least, 1 + constant / (N * m), assumes=assumes,
-                     reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, with 1/chi^2_2 cut off "
-                     "where chi^2_2 < 2^-halvings, and 1 + K/(Nm); more halvings pass any K")  # fmt: skip
+    return Violation(
+        least,
+        1 + constant / (N * m),
+        assumes=assumes,
+        reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, with 1/chi^2_2 cut off "
+        "where chi^2_2 < 2^-halvings, and 1 + K/(Nm); more halvings pass any K",
+    )
 
 
 @replay("rolora/s5-saturate")
 def s5_saturate(values: Values) -> Violation:
     """The objective at the best multiple of b*, entry by entry; the statement has it positive."""
-    X, target, a, b_star = ([[Fraction(x) for x in row] for row in values["X"]],
-                            *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")))  # fmt: skip
+    X, target, a, b_star = (
+        [[Fraction(x) for x in row] for row in values["X"]],
+        *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")),
+    )
     ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
     below = sum(u * u for u in ours)
     s = sum(u * v for u, v in zip(ours, theirs, strict=True)) / below if below else Fraction(0)
@@ -116,6 +147,11 @@ def s5_saturate(values: Values) -> Violation:
         Hypothesis("squared sine between a and a*", across, ">", 0),
         Hypothesis("|b*|^2", sum(b * b for b in b_star), ">", 0),
     )
-    return Violation(0, value, assumes=assumes, strict=True, given={"X": X, "s": s},
-                     reads=f"X one sample, a = a^0, target = a*, b = b*; 0, against the objective at {s} b*, printed "
-                     "as larger")  # fmt: skip
+    return Violation(
+        0,
+        value,
+        assumes=assumes,
+        strict=True,
+        given={"X": X, "s": s},
+        reads=f"X one sample, a = a^0, target = a*, b = b*; 0, against the objective at {s} b*, printed as larger",
+    )

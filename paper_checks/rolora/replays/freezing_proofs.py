@@ -50,8 +50,12 @@ def prop_5_5(values: Values) -> Proof:
     """
     four, two, constant = (sympy.Rational(str(values[name])) for name in ("four", "two", "constant"))
     flaw = flaw_of_loss(four, two) or at_most(constant)
-    return Proof(not flaw, flaw or r"the loss as a sum of two orthogonal parts, for every $m \ge 3$ and any number of "
-                 r"clients; $Nm|\tilde c| \le 1$")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"the loss as a sum of two orthogonal parts, for every $m \ge 3$ and any number of "
+        r"clients; $Nm|\tilde c| \le 1$",
+    )
 
 
 @proof("rolora/s5-rolora-loss", four="4", two="2", fewest="4")
@@ -63,8 +67,10 @@ def s5_rolora_loss(values: Values) -> Proof:
     """
     four, two, fewest = (sympy.Rational(str(values[name])) for name in ("four", "two", "fewest"))
     flaw = flaw_of_loss(four, two) or ("" if fewest >= four and two > 0 else "the number of samples")
-    return Proof(not flaw, flaw or "the expected loss of Proposition 5.5 at the last a; its second term is negative "
-                 "from 4 samples on")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw or "the expected loss of Proposition 5.5 at the last a; its second term is negative from 4 samples on",
+    )
 
 
 @proof("rolora/s5-rolora-loss@at-recovery", four="4", two="2", fewest="4")

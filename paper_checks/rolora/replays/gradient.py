@@ -29,16 +29,14 @@ def lem_A_10(values: Values) -> Violation:
     # Far from the mode the density of chi-square is at most that at it, 1/sqrt(8 pi (k - 1)) (Stirling), pi > 3.
     within = 2 * room * m / enclosed("sqrt", 24 * (k - 1))[0]
     outside = 1 / (1 + m * level**2 / 2)
-    assumes = (
-        *at.assumes,
-        Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
-        *enough,
-    )
+    assumes = (*at.assumes, Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1), *enough)
     return Violation(
-        1 - within - outside, 2 * at.q[0] ** -10, assumes=assumes,
+        1 - within - outside,
+        2 * at.q[0] ** -10,
+        assumes=assumes,
         reads="one client, eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound of the probability of failure, "
         "whether (49) or the mean over all samples is meant, which for every C tends to 1 as eps_2 to 0, and 2 q^-10",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/lem-A.10@constant-of-the-thresholds")
@@ -69,10 +67,15 @@ def lem_A_10_few(values: Values) -> Violation:
     )
     rest = sum((enclosed("exp", -Fraction(k, f))[1] for k, f in ((n - 3, 11), (n, 7), (d - 2, 11))), Fraction(0))
     q = max(enclosed("ln", N)[0] / min(e_1, e_2) ** 2, d * net[0] / e_2**2)
-    return Violation(1 / (38 * (T * N) ** 3) - rest, 2 * q**-10, assumes=assumes, given={"q": q},
-                     reads="m samples of each client, N m >= K d log(2/eps_0)/eps_3^2, delta = 3/5; a lower bound of "
-                     "the probability of failure, by that of one client's minimiser so far out that their mean is T "
-                     "delta off, and 2 q^-10; for any K a larger T and d do the same")  # fmt: skip
+    return Violation(
+        1 / (38 * (T * N) ** 3) - rest,
+        2 * q**-10,
+        assumes=assumes,
+        given={"q": q},
+        reads="m samples of each client, N m >= K d log(2/eps_0)/eps_3^2, delta = 3/5; a lower bound of "
+        "the probability of failure, by that of one client's minimiser so far out that their mean is T "
+        "delta off, and 2 q^-10; for any K a larger T and d do the same",
+    )
 
 
 @replay("rolora/eq-77")
@@ -95,12 +98,15 @@ def eq_48(values: Values) -> Violation:
     (cosine,) = fractions(values, "alpha")
     m = int(Fraction(values["m"]))
     assumes = assuming(
-        Hypothesis("m, for a finite mean", m, ">=", 3),
-        Hypothesis("cosine of the angle", abs(cosine), "<", 1),
+        Hypothesis("m, for a finite mean", m, ">=", 3), Hypothesis("cosine of the angle", abs(cosine), "<", 1)
     )
-    return Violation(2 * (1 - cosine**2) / (m - 2), 0, assumes=assumes,
-                     reads="one client, cosine alpha of the angle of a and a*, |b*| = 1, m samples; mean along a of "
-                     "the right side of (49), 2 (1 - alpha^2) / (m - 2), where the left side is 0")  # fmt: skip
+    return Violation(
+        2 * (1 - cosine**2) / (m - 2),
+        0,
+        assumes=assumes,
+        reads="one client, cosine alpha of the angle of a and a*, |b*| = 1, m samples; mean along a of "
+        "the right side of (49), 2 (1 - alpha^2) / (m - 2), where the left side is 0",
+    )
 
 
 PLANE = "one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u, b* = 1"
@@ -148,10 +154,14 @@ def eq_50(values: Values) -> Violation:
     left = at["along"] ** 2 + (at["across"] - at["mean"]) ** 2
     right = at["off along"] ** 2 + at["off across"] ** 2
     assumes += (Hypothesis("b, for which (51) is 0", at["b"], "=", 0),)
-    return Violation(left, right, assumes=assumes,
-                     reads=f"{PLANE}; b = cosine + sine au/aa = 0, so that the gradient is 0, and its mean over all "
-                     "samples is -2 cosine sine (1 - 1/m) along u; |grad - mean grad|^2 and the square of "
-                     "(51)")  # fmt: skip
+    return Violation(
+        left,
+        right,
+        assumes=assumes,
+        reads=f"{PLANE}; b = cosine + sine au/aa = 0, so that the gradient is 0, and its mean over all "
+        "samples is -2 cosine sine (1 - 1/m) along u; |grad - mean grad|^2 and the square of "
+        "(51)",
+    )
 
 
 @replay("rolora/eq-52")
@@ -165,10 +175,12 @@ def eq_52(values: Values) -> Violation:
     cosine, sine = fractions(values, "cosine", "sine")
     assumes += (Hypothesis("b, for which (58) is 0", at["b"], "=", 0),)
     return Violation(
-        abs(at["mean"] + 2 * cosine * sine) / 2, 0, assumes=assumes,
+        abs(at["mean"] + 2 * cosine * sine) / 2,
+        0,
+        assumes=assumes,
         reads=f"{PLANE}; w = u; the norm of (52) from below, by the size of the mean of a summand, cosine sine / m, "
         "and (58) for any constant, where b = cosine + sine au/aa = 0",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-59")
@@ -183,8 +195,12 @@ def eq_59(values: Values) -> Violation:
         Hypothesis("N m", n, ">=", 1),
         Hypothesis("c_5", rate, ">", 0),
     )
-    return Violation(1, 2 * enclosed("exp", -rate * e_3**2 * n)[1], assumes=assumes,
-                     reads="P(0 >= 0) and (61); for a smaller c_5 more samples do the same")  # fmt: skip
+    return Violation(
+        1,
+        2 * enclosed("exp", -rate * e_3**2 * n)[1],
+        assumes=assumes,
+        reads="P(0 >= 0) and (61); for a smaller c_5 more samples do the same",
+    )
 
 
 def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ...], Fraction]:
@@ -221,10 +237,14 @@ def eq_62(values: Values) -> Violation:
     thresholds = inside(("eps_0", e_0), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3)
     right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * int(values["m"]) / 30)[1]
-    return Violation(1 - missed, right, assumes=(*thresholds, *assumes),
-                     reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
-                     "probability, and (64) for c_5 = 1/30; a smaller cosine and more samples do the same for any "
-                     "c_5")  # fmt: skip
+    return Violation(
+        1 - missed,
+        right,
+        assumes=(*thresholds, *assumes),
+        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
+        "probability, and (64) for c_5 = 1/30; a smaller cosine and more samples do the same for any "
+        "c_5",
+    )
 
 
 @replay("rolora/eq-65")
@@ -236,11 +256,15 @@ def eq_65(values: Values) -> Violation:
     m, q = int(values["m"]), [2 * ln / e_2**2 for ln in enclosed("ln", 2 / e_0)]
     enough = Hypothesis("m, against q", m, ">=", q[1])
     right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * m / 30)[1] + q[0] ** -10
-    return Violation(1 - missed, right, assumes=(*thresholds, *assumes, enough),
-                     reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
-                     "probability that the gradient is farther from its mean over all samples than (66), and what is "
-                     "allowed with c_5 = 1/30; a smaller cosine and more samples do the same for any c_5 and any "
-                     "constant in m = Omega(q)")  # fmt: skip
+    return Violation(
+        1 - missed,
+        right,
+        assumes=(*thresholds, *assumes, enough),
+        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
+        "probability that the gradient is farther from its mean over all samples than (66), and what is "
+        "allowed with c_5 = 1/30; a smaller cosine and more samples do the same for any c_5 and any "
+        "constant in m = Omega(q)",
+    )
 
 
 @replay("rolora/eq-65@on-the-events")
@@ -256,7 +280,11 @@ def eq_65_events(values: Values) -> Violation:
         Hypothesis("delta", sine, "<", 1),
         Hypothesis("|b - g| over delta |b*|, against eps'", abs(kappa), "<=", level),
     )
-    return Violation((kappa**2 + 1) * sine**2, sine**2, assumes=assumes,
-                     reads="b* of length 1 across a, delta = sine, level = eps', b - g = kappa delta b*; squares of "
-                     "the operator norm of (67), delta^2 (1 + kappa^2), and of the bracket of (68), "
-                     "delta^2")  # fmt: skip
+    return Violation(
+        (kappa**2 + 1) * sine**2,
+        sine**2,
+        assumes=assumes,
+        reads="b* of length 1 across a, delta = sine, level = eps', b - g = kappa delta b*; squares of "
+        "the operator norm of (67), delta^2 (1 + kappa^2), and of the bracket of (68), "
+        "delta^2",
+    )

@@ -61,9 +61,10 @@ def flaw_of_tail() -> str:
         "h over the square grows": same((2 * r / (1 - 2 * r * t)).diff(t), (2 * r / (1 - 2 * r * t)) ** 2),
         "the share of h": non_negative((p + q) ** 2 - p**2 - q**2),
         "the rate": same((t * e - h).diff(t).subs(t, best), 0) and same(rate, fall / 2),
-        "the rate over the square falls": same(fall.diff(e), e / (1 + e)) and fall.subs(e, 0) == 0
+        "the rate over the square falls": same(fall.diff(e), e / (1 + e))
+        and fall.subs(e, 0) == 0
         and same((r / (1 + r * e)).diff(e), -((r / (1 + r * e)) ** 2)),
-    }  # fmt: skip
+    }
     return next((name for name, passed in checks.items() if not passed), "")
 
 
@@ -109,9 +110,10 @@ def eq_52(values: Values) -> Proof:
     flaw = first_flaw(
         "" if same((x + y) / (s + t), s / (s + t) * (x / s) + t / (s + t) * (y / t)) else "the triangle inequality",
         "" if same(sympy.exp(x / (x / sympy.log(2))), 2) else "the norm of a constant",
-        flaw_of_norms(c2), flaw_of_rank_one(),
+        flaw_of_norms(c2),
+        flaw_of_rank_one(),
         "" if surely(c4 - interval(c2) - 1 / LOG_2) else "the constant c_4",
-    )  # fmt: skip
+    )
     return Proof(not flaw, flaw or "convexity, the norms of (22) to (25), and the operator norm")
 
 

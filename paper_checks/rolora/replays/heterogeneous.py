@@ -32,9 +32,13 @@ def a5_minimiser(values: Values) -> Violation:
         Hypothesis("loss at (a', b'), against the least one", _loss(a, b, own), "=", least),
     )
     apart = (a[0] - 1) ** 2 + a[1] ** 2 + sum((x - y) ** 2 for x, y in zip(b, mean, strict=True))
-    return Violation(apart, 0, assumes=assumes,
-                     reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) has the least loss too: "
-                     "|a' - a*|^2 + |b' - mean b*|^2")  # fmt: skip
+    return Violation(
+        apart,
+        0,
+        assumes=assumes,
+        reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) has the least loss too: "
+        "|a' - a*|^2 + |b' - mean b*|^2",
+    )
 
 
 def _end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
@@ -60,20 +64,28 @@ def _end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
 def thm_A_14(values: Values) -> Violation:
     """The sine after as many iterations."""
     square, wanted, assumes = _end(values)
-    return Violation(square, wanted, assumes=assumes,
-                     reads="u_T against epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
-                     "(L_max = ||mean b*|| = 1), and u becomes u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), T times; "
-                     "the theorem asks for T at least log(1/quotient)/(c (1 - u_0))")  # fmt: skip
+    return Violation(
+        square,
+        wanted,
+        assumes=assumes,
+        reads="u_T against epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
+        "(L_max = ||mean b*|| = 1), and u becomes u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), T times; "
+        "the theorem asks for T at least log(1/quotient)/(c (1 - u_0))",
+    )
 
 
 @replay("rolora/a5-loss")
 def a5_loss(values: Values) -> Violation:
     """The loss at (a, b) with the next b is gamma^2 plus |mean b*|^2 times the squared sine."""
     square, wanted, assumes = _end(values)
-    return Violation(square, wanted, assumes=assumes,
-                     reads="global loss at (a^T, b^(T+1)) minus gamma^2, over |mean b*|^2, after T iterations of "
-                     "Theorem A.14, against epsilon^2; epsilon = quotient delta_0, and the other symbols are those of "
-                     "the theorem")  # fmt: skip
+    return Violation(
+        square,
+        wanted,
+        assumes=assumes,
+        reads="global loss at (a^T, b^(T+1)) minus gamma^2, over |mean b*|^2, after T iterations of "
+        "Theorem A.14, against epsilon^2; epsilon = quotient delta_0, and the other symbols are those of "
+        "the theorem",
+    )
 
 
 def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]:
@@ -89,18 +101,25 @@ def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]
 def lem_A_15(values: Values) -> Violation:
     """The first coordinate of what the server of Algorithm 2 averages against the formula with the sum."""
     mean, total, assumes = _mean_and_sum(values)
-    return Violation(abs(total - mean), 0, assumes=assumes,
-                     reads="a* = (1, 0), a^t = a, b = rows b_i*; inner product with mean b* of b^{t+1}, "
-                     "formula minus mean")  # fmt: skip
+    return Violation(
+        abs(total - mean),
+        0,
+        assumes=assumes,
+        reads="a* = (1, 0), a^t = a, b = rows b_i*; inner product with mean b* of b^{t+1}, formula minus mean",
+    )
 
 
 @replay("rolora/eq-249")
 def eq_249(values: Values) -> Violation:
     """The mean of the minimisers against their sum."""
     mean, total, assumes = _mean_and_sum(values)
-    return Violation(abs(total - mean), 0, assumes=assumes,
-                     reads="a* = (1, 0), b = rows b_i*, b_i = b_i* times the first of a; inner products with mean b*, "
-                     "sum minus mean")  # fmt: skip
+    return Violation(
+        abs(total - mean),
+        0,
+        assumes=assumes,
+        reads="a* = (1, 0), b = rows b_i*, b_i = b_i* times the first of a; inner products with mean b*, "
+        "sum minus mean",
+    )
 
 
 @replay("rolora/eq-286")

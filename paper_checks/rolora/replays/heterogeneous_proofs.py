@@ -133,8 +133,10 @@ def eq_249_steps(values: Mapping[str, Any]) -> Proof:
         ("the client's gradient", sympy.expand(moved.coeff(t, 1) - inner(slope, H)) == 0),
         ("the mean gradient", sympy.expand(over_clients(inner(slope, H)) - inner(mean_slope, H)) == 0),
     )
-    return Proof(not flaw, flaw or "a completed square, the gradient along every direction, and their means, for any "
-                 "number of clients")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw or "a completed square, the gradient along every direction, and their means, for any number of clients",
+    )
 
 
 def step(factor: Any) -> tuple[Vector, Any]:
@@ -253,8 +255,12 @@ def a5_loss(values: Values) -> Proof:
     delta_squared, more = sympy.symbols("delta2 more", nonnegative=True)
     bound = spread * GAMMA_SQUARED + share * MEAN_SQUARED * (delta_squared + more)
     at = sympy.expand(reached.subs(SQUARE_A, 1).subs(COSINE**2, 1 - delta_squared))
-    flaw = weaker(values, most="share=1 spread=1") or first(
-        ("the loss", same(reached, GAMMA_SQUARED + MEAN_SQUARED * SINE_SQUARED)),
-        ("the bound", COSINE not in at.free_symbols and non_negative(bound - at)),
-    ) or flaw_of_tangents(rational("2"), rational("1"), rational("1/2"))  # fmt: skip
+    flaw = (
+        weaker(values, most="share=1 spread=1")
+        or first(
+            ("the loss", same(reached, GAMMA_SQUARED + MEAN_SQUARED * SINE_SQUARED)),
+            ("the bound", COSINE not in at.free_symbols and non_negative(bound - at)),
+        )
+        or flaw_of_tangents(rational("2"), rational("1"), rational("1/2"))
+    )
     return Proof(not flaw, flaw or r"the loss as an identity, and a tangent that decreases at least geometrically")

@@ -20,12 +20,20 @@ def iteration_count(values: Values) -> Violation:
     """Both numbers of iterations; printed is exact > simple, so the witness has simple > exact."""
     delta_0, c, quotient, root = fractions(values, "delta_0", "c", "quotient", "root")
     y = c * (1 - delta_0**2)
-    assumes = assuming(*inside("delta_0", delta_0), *inside("c", c), *inside("epsilon / delta_0", quotient),
-                       Hypothesis("factor of the logarithm", root, ">=", 1))  # fmt: skip
+    assumes = assuming(
+        *inside("delta_0", delta_0),
+        *inside("c", c),
+        *inside("epsilon / delta_0", quotient),
+        Hypothesis("factor of the logarithm", root, ">=", 1),
+    )
     low, high = enclosed("ln", 1 / quotient)
-    return Violation(root * low / y, root * high / enclosed("ln", 1 / (1 - y))[0], assumes=assumes,
-                     reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, "
-                     "against root log(quotient)/log(1 - y), from above, which is printed to be larger")  # fmt: skip
+    return Violation(
+        root * low / y,
+        root * high / enclosed("ln", 1 / (1 - y))[0],
+        assumes=assumes,
+        reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, "
+        "against root log(quotient)/log(1 - y), from above, which is printed to be larger",
+    )
 
 
 @replay("rolora/eq-172")
@@ -42,9 +50,12 @@ def a4_first_step(values: Values) -> Violation:
     # a+ = a(1 - 2 s c^2) + 2 s c a*: coordinates c(1 - 2 s x) + 2 s c and d(1 - 2 s x); both squared.
     along, across = x * (1 - 2 * s * x + 2 * s) ** 2, square * (1 - 2 * s * x) ** 2
     assumes = (*inside("delta_0^2", square), *learning_rate(s))
-    return Violation(across / (along + across), square * (1 - s * x), assumes=assumes,
-                     reads="square = delta_0^2, step = eta |b*|^2, unlimited samples; delta_1^2 against that of "
-                     "the bound")  # fmt: skip
+    return Violation(
+        across / (along + across),
+        square * (1 - s * x),
+        assumes=assumes,
+        reads="square = delta_0^2, step = eta |b*|^2, unlimited samples; delta_1^2 against that of the bound",
+    )
 
 
 @replay("rolora/eq-124")
@@ -52,10 +63,13 @@ def eq_124(values: Values) -> Violation:
     """Eq. (144) with a mean of minimisers that is exact, divided by delta."""
     delta, s, eps = fractions(values, "delta", "step", "eps")
     x = 1 - delta**2
-    assumes = (*inside("delta", delta), *learning_rate(s),
-               *inside("eps', against (1 - delta^2)/16", eps, x / 16))  # fmt: skip
-    return Violation(abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), assumes=assumes,
-                     reads="step = eta |b*|^2, eps = eps', b = g; both sides of (144) over delta")  # fmt: skip
+    assumes = (*inside("delta", delta), *learning_rate(s), *inside("eps', against (1 - delta^2)/16", eps, x / 16))
+    return Violation(
+        abs(1 - 2 * s * x),
+        abs(1 - 2 * s * (x - eps)),
+        assumes=assumes,
+        reads="step = eta |b*|^2, eps = eps', b = g; both sides of (144) over delta",
+    )
 
 
 @replay("rolora/eq-175")
@@ -69,9 +83,13 @@ def eq_175(values: Values) -> Violation:
         Hypothesis("delta_T", delta, ">", 0),
         Hypothesis("delta_T, against eps", delta, "<=", eps),
     )
-    return Violation(abs(level * delta + delta - (1 + level) * eps), 0, assumes=assumes,
-                     reads="first = delta_0, level = eps', delta = delta_T, target = eps; distance "
-                     "of (179) from (180), printed as equal")  # fmt: skip
+    return Violation(
+        abs(level * delta + delta - (1 + level) * eps),
+        0,
+        assumes=assumes,
+        reads="first = delta_0, level = eps', delta = delta_T, target = eps; distance "
+        "of (179) from (180), printed as equal",
+    )
 
 
 @replay("rolora/a4-c")
@@ -96,11 +114,13 @@ def a4_c(values: Values) -> Violation:
     length = Fraction(202, 100) * bound / ((1 - 2 * bound) * (1 - 4 * delta_0**2))
     within = enclosed("sqrt", Fraction(at.m - 1, 12))[1] * length
     return Violation(
-        1 - within, Fraction(2, 2**10), assumes=assumes,
+        1 - within,
+        Fraction(2, 2**10),
+        assumes=assumes,
         given={"sqrt(1 - c (1 - delta_0^2)), from above": bound, "length of the interval, from above": length},
         reads="one client, d = 2, m = C q samples, any step: it turns a by an angle whose tangent is a number times "
         "R, m R a chi-square of m - 1 degrees of freedom, and keeps the factor only if log R is in an interval of "
         "length 2.02 f /((1 - 2 f)(1 - 4 delta_0^2)), f = sqrt(1 - c (1 - delta_0^2)); the density of log R is at "
         "most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, and 2 max{log "
         "N, d}^-10",
-    )  # fmt: skip
+    )

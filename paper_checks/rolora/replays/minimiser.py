@@ -60,10 +60,12 @@ def eq_26(values: Values) -> Violation:
         Hypothesis("eps_2, for the first term of (28)", e_2, "<=", cosine * Fraction(9, 10)),
     )
     return Violation(
-        cosine**-2 - 1, 0, assumes=assumes,
+        cosine**-2 - 1,
+        0,
+        assumes=assumes,
         reads="the exponent of (28) for w at that angle to b* over that for w along b* is cosine^-2; that less 1, "
         "which is the same for (29), whose exponent is c_3 eps_2^2 m for every w",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-32")
@@ -80,8 +82,7 @@ def eq_32(values: Values) -> Violation:
         Hypothesis("c_3", rate, ">", 0),
     )
     right = 2 * (1 + 2 / e_0) ** d * enclosed("exp", -rate * e_2**2 * m)[1]
-    return Violation(1, right, assumes=assumes,
-                     reads="P(0 >= 0) and (35); for a smaller c_3 more samples do the same")  # fmt: skip
+    return Violation(1, right, assumes=assumes, reads="P(0 >= 0) and (35); for a smaller c_3 more samples do the same")
 
 
 @replay("rolora/lem-A.9")
@@ -95,11 +96,13 @@ def lem_A_9(values: Values) -> Violation:
     one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
     x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclosed("sqrt", Fraction(at.m, 2))[1]
     return Violation(
-        enclosed("exp", -((x + 1) ** 2))[0], at.q[0] ** -10, assumes=(*at.assumes, one),
+        enclosed("exp", -((x + 1) ** 2))[0],
+        at.q[0] ** -10,
+        assumes=(*at.assumes, one),
         reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
         "failure is at least, and q^-10; a smaller eps_2 leaves x as it is, whatever C is, and makes q as large as one "
         "likes",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/eq-43")
@@ -113,7 +116,9 @@ def eq_43(values: Values) -> Violation:
     c3 = golden[1] + enclosed("ln", golden[1])[1] / 2
     net = int(values["d"]) * enclosed("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
     return Violation(
-        enclosed("ln", 2 * int(values["N"]))[0] + net, -4 * at.q[0], assumes=at.assumes,
+        enclosed("ln", 2 * int(values["N"]))[0] + net,
+        -4 * at.q[0],
+        assumes=at.assumes,
         reads="m = C q samples, c_3 at its largest; logarithms of N p_0, from below, and of exp(-4 q): a smaller "
         "eps_2 leaves the first and makes the second as small as one likes, whatever C is",
-    )  # fmt: skip
+    )

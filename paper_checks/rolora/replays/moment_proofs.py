@@ -151,12 +151,15 @@ def eq_205(values: Values) -> Proof:
     square = mean(SCALE**2)
     whole = m / N**2 * ((N - 1) * square + (N - 1) * (N - 2) * mean(SCALE) ** 2)
     stated = m / N**2 * (others**2 * alpha**2 + others * (1 - alpha**2) / (m - two))
-    found = first_flaw(flaw_of_fewest(2, values["fewest"]), flaw(
-        line_222=mean(SCALE) - alpha,
-        line_216=mean((g / h) ** 2) - 1 / (m - two),
-        line_218=square - alpha**2 - (1 - alpha**2) / (m - two),
-        line_226=whole - stated,
-    ))  # fmt: skip
+    found = first_flaw(
+        flaw_of_fewest(2, values["fewest"]),
+        flaw(
+            line_222=mean(SCALE) - alpha,
+            line_216=mean((g / h) ** 2) - 1 / (m - two),
+            line_218=square - alpha**2 - (1 - alpha**2) / (m - two),
+            line_226=whole - stated,
+        ),
+    )
     return told(found)
 
 
@@ -175,9 +178,13 @@ def eq_241(values: Values) -> Proof:
     others = (N - 1) / N * one
     second = ((N - 1) * mean(SCALE**2) + (N - 1) * (N - 2) * one**2) / N**2 * m
     six = (
-        m + mean(SCALE**2 * h**2) / N**2 + second - 2 * mean(SCALE * PRODUCT) / N - 2 * others * product
+        m
+        + mean(SCALE**2 * h**2) / N**2
+        + second
+        - 2 * mean(SCALE * PRODUCT) / N
+        - 2 * others * product
         + rational(values["cross"]) * others * product / N
-    )  # fmt: skip
+    )
     four, two = rational(values["four"]), rational(values["two"])
     stated = (1 - alpha**2) * (1 + (N * (four - m) - two) / (N ** values["power"] * m * (m - 2)))
     return told(flaw(line_242=six / m - stated) or flaw_of_loss(four, two))

@@ -21,11 +21,19 @@ OWN_SQUARED, OWN_MEAN, OWN_B, MEAN_B, SQUARE_B = sympy.symbols("P Q R r bb", rea
 A, TRUTH, H, OWN, MEAN, B = ({name: sympy.Integer(1)} for name in ("a", "a*", "h", "b_i*", "mean", "b"))
 
 _PRODUCTS = {
-    ("a", "a"): SQUARE_A, ("a", "a*"): COSINE, ("a*", "a*"): sympy.Integer(1),
-    ("a", "h"): ALONG_H, ("a*", "h"): TRUTH_H, ("h", "h"): SQUARE_H,
-    ("b_i*", "b_i*"): OWN_SQUARED, ("b_i*", "mean"): OWN_MEAN, ("b", "b_i*"): OWN_B,
-    ("mean", "mean"): MEAN_SQUARED, ("b", "mean"): MEAN_B, ("b", "b"): SQUARE_B,
-}  # fmt: skip
+    ("a", "a"): SQUARE_A,
+    ("a", "a*"): COSINE,
+    ("a*", "a*"): sympy.Integer(1),
+    ("a", "h"): ALONG_H,
+    ("a*", "h"): TRUTH_H,
+    ("h", "h"): SQUARE_H,
+    ("b_i*", "b_i*"): OWN_SQUARED,
+    ("b_i*", "mean"): OWN_MEAN,
+    ("b", "b_i*"): OWN_B,
+    ("mean", "mean"): MEAN_SQUARED,
+    ("b", "mean"): MEAN_B,
+    ("b", "b"): SQUARE_B,
+}
 
 
 def plus(*terms: tuple[Any, Vector]) -> Vector:

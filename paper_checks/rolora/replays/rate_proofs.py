@@ -111,8 +111,12 @@ def lem_A_16(values: Values) -> Proof:
     """
     flaw = weaker(values, "factor=2 longest=1/2")
     flaw = flaw or flaw_of_sines(rational(values["factor"]), rational(values["longest"]))
-    return Proof(not flaw, flaw or r"the squared length of the step is $1 + 4s^2u(1-u) \ge 1$, and $0 \le 1 - 2s(1-u) "
-                 r"\le 1 - 2s(1-\delta_0^2)$, by signs of coefficients")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"the squared length of the step is $1 + 4s^2u(1-u) \ge 1$, and $0 \le 1 - 2s(1-u) "
+        r"\le 1 - 2s(1-\delta_0^2)$, by signs of coefficients",
+    )
 
 
 @proof("rolora/asm-A.12", reach="1")
@@ -163,9 +167,13 @@ def thm_A_14(values: Values) -> Proof:
         or flaw_of_tangents(rational(values["lead"]), rational(values["pull"]), longest)
         or flaw_of_best(rational(values["factor"]))
     )
-    return Proof(not flaw, flaw or r"Lemma A.16 with $(1-y)^T \le e^{-yT}$; the exact factor of the tangent, "
-                 r"$1 - \frac{2s}{1 + 2su}$, with $\operatorname{artanh} z \ge z$; its limit "
-                 "for short steps")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"Lemma A.16 with $(1-y)^T \le e^{-yT}$; the exact factor of the tangent, "
+        r"$1 - \frac{2s}{1 + 2su}$, with $\operatorname{artanh} z \ge z$; its limit "
+        "for short steps",
+    )
 
 
 @proof("rolora/thm-A.14@c-of-lemma-a-16", factor="2", longest="1/2")
@@ -201,8 +209,12 @@ def txt_exponential(values: Values) -> Proof:
         "the limit at 1": sympy.limit(1 / tangent**2 - 1 / t**2, t, 0) == 8,
     }
     flaw = weaker(values, "reach=1") or flaw_of_map() or next((n for n, passed in checks.items() if not passed), "")
-    return Proof(not flaw, flaw or r"the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its "
-                 "ends; the losses; the limit at the largest step")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or r"the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its "
+        "ends; the losses; the limit at the largest step",
+    )
 
 
 @proof("rolora/txt-exponential@for-a-suitable-step", factor="2", reach="1")

@@ -24,8 +24,12 @@ def table_1(values: Values) -> Violation:
         Hypothesis("least accuracy", min(map(Fraction, texts)), ">=", 0),
         Hypothesis("largest accuracy", max(map(Fraction, texts)), "<=", 100),
     )
-    return Violation(distance, rounding, assumes=assumes,
-                     reads="LoRA, rank 8, 50 clients: distance of the average from the mean of its row")  # fmt: skip
+    return Violation(
+        distance,
+        rounding,
+        assumes=assumes,
+        reads="LoRA, rank 8, 50 clients: distance of the average from the mean of its row",
+    )
 
 
 @replay("rolora/table-6")
@@ -33,9 +37,10 @@ def table_6(values: Values) -> Violation:
     """Difference of the two printings of one value, against their roundings."""
     one, two = values["Table 1"], values["Table 6"]
     return Violation(
-        abs(Fraction(one) - Fraction(two)), half_unit(one) + half_unit(two),
+        abs(Fraction(one) - Fraction(two)),
+        half_unit(one) + half_unit(two),
         reads="LoRA, rank 4, 20 clients: difference of the two printed deviations for QNLI",
-    )  # fmt: skip
+    )
 
 
 @replay("rolora/txt-table1-rolora")
@@ -50,9 +55,13 @@ def txt_table1_rolora(values: Values) -> Violation:
         Hypothesis("deviation before", Fraction(one), ">=", 0),
         Hypothesis("deviation after", Fraction(two), ">=", 0),
     )
-    return Violation(fall, spread, assumes=assumes,
-                     reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in points, against "
-                     "the two printed deviations added")  # fmt: skip
+    return Violation(
+        fall,
+        spread,
+        assumes=assumes,
+        reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in points, against "
+        "the two printed deviations added",
+    )
 
 
 @replay("rolora/txt-table2-best@significant-in-every-comparison")
@@ -70,8 +79,12 @@ def txt_table2_best(values: Values) -> Violation:
         Hypothesis("deviation of LoRA, against its rounding", Fraction(other), ">", half_unit(other)),
     )
     variance = ((Fraction(spread) - half_unit(spread)) ** 2 + (Fraction(other) - half_unit(other)) ** 2) / 3
-    return Violation(Fraction(2776, 1000) ** 2, lead**2 / variance, assumes=assumes,
-                     reads="RoLoRA against LoRA on BoolQ; square of the least significant t, and of t")  # fmt: skip
+    return Violation(
+        Fraction(2776, 1000) ** 2,
+        lead**2 / variance,
+        assumes=assumes,
+        reads="RoLoRA against LoRA on BoolQ; square of the least significant t, and of t",
+    )
 
 
 @replay("rolora/txt-table2-ffa-var@on-both-tasks-named")
@@ -82,12 +95,25 @@ def txt_table2_ffa_var(values: Values) -> Violation:
         Hypothesis("deviation of FFA-LoRA", Fraction(own), ">=", 0),
         Hypothesis("deviation of LoRA", Fraction(other), ">=", 0),
     )
-    return Violation(Fraction(other) - half_unit(other), Fraction(own) + half_unit(own), assumes=assumes, strict=True,
-                     reads="PIQA, three trials: LoRA's deviation, to be less than FFA-LoRA's")  # fmt: skip
+    return Violation(
+        Fraction(other) - half_unit(other),
+        Fraction(own) + half_unit(own),
+        assumes=assumes,
+        strict=True,
+        reads="PIQA, three trials: LoRA's deviation, to be less than FFA-LoRA's",
+    )
 
 
-EXAMPLES = {"BoolQ": 3270, "PIQA": 1838, "SIQA": 1954, "HellaSwag": 10042, "WinoGrande": 1267, "ARC-e": 2376,
-            "ARC-c": 1172, "OBQA": 500}  # fmt: skip
+EXAMPLES = {
+    "BoolQ": 3270,
+    "PIQA": 1838,
+    "SIQA": 1954,
+    "HellaSwag": 10042,
+    "WinoGrande": 1267,
+    "ARC-e": 2376,
+    "ARC-c": 1172,
+    "OBQA": 500,
+}
 
 
 def three_trials(values: Values) -> Violation:
@@ -116,9 +142,13 @@ def three_trials(values: Values) -> Violation:
         places = (place for place, bit in enumerate(reversed(f"{sums:b}")) if bit == "1")
         place = min(places, key=lambda place: abs(place * goal.denominator - goal.numerator))
         nearest = Fraction(place, 100 * trials)
-    return Violation(abs(nearest - Fraction(text)), half_unit(text), assumes=assumes,
-                     reads=f"{values['cell']}: distance of the printed mean from the nearest mean of three trials, "
-                     f"{float(nearest):.6g}")  # fmt: skip
+    return Violation(
+        abs(nearest - Fraction(text)),
+        half_unit(text),
+        assumes=assumes,
+        reads=f"{values['cell']}: distance of the printed mean from the nearest mean of three trials, "
+        f"{float(nearest):.6g}",
+    )
 
 
 table_2_whole = replay("rolora/table-2@trials-as-they-are")(three_trials)
@@ -139,9 +169,13 @@ def table_1_runs(values: Values) -> Violation:
     )
     units = (Fraction(100, runs * size) for runs in range(1, most + 1))
     nearest = min((unit * round(Fraction(text) / unit) for unit in units), key=lambda mean: abs(mean - Fraction(text)))
-    return Violation(abs(nearest - Fraction(text)), half_unit(text), assumes=assumes,
-                     reads="RTE, LoRA, 3 clients: distance of the printed mean from the nearest one that 1 to 10 runs "
-                     f"give, {float(nearest):.6g}")  # fmt: skip
+    return Violation(
+        abs(nearest - Fraction(text)),
+        half_unit(text),
+        assumes=assumes,
+        reads="RTE, LoRA, 3 clients: distance of the printed mean from the nearest one that 1 to 10 runs "
+        f"give, {float(nearest):.6g}",
+    )
 
 
 PRINTED = {"LoRA": "45.81", "FFA-LoRA": "45.80", "RoLoRA": "45.93"}
@@ -163,6 +197,9 @@ def table_12(values: Values) -> Violation:
     for name, share in zip(names, shares, strict=True):
         whole += share * Fraction(values[name])
         rounding += share * half_unit(values[name])
-    return Violation(abs(whole - Fraction(values["MMLU"])), rounding, assumes=assumes,
-                     reads=f"{values['cell']}: distance of the accuracy on MMLU from the mean of its groups, "
-                     f"{float(whole):.5g}")  # fmt: skip
+    return Violation(
+        abs(whole - Fraction(values["MMLU"])),
+        rounding,
+        assumes=assumes,
+        reads=f"{values['cell']}: distance of the accuracy on MMLU from the mean of its groups, {float(whole):.5g}",
+    )

@@ -35,7 +35,10 @@ def txt_exponential(values: Values) -> Violation:
         ),
     )
     return Violation(
-        (1 - 2 * step) ** 2, Fraction(1), assumes=assumes, strict=True,
+        (1 - 2 * step) ** 2,
+        Fraction(1),
+        assumes=assumes,
+        strict=True,
         reads="unlimited samples, kappa = step = eta ||b*||^2; limit of T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa "
         "T))^2 as the squared tangent T goes to 0, which exponential convergence needs below 1",
-    )  # fmt: skip
+    )

@@ -89,7 +89,9 @@ def eq_59(values: Values) -> Violation:
     )
     missed = 10**4 * (Fraction(6, n) + Fraction(2, d) + 1 / (n * (1 - room))) + room
     return Violation(
-        1 - missed, 2 * enclosed("exp", -c_5 * e_3**2 * n)[1], assumes=assumes,
+        1 - missed,
+        2 * enclosed("exp", -c_5 * e_3**2 * n)[1],
+        assumes=assumes,
         reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
         "the first; a lower bound of the probability, and the bound for c_5; more samples do the same for any c_5",
-    )  # fmt: skip
+    )

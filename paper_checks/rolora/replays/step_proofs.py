@@ -184,15 +184,21 @@ def eq_107_thresholds(values: Values) -> Proof:
     give (76), with $\tau = \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge Kq\epsilon_2^2$.
     """
     flaw = (
-        flaw_of_first(rational(values["factor"]), sympy.Integer(1)) or normal_quotient()
-        or enough_for_gradient(values) or enough_of_thresholds(values)
-    )  # fmt: skip
+        flaw_of_first(rational(values["factor"]), sympy.Integer(1))
+        or normal_quotient()
+        or enough_for_gradient(values)
+        or enough_of_thresholds(values)
+    )
     # eps' - eps~ = eps~ eps_1 / (1 - eps_1), with eps_1 = h / (1 + h).
     share = h / (1 + h)
     less = non_negative(sympy.cancel(tilde / (1 - share) - tilde))
     flaw = flaw or ("" if less else "the number of samples")
-    return Proof(not flaw, flaw or "(76) with the threshold of (109), Lemma A.9 in this reading and Chernoff's bounds "
-                 "for two fixed vectors; constants by intervals")  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "(76) with the threshold of (109), Lemma A.9 in this reading and Chernoff's bounds "
+        "for two fixed vectors; constants by intervals",
+    )
 
 
 def flaw_of_own_mean() -> str:

@@ -31,6 +31,9 @@ def exp_5_2(values: Values) -> Violation:
         Hypothesis("largest derivative in B, without ReLU's factor", without, ">", 0),
     )
     return Violation(
-        0, max(map(abs, [*in_A, *in_B])), assumes=assumes, strict=True,
+        0,
+        max(map(abs, [*in_A, *in_B])),
+        assumes=assumes,
+        strict=True,
         reads="0 < the largest derivative in A and B at the start",
-    )  # fmt: skip
+    )

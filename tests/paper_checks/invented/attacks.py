@@ -95,8 +95,9 @@ def undecided_mutant(_, K=1.0):
     return Evidence(True if K == 1.0 else None, "", margin=K, reason="too few draws")
 
 
-@attack("infinite-mutant", r"$x \le K$, and the mutant compares with infinity", measure=numbers,
-        mutants=[{"power": -1}])  # fmt: skip
+@attack(
+    "infinite-mutant", r"$x \le K$, and the mutant compares with infinity", measure=numbers, mutants=[{"power": -1}]
+)
 def infinite_mutant(x, power=1):
     with np.errstate(divide="ignore"):
         return over(x, np.abs(x[100:101]) ** float(power), np.array([10.0]), infinite=True)
@@ -189,42 +190,63 @@ def heavy_tail(draws, mean=0.0):
     return mean_of_lottery(draws, mean, Tails())
 
 
-@attack("missed-tail", "A lottery gives nothing, and its draws are normal.", measure=lambda context: lottery(0),
-        mutants=[{"mean": 1.0}])  # fmt: skip
+@attack(
+    "missed-tail",
+    "A lottery gives nothing, and its draws are normal.",
+    measure=lambda context: lottery(0),
+    mutants=[{"mean": 1.0}],
+)
 def missed_tail(draws, mean=0.0):
     return mean_of_lottery(draws, mean, Tails(normal="by the central limit theorem"))
 
 
-@attack("met-tail", "The same on another seed, that wins once.", measure=lambda context: lottery(1),
-        mutants=[{"mean": 1.0}])  # fmt: skip
+@attack(
+    "met-tail", "The same on another seed, that wins once.", measure=lambda context: lottery(1), mutants=[{"mean": 1.0}]
+)
 def met_tail(draws, mean=0.0):
     return mean_of_lottery(draws, mean, Tails(normal="by the central limit theorem"))
 
 
-@attack("small-deviation", "Standard normal draws, said to have a standard deviation of 0.01, have mean 0.3.",
-        measure=lambda context: context.rng().standard_normal(1000) + 0.25, mutants=[{"mean": 0.9}])  # fmt: skip
+@attack(
+    "small-deviation",
+    "Standard normal draws, said to have a standard deviation of 0.01, have mean 0.3.",
+    measure=lambda context: context.rng().standard_normal(1000) + 0.25,
+    mutants=[{"mean": 0.9}],
+)
 def small_deviation(draws, mean=0.3):
     return judge_means({"x": draws}, {"x": mean}, scope="", tails=Tails({"x": 0.01}), resolution=0.3)
 
 
-@attack("pinned", r"$x - 100 \le K x$, for any K of order 1, and a line of the check says that K is 1", measure=numbers,
-        mutants=[{"K": 0.9}], vary=("K",))  # fmt: skip
+@attack(
+    "pinned",
+    r"$x - 100 \le K x$, for any K of order 1, and a line of the check says that K is 1",
+    measure=numbers,
+    mutants=[{"K": 0.9}],
+    vary=("K",),
+)
 def pinned(x, K=1.0):
     left, right = np.concatenate([x - 100.0, [1.0]]), np.concatenate([K * x, [K]])
-    return judge_inequality(left, right, 0.0, scope="", case=lambda i: {"i": i},
-                            lines=["the statement"] * len(x) + ["K is 1"])  # fmt: skip
+    return judge_inequality(
+        left, right, 0.0, scope="", case=lambda i: {"i": i}, lines=["the statement"] * len(x) + ["K is 1"]
+    )
 
 
-@attack("other-line", "A promise with a constant that another promise holds fast.", mutants=[{"K": 0.9}], vary=("K",),
-        stands_in={"K": ("the bound",)})  # fmt: skip
+@attack(
+    "other-line",
+    "A promise with a constant that another promise holds fast.",
+    mutants=[{"K": 0.9}],
+    vary=("K",),
+    stands_in={"K": ("the bound",)},
+)
 def other_line(_, K=1.0):
     return judge_promises([Promise("the bound", 0.01, K, at_most=True), Promise("K is 1", K, 1.0)], "")
 
 
 def two_cases(context: Context):
     axes = (Axis("x", 1e-3, 1.0, UNIT), Axis("y", 1e-3, 1.0, UNIT))
-    return collect_cases(context, axes, lambda c: (c["x"] == 1.0) & (c["y"] == 1.0), lambda c: c["x"],
-                         examples=50, restarts=0)  # fmt: skip
+    return collect_cases(
+        context, axes, lambda c: (c["x"] == 1.0) & (c["y"] == 1.0), lambda c: c["x"], examples=50, restarts=0
+    )
 
 
 @attack("two-cases", r"$x \le 1$ where an assumption leaves next to nothing", measure=two_cases, mutants=[{"K": 0.5}])
@@ -243,8 +265,9 @@ def half_domain(cases, K=0.5):
 
 
 def narrow(context: Context):
-    return collect_cases(context, (Axis("x", 0.4, 0.6, UNIT),), lambda c: c["x"] > 0, lambda c: c["x"], examples=300,
-                         restarts=0)  # fmt: skip
+    return collect_cases(
+        context, (Axis("x", 0.4, 0.6, UNIT),), lambda c: c["x"] > 0, lambda c: c["x"], examples=300, restarts=0
+    )
 
 
 @attack("narrow-domain", r"$x \le 0.6$ on $(0, 1)$", measure=narrow, mutants=[{"K": 0.5}])

@@ -45,26 +45,34 @@ def false(x, K=0.5):
 
 
 @statement(
-    "fixable", measure=draw, control=Form("K = 2", {"K": 2.0}), uses=("invented/true",),
+    "fixable",
+    measure=draw,
+    control=Form("K = 2", {"K": 2.0}),
+    uses=("invented/true",),
     expect=("corrected", "search"),
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
-)  # fmt: skip
+)
 def fixable(x, K=0.5):
     return bound(x, K)
 
 
 @statement(
-    "proved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}), expect=("corrected", "proof"),
+    "proved-fix",
+    measure=draw,
+    control=Form("K = 2", {"K": 2.0}),
+    expect=("corrected", "proof"),
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
-)  # fmt: skip
+)
 def proved_fix(x, K=0.5):
     return bound(x, K)
 
 
 @statement(
-    "unproved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}),
+    "unproved-fix",
+    measure=draw,
+    control=Form("K = 2", {"K": 2.0}),
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
-)  # fmt: skip
+)
 def unproved_fix(x, K=0.5):
     return bound(x, K)
 
@@ -74,19 +82,30 @@ def reading(name, K, *mutants):
 
 
 read_twice = statement(
-    "read-twice", measure=draw, mutants=[{"K": 0.9}], expect=("holds", "search"),
+    "read-twice",
+    measure=draw,
+    mutants=[{"K": 0.9}],
+    expect=("holds", "search"),
     readings=(LITERAL, reading("double", 2.0, {"K": 0.9})),
-)(bound)  # fmt: skip
+)(bound)
 ambiguous = statement(
-    "ambiguous", measure=draw, mutants=[{"K": 0.9}], expect=("depends on the reading", "search"),
-    importance="result", because="At x = 1 half is too small.", readings=(LITERAL, reading("half, as in eq. 2", 0.5)),
-)(bound)  # fmt: skip
+    "ambiguous",
+    measure=draw,
+    mutants=[{"K": 0.9}],
+    expect=("depends on the reading", "search"),
+    importance="result",
+    because="At x = 1 half is too small.",
+    readings=(LITERAL, reading("half, as in eq. 2", 0.5)),
+)(bound)
 
 
 @statement(
-    "other-way-round", measure=draw, mutants=[{"K": 0.4}], expect=("depends on the reading", "proof"),
+    "other-way-round",
+    measure=draw,
+    mutants=[{"K": 0.4}],
+    expect=("depends on the reading", "proof"),
     readings=(LITERAL, reading("double", 1.0, {"K": 0.9})),
-)  # fmt: skip
+)
 def other_way_round(x, K=0.5):
     return bound(x, K)
 
@@ -100,28 +119,39 @@ blind = statement(
 
 
 @statement(
-    "half-read", measure=draw, mutants=[{"K": 0.4}], control=Form("K = 1", {"K": 1.0}),
+    "half-read",
+    measure=draw,
+    mutants=[{"K": 0.4}],
+    control=Form("K = 1", {"K": 1.0}),
     readings=(LITERAL, reading("mean", 0.6)),
-)  # fmt: skip
+)
 def half_read(x, K=0.5):
     return bound(x, K)
 
 
 @statement(
-    "bounded", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect=("holds", "search"),
+    "bounded",
+    measure=draw,
+    mutants=[{"K": 0.9}],
+    vary=("K",),
+    expect=("holds", "search"),
     best={"K": Best(1.0, "proved: at x = 1")},
     hypotheses=(
-        Dropped(r"$x \le 1$", {"most": 10.0}), Dropped(r"$x \ge 0.1$"), Dropped(r"$x \ge 0$", {}, "$x^2 \\le 5|x|$"),
+        Dropped(r"$x \le 1$", {"most": 10.0}),
+        Dropped(r"$x \ge 0.1$"),
+        Dropped(r"$x \ge 0$", {}, "$x^2 \\le 5|x|$"),
     ),
-)  # fmt: skip
+)
 def bounded(x, K=5.0, most=1.0):
     return bound(x * most, K)
 
 
 @statement(
-    "needed-after-all", measure=draw, mutants=[{"K": 0.9}],
+    "needed-after-all",
+    measure=draw,
+    mutants=[{"K": 0.9}],
     hypotheses=(Dropped(r"$x \le 1$", {"most": 2.0}, "said to be superfluous"),),
-)  # fmt: skip
+)
 def needed_after_all(x, K=1.0, most=1.0):
     return bound(x * most, K)
 

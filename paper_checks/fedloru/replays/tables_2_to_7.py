@@ -1,4 +1,4 @@
-"""Replays of the claims in ``further_tables``."""
+"""Replays of the claims in ``tables_2_to_7``."""
 
 from __future__ import annotations
 
@@ -40,8 +40,13 @@ def txt_scal(values: Values) -> Violation:
         Hypothesis("largest accuracy", max(accuracies), "<=", 100),
     )
     before, after = (own - whole for own, whole in zip(ours, fedavg, strict=True))
-    return Violation(before - 2 * half, after + 2 * half, strict=True, assumes=assumes,
-                     reads="v2 Table 6: accuracy less that of FedAvg at fewer clients and at more")  # fmt: skip
+    return Violation(
+        before - 2 * half,
+        after + 2 * half,
+        strict=True,
+        assumes=assumes,
+        reads="v2 Table 6: accuracy less that of FedAvg at fewer clients and at more",
+    )
 
 
 @replay("fedloru-v2/txt-total20")
@@ -49,5 +54,6 @@ def txt_total20(values: Values) -> Violation:
     """The counts added up."""
     counts = [int(values[name]) for name in values if name.startswith("r=")]
     assumes = [Hypothesis("ranks", len(counts), "=", 3), Hypothesis("least count", min(counts), ">=", 1)]
-    return Violation(abs(sum(counts) - int(values["total"])), 0, assumes=assumes,
-                     reads="setting 2, |sum of clients - total|")  # fmt: skip
+    return Violation(
+        abs(sum(counts) - int(values["total"])), 0, assumes=assumes, reads="setting 2, |sum of clients - total|"
+    )

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``six_sums``."""
+"""Replays of the claims in ``stable_rank_v1_proof``."""
 
 from __future__ import annotations
 
@@ -43,8 +43,13 @@ def proof_3_3_sets(values: Values) -> Violation:
     more = min(at_N - at_M for at_M, at_N in (by_limit, by_condition))
     ways = (by_condition, "by the printed condition"), (by_limit, "by the eigenvalues that leave the bulk")
     told = (f"b_M = {at_M} and b_N = {at_N} {how}" for (at_M, at_N), how in ways)
-    return Violation(more, 0, strict=True, assumes=assumes,
-                     reads=f"{NOISES}: {', '.join(told)}; least b_N - b_M, which should be less than 0")  # fmt: skip
+    return Violation(
+        more,
+        0,
+        strict=True,
+        assumes=assumes,
+        reads=f"{NOISES}: {', '.join(told)}; least b_N - b_M, which should be less than 0",
+    )
 
 
 @replay("fedloru-v1/eq-35")
@@ -56,9 +61,14 @@ def eq_35(values: Values) -> Violation:
     for theta in [*(spike for spike in spikes if spike > 0), *[Fraction(0)] * alpha]:
         if theta <= server:
             total += edge(first, client) - edge(first, server)
-    return Violation(total, 0, strict=True, assumes=[*assumes, Hypothesis("alpha", alpha, ">=", 0)],
-                     reads=f"{NOISES}: third sum, of the alpha eigenvalues at the upper edge and the spikes that stay "
-                     "there, against 0, which should be greater")  # fmt: skip
+    return Violation(
+        total,
+        0,
+        strict=True,
+        assumes=[*assumes, Hypothesis("alpha", alpha, ">=", 0)],
+        reads=f"{NOISES}: third sum, of the alpha eigenvalues at the upper edge and the spikes that stay "
+        "there, against 0, which should be greater",
+    )
 
 
 @replay("fedloru-v1/Gj")
@@ -72,8 +82,13 @@ def gj(values: Values) -> Violation:
         Hypothesis("theta_j, against sigma s_M = 1", theta, "<", 1),
         Hypothesis("theta_1, against sigma s_M = 1", first, ">", 1),
     )
-    return Violation(F, 0, strict=True, assumes=assumes,
-                     reads="sigma s_M = 1, server = sigma s_N: F_j against 0, which should be greater")  # fmt: skip
+    return Violation(
+        F,
+        0,
+        strict=True,
+        assumes=assumes,
+        reads="sigma s_M = 1, server = sigma s_N: F_j against 0, which should be greater",
+    )
 
 
 @replay("fedloru-v1/S3")
@@ -85,5 +100,9 @@ def s3(values: Values) -> Violation:
     a_N = sum(spike > server for spike in spikes)
     summed = sum((edge(first, client) - edge(first, server) for _ in range(a_N + 1, p + alpha + 1)), Fraction(0))
     assumes.append(Hypothesis("alpha", alpha, ">=", 0))
-    return Violation(abs(summed - (p + alpha - a_N - 1) * bracket), 0, assumes=assumes,
-                     reads=f"{NOISES}: |S_3 - (p + alpha - a_N - 1) bracket|")  # fmt: skip
+    return Violation(
+        abs(summed - (p + alpha - a_N - 1) * bracket),
+        0,
+        assumes=assumes,
+        reads=f"{NOISES}: |S_3 - (p + alpha - a_N - 1) bracket|",
+    )

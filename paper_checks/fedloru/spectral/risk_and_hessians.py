@@ -34,10 +34,14 @@ SIZES = ((2, 1), (3, 1), (3, 2))  # N and M < N
 W = sympy.symbols("w1 w2")
 # The loss of one data point as a function of the weights, to second order at w = 0: all that a Hessian there can see.
 JETS = tuple(
-    sympy.Symbol(f"c{a}") + sympy.Symbol(f"b{a}_1") * W[0] + sympy.Symbol(f"b{a}_2") * W[1]
-    + sympy.Symbol(f"a{a}_11") * W[0] ** 2 / 2 + sympy.Symbol(f"a{a}_12") * W[0] * W[1]
-    + sympy.Symbol(f"a{a}_22") * W[1] ** 2 / 2 for a in ATOMS
-)  # fmt: skip
+    sympy.Symbol(f"c{a}")
+    + sympy.Symbol(f"b{a}_1") * W[0]
+    + sympy.Symbol(f"b{a}_2") * W[1]
+    + sympy.Symbol(f"a{a}_11") * W[0] ** 2 / 2
+    + sympy.Symbol(f"a{a}_12") * W[0] * W[1]
+    + sympy.Symbol(f"a{a}_22") * W[1] ** 2 / 2
+    for a in ATOMS
+)
 
 
 def draw_laws(context: Context, symbols: set[sympy.Symbol]) -> list[Point]:
@@ -70,8 +74,14 @@ def draw_jets(context: Context) -> list[Point]:
     kind="definition",
     expect=("holds", "proof"),
 )
-def def_risk(points: list[Point], factor: float = 1.0, divisor_shift: int = 0, subset: str = "random",
-             law: str = "psi", smooth: bool = True) -> Equations:  # fmt: skip
+def def_risk(
+    points: list[Point],
+    factor: float = 1.0,
+    divisor_shift: int = 0,
+    subset: str = "random",
+    law: str = "psi",
+    smooth: bool = True,
+) -> Equations:
     """H_N is the Hessian of f_N, and H_N and H_M have the means that they stand for, over all samples."""
     hessians = [sympy.hessian(jet, W) for jet in JETS]
     shares = SHARES if law == "psi" else (sympy.Rational(1, 3),) * 3
@@ -178,8 +188,13 @@ def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
     kind="definition",
     expect=("holds", "proof"),
 )
-def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, power: int = 2, largest: bool = True,
-              factor: float = 1.0) -> Evidence:  # fmt: skip
+def def_srank(
+    data: tuple[list[Decomposed], list[Point]],
+    n_shift: int = 0,
+    power: int = 2,
+    largest: bool = True,
+    factor: float = 1.0,
+) -> Evidence:
     """Both forms by the singular value decomposition, whose rotations leave both norms alone; then 1 <= srank <= n."""
     matrices, points = data
     lines = []
@@ -194,11 +209,12 @@ def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, powe
             if not 1 <= value <= n:
                 lines.append(Equation(f"1 <= srank <= {n} for {name}", value, sympy.Integer(max(1, n))))
     return judge_identity(
-        lines, points,
+        lines,
+        points,
         f"{len(matrices)} families in {len(SHAPES)} shapes up to 3 x 3, all singular values and all reflections as "
         "singular vectors, symbolic; every rank, repeated singular values; A = 0 has no stable rank",
         positive=tuple(map(str, SINGULAR)),
-    )  # fmt: skip
+    )
 
 
 # A = diag(1, a, ..., a, 0, ..., 0) with E = diag(x, y, ..., y, z, ..., z): the stable rank in closed form, and both
@@ -305,22 +321,25 @@ def search_perturbations(context: Context) -> Searched:
     ),
     because=r"In R dimensions $\epsilon(I - e_1e_1^T)$ is small in the spectral norm, and adds $(R-1)\epsilon^2$ to "
     "the stable rank 1 of $e_1e_1^T$.",
-    mutants=[
-        {"power": 1.0},
-        {"spectral": 0.95},
-        {"frobenius": 0.95},
-        {"measured": "rank"},
-    ],
+    mutants=[{"power": 1.0}, {"spectral": 0.95}, {"frobenius": 0.95}, {"measured": "rank"}],
     uses=("fedloru-v2/def-srank",),
     expect=("depends on the reading", "proof"),
     seen_in=("hessian/predictions",),
 )
-def claim_srank_robust(cases: Searched, norms: str = "both", spectral: float = 1.0, frobenius: float = 1.0,
-                       power: float = 2.0, measured: str = "stable rank") -> Evidence:  # fmt: skip
+def claim_srank_robust(
+    cases: Searched,
+    norms: str = "both",
+    spectral: float = 1.0,
+    frobenius: float = 1.0,
+    power: float = 2.0,
+    measured: str = "stable rank",
+) -> Evidence:
     """Both sides of the bound, or of that with one size for both; judged for the ordinary rank too, which breaks it."""
     found = Perturbed.of(cases)
-    sizes = {"spectral": found.spectral if norms != "Frobenius" else found.frobenius,
-             "Frobenius": found.frobenius if norms != "spectral" else found.spectral}  # fmt: skip
+    sizes = {
+        "spectral": found.spectral if norms != "Frobenius" else found.frobenius,
+        "Frobenius": found.frobenius if norms != "spectral" else found.spectral,
+    }
     kept = np.flatnonzero(sizes["spectral"] < 1.0)
     before, after = (values[kept] for values in (found.stable if measured == "stable rank" else found.rank))
     low, high = factors(spectral * sizes["spectral"][kept], frobenius * sizes["Frobenius"][kept], power)
@@ -328,14 +347,20 @@ def claim_srank_robust(cases: Searched, norms: str = "both", spectral: float = 1
 
     def case(index: int) -> dict[str, float | str]:
         at = kept[index % len(kept)]
-        return {**{name: float(column[at]) for name, column in cases.items()},
-                "side": "upper" if index >= len(kept) else "lower"}  # fmt: skip
+        return {
+            **{name: float(column[at]) for name, column in cases.items()},
+            "side": "upper" if index >= len(kept) else "lower",
+        }
 
     return judge_inequality(
-        left, np.ones(len(left)), 1e-12, quotient=True, case=case,
+        left,
+        np.ones(len(left)),
+        1e-12,
+        quotient=True,
+        case=case,
         lines=np.repeat(["lower", "upper"], len(kept)).tolist(),
         scope=f"{len(kept)} pairs A, E with one large, up to 10^6 equal and up to 10^6 zero eigenvalues, relative "
         f"spectral size {found.spectral[kept].min():.2g} to {found.spectral[kept].max():.2g}, either sign",
         domain=cases.domain,
         printed=f"change of the {measured} within its bound, on either side",
-    )  # fmt: skip
+    )

@@ -141,9 +141,14 @@ def operators_of(
 
 
 def _operator(
-    request: SpectrumRequest, model: nn.Module, loss: Loss, data: Any, count: Callable[[Any], int], law: Law | None,
+    request: SpectrumRequest,
+    model: nn.Module,
+    loss: Loss,
+    data: Any,
+    count: Callable[[Any], int],
+    law: Law | None,
     team: Workers | None,
-) -> Curvature:  # fmt: skip
+) -> Curvature:
     try:
         model = model.to(request.device)
         model = model.double() if request.double else model

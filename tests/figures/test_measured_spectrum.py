@@ -13,7 +13,7 @@ import tiny_networks
 import torch
 
 import rankproof
-from figures.spectrum_command import SpectrumRequest, measure_network
+from figures.measured_spectrum import SpectrumRequest, measure_network
 from hessian import Curvature, CurvatureError, SpectrumSettings, exact_hessian
 from hessian.block_ranks import block_ranks
 from hessian.memory import Budget
@@ -83,10 +83,14 @@ def test_ways_to_give_data_agree():
         settings = SpectrumSettings(outliers=3, probes=1, steps=10)
         return measure_network(
             SpectrumRequest(
-                f"tiny_networks:{model}", f"tiny_networks:{data}", loss,
-                reduction=reduction, double=True, settings=settings,
+                f"tiny_networks:{model}",
+                f"tiny_networks:{data}",
+                loss,
+                reduction=reduction,
+                double=True,
+                settings=settings,
             )
-        )  # fmt: skip
+        )
 
     whole = network()
     others = [network(data="batches"), network(data="loader")]
@@ -247,7 +251,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:mlp", "tiny_networks:pair", ("--scratch", "."), ("--memory", "not given")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "2 GiB", "--scratch", "none"), ("no folder none",)),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model, data, more, parts):
     (tmp_path / "broken_module.py").write_text("1 / 0\n")
     (tmp_path / "missing_import.py").write_text("import no_such_package\n")
@@ -281,9 +285,13 @@ def test_names_are_required(capsys):
 
 
 OPTIONS = {
-    "loss": "mse", "reduction": "sum", "count": "tiny_networks:kept", "matrix": "gauss-newton", "batch_norm": "batch",
+    "loss": "mse",
+    "reduction": "sum",
+    "count": "tiny_networks:kept",
+    "matrix": "gauss-newton",
+    "batch_norm": "batch",
     "device": "meta",
-}  # fmt: skip
+}
 NUMBERS = {"width": 0.03, "confidence": 0.9, "outliers": 7, "probes": 3, "steps": 31, "seed": 5, "products": 123}
 
 
@@ -295,7 +303,7 @@ def asked_of(monkeypatch, tmp_path, *arguments):
         asked.append(request)
         raise CurvatureError("enough")
 
-    monkeypatch.setattr("figures.spectrum_command.measure_network", measure)
+    monkeypatch.setattr("figures.measured_spectrum.measure_network", measure)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     assert rankproof.main(("spectrum", *names, *arguments)) == 2
     return asked[0]
@@ -395,7 +403,7 @@ def test_too_little_memory_is_one_line(capsys, tmp_path, monkeypatch, error):
     def exhausted(*arguments):
         raise error
 
-    monkeypatch.setattr("figures.spectrum_command.measure_spectrum", exhausted)
+    monkeypatch.setattr("figures.measured_spectrum.measure_spectrum", exhausted)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     status, _, err = run(capsys, *names)
     assert status == 2

@@ -214,8 +214,11 @@ def test_files_are_read_by_number_and_run_nothing(tmp_path, capsys):
     torch.save({"weight": Opened()}, tmp_path / "code-1.pt")
     torch.save({"model": model.state_dict()}, tmp_path / "nested-1.pt")
     (tmp_path / "broken-1.safetensors").write_bytes(b"\x08\x00\x00\x00\x00\x00\x00\x00{}")
-    for name, part in (("code-1.pt", "cannot be read"), ("nested-1.pt", "more than tensors"),
-                       ("broken-1.safetensors", "cannot be read")):  # fmt: skip
+    for name, part in (
+        ("code-1.pt", "cannot be read"),
+        ("nested-1.pt", "more than tensors"),
+        ("broken-1.safetensors", "cannot be read"),
+    ):
         with pytest.raises(CurvatureError, match=part):
             load_state(model, tmp_path / name)
     assert capsys.readouterr().out == ""

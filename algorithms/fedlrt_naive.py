@@ -15,18 +15,7 @@ from typing import Any
 from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Client, Cohort, Federation, Memory, Reply
 from algorithms.kernels import CONVOLUTIONS, Convolution
-from algorithms.low_rank import (
-    USV,
-    Truncation,
-    augment,
-    beside,
-    factorise,
-    made,
-    product,
-    projected,
-    truncated,
-    values,
-)
+from algorithms.low_rank import USV, Truncation, augment, beside, factorise, made, product, projected, truncated, values
 from algorithms.moving_bases import following, kept_with_bases
 from algorithms.schedules import Constant
 from algorithms.tree import Tree

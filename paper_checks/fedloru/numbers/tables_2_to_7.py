@@ -76,8 +76,12 @@ def txt_scal(
         for before, after in pairwise([row for row in curve if row.clients >= gap_from]):
             wider, narrower = (before, after) if shrinks else (after, before)
             name = f"{table}, {method}, gap from K={before.clients} to {after.clients}"
-            inputs = {"fewer": before.clients, "more": after.clients, "FedAvg": f"{before.fedavg} {after.fedavg}",
-                      "accuracy": f"{before.accuracy} {after.accuracy}"}  # fmt: skip
+            inputs = {
+                "fewer": before.clients,
+                "more": after.clients,
+                "FedAvg": f"{before.fedavg} {after.fedavg}",
+                "accuracy": f"{before.accuracy} {after.accuracy}",
+            }
             orders[name] = Order(gap_order(wider).lead, gap_order(narrower).lead, inputs)
     scope = "rows of v2 Table 6 (both methods) and v1 Table 2 (FedLoRU), K = 20 to 400; gaps in percentage points, from"
     return judge_order(orders, f"{scope} K = {gap_from:g} on")
@@ -102,9 +106,11 @@ def gap_order(row: Ratio) -> Order:
     expect=("holds", "proof"),
 )
 def txt_part(
-    tables: tuple[Sequence[Ratio], Mapping[int, Mapping[str, str]]], best: str = "FedLoRU", reinforced: bool = True,
+    tables: tuple[Sequence[Ratio], Mapping[int, Mapping[str, str]]],
+    best: str = "FedLoRU",
+    reinforced: bool = True,
     lead: float = 0.0,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """Order within Table 7, and the gaps to FedAvg of Table 7 against those of Table 6 at the same K."""
     half, tenth = tables
     orders, demanded = {}, Rounded.exact(Fraction(lead))
@@ -158,8 +164,15 @@ def txt_ratio(
         fedavg, accuracy = printed(row.fedavg), printed(row.accuracy)
         recomputed = ONE - fedavg / accuracy if denominator == "X" else accuracy / fedavg - ONE
         stated = printed(row.ratio) + Rounded.exact(Fraction(shift))
-        inputs = {"table": row.table, "clients": str(row.clients), "method": row.method, "FedAvg": row.fedavg,
-                  "X": row.accuracy, "ratio": row.ratio, "denominator": denominator}  # fmt: skip
+        inputs = {
+            "table": row.table,
+            "clients": str(row.clients),
+            "method": row.method,
+            "FedAvg": row.fedavg,
+            "X": row.accuracy,
+            "ratio": row.ratio,
+            "denominator": denominator,
+        }
         cells[f"{row.table}, {row.method}, K={row.clients}"] = Cell(stated, recomputed, inputs)
     return judge_printed(cells, f"{len(cells)} ratios, every accuracy taken as plus or minus half its last digit")
 
@@ -205,9 +218,12 @@ def txt_total20(
     expect=("holds", "proof"),
 )
 def txt_hm_tables(
-    tables: tuple[Mapping[str, Mapping[str, str]], Mapping[tuple[str, str], Mapping[str, str]]], share: float = 0.5,
-    simpler: str = "CIFAR-10", personal: str = "pFedLoRU", lead: float = 0.0,
-) -> Evidence:  # fmt: skip
+    tables: tuple[Mapping[str, Mapping[str, str]], Mapping[tuple[str, str], Mapping[str, str]]],
+    share: float = 0.5,
+    simpler: str = "CIFAR-10",
+    personal: str = "pFedLoRU",
+    lead: float = 0.0,
+) -> Evidence:
     """Order of the printed accuracies and of the printed numbers of parameters."""
     table_3, table_4 = tables
     demanded = Rounded.exact(Fraction(lead))
@@ -239,9 +255,13 @@ def txt_hm_tables(
     expect=("holds", "proof"),
 )
 def txt_avgdrop(
-    cases: Sequence[Case], iid: float = 55.14, non_iid: float = 19.18, few: float = 69.97, many: float = 21.44,
+    cases: Sequence[Case],
+    iid: float = 55.14,
+    non_iid: float = 19.18,
+    few: float = 69.97,
+    many: float = 21.44,
     rises: bool = False,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """The quoted values wherever a table prints them, and the drops in every data set."""
     half = Fraction(1, 200)
     quoted = {("IID", 100): iid, ("NonIID", 20): non_iid, ("IID", 20): few}
@@ -249,8 +269,9 @@ def txt_avgdrop(
         f"{case.table}, {case.setting}": Cell(
             Rounded.about(quoted[case.split, case.clients], half), Rounded.exact(Fraction(case.fedavg)), {}
         )
-        for case in cases if case.dataset == "CIFAR-100"
-    }  # fmt: skip
+        for case in cases
+        if case.dataset == "CIFAR-100"
+    }
     for row in (*TABLE_6, *TABLE_2_V1):
         by_clients = {20: few, 100: iid, 400: many}
         if row.clients in by_clients:

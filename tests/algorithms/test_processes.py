@@ -250,11 +250,19 @@ def test_arrays_are_shared_and_not_sent(monkeypatch, pools):
 def test_messages_arrive_as_they_were():
     base = torch.randn(6, 7, dtype=torch.float64)
     message = {
-        "view": base[1:, ::2], "again": base, "twice": [base, base], "empty": torch.empty(0, 3), "none": None,
-        "flag": torch.tensor(True), "half": torch.randn(3).bfloat16(), "complex": torch.randn(2, dtype=torch.complex64),
-        "expanded": torch.ones(1).expand(9), "tree": Tree(W=base), "large": torch.randn(9000),
+        "view": base[1:, ::2],
+        "again": base,
+        "twice": [base, base],
+        "empty": torch.empty(0, 3),
+        "none": None,
+        "flag": torch.tensor(True),
+        "half": torch.randn(3).bfloat16(),
+        "complex": torch.randn(2, dtype=torch.complex64),
+        "expanded": torch.ones(1).expand(9),
+        "tree": Tree(W=base),
+        "large": torch.randn(9000),
         "module": nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)),
-    }  # fmt: skip
+    }
     packed = pack(message)
     assert isinstance(packed.entries, torch.Tensor)
     assert packed.entries.is_shared()

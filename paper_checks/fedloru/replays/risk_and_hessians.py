@@ -1,4 +1,4 @@
-"""Replays of the claims in ``setup``: perturbations of a matrix with three different eigenvalues."""
+"""Replays of the claims in ``risk_and_hessians``: perturbations of a matrix with three different eigenvalues."""
 
 from __future__ import annotations
 
@@ -31,10 +31,15 @@ def _change(values: Values, norm: str) -> Violation:
         Hypothesis(f"relative {norm} size of E", size, "<", 1),
     )
     factor = max(ratio, 1 / ratio)
-    return Violation(factor, ((1 + size) / (1 - size)) ** 2, assumes=assumes,
-                     reads="A = diag(1, a, ..., a, 0, ..., 0) with copies of a and kernel of 0, E = diag(x, y, ..., y, "
-                     "z, ..., z): factor by which the stable rank changes, up or down, against ((1 + e)/(1 - "
-                     "e))^2, e the relative " f"{norm} size of E")  # fmt: skip
+    return Violation(
+        factor,
+        ((1 + size) / (1 - size)) ** 2,
+        assumes=assumes,
+        reads="A = diag(1, a, ..., a, 0, ..., 0) with copies of a and kernel of 0, E = diag(x, y, ..., y, "
+        "z, ..., z): factor by which the stable rank changes, up or down, against ((1 + e)/(1 - "
+        "e))^2, e the relative "
+        f"{norm} size of E",
+    )
 
 
 @replay("fedloru-v2/claim-srank-robust@small-in-the-spectral-norm")

@@ -1,6 +1,6 @@
 """Writes the certificates of the worst cases: closed forms, and multipliers rounded from the solver's (extra ``pep``).
 
-``python -m paper_checks.fedlrt.certified`` writes them anew; the replays verify them with fractions alone.
+``python -m paper_checks.fedlrt.write_certificates`` writes them anew; the replays verify them with fractions alone.
 """
 
 from __future__ import annotations
@@ -71,9 +71,11 @@ def certificates() -> dict[str, dict[str, Any]]:
             if whole <= 2:
                 sums.append(case | {"first": "1/2", "drift": "1", "square": "1/2", "t": str(1 - whole)})
     simplified = [
-        simplified_certificate(c, s, whole, delta) for c, s in SIZES[1:] for whole in (Fraction(1, 12), Fraction(1))
+        simplified_certificate(c, s, whole, delta)
+        for c, s in SIZES[1:]
+        for whole in (Fraction(1, 12), Fraction(1))
         for delta in (Fraction(1, 10), Fraction(1))
-    ]  # fmt: skip
+    ]
     local = {"limit": "1", "steps": [1, 2, 3, 10, 100, 1000]}
     wide = {"largest": "3/2", **local}
     return {

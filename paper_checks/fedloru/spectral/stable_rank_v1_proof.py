@@ -38,9 +38,12 @@ class Instance:
     def numbers(self) -> dict[str, Any]:
         """Plain numbers for witnesses."""
         return {
-            "spikes": [str(spike) for spike in self.spikes], "client": str(self.client), "server": str(self.server),
-            "alpha": self.alpha, "beta": self.beta,
-        }  # fmt: skip
+            "spikes": [str(spike) for spike in self.spikes],
+            "client": str(self.client),
+            "server": str(self.server),
+            "alpha": self.alpha,
+            "beta": self.beta,
+        }
 
 
 def draw_instances(context: Context) -> list[Instance]:
@@ -76,8 +79,9 @@ def draw_instances(context: Context) -> list[Instance]:
     "between the thresholds.",
     expect=("corrected", "proof"),
 )
-def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1,
-                   between_only: bool = False) -> Evidence:  # fmt: skip
+def proof_3_3_sets(
+    instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1, between_only: bool = False
+) -> Evidence:
     """A spike beyond sigma s_M, of either sign, lies beyond sigma s_N as well (the semicircle)."""
     kept = [i for i in instances if any(i.server < spike < i.client for spike in i.spikes) or not between_only]
     a_M, b_M = np.array([i.counts(i.client) for i in kept], dtype=float).T
@@ -85,13 +89,16 @@ def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int =
     left = [a_M * a_sign] if between_only else [a_M * a_sign, b_N * b_sign]
     right = [a_N * a_sign] if between_only else [a_N * a_sign, b_M * b_sign]
     judged = judge_inequality(
-        np.concatenate(left), np.concatenate(right), 0.0, strict=strict,
+        np.concatenate(left),
+        np.concatenate(right),
+        0.0,
+        strict=strict,
         lines=np.repeat(["a", "b"][: len(left)], len(kept)).tolist(),
         case=lambda index: {**kept[index % len(kept)].numbers(), "end": ("positive", "negative")[index // len(kept)]},
         scope=f"{len(kept)} sets of spikes of both signs below, between and above the thresholds",
         printed="a_M < a_N and b_N < b_M",
         domain="only the order of spikes and thresholds matters; not tried: more spikes",
-    )  # fmt: skip
+    )
     # Outliers at M are spikes beyond sigma s_M, of either sign, and so beyond sigma s_N: one set contains the other.
     spike, server, a, b = sympy.symbols("theta n a b")
     beyond = positive("an outlier at M beyond sigma s_N", spike - server, {spike: server + a + b})
@@ -123,9 +130,11 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
         moved = [_ratio(t, first, M) - _ratio(t, first, N) for t in spikes[start:low]]
         lost = [_edge(first, M) - _ratio(t, first, N) for t in spikes[low:high]]
         inside = size - high
-        sums += [(f"{side}: outliers at both", len(moved), sum(moved, Fraction(0))),
-                 (f"{side}: outliers at N only", len(lost), sum(lost, Fraction(0))),
-                 (f"{side}: at the edge", inside, inside * both)]  # fmt: skip
+        sums += [
+            (f"{side}: outliers at both", len(moved), sum(moved, Fraction(0))),
+            (f"{side}: outliers at N only", len(lost), sum(lost, Fraction(0))),
+            (f"{side}: at the edge", inside, inside * both),
+        ]
     total = Fraction(0)
     for noise, sign in ((M, 1), (N, -1)):
         out = [t for t in instance.spikes if abs(t) > noise]
@@ -164,14 +173,27 @@ def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = No
         kept = [value for index, (*_, value) in enumerate(sums) if index != dropped]
         if sum(kept, Fraction(0)) != total:
             found = f"{float(sum(kept)):.4g} and {float(total):.4g}"
-            return Evidence(False, scope, "the six sums add up", found, -1.0, cases=len(instances),
-                            witness={**instance.numbers(), "sum": "total"})  # fmt: skip
+            return Evidence(
+                False,
+                scope,
+                "the six sums add up",
+                found,
+                -1.0,
+                cases=len(instances),
+                witness={**instance.numbers(), "sum": "total"},
+            )
         for name, count, value in sums:
             wrong = value >= 0 if sign < 0 else value < 0
             if sign and count and wrong:
-                return Evidence(False, scope, f"each sum {'< 0' if sign < 0 else '>= 0'}",
-                                f"{name}: {float(value):.4g}", -abs(float(value)) - 1e-9, cases=len(instances),
-                                witness={**instance.numbers(), "sum": name})  # fmt: skip
+                return Evidence(
+                    False,
+                    scope,
+                    f"each sum {'< 0' if sign < 0 else '>= 0'}",
+                    f"{name}: {float(value):.4g}",
+                    -abs(float(value)) - 1e-9,
+                    cases=len(instances),
+                    witness={**instance.numbers(), "sum": name},
+                )
             terms += count
     printed = f"six sums{', each >= 0' if sign else ''}"
     facts = _six_sums_in_full() if sign > 0 else ()
@@ -261,10 +283,16 @@ def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: floa
     def judged(line: str) -> Evidence:
         left, right = sides(cases, line)
         return judge_inequality(
-            left, right, 0.0, exact=lambda case: sides(case, line), strict="=" not in line,
-            domain=cases.domain, case=cases,
-            scope=f"{len(left)} cases with sigma s_N < theta_j <= sigma s_M < theta_1, semicircle", printed=line,
-        )  # fmt: skip
+            left,
+            right,
+            0.0,
+            exact=lambda case: sides(case, line),
+            strict="=" not in line,
+            domain=cases.domain,
+            case=cases,
+            scope=f"{len(left)} cases with sigma s_N < theta_j <= sigma s_M < theta_1, semicircle",
+            printed=line,
+        )
 
     found = [judged(line) for line in lines]
     wrong = next((evidence for evidence in found if not evidence.ok), None)
@@ -303,8 +331,13 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     because=r"The sum has $p + \alpha - a_N$ terms, one more, and its bracket is positive for $\theta_1 > \sigma s_M$.",
     expect=("corrected", "proof"),
 )
-def s3(instances: list[Instance], offset: int = 1, sign: int = -1, power: int = 2,
-       lines: tuple[str, ...] = ("bracket", "prefactor", "sign")) -> Evidence:  # fmt: skip
+def s3(
+    instances: list[Instance],
+    offset: int = 1,
+    sign: int = -1,
+    power: int = 2,
+    lines: tuple[str, ...] = ("bracket", "prefactor", "sign"),
+) -> Evidence:
     """The bracket by the ratio of the edges, and its sign; the sum has one such term for each index."""
     scope = f"{len(instances)} sets of spikes, counts at the edge from 0 to 3, exact, semicircle"
     for instance in instances:
@@ -320,8 +353,16 @@ def s3(instances: list[Instance], offset: int = 1, sign: int = -1, power: int = 
         }
         for line in lines:
             if not ok[line]:
-                return Evidence(False, scope, line, f"bracket {float(bracket):.4g}, {len(terms)} terms", -1.0,
-                                cases=len(instances), witness={**instance.numbers(), "line": line})  # fmt: skip
+                return Evidence(
+                    False,
+                    scope,
+                    line,
+                    f"bracket {float(bracket):.4g}, {len(terms)} terms",
+                    -1.0,
+                    cases=len(instances),
+                    witness={**instance.numbers(), "line": line},
+                )
     facts = _bracket_in_full(power) if sign > 0 and not offset else ()
-    return Evidence(True, scope, ", ".join(lines), "in every set", float(len(instances)), cases=len(instances),
-                    facts=facts)  # fmt: skip
+    return Evidence(
+        True, scope, ", ".join(lines), "in every set", float(len(instances)), cases=len(instances), facts=facts
+    )
