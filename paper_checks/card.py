@@ -15,7 +15,7 @@ from paper_checks.judging import obtained_beside
 from paper_checks.lines import Strength
 from paper_checks.plain_mathematics import as_ascii, plain_text
 from paper_checks.replay import Replayed, Stored
-from paper_checks.run import Result, Run
+from paper_checks.result import Result, Run
 
 WIDTH = 100
 _LABEL = 13

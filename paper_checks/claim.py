@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from math import isfinite
 from typing import Any, Literal
 
@@ -34,7 +33,6 @@ GRADES: tuple[Grade, ...] = ("proof", "certified", "statistical", "search")  # s
 Constants = Mapping[str, Any]
 Measure = Callable[[Context], Any]
 Judge = Callable[..., "Evidence"]
-Found = Callable[..., Generator[Any, None, Any]]
 
 _ID = re.compile(r"[a-z0-9-]+/[A-Za-z0-9.-]+")
 
@@ -375,32 +373,3 @@ def claim(
         )
 
     return declare
-
-
-def by(method: Callable[..., Evidence]) -> Callable[..., Callable[[Found], Claim]]:
-    """A decorator like `claim`, with a method of judging: the decorated function yields what the method judges.
-
-    Args:
-        method: judges a list of what was yielded; what the function returns are its further arguments.
-    """
-
-    def declare(id: str, **fields: Any) -> Callable[[Found], Claim]:
-        def declared(find: Found) -> Claim:
-            @wraps(find)
-            def judge(*data: Any, **constants: Any) -> Evidence:
-                found, rest = find(*data, **constants), list[Any]()
-                if not isinstance(found, Generator):
-                    raise TypeError(f"{find.__name__} yields nothing that could be judged")
-                return method(list(_followed(found, rest)), *rest)
-
-            return claim(id, **fields)(judge)
-
-        return declared
-
-    return declare
-
-
-def _followed(found: Generator[Any, None, Any], rest: list[Any]) -> Iterator[Any]:
-    """All that a generator yields; what it returns in the end is put into a list."""
-    returned = yield from found
-    rest += returned if isinstance(returned, tuple) else (returned,)

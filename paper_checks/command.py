@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from figures.command import add_figure_options
+from paper_checks.selection import add_choice, add_filters, add_paper, add_papers, chosen_claims, ledger_of
 from workloads.arguments import add_command, at_least, named
 from workloads.files import is_standard_output, require_target, require_writable, write_whole
 from workloads.lifeline import worker_environment
@@ -23,11 +24,9 @@ if TYPE_CHECKING:
     from paper_checks.ledger import Ledger
     from paper_checks.replay import Stored
     from paper_checks.report import ReportFigure
-    from paper_checks.run import Run
+    from paper_checks.result import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1
-_VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
-"""Those of paper_checks.claim, which brings numpy."""
 
 
 def declare(commands: Any) -> None:
@@ -40,7 +39,7 @@ def declare(commands: Any) -> None:
         "rankproof check fedlrt/ --verdict corrected --json verdicts.json",
         several="ids",
     )
-    _add_choice(check, "claim, or a prefix such as fedloru-v2/; default: all")
+    add_choice(check, "claim, or a prefix such as fedloru-v2/; default: all")
     _add_budget(check)
     add_place_options(check, "claims")
     _add_json(check, "write manifest and results as JSON", nargs=None)
@@ -54,7 +53,7 @@ def declare(commands: Any) -> None:
         "rankproof claims --verdict refuted --paper fedlrt",
         several=None,
     )
-    _add_filters(claims)
+    add_filters(claims)
     _add_json(claims, "as JSON; default: on standard output", nargs="?")
 
     show = add_command(
@@ -66,7 +65,7 @@ def declare(commands: Any) -> None:
         several="ids",
     )
     show.add_argument("ids", nargs="+", type=named, metavar="ID", help="claim, or a prefix such as fedloru-v2/")
-    _add_papers(show)
+    add_papers(show)
     _add_budget(show)
 
     replay = add_command(
@@ -77,7 +76,7 @@ def declare(commands: Any) -> None:
         "rankproof replay fedlrt/thm-2",
         several="ids",
     )
-    _add_choice(replay, "claim, one of its readings such as fedloru-v2/eq-1@one-matrix-x, or a prefix")
+    add_choice(replay, "claim, one of its readings such as fedloru-v2/eq-1@one-matrix-x, or a prefix")
     replay.add_argument("--all", action="store_true", help="replay every claim that has one")
     replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
 
@@ -93,8 +92,8 @@ def declare(commands: Any) -> None:
         "--out", type=named, default="report", metavar="DIR", help="folder to write to; default: report"
     )
     report.add_argument("--no-figures", action="store_true", help="claims only")
-    _add_paper(report)
-    _add_papers(report)
+    add_paper(report)
+    add_papers(report)
     _add_budget(report)
     add_figure_options(report, stored=True)
 
@@ -106,7 +105,7 @@ def declare(commands: Any) -> None:
         "rankproof pages --papers my-paper --out my-paper/docs",
         several=None,
     )
-    _add_papers(pages)
+    add_papers(pages)
     pages.add_argument("--out", type=named, default="docs", metavar="DIR", help="folder to write to; default: docs")
 
     new = add_command(
@@ -119,33 +118,6 @@ def declare(commands: Any) -> None:
     )
     new.add_argument("name", type=named, metavar="NAME", help="small letters, digits and hyphens")
     new.add_argument("--out", type=named, metavar="FOLDER", help="a folder that is new or empty; default: NAME")
-
-
-def _add_choice(parser: argparse.ArgumentParser, help: str) -> None:
-    parser.add_argument("ids", nargs="*", type=named, metavar="ID", help=help)
-    _add_filters(parser)
-
-
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    _add_paper(parser)
-    _add_papers(parser)
-    parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict on record; default: all")
-
-
-def _add_paper(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--paper", type=named, metavar="P", help="only this paper or version; default: all")
-
-
-def _add_papers(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that adds papers to the ledger."""
-    parser.add_argument(
-        "--papers",
-        type=named,
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="adds a paper of your own: a folder or an importable package; may be repeated",
-    )
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
@@ -173,27 +145,12 @@ def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> 
     )
 
 
-def _ledger(options: argparse.Namespace, ids: Sequence[str] = ()) -> Ledger:
-    """The claims of the toolkit and of the user's own papers; where there are ids, of the themes that declare them."""
-    from paper_checks.ledger import PAPERS, Ledger
-    from paper_checks.own_papers import own_papers
-
-    papers = (*PAPERS, *own_papers(options.papers))
-    return Ledger.around(ids, papers) if ids else Ledger.of(papers)
-
-
-def _chosen(ledger: Ledger, options: argparse.Namespace) -> tuple[Claim, ...]:
-    return ledger.select(
-        getattr(options, "ids", ()), getattr(options, "paper", None) or "", getattr(options, "verdict", None)
-    )
-
-
 def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
     from tqdm import tqdm
 
     from paper_checks.run import run
 
-    claims = _chosen(ledger, options)
+    claims = chosen_claims(ledger, options)
     with tqdm(total=len(claims), unit="claim", desc="checking", disable=None, leave=False) as bar:
 
         def advance(id: str) -> None:
@@ -235,13 +192,15 @@ def _check(options: argparse.Namespace) -> int:
     from paper_checks.manifest import run_manifest
     from paper_checks.run import store_findings
 
-    ledger = _ledger(options)
+    ledger = ledger_of(options)
     alone = options.json is not None and is_standard_output(options.json)
     if options.json is not None and not alone:
         require_target(Path(options.json))
     place = place_of(options, LedgerError)
     if options.dry_run:
-        return _told(_chosen(ledger, options), slots_of(place, LedgerError) if place else ("here",) * options.jobs)
+        return _told(
+            chosen_claims(ledger, options), slots_of(place, LedgerError) if place else ("here",) * options.jobs
+        )
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, LedgerError))
         run = _checked(ledger, options, pool)
@@ -271,8 +230,8 @@ def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 def _claims(options: argparse.Namespace) -> int:
     from paper_checks.replay import stored
 
-    ledger = _ledger(options)
-    claims = _chosen(ledger, options)
+    ledger = ledger_of(options)
+    claims = chosen_claims(ledger, options)
     if options.json is not None:
         fields = [
             {
@@ -303,7 +262,7 @@ def _claims(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     from paper_checks.card import card_text
 
-    run = _checked(_ledger(options, options.ids), options)
+    run = _checked(ledger_of(options, options.ids), options)
     print("\n\n".join(card_text(result, sys.stdout.encoding or "utf-8") for result in run.results))
     return AS_EXPECTED if run.as_expected else DIFFERENT
 
@@ -323,10 +282,10 @@ def _replay(options: argparse.Namespace) -> int:
     asked = tuple(options.ids)
     of_readings = [id for id in asked if "@" in id]
     options.ids = [id.partition("@")[0] for id in options.ids]
-    ledger = _ledger(options, () if filtered else options.ids)
+    ledger = ledger_of(options, () if filtered else options.ids)
     every: dict[str, tuple[Stored, ...]] = {}
     files: dict[str, tuple[Stored, ...]] = {}
-    for claim in _chosen(ledger, options):
+    for claim in chosen_claims(ledger, options):
         every[claim.id] = own = stored(ledger.home[claim.id].folder, claim.id)
         if not own and claim.id in options.ids:
             raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
@@ -392,7 +351,7 @@ def _report(options: argparse.Namespace) -> int:
 
     out = Path(options.out)
     require_writable(out)
-    run = _checked(_ledger(options), options)
+    run = _checked(ledger_of(options), options)
     names = [paper.name for paper in run.papers]
     figures = [one for one in all_figures() if not options.paper or one.id.partition("/")[0] in names]
     drawn = _drawn(() if options.no_figures else figures, options, out / "figures")

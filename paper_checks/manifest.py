@@ -10,7 +10,7 @@ from typing import Any
 
 from figures.provenance import ROOMS, machine, package_versions, sources_digest
 from paper_checks.ledger import PAPERS
-from paper_checks.run import Run
+from paper_checks.result import Run
 
 _PACKAGES = (
     "rankproof",

@@ -22,7 +22,7 @@ from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.mathml import rich
 from paper_checks.replay import replays_of
 from paper_checks.report_papers import FIRST, home, papers_told, place
-from paper_checks.run import Result, Run
+from paper_checks.result import Result, Run
 from workloads.files import write_whole
 
 if TYPE_CHECKING:

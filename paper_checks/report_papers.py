@@ -13,7 +13,7 @@ from markupsafe import Markup
 from paper_checks import card, status_graph
 from paper_checks.claim import VERDICTS, Claim, Verdict
 from paper_checks.paper import Headline, Paper
-from paper_checks.run import Result, Run
+from paper_checks.result import Result, Run
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
 FIRST = 5

@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from paper_checks.claim import GRADES, VERDICTS, Claim, Dropped, Evidence, Grade
-from paper_checks.context import SUITE_LEVEL, Budget, Context
-from paper_checks.judging import Judged, judge, obtained_beside
+from paper_checks.claim import GRADES, VERDICTS, Claim
+from paper_checks.context import Budget, Context
+from paper_checks.judging import Judged, judge
 from paper_checks.paper import Paper
 from paper_checks.processes import mapped
 from paper_checks.replay import (
@@ -31,6 +31,7 @@ from paper_checks.replay import (
     without_file,
     worth_storing,
 )
+from paper_checks.result import Result, Run
 from paper_checks.sensitivity import NoticedChange, noticed_changes
 from paper_checks.verdict import Decision, decide
 from workloads.files import write_whole
@@ -40,138 +41,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _Answers = Generator["_Measured | Replayed", None, None]
-OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
-"""Outcome of a reading, in words."""
 FEWEST_FILES = 25
 """Stored files for which a process of their own is worth its start, which takes about a second."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """Everything a run found about one claim.
-
-    Attributes:
-        claim: the claim.
-        decision: verdict, grade and reason.
-        judged: evidence for every form.
-        stored: witness and certificate on file, as far as there are some.
-        replayed: what the replay of each said.
-        changes: smallest noticed changes of the form that passes.
-        seconds: time to measure and judge.
-        expected_grade: the grade on record at the budget of the run.
-    """
-
-    claim: Claim
-    decision: Decision
-    judged: Judged | None
-    stored: tuple[Stored, ...]
-    replayed: tuple[Replayed, ...]
-    changes: tuple[NoticedChange, ...]
-    seconds: float
-    expected_grade: Grade | None
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether verdict and grade are the ones on record and the check sound."""
-        found = (self.decision.verdict, self.decision.grade)
-        return self.decision.excused or (found == (self.claim.expect, self.expected_grade) and not self.decision.defect)
-
-    @property
-    def evidence(self) -> Evidence | None:
-        """Evidence for the form that was established; for a withheld verdict, of the printed form."""
-        if self.judged is None:
-            return None
-        stands = self.judged.standing(self.claim) if self.decision.grade else None
-        return stands[1] if stands else self.judged.printed
-
-    def as_json(self) -> dict[str, Any]:
-        """The entry of the command-line contract."""
-        evidence, claim, printed = self.evidence, self.claim, self.judged.printed if self.judged else None
-        witness = next((dict(file.values) for file in self.stored if file.kind == "witness"), None)
-        violated = next((answer for answer in self.replayed if answer.kind == "witness"), None)
-        return {
-            "id": claim.id,
-            "also": list(claim.also),
-            "paper": claim.paper,
-            "where": claim.where,
-            "verdict": self.decision.verdict,
-            "grade": self.decision.grade,
-            "expected": claim.expect,
-            "expected_grade": self.expected_grade,
-            "slack": evidence.slack if evidence else None,
-            "scope": evidence.scope if evidence else "",
-            "sensitivity": "; ".join(map(str, self.changes)) or None,
-            "seconds": round(self.seconds, 3),
-            "witness": witness,
-            "correction": claim.correction.says if claim.correction else None,
-            "correction_is": self.judged.strength if self.judged else None,
-            "reason": self.decision.reason or None,
-            "says": claim.says,
-            "kind": claim.kind,
-            "importance": claim.importance,
-            "because": claim.because or None,
-            "readings": [
-                {"name": one.reading.name, "says": one.reading.says or claim.says, "verdict": OUTCOME[one.evidence.ok]}
-                for one in (self.judged.readings(claim) if self.judged else ())
-            ],
-            "constants": self._constants(),
-            "hypotheses": [{"name": one.name, "needed": needed} for one, needed in self.hypotheses],
-            "printed": printed.printed if printed else None,
-            "obtained": obtained_beside(printed, witness) if printed else None,
-            "left": violated.left if violated else None,
-            "right": violated.right if violated else None,
-            "replay": f"rankproof replay {claim.id}" if self.stored else None,
-        }
-
-    @property
-    def hypotheses(self) -> tuple[tuple[Dropped, bool | None], ...]:
-        """Each hypothesis that was dropped, and whether it is needed; None where nobody knows."""
-        dropped = self.judged.dropped if self.judged else ()
-        return tuple(
-            (one, False if one.superfluous else True if ok is False else None)
-            for one, ok in zip(self.claim.hypotheses, dropped, strict=False)
-        )
-
-    def _constants(self) -> list[dict[str, Any]]:
-        """Of every constant that varies the smallest relative change that is noticed in all its lines."""
-        printed, found = self.claim.printed_constants(), dict[str, dict[str, Any]]()
-        for change in self.changes:
-            best = self.claim.best.get(change.constant)
-            entry = found.setdefault(
-                change.constant,
-                {
-                    "name": change.constant,
-                    "printed": printed[change.constant],
-                    "noticed": 0.0,
-                    "best": best.value if best else None,
-                    "how": best.how if best else None,
-                },
-            )
-            seen = (entry["noticed"], change.relative)
-            entry["noticed"] = None if None in seen else max(seen)
-        return list(found.values())
-
-
-@dataclass(frozen=True)
-class Run:
-    """Results of one run, with the settings that made them, stored files that no claim has, and the papers."""
-
-    results: tuple[Result, ...]
-    seed: int
-    budget: Budget
-    seconds: float = field(compare=False)
-    of_no_claim: tuple[str, ...] = ()
-    papers: tuple[Paper, ...] = ()
-
-    @property
-    def level(self) -> float:
-        """Sum of the false-alarm probabilities of all stochastic claims."""
-        return sum(r.judged.level for r in self.results if r.judged is not None)
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether every verdict and grade is the recorded one, within the error budget of the suite."""
-        return all(r.as_expected for r in self.results) and self.level <= SUITE_LEVEL and not self.of_no_claim
 
 
 @dataclass(frozen=True)

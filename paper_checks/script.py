@@ -10,20 +10,17 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
-import inspect
 import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from types import ModuleType
 from typing import Any
 
 from paper_checks.evaluation import Replay
+from paper_checks.replay_source import Parts, defining_module, definition_text, needed_names, parsed, source_of
 
-_OWN = "paper_checks"
-_ENGINE = (f"{_OWN}.evaluation", f"{_OWN}.replay")
 _WIDTH = 110
 _DEFINITIONS = {
     "Hypothesis": """def Hypothesis(name, value, relation, bound):
@@ -33,17 +30,6 @@ _DEFINITIONS = {
     return assumes
 """,
 }
-_SHORT = (
-    (r'fractions\(values, ("\w+")\)', r"(Fraction(values[name]) for name in (\1,))"),
-    (r'fractions\(values, ((?:"\w+"(?:, )?)+)\)', r"(Fraction(values[name]) for name in (\1))"),
-    (r'followed\(values, ("\w+")\)', r"int(values[\1])"),
-    (r'square\((values\["\w+"\]|target|matrix), [^()]*\)', r"[[Fraction(entry) for entry in row] for row in \1]"),
-)
-"""Readers of stored values, written out: in a script they check nothing."""
-
-
-class ScriptError(ValueError):
-    """The parts of a replay cannot stand in one script."""
 
 
 def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str:
@@ -57,7 +43,7 @@ def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str
     Raises:
         ScriptError: it cannot be put into one script.
     """
-    parts = _Parts()
+    parts = Parts()
     body = "\n".join(_Body(parts, importlib.import_module(replay.evaluate.__module__), replay.evaluate.__name__).lines)
     needed = _used_only("\n".join([*parts.pieces, body]))
     own = [text for name, text in _DEFINITIONS.items() if f"{name}(" in needed]
@@ -117,10 +103,10 @@ class _Body:
         lines: of the script.
     """
 
-    def __init__(self, parts: _Parts, module: ModuleType, name: str) -> None:
+    def __init__(self, parts: Parts, module: ModuleType, name: str) -> None:
         self.lines: list[str] = []
-        source = _source(module)
-        tree = _parsed(source)
+        source = source_of(module)
+        tree = parsed(source)
         (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
         *before, last = [node for node in function.body if not ast.unparse(node).startswith(("'", '"'))]
         assert isinstance(last, ast.Return)
@@ -129,7 +115,7 @@ class _Body:
         if called != "Violation" or any(isinstance(node, ast.Nonlocal) for node in ast.walk(function)):
             self._delegate(parts, module, function, before, last.value)
             return
-        for other in _needed(tree, function):
+        for other in needed_names(tree, function):
             parts.collect(module, other)
         self.inner = any(
             isinstance(node, ast.Name) and node.id == "assumes"
@@ -142,20 +128,20 @@ class _Body:
         self._compare(last.value, module)
 
     def _delegate(
-        self, parts: _Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt], call: ast.Call
+        self, parts: Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt], call: ast.Call
     ) -> None:
         """A replay that hands on to another function: that one, with its further arguments set before."""
-        tree, name = _parsed(_source(module)), ast.unparse(call.func)
-        home = _home(module, name)
+        tree, name = parsed(source_of(module)), ast.unparse(call.func)
+        home = defining_module(module, name)
         if before or home is None or call.keywords:
             parts.collect(module, function.name)
             self.lines = [_VIOLATION, f"{function.name}(values)"]
             return
-        for other in _needed(tree, function):
+        for other in needed_names(tree, function):
             if other != name:
                 parts.collect(module, other)
         (target,) = (
-            node for node in _parsed(_source(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
+            node for node in parsed(source_of(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
         )
         names = [argument.arg for argument in target.args.args]
         set_before = [f"{argument} = {ast.unparse(value)}" for argument, value in zip(names, call.args, strict=True)]
@@ -165,7 +151,7 @@ class _Body:
         """A statement as it stands; of hypotheses, one assertion each."""
         stated = None if self.inner else _stated(node)
         if stated is None:
-            own, short = textwrap.dedent(_text(node, source)), ast.unparse(node)
+            own, short = textwrap.dedent(definition_text(node, source)), ast.unparse(node)
             compact = "\n" not in short and len(short) <= _WIDTH and "#" not in own
             self.lines += [short] if compact else own.splitlines()
         else:
@@ -274,131 +260,3 @@ class _Stated:
             low = self.relation.replace(">", "<")
             return f"assert {self.bound} {low} {self.value} {end.relation} {end.bound}{told}"
         return f"assert {self.value} {'==' if self.relation == '=' else self.relation} {self.bound}{told}"
-
-
-def _home(module: ModuleType, name: str) -> ModuleType | None:
-    """The module of the toolkit that defines a function of this name, or the replay's package; None if neither."""
-    found = vars(module).get(name)
-    home = getattr(found, "__module__", "")
-    return sys.modules[home] if inspect.isfunction(found) and _is_own(home, module) and home not in _ENGINE else None
-
-
-def _is_own(name: str, module: ModuleType) -> bool:
-    """Whether a module is of the toolkit, or of the package that a module belongs to."""
-    return name.split(".")[0] in (_OWN, module.__name__.split(".")[0])
-
-
-class _Parts:
-    """Definitions that a function needs, each after what it needs itself."""
-
-    def __init__(self) -> None:
-        self.imports: set[str] = set()
-        self.pieces: list[str] = []
-        self.home: dict[str, str] = {}
-
-    def collect(self, module: ModuleType, name: str) -> None:
-        """Adds a name of a module, unless it is there."""
-        if name in self.home and self.home[name] == module.__name__:
-            return
-        found = vars(module).get(name)
-        if inspect.ismodule(found) and _is_own(found.__name__, module):
-            raise ScriptError(f"{module.__name__} imports the module {name}; import its functions by their names")
-        source = _source(module)
-        tree = _parsed(source)
-        for node in tree.body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                self._import(node, name, module)
-            elif name in _defined(node):
-                self._comes_from(module.__name__, name)
-                for other in _needed(tree, node):
-                    self.collect(module, other)
-                self.pieces.append(_text(node, source))
-
-    def _comes_from(self, place: str, name: str) -> None:
-        if self.home.setdefault(name, place) != place:
-            raise ScriptError(f"{name} is of {self.home[name]} and of {place}")
-
-    def _import(self, node: ast.Import | ast.ImportFrom, name: str, module: ModuleType) -> None:
-        for alias in node.names:
-            if (alias.asname or alias.name) != name:
-                continue
-            own = isinstance(node, ast.ImportFrom) and f"{'.' * node.level}{node.module or ''}"
-            source = own and importlib.util.resolve_name(own, module.__package__)
-            if not source or not _is_own(source, module):
-                line = ast.unparse(type(node)(**{**vars(node), "names": [alias]}))
-                self._comes_from(line, name)
-                self.imports.add(line)
-            elif source not in _ENGINE:  # those have short forms here
-                if alias.asname:
-                    raise ScriptError(f"{alias.name} is renamed in {module.__name__}")
-                self.collect(importlib.import_module(source), name)
-
-
-def _source(module: ModuleType) -> str:
-    """The source of a module, with stored values read in the plainest way."""
-    source = inspect.getsource(module)
-    for reader, plain in _SHORT:
-        source = re.sub(reader, plain, source)
-    return source
-
-
-@cache
-def _parsed(source: str) -> ast.Module:
-    return ast.parse(source)
-
-
-def _defined(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Assign):
-        return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        return {node.target.id}
-    return set()
-
-
-def _needed(tree: ast.Module, node: ast.stmt) -> Iterator[str]:
-    """Names of the module that a definition uses outside of its annotations."""
-    known: set[str] = set()
-    for other in tree.body:
-        known |= _defined(other)
-        if isinstance(other, ast.Import | ast.ImportFrom):
-            known |= {alias.asname or alias.name for alias in other.names}
-    for name in dict.fromkeys(_used(node)):
-        if name in known and name not in _defined(node):
-            yield name
-
-
-def _used(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        yield node.id
-    for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns") or (
-            field == "decorator_list" and isinstance(node, ast.FunctionDef) and _declares(node)
-        ):
-            continue
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.AST):
-                yield from _used(part)
-
-
-def _declares(node: ast.FunctionDef) -> bool:
-    """Whether a function is declared as a replay, which a script leaves out."""
-    names = [decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
-    return any(isinstance(name, ast.Name) and name.id in ("replay", "proof") for name in names)
-
-
-def _text(node: ast.stmt, source: str) -> str:
-    """The lines of a definition, comments included, without the declaration as a replay and without docstrings."""
-    lines = source.splitlines()
-    first = node.lineno - 1
-    dropped: set[int] = set()
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
-        if node.decorator_list and not (isinstance(node, ast.FunctionDef) and _declares(node)):
-            first = node.decorator_list[0].lineno - 1
-        for part in ast.walk(node):
-            if isinstance(part, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(part) and len(part.body) > 1:
-                dropped |= set(range(part.body[0].lineno - 1, part.body[0].end_lineno or 0))
-    kept = [line for number, line in enumerate(lines[first : node.end_lineno], first) if number not in dropped]
-    kept = [line for line in kept if line.strip()]
-    return "\n".join(line.replace("", "") for line in kept)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from paper_checks.claim import FAILING, VERDICTS, Verdict
-from paper_checks.run import Result
+from paper_checks.result import Result
 
 SIGNS: Mapping[Verdict, str] = {
     "refuted": "✗",

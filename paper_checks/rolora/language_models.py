@@ -1,4 +1,4 @@
-"""Sections 1 and 6.2 and Appendices B.2.4 and B.2.5: the accuracies of Llama-2-7B in Tables 2, 10 and 12."""
+"""Sections 1 and 6.2 and Appendix B.2.4: the accuracies of Llama-2-7B in Tables 2 and 10."""
 
 from __future__ import annotations
 
@@ -7,20 +7,9 @@ from fractions import Fraction
 
 from scipy.stats import ttest_ind_from_stats
 
-from figures.rolora_printed import (
-    COMMONSENSE,
-    METHODS,
-    MMLU,
-    MMLU_GROUPS,
-    TABLE_2,
-    TABLE_10,
-    TABLE_12,
-    TESTS,
-    Row,
-    Score,
-)
+from figures.rolora_printed import COMMONSENSE, METHODS, TABLE_2, TABLE_10, TESTS, Row, Score
 from paper_checks.claim import Best, Evidence, Reading, claim
-from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed, largest
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.rolora.results import mean
 from paper_checks.rolora.whole_counts import Trials, judge_runs
 
@@ -317,93 +306,3 @@ def txt_fewer_params(tables: Mapping[int, Sequence[Row]]) -> Evidence:
         told.append(f"rank {rank}: FFA-LoRA {means[0]:.2f}, LoRA {means[1]:.2f}, FFA-LoRA ahead on {ahead} of 8 tasks")
     scope = f"50 clients, means over eight tasks; {'; '.join(told)}"
     return Evidence(None, scope, cases=len(told), reason=txt_fewer_params.expect_reason)
-
-
-def _questions(grouping: str) -> str:
-    """Numbers of questions, in words."""
-    return ", ".join(f"{number:,} in {group}" for group, number in MMLU[grouping].items())
-
-
-@claim(
-    "rolora/table-12",
-    where="Table 12, rows MMLU, human, other, social, stem",
-    says="Table 12: accuracies of each method on MMLU and on human, other, social and stem.",
-    measure=lambda context: TABLE_12,
-    mutants=[{"grouping": "equal weights"}, {"shift": 0.05}],
-    readings=(
-        Reading(
-            "anatomy in stem",
-            "Each accuracy on MMLU is the mean of those on the four groups, weighted by their numbers of questions: "
-            f"{_questions('anatomy in stem')}.",
-            why="The rows have the names of the common evaluation harness, which groups the subjects so.",
-        ),
-        Reading(
-            "anatomy in other",
-            f"The same with the groups of the benchmark itself: {_questions('anatomy in other')}.",
-            {"grouping": "anatomy in other"},
-            "That the groups make the whole, and which subjects are in which, is not printed.",
-        ),
-    ),
-    kind="number",
-    importance="detail",
-    because="It follows if the 135 questions of anatomy are counted in stem; in other, 0.15 points are missing.",
-    expect=("depends on the reading", "proof"),
-)
-def table_12(
-    table: Mapping[str, Mapping[str, Score]], grouping: str = "anatomy in stem", shift: float = 0.0
-) -> Evidence:
-    """The accuracy on MMLU, up to rounding, against 14,042 questions in four groups."""
-    weights = MMLU[grouping]
-    cells, found = {}, []
-    for method in METHODS:
-        weighted = [printed(table[group][method].mean) * exact(weights[group]) for group in MMLU_GROUPS]
-        whole = weighted[0] + weighted[1] + weighted[2] + weighted[3]
-        recomputed = whole / exact(sum(weights.values()))
-        found.append(f"{method} {float((recomputed.low + recomputed.high) / 2):.3f}")
-        parts = {group: table[group][method].mean for group in ("MMLU", *MMLU_GROUPS)}
-        case = {**parts, "questions": [weights[group] for group in MMLU_GROUPS]}
-        cells[method] = Cell(printed(table["MMLU"][method].mean) + exact(Fraction(shift)), recomputed, case)
-    scope = (
-        f"three methods, 14,042 questions, {grouping}; recomputed: {', '.join(found)}, to be compared up to the "
-        "rounding of the groups"
-    )
-    return judge_printed(cells, scope)
-
-
-@claim(
-    "rolora/txt-table12-most",
-    where="Appendix B.2.5, Table 12",
-    says="RoLoRA has the highest scores across most metrics, slightly above LoRA and FFA-LoRA; the improvements are "
-    "more evident in certain groups of MMLU.",
-    measure=lambda context: TABLE_12,
-    mutants=[{"method": "FFA-LoRA"}, {"method": "LoRA"}, {"share": 0.9}, {"group": "social"}],
-    best={"share": Best(0.83, "counted: five of six")},
-    importance="result",
-    expect=("holds", "proof"),
-)
-def txt_table12_most(
-    table: Mapping[str, Mapping[str, Score]], method: str = "RoLoRA", share: float = 0.5, group: str = "human"
-) -> Evidence:
-    """The best in five rows of six is RoLoRA, by 0.08 to 0.20 points; it leads in the group human by the most."""
-
-    def lead(metric: str) -> Rounded:
-        scores = table[metric]
-        return printed(scores[method].mean) - largest(
-            printed(scores[other].mean) for other in METHODS if other != method
-        )
-
-    found = {metric: lead(metric) for metric in table}
-    won = Rounded(
-        Fraction(sum(value.low > 0 for value in found.values())), Fraction(sum(v.high > 0 for v in found.values()))
-    )
-    orders = {
-        "metrics won": Order(won, exact(Fraction(share) * len(table)), {}),
-        f"lead in {group} above that in MMLU": Order(found[group], found["MMLU"], {}),
-    }
-    told = ", ".join(f"{metric} {float((value.low + value.high) / 2):+.2f}" for metric, value in found.items())
-    return judge_order(
-        orders,
-        f"leads of {method} over the better of the other two, in points: {told}; HumanEval has 164 problems: "
-        "five runs with one completion each give multiples of 0.122, which 13.29 is and 12.96 and 13.45 are not, so "
-        "more completions or other means are behind these",
-    )

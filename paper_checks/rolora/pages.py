@@ -11,7 +11,8 @@ ANALYSIS_THEMES = (
     *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
 )
 NUMBER_THEMES = (
-    *("running_text", "messages", "communication", "results", "experiments", "language_settings", "language_models"),
+    *("running_text", "messages", "communication", "results", "number_of_clients", "experiments"),
+    *("language_settings", "language_models", "mmlu"),
 )
 
 ANALYSIS = Page(

@@ -18,7 +18,7 @@ from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.replay import Replayed, Stored
 from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, exceptions_first, render, write_report
-from paper_checks.run import Result, Run
+from paper_checks.result import Result, Run
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.status_graph import components, derived_state, draw, rests_on
 from paper_checks.verdict import Decision

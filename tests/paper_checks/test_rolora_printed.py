@@ -27,7 +27,8 @@ from paper_checks.ledger import Ledger
 from paper_checks.methods.printed import Rounded
 from paper_checks.rolora.language_models import welch
 from paper_checks.rolora.language_settings import SUB_TASKS, TRAINING
-from paper_checks.rolora.results import VALIDATION, mean, mean_of
+from paper_checks.rolora.number_of_clients import mean_of
+from paper_checks.rolora.results import VALIDATION, mean
 from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
 from paper_checks.rolora.whole_counts import attainable
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE

@@ -1,0 +1,156 @@
+"""The source of a replay and of what it calls, cut out of their modules for a script that stands alone."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
+
+_OWN = "paper_checks"
+_ENGINE = (f"{_OWN}.evaluation", f"{_OWN}.replay")
+_SHORT = (
+    (r'fractions\(values, ("\w+")\)', r"(Fraction(values[name]) for name in (\1,))"),
+    (r'fractions\(values, ((?:"\w+"(?:, )?)+)\)', r"(Fraction(values[name]) for name in (\1))"),
+    (r'followed\(values, ("\w+")\)', r"int(values[\1])"),
+    (r'square\((values\["\w+"\]|target|matrix), [^()]*\)', r"[[Fraction(entry) for entry in row] for row in \1]"),
+)
+"""Readers of stored values, written out: in a script they check nothing."""
+
+
+class ScriptError(ValueError):
+    """The parts of a replay cannot stand in one script."""
+
+
+def defining_module(module: ModuleType, name: str) -> ModuleType | None:
+    """The module of the toolkit that defines a function of this name, or the replay's package; None if neither."""
+    found = vars(module).get(name)
+    home = getattr(found, "__module__", "")
+    return sys.modules[home] if inspect.isfunction(found) and _is_own(home, module) and home not in _ENGINE else None
+
+
+def _is_own(name: str, module: ModuleType) -> bool:
+    """Whether a module is of the toolkit, or of the package that a module belongs to."""
+    return name.split(".")[0] in (_OWN, module.__name__.split(".")[0])
+
+
+class Parts:
+    """Definitions that a function needs, each after what it needs itself."""
+
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
+        self.pieces: list[str] = []
+        self.home: dict[str, str] = {}
+
+    def collect(self, module: ModuleType, name: str) -> None:
+        """Adds a name of a module, unless it is there."""
+        if name in self.home and self.home[name] == module.__name__:
+            return
+        found = vars(module).get(name)
+        if inspect.ismodule(found) and _is_own(found.__name__, module):
+            raise ScriptError(f"{module.__name__} imports the module {name}; import its functions by their names")
+        source = source_of(module)
+        tree = parsed(source)
+        for node in tree.body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self._import(node, name, module)
+            elif name in _defined(node):
+                self._comes_from(module.__name__, name)
+                for other in needed_names(tree, node):
+                    self.collect(module, other)
+                self.pieces.append(definition_text(node, source))
+
+    def _comes_from(self, place: str, name: str) -> None:
+        if self.home.setdefault(name, place) != place:
+            raise ScriptError(f"{name} is of {self.home[name]} and of {place}")
+
+    def _import(self, node: ast.Import | ast.ImportFrom, name: str, module: ModuleType) -> None:
+        for alias in node.names:
+            if (alias.asname or alias.name) != name:
+                continue
+            own = isinstance(node, ast.ImportFrom) and f"{'.' * node.level}{node.module or ''}"
+            source = own and importlib.util.resolve_name(own, module.__package__)
+            if not source or not _is_own(source, module):
+                line = ast.unparse(type(node)(**{**vars(node), "names": [alias]}))
+                self._comes_from(line, name)
+                self.imports.add(line)
+            elif source not in _ENGINE:  # those have short forms here
+                if alias.asname:
+                    raise ScriptError(f"{alias.name} is renamed in {module.__name__}")
+                self.collect(importlib.import_module(source), name)
+
+
+def source_of(module: ModuleType) -> str:
+    """The source of a module, with stored values read in the plainest way."""
+    source = inspect.getsource(module)
+    for reader, plain in _SHORT:
+        source = re.sub(reader, plain, source)
+    return source
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """Its tree, made once."""
+    return ast.parse(source)
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Assign):
+        return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return {node.target.id}
+    return set()
+
+
+def needed_names(tree: ast.Module, node: ast.stmt) -> Iterator[str]:
+    """Names of the module that a definition uses outside of its annotations."""
+    known: set[str] = set()
+    for other in tree.body:
+        known |= _defined(other)
+        if isinstance(other, ast.Import | ast.ImportFrom):
+            known |= {alias.asname or alias.name for alias in other.names}
+    for name in dict.fromkeys(_used(node)):
+        if name in known and name not in _defined(node):
+            yield name
+
+
+def _used(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield node.id
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns") or (
+            field == "decorator_list" and isinstance(node, ast.FunctionDef) and _declares(node)
+        ):
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                yield from _used(part)
+
+
+def _declares(node: ast.FunctionDef) -> bool:
+    """Whether a function is declared as a replay, which a script leaves out."""
+    names = [decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
+    return any(isinstance(name, ast.Name) and name.id in ("replay", "proof") for name in names)
+
+
+def definition_text(node: ast.stmt, source: str) -> str:
+    """The lines of a definition, comments included, without the declaration as a replay and without docstrings."""
+    lines = source.splitlines()
+    first = node.lineno - 1
+    dropped: set[int] = set()
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        if node.decorator_list and not (isinstance(node, ast.FunctionDef) and _declares(node)):
+            first = node.decorator_list[0].lineno - 1
+        for part in ast.walk(node):
+            if isinstance(part, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(part) and len(part.body) > 1:
+                dropped |= set(range(part.body[0].lineno - 1, part.body[0].end_lineno or 0))
+    kept = [line for number, line in enumerate(lines[first : node.end_lineno], first) if number not in dropped]
+    kept = [line for line in kept if line.strip()]
+    return "\n".join(kept)

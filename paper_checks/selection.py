@@ -1,0 +1,66 @@
+"""Options that choose claims on the command line, and the claims that they choose."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workloads.arguments import named
+
+if TYPE_CHECKING:
+    from paper_checks.claim import Claim
+    from paper_checks.ledger import Ledger
+
+_VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
+"""Those of paper_checks.claim, which brings numpy."""
+
+
+def add_choice(parser: argparse.ArgumentParser, help: str) -> None:
+    """Adds ids of claims and the options that choose among them."""
+    parser.add_argument("ids", nargs="*", type=named, metavar="ID", help=help)
+    add_filters(parser)
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that choose by paper and verdict."""
+    add_paper(parser)
+    add_papers(parser)
+    parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict on record; default: all")
+
+
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that chooses a paper of the ledger."""
+    parser.add_argument("--paper", type=named, metavar="P", help="only this paper or version; default: all")
+
+
+def add_papers(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that adds papers to the ledger."""
+    parser.add_argument(
+        "--papers",
+        type=named,
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="adds a paper of your own: a folder or an importable package; may be repeated",
+    )
+
+
+def ledger_of(options: argparse.Namespace, ids: Sequence[str] = ()) -> Ledger:
+    """The claims of the toolkit and of the user's own papers; where there are ids, of the themes that declare them."""
+    from paper_checks.ledger import PAPERS, Ledger
+    from paper_checks.own_papers import own_papers
+
+    papers = (*PAPERS, *own_papers(options.papers))
+    return Ledger.around(ids, papers) if ids else Ledger.of(papers)
+
+
+def chosen_claims(ledger: Ledger, options: argparse.Namespace) -> tuple[Claim, ...]:
+    """The claims that the options choose.
+
+    Raises:
+        LedgerError: an id or paper that matches nothing.
+    """
+    return ledger.select(
+        getattr(options, "ids", ()), getattr(options, "paper", None) or "", getattr(options, "verdict", None)
+    )
