@@ -41,6 +41,7 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/python -m paper_checks.findings docs
 	$(BIN)/python -m paper_checks.constants docs/figures
+	$(BIN)/python website/notebook.py
 
 site: $(SITE)
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=website $(BIN)/python -m mkdocs build --quiet --strict --config-file website/mkdocs.yml
