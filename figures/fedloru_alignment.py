@@ -14,8 +14,9 @@ from figures.experiment_cost import announced
 from figures.experiment_effects import Effect, paired
 from figures.experiment_tables import TITLE
 from figures.fedloru_curves import COLOURS
-from figures.fedloru_designs import ALIGNED, SIZES, fig8_designs, with_rates
+from figures.fedloru_designs import fig8_designs, with_rates
 from figures.fedloru_experiments import TITLES, choices, described, left_out
+from figures.fedloru_scales import ALIGNED, SIZES
 from figures.figure import Figure, Settings
 from figures.style import MARKERS, WIDTH
 

@@ -18,10 +18,7 @@ from figures.experiment_tables import Contrast, Value, counted, draw_table
 from figures.fedloru_designs import (
     EVALUATIONS,
     LEFT_OUT,
-    RANKS,
     RESTARTED,
-    SIZES,
-    Sizes,
     choice_of,
     network_of,
     restarts_design,
@@ -33,6 +30,7 @@ from figures.fedloru_designs import (
     tab7_design,
 )
 from figures.fedloru_printed import TABLE_1_ICLR, TABLE_3, TABLE_4, TABLE_6, TABLE_7
+from figures.fedloru_scales import RANKS, SIZES, Sizes
 from figures.figure import DataChoice, Figure, Settings
 
 if TYPE_CHECKING:

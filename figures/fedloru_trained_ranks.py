@@ -20,8 +20,9 @@ from algorithms.rounds import rounds
 from figures.experiment import Design, Line, chosen_rates
 from figures.experiment_tables import TITLE
 from figures.fedloru_curves import COLOURS
-from figures.fedloru_designs import SIZES, tab1_design
+from figures.fedloru_designs import tab1_design
 from figures.fedloru_experiments import TITLES, choices
+from figures.fedloru_scales import SIZES
 from figures.figure import Figure, Scale, Settings
 from figures.pieces import piece
 from figures.spectrum_federation import SERVER, curvatures

@@ -11,18 +11,30 @@ SPECTRAL = tuple(
         *("risk_and_hessians", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "negative_gap"),
         *("eigenvectors", "alignment"),
         *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
-        *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
+        *("index_sets", "stable_rank", "monotonicity", "alignment_steps", "several_steps"),
         *("general_laws", "general_map", "stable_rank_v1_proof", "cumulant_series", "measured_spectra"),
     )
 )
 CONVERGENCE = tuple(
     f"convergence.{theme}"
     for theme in (
-        *("accumulation", "fine_tuning", "low_rank_descent", "smoothness", "drift", "descent_steps", "theorem"),
-        *("jointly", "variants", "communication", "accumulated_rank", "computation", "low_rank_updates"),
+        *("accumulation", "fine_tuning", "low_rank_descent", "smoothness", "drift", "descent_steps"),
+        *(
+            "theorem",
+            "rate",
+            "jointly",
+            "variants",
+            "communication",
+            "accumulated_rank",
+            "computation",
+            "low_rank_updates",
+        ),
     )
 )
-NUMBERS = ("numbers.accuracies", "numbers.tables_2_to_7", "numbers.parameter_counts", "numbers.experiments")
+NUMBERS = tuple(
+    f"numbers.{theme}"
+    for theme in ("accuracies", "against_fedavg", "tables_2_to_7", "parameter_counts", "settings", "experiments")
+)
 
 THEORY_HEADLINES = (
     Headline(

@@ -19,8 +19,8 @@ from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedlrt.bases import entrywise
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
+from paper_checks.fedlrt.symbolic_flow import entrywise
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 from paper_checks.recorded_federation import Watched

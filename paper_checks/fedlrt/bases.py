@@ -14,49 +14,11 @@ from algorithms.low_rank import USV, augment, beside, padded, product
 from algorithms.tree import Tree
 from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    judge_identity,
-    rational,
-)
+from paper_checks.fedlrt.symbolic_flow import Flow, entrywise, symbolic_flow
+from paper_checks.methods.identity import Equations, Point, generic_points, identities, judge_identity, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 
 SQUARES = ((2, 1), (3, 1), (4, 2))  # n and r
-
-
-@dataclass(frozen=True)
-class Flow:
-    """Symbols of the low-rank dynamics in coordinates in which both bases are the first r axes.
-
-    An orthogonal change of coordinates of rows and columns takes any orthonormal U and V there, and the dynamics with
-    them, so that an identity for all S and G here is one for all bases.
-    """
-
-    U: sympy.Matrix
-    S: sympy.Matrix
-    V: sympy.Matrix
-    G: sympy.Matrix
-
-    @property
-    def name(self) -> str:
-        """Size and rank."""
-        return f"n = {self.G.rows}, r = {self.S.rows}"
-
-
-def symbolic_flow(m: int, n: int, r: int) -> Flow:
-    """Symbols for a matrix of m rows and n columns and rank r."""
-    S = sympy.Matrix(r, r, lambda i, j: sympy.Symbol(f"S_{i}{j}"))
-    G = sympy.Matrix(m, n, lambda i, j: sympy.Symbol(f"G_{i}{j}"))
-    return Flow(sympy.eye(m)[:, :r], S, sympy.eye(n)[:, :r], G)
-
-
-def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equation]:
-    """One equation for each entry."""
-    return [Equation(name, left[i, j], right[i, j]) for i in range(left.rows) for j in range(left.cols)]
 
 
 def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
@@ -163,7 +125,6 @@ class Wide:
         return 2 * S.shape[0] <= min(U.shape[0], V.shape[0])
 
 
-GRADIENTS = ("generic", "zero", "within the bases", "of rank one", "tiny beside the bases")
 POINTS = (((2, 2), 1), ((4, 4), 2), ((5, 5), 2), ((7, 5), 2), ((3, 8), 1), ((12, 9), 4))
 BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
 

@@ -16,6 +16,7 @@ THEMES = (
         "simplified_runs",
         "costs",
         "table_of_costs",
+        "equal_costs",
         "homogeneous_setting",
         "least_squares",
         "homogeneous_jointly",

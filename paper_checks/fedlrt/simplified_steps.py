@@ -9,7 +9,7 @@ import numpy as np
 from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT
-from paper_checks.fedlrt.simplified import WITNESS, all_traces
+from paper_checks.fedlrt.simplified_traces import WITNESS, all_traces
 from paper_checks.fedlrt.traces import Array, Trace, descent_constant, norm, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.inequality import judge_inequality

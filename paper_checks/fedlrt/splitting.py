@@ -15,8 +15,8 @@ from algorithms.low_rank import USV, Truncation, augment, beside, product, trunc
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.bases import entrywise
 from paper_checks.fedlrt.splitting_steps import STEP_SCOPE, Step, measure_steps
+from paper_checks.fedlrt.symbolic_flow import entrywise
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 from toymodels.quadratic import Quadratic, centred, random_quadratics

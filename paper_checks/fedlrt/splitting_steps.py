@@ -12,7 +12,7 @@ from torch import Tensor
 
 from paper_checks.claim import Dropped, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.bases import Flow, entrywise, symbolic_flow
+from paper_checks.fedlrt.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
 from paper_checks.methods.promises import Promise, Promises, promises, same
 

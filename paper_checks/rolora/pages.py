@@ -8,6 +8,7 @@ ANALYSIS_THEMES = (
     *("boxes", "alternating", "model", "sampled_steps", "convergence", "freezing", "two_layer"),
     *("auxiliary", "minimiser", "minimiser_steps", "minimiser_union"),
     *("gradient", "gradient_steps", "gradient_bound", "contraction", "contraction_steps", "denominator_steps"),
+    "combined_steps",
     *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
 )
 NUMBER_THEMES = (

@@ -6,8 +6,6 @@ from pathlib import Path
 import rankproof
 from figures.fedloru_designs import (
     LEFT_OUT,
-    RANKS,
-    SIZES,
     network_of,
     parameters,
     restarts_design,
@@ -18,6 +16,7 @@ from figures.fedloru_designs import (
     tab7_design,
 )
 from figures.fedloru_fig4 import design as fine_tuning
+from figures.fedloru_scales import RANKS, SIZES
 from figures.figure import Settings
 from figures.language_designs import SIZES as LANGUAGE
 from figures.language_designs import budgets_lines, clients_lines, tuning_designs, uplinks_lines

@@ -17,8 +17,6 @@ from figures.experiment import CHOICE, RUN
 from figures.experiment_cost import cost_of_line
 from figures.fedloru_designs import (
     LEFT_OUT,
-    RANKS,
-    SIZES,
     choice_of,
     fig8_designs,
     matched_rank,
@@ -32,6 +30,7 @@ from figures.fedloru_designs import (
     tab6_design,
     tab7_design,
 )
+from figures.fedloru_scales import RANKS, SIZES
 from figures.figure import Settings
 from figures.make import make
 from hessian import exact_hessian

@@ -24,8 +24,9 @@ from paper_checks.fedlrt.counting import (
     within,
     written,
 )
+from paper_checks.fedlrt.equal_costs import fig_3
 from paper_checks.fedlrt.replays import boxes
-from paper_checks.fedlrt.table_of_costs import TABLE_1, WIDTH, claim_order_of_magnitude, fig_3, largest_ranks
+from paper_checks.fedlrt.table_of_costs import TABLE_1, WIDTH, claim_order_of_magnitude, largest_ranks
 
 
 @pytest.mark.parametrize("method", METHODS)

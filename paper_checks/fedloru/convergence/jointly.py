@@ -9,7 +9,7 @@ from paper_checks.claim import LITERAL, Reading
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.accumulation import Followed, by_hand, draw_runs, follow
 from paper_checks.fedloru.convergence.low_rank_descent import Averaged, draw_averages
-from paper_checks.fedloru.convergence.theorem import ONE_OF_TWO, Family, not_levelled, printed_weights
+from paper_checks.fedloru.convergence.rate import ONE_OF_TWO, Family, not_levelled, printed_weights
 from paper_checks.methods.promises import Promise, Promises, promises, same
 
 PARTS = ("accumulation", "model", "averages", "rate")

@@ -1,0 +1,186 @@
+"""Sections 5.1 and 5.2, Tables A1 and A2: stated standard deviations, data sets and networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import pandas as pd
+from torch import nn
+
+from figures.experiment import finals
+from figures.fedloru_designs import EVALUATIONS
+from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.numbers.accuracies import within_deviation
+from paper_checks.fedloru.tables import TABLE_1_ICLR
+from paper_checks.methods.experiments import UNDECIDED, StoredRuns, judge_runs, runs_of
+from paper_checks.methods.printed import Order, Rounded, judge_order
+from paper_checks.methods.promises import Promise, judge_promises
+from workloads.datasets import find, load
+from workloads.resnet import resnet_shapes
+
+DEVIATIONS: Mapping[str, str] = {"IID": "0.382", "non-IID": "0.969"}
+"""Largest standard deviations that Section 5.2 states of Table 1, whose accuracies are in per cent."""
+IN_SHARES = (
+    "The accuracies are shares of 1, as those of Table 7 are: every standard deviation of the tables is below 0.5 "
+    "percentage points."
+)
+IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage points."
+
+
+@claim(
+    "fedloru-v2/txt-std-a",
+    where="Section 5.1 (v2), against Section 5.2",
+    says="Each setting is run 3 times, and the numbers in the tables are averages with very low standard deviation "
+    r"($< 0.005$).",
+    measure=lambda context: DEVIATIONS,
+    mutants=[{"bound": 0.001}],
+    readings=(
+        Reading("shares of one", IN_SHARES, why="Table 7 has accuracies as shares of 1, with the same bound (F.4)."),
+        Reading("percentage points", IN_POINTS, {"unit": 1}, "Tables 1 to 6 have accuracies in per cent."),
+    ),
+    control=Form(
+        "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005.", {"splits": ("IID",)}
+    ),
+    correction=Form(
+        "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005 (at most 0.00382), "
+        "those of the non-IID settings are not (up to 0.00969).",
+        {"splits": ("IID",)},
+        mutants=({"splits": ("non-IID",)}, {"splits": ("IID",), "bound": 0.0038}),
+    ),
+    kind="number",
+    importance="detail",
+    because="Section 5.2 states standard deviations of Table 1 up to 0.382 (IID) and 0.969 (non-IID) points.",
+    expect=("corrected", "proof"),
+)
+def txt_std_a(
+    stated: Mapping[str, str], bound: float = 0.005, unit: int = 100, splits: tuple[str, ...] = tuple(DEVIATIONS)
+) -> Evidence:
+    """The bound against the largest standard deviations that the same paper states."""
+    orders = {
+        split: Order(
+            Rounded.exact(Fraction(str(bound)) * unit),
+            Rounded.printed(stated[split]),
+            {"split": split, "bound": str(bound), "unit": unit, "deviation": stated[split]},
+        )
+        for split in splits
+    }
+    return judge_order(orders, "largest standard deviations stated of Table 1, in percentage points")
+
+
+@claim(
+    "fedloru-v2/txt-std-b",
+    where="Section 5.2 (v2)",
+    says="The standard deviations of Table 1 are at most $0.382$ in the IID settings and $0.969$ in the non-IID ones, "
+    "and do not impact the overall comparison of the algorithms.",
+    measure=runs_of("fedloru/tab-1"),
+    kind="experiment",
+    importance="detail",
+    seen_in=("fedloru/tab-1",),
+    expect=UNDECIDED,
+    expect_reason="the runs behind the averages are not printed; in Table 1 of iclr "
+    f"{within_deviation(TABLE_1_ICLR, ('FedLoRA', 'FedHM'))}",
+)
+def txt_std_b(runs: StoredRuns) -> Evidence:
+    """Undecided: the deviations of stored runs stand in the scope."""
+    if runs.table is None:
+        return judge_runs(runs, txt_std_b.expect_reason)
+    ends = finals(runs.table, EVALUATIONS)
+    keys = ["split", "clients", "size", "method"]
+    largest = (100 * ends.groupby(keys).value.std()).groupby("split").max()
+    told = ", ".join(f"{split} {value:.3f}" for split, value in largest.items())
+    scope = (
+        f"largest standard deviations at laptop scale (fedloru/tab-1), points over {ends.seed.nunique()} seeds: {told}"
+    )
+    return Evidence(None, scope, cases=len(largest), reason=txt_std_b.expect_reason)
+
+
+PRINTED_SETS: Mapping[str, tuple[int, int, int, int, int]] = {
+    "Fashion-MNIST": (10, 60_000, 10_000, 6000, 1000),
+    "CIFAR-10": (10, 50_000, 10_000, 5000, 1000),
+    "CIFAR-100": (100, 50_000, 10_000, 500, 100),
+}
+"""Classes, training and validation images, and those of each class, as Table A1 prints them."""
+
+
+def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:
+    """The same numbers from the genuine files of those data sets that are here."""
+    found = {}
+    for name, title in (("fashion-mnist", "Fashion-MNIST"), ("cifar-10", "CIFAR-10"), ("cifar-100", "CIFAR-100")):
+        if find(name) is None:
+            continue
+        splits = [load(name, split=split).labels for split in ("train", "test")]
+        least = [int(pd.Series(labels).value_counts().min()) for labels in splits]
+        found[title] = (len(set(splits[0].tolist())), *(len(labels) for labels in splits), *least)
+    return found
+
+
+@claim(
+    "fedloru-iclr/tab-A1",
+    where="Table A1 (iclr)",
+    says="Fashion-MNIST has 10 classes, 60,000 training and 10,000 validation images, 6,000 and 1,000 of each class; "
+    "CIFAR-10 10 classes, 50,000 and 10,000, 5,000 and 1,000; CIFAR-100 100 classes, 50,000 and 10,000, 500 and 100; "
+    "Alpaca 50,000 and 2,000 samples.",
+    measure=counted_sets,
+    mutants=[{"classes": 20}, {"of_a_class": 2.0}],
+    kind="setting",
+    importance="detail",
+    expect=("holds", "proof"),
+)
+def tab_a1(found: Mapping[str, tuple[int, ...]], classes: int = 0, of_a_class: float = 1.0) -> Evidence:
+    """Images of a class times classes; and all numbers against the genuine files of the data sets at hand."""
+    promises = []
+    for title, (printed, *totals, train, validation) in PRINTED_SETS.items():
+        number = classes or printed
+        for name, total, each in (("training", totals[0], train), ("validation", totals[1], validation)):
+            promises.append(Promise(f"{name} images", number * each * Fraction(of_a_class), Fraction(total)))
+        counted = found.get(title, PRINTED_SETS[title])
+        promises += [
+            Promise("the genuine files", Fraction(a), Fraction(b))
+            for a, b in zip(counted, PRINTED_SETS[title], strict=True)
+        ]
+    here = ", ".join(found) or "none of them"
+    return judge_promises(
+        promises,
+        f"classes times images of a class; against the files of {here}; the validation images are the test "
+        "set. Alpaca has 52,002 samples, and is not here",
+        whole=True,
+    )
+
+
+STAGES = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
+"""Blocks of two convolutions in the stages, as Table A2 prints them."""
+
+
+@claim(
+    "fedloru-iclr/tab-A2",
+    where="Table A2 (iclr)",
+    says="ResNet-10 and ResNet-18: a convolution of 3 x 3 with 64 channels, stride 1 and padding 1; four layers of 1 "
+    "or 2 blocks of two convolutions of 3 x 3 with 64, 128, 256 and 512 channels; one fully connected layer.",
+    measure=lambda context: {depth: resnet_shapes(depth, 10) for depth in STAGES},
+    mutants=[{"width": 32.0}, {"named": 1}, {"more": 1}],
+    kind="setting",
+    importance="detail",
+    expect=("holds", "proof"),
+)
+def tab_a2(networks: Mapping[int, nn.Module], width: float = 64.0, named: int = 0, more: int = 0) -> Evidence:
+    """The layers of the networks as built here; layers with weights, but for shortcuts, number 10 and 18."""
+    promises = []
+    for depth, blocks in STAGES.items():
+        kernels = [
+            part for part in networks[depth].modules() if isinstance(part, nn.Conv2d) and part.kernel_size == (3, 3)
+        ]
+        channels = [width, *(width * 2**stage for stage, count in enumerate(blocks) for _ in range(2 * count + more))]
+        found = [kernel.out_channels for kernel in kernels]
+        promises += [
+            Promise("channels of each convolution", Fraction(a), Fraction(b))
+            for a, b in zip(found, channels, strict=False)
+        ]
+        promises.append(Promise("number of convolutions", Fraction(len(found)), Fraction(len(channels))))
+        promises.append(Promise("layers with weights", Fraction(len(found) + 1), Fraction(depth + named)))
+        promises += [
+            Promise("stride and padding of the first", Fraction(a), Fraction(1))
+            for a in (*kernels[0].stride, *kernels[0].padding)
+        ]
+    return judge_promises(promises, "both networks, layer by layer; shortcuts are not printed", whole=True)

@@ -1,0 +1,90 @@
+"""Replays of the claims in ``rate``: runs whose gradient is the same for every length."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.enclosures import rational_root
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.stored_values import Values, followed, fractions
+
+
+@replay("fedloru-v2/thm-4.2-rate")
+def thm_4_2_rate(values: Values) -> Violation:
+    """The square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
+
+    One client a round, uniformly; it moves A by 0 and B by -eta A (w - target), the printed weight multiplies both, and
+    their product is added to w. The start has sum p^2 (w - target) = 0, so that the mean of w stays where it is for
+    every T, whatever eta: this is what no bound of order T^(-1/2) allows.
+    """
+    shares, targets = ([Fraction(text) for text in values[name].split()] for name in ("shares", "targets"))
+    W, A, eta_0 = fractions(values, "W", "A", "eta_0")
+    T = followed(values, "rounds", 144)
+    root = rational_root(Fraction(T))
+    assumes = assuming(
+        Hypothesis("number of targets, against that of shares", len(targets), "=", len(shares)),
+        Hypothesis("sum of the shares", sum(shares), "=", 1),
+        Hypothesis("least share", min(shares), ">", 0),
+        Hypothesis("start, against the least target", W, ">=", min(targets)),
+        Hypothesis("start, against the largest target", W, "<=", max(targets)),
+        Hypothesis("A", A, ">", 0),
+        Hypothesis("eta_0", eta_0, ">", 0),
+    )
+    rate = eta_0 / root
+    pull = sum(p**2 * (W - c) for p, c in zip(shares, targets, strict=True))
+    assumes += assuming(
+        Hypothesis("rate times A^2", rate * A**2, "<=", 1),
+        Hypothesis("sum of p^2 (w - target) at the start, for a value that is the same for every T", pull, "=", 0),
+    )
+    least_at = sum(p * c for p, c in zip(shares, targets, strict=True))
+    w, gaps = W, list[Fraction]()
+    for _ in range(T):
+        gaps.append((w - least_at) ** 2 * A**2)
+        w -= rate * A**2 * sum(p**2 * (w - c) for p, c in zip(shares, targets, strict=True)) / len(shares)
+    G = max(targets) - min(targets)
+    C_B = rate * A * G
+    Q = G * A * C_B + (A**2 + C_B**2) ** 2 / 2
+    bound = (Fraction(2, 3) * (W - least_at) ** 2 / eta_0 + Fraction(4, 3) * G**2 * Q * eta_0) / root
+    return Violation(
+        min(gaps),
+        bound,
+        assumes=assumes,
+        reads=f"losses (w - target)^2/2, linear beyond |w - target| = {G}; one client a round, drawn "
+        "uniformly, one step, restart at A and B = 0 after each round; square of the mean gradient in B, "
+        "the same for every T, against 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for this T, "
+        f"with E = 1, G = {G}, C_A = {A}, C_B = eta A G",
+    )
+
+
+@replay("fedloru-v2/thm-4.2-rate@of-the-gradient-in-w")
+def gradient_in_W(values: Values) -> Violation:
+    """The squared gradient in W of a run that does not move, against the corrected bound at eta_0 / sqrt(T).
+
+    With W = 0 and B = 0 the gradient in A is 0, and that in B is A^T times the gradient in W. A restart at the same A
+    and B = 0 changes nothing.
+    """
+    target, A = ([Fraction(text) for text in values[name].split()] for name in ("target", "A"))
+    C_B, eta_0 = fractions(values, "C_B", "eta_0")
+    T = int(values["rounds"])
+    assumes = assuming(
+        Hypothesis("rows of A", len(A), "=", 2),
+        Hypothesis("entries of the target", len(target), "=", 4),
+        Hypothesis("C_B", C_B, ">", 0),
+        Hypothesis("eta_0", eta_0, ">", 0),
+        Hypothesis("rounds", T, ">=", 1),
+    )
+    root = rational_root(Fraction(T))
+    in_B = sum((A[0] * target[j] + A[1] * target[2 + j]) ** 2 for j in range(2))
+    square, size = (sum((x**2 for x in entries), Fraction(0)) for entries in (target, A))
+    assumes += assuming(Hypothesis("squared gradient in B", in_B, "=", 0))
+    G, C_A = rational_root(square), rational_root(size)
+    Q = G * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
+    bound = (Fraction(2, 3) * square / eta_0 + Fraction(4, 3) * G**2 * Q * eta_0) / root
+    return Violation(
+        square,
+        bound,
+        assumes=assumes,
+        reads="one client, loss |W - target|^2/2 of 2 x 2 weights, linear farther out, W = 0 and B = 0: "
+        "nothing moves; squared gradient in W, the same for every T, against the corrected bound for this "
+        "T, with E = 1, G = |target|, C_A = |A|",
+    )
