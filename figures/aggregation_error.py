@@ -1,0 +1,174 @@
+r"""What averaging the factors of clients apart does to their product, and where a factor points: from what they sent.
+
+Clients send factors of updates $A_iB_i$; the server's model has the product of what it makes of them. With shares
+$s_i$ of sum 1 and $\bar A = \sum s_iA_i$, $\bar B = \sum s_iB_i$,
+
+$$\sum_i s_iA_iB_i - \bar A\bar B = \sum_i s_i(A_i - \bar A)(B_i - \bar B),$$
+
+which is zero where the clients have one factor in common. No pair of factors of rank r is nearer to the mean of the
+products than its r leading singular triples (Eckart and Young, 1936).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from algorithms.adapter import AB
+from algorithms.alignment import Watched
+from algorithms.federation import FederationError
+from algorithms.rolora import Half
+from algorithms.tree import Tree, weighted_sum
+from algorithms.trip import Receipt, Trip
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """A trip whose uploads were averaged.
+
+    Attributes:
+        work: Name of what the clients did.
+        shares: Of the clients, of sum 1.
+        sent: By each client, as the server adds it up.
+        mean: What it came to.
+        common: The factors that all clients had when they were sent off, by name; where they were told any.
+    """
+
+    work: str
+    shares: tuple[float, ...]
+    sent: tuple[Any, ...]
+    mean: Any
+    common: Mapping[str, Tree]
+
+    @property
+    def pairs(self) -> tuple[AB, ...] | None:
+        """Each client's factors; none where the clients' products were added up."""
+        return None if type(self.sent[0]) is tuple else tuple(map(self._pair, self.sent))
+
+    @property
+    def products(self) -> tuple[Tree, ...]:
+        """Each client's product, in double precision."""
+        if self.pairs is None:
+            return tuple(product.map(Tensor.double) for product, _ in self.sent)
+        return tuple(product_of(pair) for pair in self.pairs)
+
+    @property
+    def averaged(self) -> AB | None:
+        """The factors that the server averaged; none where it averaged products."""
+        return None if self.pairs is None else self._pair(self.mean)
+
+    def _pair(self, upload: Any) -> AB:
+        if isinstance(upload, AB):
+            return upload
+        if not isinstance(upload, Half):
+            raise FederationError(f"{self.work} sends a {type(upload).__name__}, which is no factor of an update")
+        return AB(self.common["A"], upload.factor) if self.work == "train_B" else AB(upload.factor, self.common["B"])
+
+
+class KeepingUploads(Watched):
+    """An executor that keeps every averaged trip with all that the clients sent; numbers are those of the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._trips: list[Averaged] = []
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload, and a receipt for each client."""
+        common = {name: trip.shared[name] for name in ("A", "B") if name in trip.shared}
+        mean, receipts = super().sum(trip, shares)
+        self._trips.append(Averaged(trip.name, tuple(shares), tuple(self.taken()), mean, common))
+        return mean, receipts
+
+    def trips(self) -> list[Averaged]:
+        """Trips since they were asked for last."""
+        found, self._trips = self._trips, []
+        return found
+
+
+def product_of(pair: AB) -> Tree:
+    """$AB$ of every layer, in double precision."""
+    return pair.A.map(Tensor.double) @ pair.B.map(Tensor.double)
+
+
+@dataclass(frozen=True)
+class AggregationError:
+    """How far the server's product is from the mean of the clients', all layers as one vector.
+
+    Attributes:
+        norm: Of the mean of the clients' products.
+        change: Norm of that mean less the product before.
+        error: Distance of the server's product.
+        least: Distance of the nearest product of the same rank.
+        angle: Between the server's A and the rows' best subspace of that rank, see `angle_between`.
+    """
+
+    norm: float
+    change: float
+    error: float
+    least: float
+    angle: float
+
+
+def aggregation_error(trip: Averaged, server: AB, before: Tree) -> AggregationError:
+    """Measures one trip.
+
+    Args:
+        trip: What was sent.
+        server: Factors that the server makes of it.
+        before: Product before the trip.
+    """
+    mean = weighted_sum(zip(trip.shares, trip.products, strict=True))
+    least, U = 0.0, {}
+    for name, M in mean.items():
+        rank = server.A[name].shape[1]
+        left, sigma, _ = torch.linalg.svd(M, full_matrices=False)
+        least, U[name] = least + float((sigma[rank:] ** 2).sum()), left[:, :rank]
+    error = _norm(mean - product_of(server))
+    return AggregationError(_norm(mean), _norm(mean - before), error, sqrt(least), angle_between(server.A, U))
+
+
+def angle_between(A: Mapping[str, Tensor], U: Mapping[str, Tensor]) -> float:
+    r"""How far the column space of A is from that of orthonormal U: $\|(1 - QQ^T)U\|_F/\sqrt r$, over all layers.
+
+    The root mean square of the sines of the principal angles, which at rank 1 is the angle distance of RoLoRA's
+    Definition 5.2; 0 for the same space, 1 for an orthogonal one, $\sqrt{1 - r/m}$ for one at random in m dimensions.
+    """
+    total, count = 0.0, 0
+    for name, target in U.items():
+        Q, target = torch.linalg.qr(A[name].double())[0], target.double()
+        total += float(((target - Q @ (Q.mT @ target)) ** 2).sum())
+        count += target.shape[1]
+    return sqrt(total / count)
+
+
+def errors_of_few(trip: Averaged, few: int, draws: int, rng: np.random.Generator) -> float:
+    """Root mean square, over cohorts drawn from those who sent, of the error that the few would make by themselves.
+
+    Args:
+        trip: With factors of both kinds from each client.
+        few: Number of clients of such a cohort.
+        draws: Number of cohorts.
+        rng: Draws them.
+    """
+    pairs = trip.pairs
+    assert pairs is not None
+    squares = []
+    for _ in range(draws):
+        chosen = rng.choice(len(pairs), few, replace=False)
+        total = sum(trip.shares[number] for number in chosen)
+        shares = [trip.shares[number] / total for number in chosen]
+        some = [pairs[number]._replace(rest=Tree()) for number in chosen]
+        mean = weighted_sum(zip(shares, map(product_of, some), strict=True))
+        apart = weighted_sum(zip(shares, some, strict=True))
+        squares.append(_norm(mean - product_of(apart)) ** 2)
+    return sqrt(float(np.mean(squares)))
+
+
+def _norm(tree: Tree) -> float:
+    return sqrt(float(tree.square()))

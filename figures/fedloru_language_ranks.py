@@ -1,0 +1,311 @@
+"""FedLoRU's higher rank of clients, layer by layer of a language model: MiniLM on rated sentences.
+
+Theorem 3.2 of FedLoRU v2 says that the Hessian of fewer samples has the larger stable rank, at any weights. Here the
+Hessian's diagonal block of each layer of the encoder is taken on a server's samples and on nested parts of its
+clients', at the pretrained weights with a new head, and after training.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from algorithms.weights import Weight
+from figures.experiment import Line
+from figures.experiment_tables import TITLE
+from figures.fedloru_trained_ranks import RankSizes, states
+from figures.figure import Figure, Scale, Settings
+from figures.pieces import piece
+from figures.spectrum_federation import SERVER
+from figures.style import BLACK, MARKERS, SERIES, WIDTH
+from figures.threads import few_threads
+from hessian import Curvature
+from hessian.block_ranks import block_ranks
+from hessian.spectrum import SpectrumSettings
+from hessian.through_training import rank_columns
+from runs.language_network import PADDING
+from runs.network_problem import NetworkProblem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+TEXTS = "rated-sentences"
+DEPTH = 4
+"""Of ``bert.encoder.layer.0``."""
+KEYS = ["seed", "round", "layer"]
+
+
+@dataclass(frozen=True)
+class LayerSizes:
+    """What a scale changes.
+
+    Attributes:
+        options: Of the training run.
+        rounds: Of training.
+        measured: After which of them the weights are measured.
+        layers: Patterns of the parameters of the layers that are measured.
+        clients: How many clients the server has.
+        samples: Numbers of a client's samples, increasing; the smaller ones are the first of the larger ones, and the
+            server has the largest of every client.
+        width: Asked of the intervals, relative to the value.
+        products: At most so many for a block.
+    """
+
+    options: Mapping[str, Any]
+    rounds: int
+    measured: tuple[int, ...]
+    layers: tuple[str, ...]
+    clients: int
+    samples: tuple[int, ...]
+    width: float
+    products: int
+
+    @property
+    def server(self) -> int:
+        """Number of the server's samples."""
+        return self.clients * self.samples[-1]
+
+
+LAYER_SIZES: Mapping[Scale, LayerSizes] = {
+    "quick": LayerSizes(
+        {"model": "hf:minilm", "length": 12, "truncate": True, "batch": 4, "steps": 2, "test_samples": 8},
+        1,
+        (1,),
+        ("*.layer.5.*",),
+        2,
+        (2,),
+        1.0,
+        24,
+    ),
+    "laptop": LayerSizes(
+        {"model": "hf:minilm", "length": 32, "truncate": True, "batch": 16, "steps": 60, "test_samples": 256},
+        1,
+        (0, 1),
+        ("*.layer.1.*", "*.layer.3.*", "*.layer.5.*"),
+        3,
+        (2, 8),
+        0.3,
+        60,
+    ),
+    "paper": LayerSizes(
+        {"model": "hf:FacebookAI/roberta-large", "length": 128, "truncate": True, "batch": 64, "steps": 500},
+        1,
+        (0, 1),
+        ("*.layer.*",),
+        10,
+        (50, 500),
+        0.1,
+        400,
+    ),
+}
+RATE = 5e-5
+"""Learning rate of training, AdamW in all weights: the usual one of fine-tuning."""
+
+
+def language_ranks(settings: Settings) -> pd.DataFrame:
+    """Trains and measures.
+
+    Returns:
+        One row for each block: seed, round, layer (name of the module), client (-1: the server), samples, value, low,
+        high (the stable rank with its interval), largest (the spectral norm), frobenius, parameters, products,
+        reached (whether the interval is as narrow as asked for), accuracy (of the weights, on test sentences).
+    """
+    sizes, rows = settings.sizes(LAYER_SIZES), []
+    line = Line({"method": "central"}, "central", TEXTS, {**sizes.options, "dropout": 0.0})
+    with few_threads():
+        seed = 100 * settings.seed
+        run = RankSizes(sizes.rounds, sizes.measured, 1, sizes.clients)
+        for number, problem, weights in states(line, RATE, seed, run, settings):
+            accuracy = problem.evaluate(weights)["accuracy"]
+            chosen = drawn(problem, sizes, settings, seed)
+            for client, samples in [(SERVER, sizes.server)] + [
+                (client, samples) for samples in sizes.samples for client in range(sizes.clients)
+            ]:
+                mine = chosen if client == SERVER else chosen[client * sizes.samples[-1] :][:samples]
+                name = f"seed {seed}, round {number}, client {client}, {samples} samples"
+                found = piece(settings, name, partial(_rows, problem, weights, mine, sizes, settings, name))
+                at = {"seed": seed, "round": number, "client": client, "samples": samples, "accuracy": accuracy}
+                rows += [{**at, **row} for row in found]
+    return pd.DataFrame(rows)
+
+
+def drawn(problem: NetworkProblem, sizes: LayerSizes, settings: Settings, seed: int) -> np.ndarray:
+    """The server's training samples, at random; those of a client follow one another."""
+    return settings.rng("language-ranks", seed).choice(len(problem.clients.data.x), sizes.server, replace=False)
+
+
+def _rows(
+    problem: NetworkProblem,
+    weights: Mapping[str, Weight],
+    samples: np.ndarray,
+    sizes: LayerSizes,
+    settings: Settings,
+    name: str,
+) -> list[dict[str, Any]]:
+    settings.report(name)
+    return list(layer_ranks(curvature(problem, weights, samples, sizes.layers), sizes, settings))
+
+
+def curvature(
+    problem: NetworkProblem, weights: Mapping[str, Weight], samples: np.ndarray, layers: tuple[str, ...]
+) -> Curvature:
+    """The Hessian of a classifier's mean loss over some training samples, in some of its parameters, without drop-out.
+
+    Raises:
+        CurvatureError: A model or parameters whose curvature cannot be taken.
+    """
+    network: Any = problem.clients.network
+    module = copy.deepcopy(network.testing.module)
+    module.load_state_dict(dict(weights), strict=False)
+    x, y = problem.clients.data.x[samples], problem.clients.data.y[samples]
+    real = x != PADDING
+    batch = {"input_ids": x.where(real, network.padding), "attention_mask": real.long(), "labels": y}
+    width = int(real.any(0).sum())
+    batch |= {part: batch[part][:, :width] for part in ("input_ids", "attention_mask")}
+    return Curvature(module.requires_grad_(True), _loss, batch, parameters=layers)
+
+
+def _loss(output: Any, batch: Mapping[str, Tensor]) -> Tensor:
+    return cross_entropy(output.logits, batch["labels"])
+
+
+def layer_ranks(operator: Curvature, sizes: LayerSizes, settings: Settings) -> Iterator[dict[str, Any]]:
+    """The stable rank of each layer's block."""
+    asked = SpectrumSettings(width=sizes.width, products=sizes.products, seed=settings.seed)
+    for block in block_ranks(operator, asked, DEPTH):
+        if block.rank is None:
+            raise ArithmeticError(f"the block of {block.name} has no stable rank: {block.why}")
+        yield {
+            "layer": block.name,
+            **rank_columns(block.rank),
+            "parameters": block.P,
+            "products": block.rank.products,
+            "reached": int(block.rank.reached),
+        }
+
+
+def compared(table: pd.DataFrame) -> pd.DataFrame:
+    """Each client's block beside the server's.
+
+    Returns:
+        The columns of the table's clients, and server (its stable rank), above and below (whether the intervals are
+        apart), larger (the client's largest eigenvalue over the server's, in modulus).
+    """
+    server = table[table.client == SERVER].set_index(KEYS)[["value", "low", "high", "largest"]].add_prefix("server_")
+    pairs = table[table.client != SERVER].join(server, on=KEYS)
+    return pairs.assign(
+        server=pairs.server_value,
+        above=pairs.low > pairs.server_high,
+        below=pairs.high < pairs.server_low,
+        larger=pairs.largest / pairs.server_largest,
+    )
+
+
+def counts(of: pd.DataFrame) -> str:
+    """How often a client's stable rank is above the server's."""
+    return (
+        f"{int((of.value > of.server).sum())} of {len(of)} (intervals apart: {int(of.above.sum())} above, "
+        f"{int(of.below.sum())} below)"
+    )
+
+
+def in_short(table: pd.DataFrame) -> str:
+    """The counts by state and number of samples."""
+    parts = [
+        f"{_state(int(number))}, {samples} samples: {counts(of)}"
+        for (number, samples), of in compared(table).groupby(["round", "samples"])
+    ]
+    return f"Block's stable rank of a client above the server's: {'; '.join(parts)}"
+
+
+def _state(number: int) -> str:
+    return "after training" if number else "pretrained with a new head"
+
+
+def draw_language_ranks(table: pd.DataFrame) -> Picture:
+    """A panel for each state: the server, and clients by their number of samples, against the layer."""
+    from matplotlib.figure import Figure as New
+
+    states_of, layers = sorted(set(table["round"])), list(dict.fromkeys(table.layer))
+    picture = New(figsize=(WIDTH, 3.2))
+    grid = picture.subplots(1, len(states_of), squeeze=False, sharey=True)[0]
+    for axes, number in zip(grid, states_of, strict=True):
+        mine = table[table["round"] == number]
+        groups = [(BLACK, "s", "server", mine[mine.client == SERVER])]
+        groups += [
+            (SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)], "client", of)
+            for place, (_, of) in enumerate(mine[mine.client != SERVER].groupby("samples"))
+        ]
+        for place, (colour, marker, who, of) in enumerate(groups):
+            aside = 0.25 * (place - (len(groups) - 1) / 2) + 0.04 * np.maximum(of.client, 0)
+            x = np.array([layers.index(name) for name in of.layer]) + aside
+            axes.errorbar(
+                x,
+                of.value,
+                [of.value - of.low, of.high - of.value],
+                fmt=marker,
+                color=colour,
+                markersize=3,
+                linewidth=0.8,
+                label=f"{who}, {int(of.samples.iloc[0])} samples",
+            )
+        axes.set_title(f"{_state(int(number))}, accuracy {mine.accuracy.iloc[0]:.2f}", fontsize=8.5)
+        axes.set(xlabel="layer of the encoder", yscale="log")
+        axes.set_xticks(range(len(layers)), [name.rpartition(".")[2] for name in layers])
+    grid[0].set_ylabel("stable rank of the Hessian's block")
+    picture.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=9)
+    return picture
+
+
+def found_in(table: pd.DataFrame) -> str:
+    """What is stated and what is found, layer by layer."""
+    by_layer = "; ".join(
+        f"{_state(int(number))}, layer {layer.rpartition('.')[2]}: server {of.server.iloc[0]:.2f}, clients "
+        f"{of.value.mean():.2f} in the mean, largest eigenvalue {of.larger.median():.2f} times the server's (median), "
+        f"above in {counts(of)}"
+        for (number, layer), of in compared(table).groupby(["round", "layer"], sort=False)
+    )
+    return (
+        "Stated: at any weights the Hessian of a client has a larger stable rank than that of the server. Found: "
+        f"{in_short(table)}. {by_layer}."
+    )
+
+
+def sizes_of(table: pd.DataFrame) -> str:
+    """Blocks, samples, intervals."""
+    server, clients = table[table.client == SERVER], table[table.client != SERVER]
+    of = next(sizes for sizes in LAYER_SIZES.values() if sizes.server == int(server.samples.iloc[0]))
+    wide = int((table.reached == 0).sum())
+    steps = of.rounds * of.options["steps"]
+    return (
+        f"{of.options['model'].removeprefix('hf:')} on {TEXTS}, at most {of.options['length']} tokens, longer texts "
+        f"cut; blocks of {', '.join(f'{count:,}' for count in sorted(set(table.parameters)))} parameters; "
+        f"{int(server.samples.iloc[0])} samples of the server, {' or '.join(map(str, sorted(set(clients.samples))))} "
+        f"of each of {clients.client.nunique()} clients, among them; training: {steps} steps of AdamW in all weights, "
+        f"batches of {of.options['batch']}, rate {RATE:g}; intervals at 95 % each, asked to be {of.width:g} of the "
+        f"value wide{f', {wide} of {len(table)} wider' if wide else ''}; seeds "
+        f"{', '.join(map(str, sorted(set(table.seed))))}."
+    )
+
+
+LANGUAGE_RANKS = Figure(
+    "fedloru/language-ranks",
+    "FedLoRU: stable ranks of a language model's layers, server and clients",
+    r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of the Hessian's diagonal block of each layer of the encoder, of the mean "
+    "loss of the server's samples and of parts of its clients'; bars: 95 % intervals.",
+    language_ranks,
+    draw_language_ranks,
+    found_in,
+    sizes_of,
+    (TEXTS,),
+)

@@ -1,0 +1,266 @@
+"""Errors of averaging factors apart, angles, and stable ranks of layers, on tiny models against dense formulas."""
+
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from algorithms.adapter import AB, Adapter
+from algorithms.descent import Descent
+from algorithms.federation import FederationError
+from algorithms.fedlora import FedLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.optimisers import AdamW
+from algorithms.rolora import RoLoRA
+from algorithms.rounds import rounds
+from algorithms.tree import Tree
+from figures import fedloru_language_ranks as ranks
+from figures import rolora_mechanism as mechanism
+from figures.aggregation_error import (
+    Averaged,
+    KeepingUploads,
+    aggregation_error,
+    angle_between,
+    errors_of_few,
+    product_of,
+)
+from figures.figure import Settings
+from figures.spectrum_federation import SERVER
+
+pytest.importorskip("transformers")
+from tiny_language import bert, texts
+
+from runs.language_problem import language_problem
+from runs.plan import Parts
+
+LAYERS = "*.query, *.value"
+KINDS = {"LoRA": FedLoRA, "FFA-LoRA": FFALoRA, "FlexLoRA": FlexLoRA, "RoLoRA": RoLoRA}
+
+
+def tiny(method, clients=3):
+    local = Descent(steps=2, batch=2, learning_rate=1e-2, optimiser=AdamW())
+    parts = np.arange(12).reshape(clients, -1)[:, : 12 // clients]
+    problem = language_problem(bert(), texts(), list(parts), texts(4, seed=1), layers=LAYERS)
+    algorithm = KINDS[method](local, Adapter(2, layers=LAYERS, a_at="inputs"))
+    return Parts(algorithm, problem, KeepingUploads())
+
+
+def federated(method, count=3):
+    """Each trip, the server's factors after it, and the product before it."""
+    parts, before, found = tiny(method), None, []
+    for step in rounds(parts.algorithm, parts.problem, rounds=count, executor=parts.executor):
+        state = step.state.algorithm.factors
+        for trip in parts.executor.trips():
+            found.append((trip, trip.averaged or state, before))
+            before = product_of(found[-1][1])
+        if found:  # what is measured last is what the algorithm goes on with
+            for name, product in product_of(state).items():
+                torch.testing.assert_close(before[name], product, rtol=1e-6, atol=1e-9)
+        before = product_of(state)
+    return found
+
+
+def norm(tree):
+    return sqrt(float(tree.square()))
+
+
+def test_loras_error_is_the_mean_product_of_deviations():
+    for number, (trip, server, before) in enumerate(federated("LoRA")):
+        found = aggregation_error(trip, server, before)
+        deviations = [AB(pair.A - server.A, pair.B - server.B) for pair in trip.pairs]
+        parts = [product_of(pair) * share for share, pair in zip(trip.shares, deviations, strict=True)]
+        whole = parts[0] + parts[1] + parts[2]
+        assert found.error == pytest.approx(norm(whole), rel=1e-3)
+        assert found.least <= found.error
+        assert found.error > 1e-3 * found.norm or number == 0
+        assert found.change > 0.0
+
+
+@pytest.mark.parametrize("method", ["FFA-LoRA", "RoLoRA"])
+def test_one_factor_at_a_time_is_exact(method):
+    trips = federated(method)
+    assert len(trips) == 3 * (2 if method == "RoLoRA" else 1)
+    for trip, server, before in trips:
+        found = aggregation_error(trip, server, before)
+        assert found.error <= mechanism.ROUNDING * found.norm
+        assert found.angle < 1e-3  # the mean's rows are A's
+
+
+def test_a_common_factor_that_is_another_is_an_error():
+    trip, server, before = federated("FFA-LoRA")[-1]
+    other = replace(trip, common={"A": trip.common["A"] * 1.1})
+    assert aggregation_error(other, server, before).error > 1e-2 * aggregation_error(trip, server, before).norm
+
+
+def test_flexloras_error_is_the_least():
+    for trip, server, before in federated("FlexLoRA"):
+        found = aggregation_error(trip, server, before)
+        assert found.error == pytest.approx(found.least, rel=1e-3, abs=1e-5 * found.norm)
+    assert trip.pairs is None
+    assert trip.averaged is None
+
+
+def test_uploads_that_are_no_factors_are_refused():
+    trip = Averaged("train_all", (1.0,), (Tree(W=torch.ones(2, 2)),), Tree(W=torch.ones(2, 2)), {})
+    with pytest.raises(FederationError, match="train_all sends a Tree"):
+        _ = trip.products
+
+
+def test_angles():
+    U = {"W": torch.eye(5)[:, :2]}
+    assert angle_between({"W": U["W"] @ torch.tensor([[2.0, 1.0], [0.0, 3.0]])}, U) == pytest.approx(0.0, abs=1e-7)
+    assert angle_between({"W": torch.eye(5)[:, 2:4]}, U) == pytest.approx(1.0)
+    assert angle_between({"W": torch.eye(5)[:, [0, 4]]}, U) == pytest.approx(sqrt(0.5))
+    a, truth = torch.tensor([[0.8], [0.6]]), torch.tensor([[1.0], [0.0]])
+    assert angle_between({"W": a}, {"W": truth}) == pytest.approx(0.6)  # Definition 5.2
+    many = torch.randn(400, 4, generator=torch.Generator().manual_seed(0))
+    assert angle_between({"W": many}, {"W": torch.eye(400)[:, :4]}) == pytest.approx(sqrt(1 - 4 / 400), abs=0.01)
+
+
+def invented(clients, systematic, seed=0):
+    """Clients whose factors deviate from common ones: alike in their product, or independently."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for _ in range(clients):
+        A, B = rng.standard_normal((20, 2)), rng.standard_normal((2, 20))
+        if systematic:
+            sign = rng.choice([-1.0, 1.0])
+            A, B = sign * np.ones((20, 2)), sign * np.ones((2, 20))
+        pairs.append(AB(Tree(W=torch.from_numpy(A + 1.0)), Tree(W=torch.from_numpy(B - 1.0))))
+    shares = (1.0 / clients,) * clients
+    mean = AB(*(Tree(W=sum(pair[place]["W"] for pair in pairs) / clients) for place in (0, 1)))
+    return Averaged("train_factors", shares, tuple(pairs), mean, {})
+
+
+@pytest.mark.parametrize("systematic", [False, True])
+def test_errors_of_few_grow_or_fall_as_the_theory_says(systematic):
+    trips = [invented(50, systematic, seed) for seed in range(8)]
+    rows = []
+    for seed, trip in enumerate(trips):
+        error = aggregation_error(trip, trip.averaged, Tree(W=torch.zeros(20, 20, dtype=torch.float64))).error
+        few = errors_of_few(trip, 3, 200, np.random.default_rng(seed))
+        rows.append(
+            {
+                "split": "IID",
+                "clients": 50,
+                "few": 3,
+                "error": error,
+                "few_error": few,
+                "norm": 1.0,
+                "least": 0.0,
+                "change": 1.0,
+            }
+        )
+    found = mechanism.growth(pd.DataFrame(rows))[0]
+    # Of three clients with one product the errors scatter (signs agree in a quarter of cohorts): root mean square.
+    expected = (1 - 1 / 50) / sqrt(0.75 * (8 / 9) ** 2) if systematic else found[4]
+    assert found[3] == pytest.approx(expected, rel=0.1)
+    assert 0.9 * found[4] < found[3] < found[5]
+
+
+def test_errors_of_all_are_the_error():
+    trip = invented(5, False)
+    found = aggregation_error(trip, trip.averaged, Tree(W=torch.zeros(20, 20, dtype=torch.float64)))
+    assert errors_of_few(trip, 5, 2, np.random.default_rng(0)) == pytest.approx(found.error)
+
+
+def test_the_reference_is_gradient_descent_in_the_layers_alone():
+    parts = tiny("LoRA")
+    update = mechanism.full_update(parts, 1, 0)
+    assert set(update) == set(parts.algorithm.adapter.factors(parts.problem.start).A)
+    best, share = mechanism.best_subspace(Tree(W=torch.diag(torch.tensor([3.0, 2.0, 1.0]))), 1)
+    assert share == pytest.approx(9 / 14)
+    assert float(best["W"][0].abs()) == pytest.approx(1.0)
+
+
+def test_the_mechanism_in_words_and_drawn():
+    rows = []
+    for method in mechanism.METHODS:
+        parts = tiny(method)
+        best, share = mechanism.best_subspace(mechanism.full_update(parts, 2, 0), 2)
+        count = 1 if method == "RoLoRA" else 2
+        for number, row in enumerate(mechanism.followed(parts, count, 0, best, 2, Settings()), 1):
+            rows.append(
+                {"split": "IID", "clients": 4, "seed": 0, "method": method, "round": number, **row, "full_share": share}
+            )
+    table = pd.DataFrame(rows)
+    assert (table.groupby("method").size() == 2).all()
+    assert table.few_error.notna().sum() == 2  # LoRA's rounds alone
+    assert "FFA-LoRA and RoLoRA: none but rounding" in mechanism.in_short(table)
+    assert "theory: " in mechanism.found_in(table)
+    assert "rank 4" in mechanism.sizes_of(table)
+    worse = table.assign(error=table.error.where(table.method != "RoLoRA", table.norm / 2))
+    assert "RoLoRA: up to 0.5" in mechanism.in_short(worse)
+    assert len(mechanism.draw_mechanism(table).axes) == 3
+
+
+def test_blocks_of_layers_are_those_of_the_dense_hessian():
+    problem = language_problem(bert().double(), texts(), [np.arange(12)], texts(4, seed=1), layers=LAYERS)
+    chosen = np.array([0, 3, 5])
+    operator = ranks.curvature(problem, problem.start, chosen, ("*.layer.1.attention.self.query.*",))
+    sizes = replace(ranks.LAYER_SIZES["quick"], width=0.05, products=2000)
+    (row,) = ranks.layer_ranks(operator, sizes, Settings())
+    assert row["layer"] == "bert.encoder.layer.1"
+    assert row["parameters"] == 16 * 16 + 16
+    assert row["reached"]
+
+    module, samples = bert().double(), texts()
+    name = "bert.encoder.layer.1.attention.self.query"
+    fixed = dict(module.named_parameters())
+    ids, mask, labels = (part[chosen] for part in (samples.input_ids, samples.attention_mask, samples.labels))
+
+    def loss(weight, bias):
+        w = {**fixed, f"{name}.weight": weight, f"{name}.bias": bias}
+        named = {"input_ids": ids, "attention_mask": mask}
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            return cross_entropy(torch.func.functional_call(module, w, kwargs=named).logits, labels)
+
+    given = (fixed[f"{name}.weight"].detach(), fixed[f"{name}.bias"].detach())
+    rows = torch.autograd.functional.hessian(loss, given)
+    dense = torch.cat(
+        [torch.cat([part.reshape(one.numel(), -1) for part in row], 1) for one, row in zip(given, rows, strict=True)]
+    )
+    exact = torch.linalg.eigvalsh(dense)
+    truth = float((exact**2).sum() / exact.abs().max() ** 2)
+    assert row["low"] <= truth <= row["high"]
+    assert row["value"] == pytest.approx(truth, rel=0.05)
+
+
+def layers_table(client=(3.0, 2.8, 3.2), server=(2.0, 1.9, 2.1)):
+    rows = []
+    for number in (0, 1):
+        for who, samples, (value, low, high) in ((SERVER, 4, server), (0, 2, client), (1, 2, server)):
+            rows.append(
+                {
+                    "seed": 0,
+                    "round": number,
+                    "client": who,
+                    "samples": samples,
+                    "accuracy": 0.5,
+                    "layer": "bert.encoder.layer.5",
+                    "value": value,
+                    "low": low,
+                    "high": high,
+                    "largest": 1.0,
+                    "frobenius": sqrt(value),
+                    "parameters": 100,
+                    "products": 24,
+                    "reached": 1,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def test_ranks_of_layers_in_words_and_drawn():
+    table = layers_table()
+    assert "after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
+    low = ranks.in_short(layers_table(client=(1.0, 0.9, 1.1)))
+    assert "after training, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
+    assert "above in 1 of 2" in ranks.found_in(table)
+    assert "4 samples of the server" in ranks.sizes_of(table)
+    assert len(ranks.draw_language_ranks(table).axes) == 2
