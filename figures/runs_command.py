@@ -21,7 +21,7 @@ ACTIONS = {
     "show": (),
     "compare": ("metric", "round", "against"),
     "plot": ("metric", "out"),
-    "export": ("out",),
+    "export": ("out", "root"),
 }
 """With the options that each takes."""
 
@@ -68,6 +68,9 @@ def declare(commands: Any) -> None:
         metavar="DIR",
         help="of plots, default: results; or of the adapter, default: FOLDER/adapter",
     )
+    runs.add_argument(
+        "--root", type=named, metavar="DIR", help="where the texts of a run lie; default: $RANKPROOF_DATA, else data"
+    )
 
 
 def _runs(options: argparse.Namespace) -> int:
@@ -78,7 +81,7 @@ def _runs(options: argparse.Namespace) -> int:
         from runs.peft_export import export
 
         out = Path(options.out or f"{options.folder}/adapter")
-        print(f"the adapter after round {export(Path(options.folder), out)}\n{out}")
+        print(f"the adapter after round {export(Path(options.folder), out, options.root)}\n{out}")
         return 0
     found = found_runs(Path(options.folder))
     if options.action == "list":
@@ -97,7 +100,7 @@ def _runs(options: argparse.Namespace) -> int:
 def _refuse_unused(options: argparse.Namespace) -> None:
     from runs.settings import RunError
 
-    for name in ("metric", "round", "against", "out"):
+    for name in ("metric", "round", "against", "out", "root"):
         if getattr(options, name) is not None and name not in ACTIONS[options.action]:
             takers = " and ".join(f"`runs {action}`" for action, names in ACTIONS.items() if name in names)
             raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")

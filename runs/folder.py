@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def train(
         plan: What to run.
         folder: Made if need be. A run that stands there is resumed; its rounds may be raised.
         progress: Told the metrics of every round.
-        replace: Told what was removed of the run that stood in the folder; default: refuse.
+        replace: Told what was removed of the run that stood in the folder, once the first round is done; default:
+            refuse.
         say: Told, in a line, what a user should know.
         parts: What the run is made of, where its plan does not tell.
 
@@ -99,21 +101,22 @@ def train(
             evaluate_every=plan.conduct.evaluate_every,
             aligned=plan.settings["alignment"],
         )
-        first = None if before else next(made)
-        if first is not None:
-            checkpoints.require_storable(first.state)
+        begun = [] if before else [next(made)]
+        if begun:
+            checkpoints.require_storable(begun[0].state)
         require_writable(folder)
         if not locked:
             stack.enter_context(_alone(folder))
             if (folder / SETTINGS).exists():
                 raise BusyError(f"another run has begun in {folder}; name another with --out")
         if replace is not None:
+            begun += _first_round(made, folder)
             replace(_removed(folder, checkpoints))
         write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None)
         if hasattr(parts.executor, "say"):
             parts.executor.say = _logged(folder, say)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger))
-        return writer.follow(first, made, progress)
+        return writer.follow(begun, made, progress)
 
 
 class _Writer:
@@ -145,16 +148,14 @@ class _Writer:
         self._metrics.close()
         self._ledger.close()
 
-    def follow(self, first: Step | None, steps: Iterator[Step], progress: Progress | None) -> Metrics:
-        """Writes every round; whatever ends the run before its last one, the rounds that were done are kept."""
-        step = first
+    def follow(self, begun: Sequence[Step], steps: Iterator[Step], progress: Progress | None) -> Metrics:
+        """Writes the start and every round; whatever ends the run before its last one, the rounds done are kept."""
+        step = None
         try:
-            if first is not None:
-                self._write(first, progress)
-            for step in steps:
+            for step in chain(begun, steps):
                 self._write(step, progress)
                 number = step.state.round
-                if number == self._conduct.rounds or self._checkpoints.stays(number) or self._is_time():
+                if number and (number == self._conduct.rounds or self._checkpoints.stays(number) or self._is_time()):
                     self._save(step)
         except _UnwritableError:
             raise
@@ -207,6 +208,15 @@ class _Writer:
 
 class _UnwritableError(RunError):
     """The folder takes no more."""
+
+
+def _first_round(steps: Iterator[Step], folder: Path) -> list[Step]:
+    """The first round, before what stands in the folder is removed for it."""
+    try:
+        return list(islice(steps, 1))
+    except FederationError as error:
+        there = (folder / SETTINGS).exists()
+        raise FederationError(f"{error}; {folder} keeps its old run" if there else str(error)) from error
 
 
 def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None = None) -> Checkpoints:

@@ -136,10 +136,11 @@ def tokenizer_of(place: Place) -> Any:
     Raises:
         RunError: There is none.
     """
+    _require_config(place)
     with _quiet() as transformers:
         try:
             found = transformers.AutoTokenizer.from_pretrained(**place.named)
-        except _UNREADABLE as error:
+        except Exception as error:  # whatever damaged files lead to
             raise RunError(
                 f"{place} has no tokenizer that can be read ({_short(error)}); copy its files there"
             ) from error
@@ -175,20 +176,21 @@ def model_of(
     Raises:
         RunError: Files that are missing, cut short, pickled, or of another model.
     """
+    _require_config(place)
     _require_files(place, pickled)
     kinds = {"classification": "AutoModelForSequenceClassification", "causal": "AutoModelForCausalLM"}
     # Dequantising a GGUF takes the numbers of labels from the configuration, which it makes of the file.
     labels = {"num_labels": classes} if task == "classification" else {}
     with _quiet() as transformers, drawn_from(seed, torch.device("cpu")):
+        config = _config(transformers, place, labels)
         try:
-            config = transformers.AutoConfig.from_pretrained(**place.named, **labels)
             for name in _dropouts(config) if dropout is not None else ():
                 setattr(config, name, dropout)
             named = {**place.named, "config": config, "dtype": DTYPES[dtype], "output_loading_info": True}
             if pickled and not _has_safetensors(place):
                 named["use_safetensors"] = False
             module, info = getattr(transformers, kinds[task]).from_pretrained(**named)
-        except _UNREADABLE as error:
+        except Exception as error:  # whatever damaged files lead to
             raise RunError(f"{place} cannot be read as a model for {task}: {_short(error)}") from error
     _require_whole(place, module, info, task)
     others = {parameter.dtype for parameter in module.parameters()} - {DTYPES[dtype]}
@@ -196,6 +198,14 @@ def model_of(
         raise RunError(f"{place} has weights of {', '.join(map(str, others))} that are not read as {dtype}")
     found: nn.Module = module.requires_grad_(False)
     return found
+
+
+def _config(transformers: Any, place: Place, labels: Mapping[str, int]) -> Any:
+    try:
+        return transformers.AutoConfig.from_pretrained(**place.named, **labels)
+    except Exception as error:  # whatever damaged files lead to
+        where = place if place.gguf else place.folder / _CONFIG
+        raise RunError(f"{where} describes no model that can be built ({_short(error)}); fetch it again") from error
 
 
 def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
@@ -238,12 +248,31 @@ def positions(module: nn.Module) -> int | None:
     return most if padding is None else most - padding - 1
 
 
+def _require_config(place: Place) -> None:
+    """Checks that a folder's configuration is there, and names a kind of model."""
+    if place.gguf is not None:
+        return
+    path = place.folder / _CONFIG
+    if not path.is_file():
+        raise RunError(f"{place} has no {_CONFIG}: it is no model's folder, or a download that stopped half-way")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path} is damaged: it is no valid JSON; fetch the model again") from error
+    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
+        raise RunError(f"{path} is damaged: it names no model_type, such as bert; fetch the model again")
+    with _quiet() as transformers:
+        if config["model_type"] not in transformers.CONFIG_MAPPING:
+            raise RunError(
+                f"{path} names the model_type {config['model_type'][:50]!r}, which transformers "
+                f"{transformers.__version__} does not know; mend it, or install a version that does"
+            )
+
+
 def _require_files(place: Place, pickled: bool) -> None:
     if place.gguf is not None:
         return
     folder = place.folder
-    if not (folder / _CONFIG).is_file():
-        raise RunError(f"{folder} has no {_CONFIG}: it is no model's folder, or a download that stopped half-way")
     index = folder / f"{_WEIGHTS}.index.json"
     if index.is_file() and not (folder / _WEIGHTS).is_file():
         try:
@@ -296,16 +325,6 @@ def drops(module: nn.Module) -> bool:
     """Whether a model drops features at random in training mode."""
     rates = [getattr(module.config, name) for name in _dropouts(module.config)]
     return any(rates) or any(isinstance(part, nn.Dropout) and part.p > 0 for part in module.modules())
-
-
-def _unreadable() -> tuple[type[Exception], ...]:
-    from safetensors import SafetensorError
-
-    kinds = OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError, ImportError, EOFError
-    return (*kinds, SafetensorError)
-
-
-_UNREADABLE = _unreadable()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from runs.folder import checkpoints_of
@@ -12,26 +13,29 @@ from runs.plan import earlier_digest, given_of, parts_of, require_same_given, st
 from runs.settings import RunError
 
 
-def export(folder: Path, out: Path) -> int:
+def export(folder: Path, out: Path, root: str | None = None) -> int:
     """Writes what the last checkpoint of a run of a language model adds to the model.
 
     Args:
         folder: Of the run.
         out: Of the adapter.
+        root: Where the data sets lie.
 
     Returns:
         The round of the checkpoint.
 
     Raises:
         RunError: There is no such run, its algorithm has no adapter, or its model is another by now.
+        DataError: Its texts are not there.
     """
     run = standing(folder)
-    parts = parts_of(run.plan)
+    plan = replace(run.plan, conduct=replace(run.plan.conduct, root=root))
+    parts = parts_of(plan)
     problem = parts.problem
     if not isinstance(problem, LanguageProblem):
         raise RunError(f"{folder} is a run of {run.plan.problem}; adapters of PEFT are of language models")
     require_same_given(folder, run, given_of(problem))
-    state = checkpoints_of(run.plan, parts, folder, earlier_digest(folder)).load()[0].state
+    state = checkpoints_of(plan, parts, folder, earlier_digest(folder)).load()[0].state
     found = updates(parts.algorithm, state.algorithm, problem.start)
     weights = parts.algorithm.weights(state.algorithm)
     network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]

@@ -385,6 +385,23 @@ def test_a_failing_start_removes_nothing(folder):
     assert content(folder) == before
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_fails_in_the_first_round_removes_nothing(folder):
+    before, told = content(folder), []
+    with pytest.raises(FederationError, match=rf"^round 1[:,].*; {folder} keeps its old run$"):
+        run(folder, learning_rate=1e300, force=told.extend)
+    assert content(folder) == before
+    assert not told
+
+
+def test_a_run_that_starts_anew_writes_what_a_first_one_writes(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    run(folder, "fedlin", force=lambda files: None)
+    run(other, "fedlin")
+    for name in (METRICS, LEDGER):
+        assert (folder / name).read_bytes() == (other / name).read_bytes()
+
+
 def test_two_runs_do_not_write_into_one_folder(folder):
     def second(metrics):
         with pytest.raises(RunError, match="another run is writing into"):

@@ -99,8 +99,8 @@ def pickled(folder):
     (folder / "model.safetensors").unlink()
 
 
-def no_json(folder):
-    (folder / "config.json").write_text("{")
+def config_of(text):
+    return lambda folder: (folder / "config.json").write_text(text, encoding="latin-1")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,19 @@ def no_json(folder):
         (cut_short, "cannot be read as a model for classification: Error while deserializing"),
         (one_of_two_shards, "lacks model-00002-of-00002.safetensors, 1 of 2 files of weights"),
         (pickled, r"has pickled weights \(pytorch_model.bin\) alone, .* name --pickled if you trust them"),
-        (no_json, "cannot be read as a model"),
+        (config_of("{"), r"config.json is damaged: it is no valid JSON; fetch the model again"),
+        (config_of("\xff\xfe"), r"config.json is damaged: it is no valid JSON"),
+        (config_of("[1]"), r"config.json is damaged: it names no model_type, such as bert"),
+        (config_of('{"model_type": 3}'), r"config.json is damaged: it names no model_type"),
+        (config_of('{"model_type": "brt"}'), r"names the model_type 'brt', which transformers .* does not know"),
+        (
+            config_of('{"model_type": "bert", "hidden_size": "wide"}'),
+            r"config.json describes no model that can be built \(.*hidden_size",
+        ),
+        (
+            config_of('{"model_type": "bert", "num_attention_heads": 0}'),
+            "config.json describes|cannot be read as a model",
+        ),
     ],
 )
 def test_damaged_folders_are_refused(tmp_path, damage, message):
@@ -119,6 +131,13 @@ def test_damaged_folders_are_refused(tmp_path, damage, message):
     with pytest.raises(RunError, match=message) as raised:
         model_of(Place(tmp_path), "classification", 3)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"model_type": "brt"}'])
+def test_a_damaged_configuration_is_no_matter_of_the_tokenizer(tmp_path, text):
+    config_of(text)(saved(bert(), tmp_path))
+    with pytest.raises(RunError, match=r"config.json (is damaged|names the model_type)"):
+        tokenizer_of(Place(tmp_path))
 
 
 def test_pickled_weights_are_read_where_they_are_asked_for(tmp_path):
@@ -172,10 +191,10 @@ def test_the_extra_that_is_not_installed_is_named(tmp_path, monkeypatch):
         tokenizer_of(Place(tmp_path))
 
 
-def rated(causal):
-    rng = np.random.default_rng(0)
-
+def rated(causal, roots):
     def texts(name, root=None, split="train"):
+        roots.append(root)
+        rng = np.random.default_rng(len(split))
         count = 20 if split == "train" else 8
         said = tuple(" ".join(f"w{n}" for n in rng.integers(3, 50, size=5)) for _ in range(count))
         labels = np.zeros(count, dtype=np.int64) if causal else np.arange(count) % 2
@@ -195,7 +214,8 @@ def rated(causal):
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, causal):
-    monkeypatch.setattr(federation, "load_texts", rated(causal))
+    roots = []
+    monkeypatch.setattr(federation, "load_texts", rated(causal, roots))
     data, layers = ("instructions", "*.q_proj") if causal else ("rated-sentences", "*.query")
     folder = saved(llama() if causal else bert(classes=2), tmp_path / "model")
     common = ["--data", data, "--model", f"hf:{folder}", "--layers", layers, "--length", "12", "--clients", "3"]
@@ -206,7 +226,9 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     assert rows[0].split(",")[:3] == ["round", "loss", "perplexity" if causal else "accuracy"]
     assert len(rows) == 4
     assert "0 of 20 training and 0 of 8 test" in (tmp_path / "run" / "settings.json").read_text()
-    assert main(["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "out")]) == 0
+    export = ["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "out"), "--root"]
+    assert main([*export, str(tmp_path / "texts")]) == 0
+    assert roots[-1] == str(tmp_path / "texts")
     assert "after round 2" in capsys.readouterr().out
     more = ["train", "fedlora", *common, "--rank", "6", "--start-from", str(tmp_path / "out"), "--rounds", "1"]
     assert main([*more, "--partition", "by-source", "--scale", "0.5", "--out", str(tmp_path / "more")]) == 0
@@ -232,7 +254,7 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     ],
 )
 def test_what_does_not_go_together_is_one_line(tmp_path, monkeypatch, capsys, more, message):
-    monkeypatch.setattr(federation, "load_texts", rated(False))
+    monkeypatch.setattr(federation, "load_texts", rated(False, []))
     folder = saved(bert(classes=2), tmp_path / "model")
     capsys.readouterr()
     given = ["--model", f"hf:{folder}", "--layers", "*.query", "--length", "12", "--rounds", "1", *more]
