@@ -71,6 +71,7 @@ class Paper:
         pages: the pages that tell its findings.
         together: groups of neighbouring themes that share runs, which one worker then makes once.
         called: name of its method.
+        main: what it proposes, its main claim, and whether that survives the checks: two short sentences.
         cited: authors, date, and what its versions are.
         link: where it can be read; empty if nowhere.
         rewritten: the command that writes its pages.
@@ -83,6 +84,7 @@ class Paper:
     pages: tuple[Page, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     called: str = ""
+    main: str = ""
     cited: str = ""
     link: str = ""
     rewritten: str = "rankproof pages"

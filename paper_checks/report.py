@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.metadata import metadata, version
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from paper_checks import card, status_graph
+from paper_checks import card, status_graph, status_map
 from paper_checks.arguments import Argument, argument_of
-from paper_checks.claim import VERDICTS, Grade, Importance, Verdict
+from paper_checks.claim import IMPORTANCES, VERDICTS, Grade, Importance, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.mathml import rich
 from paper_checks.replay import replays_of
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from figures.make import Made
 
 VERDICT_MEANS: Mapping[Verdict, str] = {
-    "refuted": "does not hold as printed: a stored case meets every assumption and violates the statement, a second, "
-    "independent evaluation confirms it, and a weakened statement passes the same check.",
-    "corrected": "does not hold as printed, and the corrected statement shown beside it passes the same check.",
+    "refuted": "does not hold as printed, and no corrected statement is given: a printed number is another one, or only "
+    "a weaker statement passes the same check. Not worse than corrected: how much hangs on it says the importance.",
+    "corrected": "does not hold as printed, and a statement close to it, shown beside it, passes the same check.",
     "depends on the reading": "the print can be read in several ways; in some it holds and in some it does not, each "
     "established as above.",
     "not checkable here": "nothing is said about the statement; the reason stands on the card.",
@@ -112,7 +113,7 @@ class ReportFigure:
 
 
 def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], out: Path) -> Path:
-    """Writes ``index.html`` into a folder, whole or not at all, and returns its path.
+    """Writes ``index.html`` and a map of each paper into a folder, whole or not at all, and returns the page's path.
 
     Args:
         run: results of the claims.
@@ -124,9 +125,10 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
         OSError: the folder cannot be made or written.
     """
     page = render(run, figures, manifest)
+    maps = status_map.files({told.name: (told.called, told.columns) for told in papers_told(run, {})}, out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "index.html"
-    write_whole({path: page.encode()})
+    write_whole({path: page.encode(), **maps})
     return path
 
 
@@ -163,6 +165,9 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         exceptions=exceptions_first(run.results),
         counts=Counter((r.decision.verdict, r.decision.grade) for r in run.results),
         counted=Counter(r.decision.verdict for r in run.results if r.as_expected),
+        totals=totals(run.results),
+        version=version("rankproof"),
+        repository=repository(),
         verdicts=VERDICT_MEANS,
         grades=GRADE_MEANS,
         signs=status_graph.SIGNS,
@@ -178,6 +183,18 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
     )
 
 
+def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
+    """Numbers of statements and numbers by verdict, over all papers."""
+    counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
+    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+
+def repository() -> str:
+    """Address of the repository as the installed package names it; empty if it names none."""
+    addresses = (entry.partition(", ")[2] for entry in metadata("rankproof").get_all("Project-URL", []))
+    return next((address for address in addresses if address.startswith("https://")), "")
+
+
 def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
     """The arguments of the proofs on file, by claim and kind."""
     proved = [result.claim for result in run.results for file in result.stored if file.kind == "certificate"]
@@ -190,8 +207,13 @@ def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
 
 
 def exceptions_first(results: Sequence[Result]) -> list[Result]:
-    """Results that are not as recorded, then refuted, corrected, not checkable here, holds; papers' order within."""
-    return sorted(results, key=lambda result: (result.as_expected, VERDICTS.index(result.decision.verdict)))
+    """Results that are not as recorded, then refuted, corrected and so on; within a verdict those of most importance."""
+
+    def place_of(result: Result) -> tuple[bool, int, int]:
+        verdict, importance = result.decision.verdict, result.claim.importance
+        return result.as_expected, VERDICTS.index(verdict), IMPORTANCES.index(importance)
+
+    return sorted(results, key=place_of)
 
 
 def by_verdict(results: Sequence[Result]) -> list[tuple[tuple[bool, Verdict], list[Result]]]:
@@ -239,6 +261,7 @@ _LABELS = {
     "budget": "Budget",
     "claims": "Claims",
     "level_spent": "False-alarm level spent",
+    "stored_for_no_claim": "Stored files that belong to no claim",
     "python": "Python",
     "platform": "Platform",
     "processors": "Processors",
@@ -256,7 +279,7 @@ def manifest_rows(run: Run, manifest: Mapping[str, Any]) -> list[tuple[str, str]
             rows.append((label, f"{run.level:.2g}, summed over all claims; bound {SUITE_LEVEL:g}"))
         elif key == "wall_seconds":
             rows.append((label, f"{value:.1f} s"))
-        else:
+        elif value != []:  # an empty list says nothing
             rows.append((label, _in_words(value)))
     return rows
 

@@ -14,6 +14,7 @@ from paper_checks import card, status_graph
 from paper_checks.claim import VERDICTS, Claim, Verdict
 from paper_checks.paper import Headline, Paper
 from paper_checks.result import Result, Run
+from paper_checks.status_map import Cell, Column
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
 FIRST = 5
@@ -35,6 +36,11 @@ class Theme:
     results: tuple[Result, ...]
 
     @property
+    def column(self) -> Column:
+        """Its place on the map."""
+        return Column(self.title, tuple(Cell.of(result.claim, result.decision.verdict) for result in self.results))
+
+    @property
     def tally(self) -> str:
         """How many results, and how many do not hold as printed."""
         off = card.counted(result.decision.verdict for result in self.results if result.decision.verdict != "holds")
@@ -49,6 +55,7 @@ class PaperTold:
         name: Short name, by which its statements are filtered.
         called: Name of its method, or its short name.
         title: Full title.
+        main: What it proposes, its main claim, and whether that survives; empty if not told.
         cited: Authors, date and versions.
         link: Where it can be read; empty if nowhere.
         themes: In the order of the paper.
@@ -59,11 +66,17 @@ class PaperTold:
     name: str
     called: str
     title: str
+    main: str
     cited: str
     link: str
     themes: tuple[Theme, ...]
     headlines: tuple[Headline, ...]
     graph: tuple[Markup, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Its map."""
+        return tuple(theme.column for theme in self.themes)
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -95,9 +108,9 @@ def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
         found = tuple(some)
         headlines = tuple(_headlines(paper, {result.claim.id for result in found})) if paper else ()
         called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
-        link = paper.link if paper else ""
+        main, link = (paper.main, paper.link) if paper else ("", "")
         themes = tuple(_themes(found, paper, name))
-        told.append(PaperTold(name, called, title, cited, link, themes, headlines, _graph(found, notes)))
+        told.append(PaperTold(name, called, title, main, cited, link, themes, headlines, _graph(found, notes)))
     return told
 
 

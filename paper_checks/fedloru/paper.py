@@ -190,6 +190,10 @@ PAPER = Paper(
         ),
     ),
     called="FedLoRU",
+    main="Clients train low-rank updates of the weights, which the server accumulates; fewer data are said to give a "
+    "client's Hessian a larger stable rank, and the method the rate of FedAvg. In the paper's random-matrix model the "
+    "stable rank of a client is larger indeed, by a multiple of the dimension in place of the finite bound; the rate "
+    "holds with the averages of the appendix.",
     cited="Haemin Park and Diego Klabjan; first version (fedloru-v1), conference submission (fedloru-iclr), second "
     "version (fedloru-v2)",
     rewritten="make docs",

@@ -13,6 +13,9 @@ PAPER = Paper(
     (ANALYSIS,),
     together=(("homogeneous_setting", "least_squares", "homogeneous_jointly", "different_targets"),),
     called="FeDLRT",
+    main="Clients train a small matrix of coefficients in a basis that all share, and the server adapts the rank; each "
+    "round is said to lower the global loss. Before the truncation to low rank it does, with better constants; the "
+    "price of the truncation is larger than stated, and the cheaper correction needs a stronger assumption.",
     cited="Steffen Schotthöfer and M. Paul Laiu, preprint of 27 June 2024",
     rewritten="make docs",
 )

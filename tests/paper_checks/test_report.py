@@ -178,8 +178,14 @@ def test_the_map_has_a_cell_for_every_statement(of_the_ledger):
 
 
 def test_the_first_screen_says_what_matters_of_each_paper(of_the_ledger):
-    first = of_the_ledger[: of_the_ledger.index('id="legend"')]
+    header = of_the_ledger[: of_the_ledger.index("</header>")]
+    assert all(word in header for word in ("python -m pip install .", "rankproof check", *VERDICTS, *GRADES))
+    legend, papers = of_the_ledger.index('id="legend"'), of_the_ledger.index('id="paper:')
+    assert legend < papers
+    first = of_the_ledger[papers : of_the_ledger.index('id="findings"')]
     for paper in PAPERS:
+        assert paper.main
+        assert rich(paper.main) in header
         assert f'id="paper:{paper.name}">{paper.called}<' in first
         assert paper.title in first
         assert paper.cited in first
@@ -237,7 +243,7 @@ def test_exceptions_come_first_and_what_is_not_on_record_before_them(results):
     assert order == ["changed", "number", "step", "data", "lemma", "theorem"]
     text = page_of(results)
     assert text.index("This run is not the one on record") < text.index("on record: refuted")
-    assert "Every verdict equals the one on record" in page_of(results[:5])
+    assert "all 5 verdicts and grades agree" in page_of(results[:5])
 
 
 def test_the_whole_of_words_is_explained():
