@@ -81,7 +81,7 @@ class Federation:
 
     Attributes:
         clients: In the order of their numbers.
-        weights: Weights of the clients in averages, normalised over each cohort.
+        shares: Weights of the clients in averages, normalised over each cohort.
         seed: Seed of cohorts and of what clients draw.
         ledger: What has travelled.
     """
@@ -90,7 +90,7 @@ class Federation:
         self,
         clients: Clients | Sequence[Client],
         *,
-        weights: Sequence[float] | None = None,
+        shares: Sequence[float] | None = None,
         seed: int = 0,
         executor: Executor | None = None,
         ledger: Ledger | None = None,
@@ -101,7 +101,7 @@ class Federation:
 
         Args:
             clients: At least one, each with data.
-            weights: Weights of the clients in averages; default: the sizes of their data.
+            shares: Weights of the clients in averages; default: the sizes of their data.
             seed: Seed of cohorts and of what clients draw.
             executor: Default: one client after the other.
             ledger: To go on with.
@@ -109,7 +109,7 @@ class Federation:
             known: Tensors that every client has beforehand, such as a pretrained model's: telling them costs nothing.
 
         Raises:
-            FederationError: No client, one without data, or weights or a seed that do not serve.
+            FederationError: No client, one without data, or shares or a seed that do not serve.
         """
         require_whole(0, seed=seed)
         if not len(clients):
@@ -119,12 +119,12 @@ class Federation:
         sizes = np.asarray(given, dtype=np.float64)
         if not (sizes > 0).all():
             raise FederationError(f"client {int((~(sizes > 0)).argmax())} has no data; leave it out")
-        shares = sizes if weights is None else np.asarray(weights, dtype=np.float64)
-        if shares.shape != (len(clients),) or not np.isfinite(shares).all() or shares.min() < 0.0:
-            some = shares.reshape(-1)[:10].tolist()
-            raise FederationError(f"expected {len(clients)} finite weights of at least 0, got {shares.size}: {some}")
+        parts = sizes if shares is None else np.asarray(shares, dtype=np.float64)
+        if parts.shape != (len(clients),) or not np.isfinite(parts).all() or parts.min() < 0.0:
+            some = parts.reshape(-1)[:10].tolist()
+            raise FederationError(f"expected {len(clients)} finite shares of at least 0, got {parts.size}: {some}")
         self.clients: Sequence[Client] | Clients = clients if lazy else tuple(clients)  # type: ignore[arg-type]
-        self.weights, self.seed = shares, seed
+        self.shares, self.seed = parts, seed
         self.ledger = ledger if ledger is not None else Ledger()
         self._executor: Executor = executor if executor is not None else Sequential()
         before = state or FederationState()
@@ -215,35 +215,35 @@ class Federation:
             then: What the server makes of an upload before it is added up.
 
         Raises:
-            FederationError: As `gather`; or the cohort has no weight.
+            FederationError: As `gather`; or the cohort's shares are 0.
         """
         self._require_cohort(to)
-        shares = self.shares(to)
+        shares = self.cohort_shares(to)
         trip = self._next(work, to, draw, each, then, sent)
         with trip.naming_errors():
             total, receipts = self._executor.sum(trip, shares)
         self._settle(trip, receipts)
         return total
 
-    def shares(self, of: Cohort) -> list[float]:
-        """The weights of a cohort, of sum 1.
+    def cohort_shares(self, of: Cohort) -> list[float]:
+        """The shares of a cohort, of sum 1.
 
         Raises:
             FederationError: They are all 0.
         """
-        weights = [float(self.weights[number]) for number in of]
-        total = sum(weights)
+        shares = [float(self.shares[number]) for number in of]
+        total = sum(shares)
         if not total > 0.0:
-            raise FederationError(f"round {self._round}: the clients {list(of)} have total weight 0")
-        return [weight / total for weight in weights]
+            raise FederationError(f"round {self._round}: the shares of the clients {list(of)} have sum 0")
+        return [share / total for share in shares]
 
     def average(self, uploads: Sequence[Any], *, of: Cohort) -> Any:
         """The weighted mean of what a cohort sent.
 
         Raises:
-            FederationError: The cohort has no weight.
+            FederationError: The cohort's shares are 0.
         """
-        return weighted_sum(zip(self.shares(of), uploads, strict=True))
+        return weighted_sum(zip(self.cohort_shares(of), uploads, strict=True))
 
     def tell(self, **values: Any) -> None:
         """Sends values to every client, which remembers them from now on; nothing comes back."""

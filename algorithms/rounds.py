@@ -53,8 +53,8 @@ class FederatedProblem(Protocol):
         ...
 
     @property
-    def weights(self) -> Sequence[float] | None:
-        """Of the clients in averages; none: the sizes of their data."""
+    def shares(self) -> Sequence[float] | None:
+        """Weights of the clients in averages; none: the sizes of their data."""
         ...
 
     @property
@@ -187,7 +187,7 @@ def rounds(
             f"the run stands at round {resume[0].round}, after the last one that is asked for, {rounds}; raise rounds"
         )
     ledger = resume[1] if resume else Ledger()
-    clients, shares = problem.clients, problem.weights
+    clients, shares = problem.clients, problem.shares
     if hasattr(algorithm, "gathered"):  # central training: one client in place of all
         clients, shares = algorithm.gathered(clients, shares)
         cohort = None
@@ -197,7 +197,7 @@ def rounds(
     watched = Watched(executor) if aligned else None
     fed = Federation(
         clients,
-        weights=shares,
+        shares=shares,
         seed=seed,
         executor=watched or executor,
         ledger=ledger,

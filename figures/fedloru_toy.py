@@ -70,13 +70,13 @@ def toy_problem(settings: Settings, case: str, seed: int) -> Problem:
     rng = settings.rng("fedloru toy", case, seed)
     made = random_quadratics(SHAPE, CLIENTS, rng, heterogeneity=CASES[case])
     start = {"W": torch.zeros(SHAPE, dtype=torch.float64)}
-    return Problem(made.name, made.clients, start, made.weights, made.smoothness, made.minimiser, made.least)
+    return Problem(made.name, made.clients, start, made.shares, made.smoothness, made.minimiser, made.least)
 
 
 def course(problem: Problem, method: str, tau: int, rounds: int, seed: int) -> list[tuple[int, float, int, float]]:
     """Round, loss above its least value (start: 1), rank of the update, megabytes; it ends if it diverges."""
     algorithm = algorithm_of(method, tau, seed)
-    fed = Federation(problem.clients, weights=problem.weights, executor=Vmap())
+    fed = Federation(problem.clients, shares=problem.shares, executor=Vmap())
     state = algorithm.start(fed, Tree(problem.start))
     assert problem.least is not None
     whole = problem.loss(problem.start) - problem.least

@@ -105,7 +105,7 @@ def course(
     """
     adapter = Adapter(1, seed=seed)
     algorithm, w = METHODS[method](rate, adapter), Tree(problem.start)
-    fed = Federation(problem.clients, weights=problem.weights, executor=Vmap())
+    fed = Federation(problem.clients, shares=problem.shares, executor=Vmap())
     if method == "exact RoLoRA":  # it starts from the direction of the weights
         w = adapter.factors(w).A @ w.map(lambda W: W.new_ones(1, W.shape[1]))
     expected = in_expectation(problem)

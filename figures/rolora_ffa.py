@@ -84,7 +84,7 @@ class Plateau:
 def ffa_plateau(problem: Problem) -> Plateau:
     """One aggregation of the clients' best b at the start's a, by the code of Algorithm 2."""
     algorithm = ExactRoLoRA(1.0, rounds_of_b_only=True)
-    fed = Federation(problem.clients, weights=problem.weights)
+    fed = Federation(problem.clients, shares=problem.shares)
     state = algorithm.start(fed, Tree(problem.start))
     state = one_round(algorithm.round, fed, state)
     expected, found = in_expectation(problem, constants=False), algorithm.weights(state)

@@ -37,13 +37,13 @@ def run_exact(
         fresh: Draws new samples for every iteration; by default the samples stay.
     """
     algorithm = ExactRoLoRA(rate_of(problem, step))
-    fed = Federation(problem.clients, weights=problem.weights)
+    fed = Federation(problem.clients, shares=problem.shares)
     state = algorithm.start(fed, Tree(problem.start))
     angles = [angle_of(problem, state)]
     for number in range(iterations):
         if fresh is not None and number:
             clients = with_fresh_data(problem, fresh, constants=False).clients
-            fed = Federation(clients, weights=problem.weights, state=fed.state, ledger=fed.ledger)
+            fed = Federation(clients, shares=problem.shares, state=fed.state, ledger=fed.ledger)
         state = one_round(algorithm.round, fed, state)
         angles.append(angle_of(problem, state))
     return np.array(angles), one_round(algorithm.refitted, fed, state)

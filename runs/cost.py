@@ -45,7 +45,7 @@ def cost_of(plan: Plan) -> Cost:
         RunError, DataError: Settings that do not serve, or data that are not here.
     """
     given = plan.settings
-    sizes = _federation(plan)[1].weights
+    sizes = _federation(plan)[1].shares
     each = float(sum(sizes)) / len(sizes)
     few = FEW if given["partition"] == "even" else None
     one, two = (_of_a_client(plan, steps, few) for steps in (1, 2))

@@ -269,8 +269,3 @@ class LanguageProblem(NetworkProblem):
     shares: tuple[float, ...] | None = None
     known: tuple[Tensor, ...] = ()
     begun: Mapping[str, Update] = field(default_factory=dict)
-
-    @property
-    def weights(self) -> Any:
-        """Of the clients in averages."""
-        return self.shares

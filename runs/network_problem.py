@@ -177,7 +177,7 @@ class NetworkProblem:
     given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def weights(self) -> None:
+    def shares(self) -> Any:
         """Weights of the clients in averages: the sizes of their data."""
         return None
 

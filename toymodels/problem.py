@@ -17,13 +17,13 @@ class ProblemError(ValueError):
 class Problem:
     r"""Clients, where they start, and what is known of their losses.
 
-    The global loss is the mean of the clients' losses weighted by `weights`.
+    The global loss is the mean of the clients' losses weighted by `shares`.
 
     Attributes:
         name: What it is.
         clients: Each answers with ``loss(w)``; see `algorithms.Client`.
         start: Initial weights by name, here a single matrix ``W``.
-        weights: Weights of the clients, of sum 1.
+        shares: Weights of the clients in averages, of sum 1.
         smoothness: A Lipschitz constant L of every client's gradient in the Frobenius norm, the least one if `exact`.
         minimiser: Minimiser of the global loss, if there is one that is known.
         least: Its value there.
@@ -34,7 +34,7 @@ class Problem:
     name: str
     clients: Sequence[Any]
     start: Mapping[str, Tensor]
-    weights: Sequence[float]
+    shares: Sequence[float]
     smoothness: float
     minimiser: Mapping[str, Tensor] | None = None
     least: float | None = None
@@ -43,8 +43,8 @@ class Problem:
 
     def loss(self, w: Mapping[str, Tensor]) -> float:
         """The global loss."""
-        pairs = zip(self.weights, self.clients, strict=True)
-        return float(sum(weight * client.loss(w) for weight, client in pairs))
+        pairs = zip(self.shares, self.clients, strict=True)
+        return float(sum(share * client.loss(w) for share, client in pairs))
 
     def evaluate_personal(self, weights_of: Callable[[int], Mapping[str, Tensor]], fed: Any = None) -> dict[str, float]:
         """`personal_loss`, the mean over the clients of each one's loss at a model of its own.
@@ -53,5 +53,5 @@ class Problem:
             weights_of: The model of a client, by its number.
             fed: The federation; not needed here.
         """
-        pairs = enumerate(zip(self.weights, self.clients, strict=True))
-        return {"personal_loss": float(sum(weight * client.loss(weights_of(k)) for k, (weight, client) in pairs))}
+        pairs = enumerate(zip(self.shares, self.clients, strict=True))
+        return {"personal_loss": float(sum(share * client.loss(weights_of(k)) for k, (share, client) in pairs))}

@@ -70,9 +70,9 @@ class Quadratic:
         return (self.H.flatten(0, 1).flatten(1, 2) @ W.flatten()).reshape(W.shape)
 
 
-def mean_of(clients: Sequence[Quadratic], weights: Sequence[float]) -> Quadratic:
+def mean_of(clients: Sequence[Quadratic], shares: Sequence[float]) -> Quadratic:
     """The weighted mean of quadratic losses."""
-    pairs = list(zip(weights, clients, strict=True))
+    pairs = list(zip(shares, clients, strict=True))
     return Quadratic(
         torch.stack([w * q.H for w, q in pairs]).sum(dim=0),
         torch.stack([w * q.B for w, q in pairs]).sum(dim=0),
@@ -82,17 +82,17 @@ def mean_of(clients: Sequence[Quadratic], weights: Sequence[float]) -> Quadratic
 
 
 def quadratic_problem(
-    name: str, clients: Sequence[Quadratic], start: Tensor, weights: Sequence[float] | None = None, **facts: Any
+    name: str, clients: Sequence[Quadratic], start: Tensor, shares: Sequence[float] | None = None, **facts: Any
 ) -> Problem:
     """A problem of quadratic clients, with its minimiser where the mean is positive definite.
 
     Raises:
-        ProblemError: Weights that do not fit.
+        ProblemError: Shares that do not fit.
     """
-    share = [1.0 / len(clients)] * len(clients) if weights is None else [float(w) / sum(weights) for w in weights]
-    if len(share) != len(clients):
-        raise ProblemError(f"expected {len(clients)} weights, got {len(share)}")
-    whole = mean_of(clients, share)
+    parts = [1.0 / len(clients)] * len(clients) if shares is None else [float(w) / sum(shares) for w in shares]
+    if len(parts) != len(clients):
+        raise ProblemError(f"expected {len(clients)} shares, got {len(parts)}")
+    whole = mean_of(clients, parts)
     spectrum = torch.linalg.eigvalsh(whole.matrix)
     smoothness = max(float(torch.linalg.eigvalsh(q.matrix).abs().max()) for q in clients)
     minimiser = least = None
@@ -103,7 +103,7 @@ def quadratic_problem(
     measures = {}
     if minimiser is not None:
         measures["distance"] = lambda w: float(torch.linalg.vector_norm(w["W"] - minimiser["W"]))
-    return Problem(name, tuple(clients), {"W": start}, share, smoothness, minimiser, least, known, measures)
+    return Problem(name, tuple(clients), {"W": start}, parts, smoothness, minimiser, least, known, measures)
 
 
 def random_quadratics(

@@ -148,7 +148,7 @@ def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bo
 
 
 def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
-    """The same truth, start and weights with the population loss of every client."""
+    """The same truth, start and shares with the population loss of every client."""
     clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
     facts = {**problem.facts, "sizes": (None,) * len(clients)}
     return _known(replace(problem, facts=facts), clients, constants)
@@ -165,7 +165,7 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     """
     if problem.minimiser is None:
         raise ProblemError("the clients have fewer samples than d in total: many matrices minimise the loss")
-    L = torch.linalg.cholesky(_mean_gram(problem.clients, problem.weights))
+    L = torch.linalg.cholesky(_mean_gram(problem.clients, problem.shares))
     U, sigma, Vh = torch.linalg.svd(L.mT @ problem.minimiser["W"], full_matrices=False)
     return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)
 
@@ -177,8 +177,8 @@ def _gram(d: int, samples: int | None, rng: np.random.Generator | None = None) -
     return torch.from_numpy(X.T @ X / samples)
 
 
-def _mean_gram(clients: Sequence[Regressor], weights: Sequence[float]) -> Tensor:
-    return torch.stack([w * c.G for w, c in zip(weights, clients, strict=True)]).sum(dim=0)
+def _mean_gram(clients: Sequence[Regressor], shares: Sequence[float]) -> Tensor:
+    return torch.stack([w * c.G for w, c in zip(shares, clients, strict=True)]).sum(dim=0)
 
 
 def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> Problem:
@@ -188,11 +188,11 @@ def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> P
         return replace(problem, clients=tuple(clients), smoothness=bound, minimiser=None, least=None)
     smoothness = 2.0 * max(float(torch.linalg.eigvalsh(client.G)[-1]) for client in clients)
     known = replace(problem, clients=tuple(clients), smoothness=smoothness, minimiser=None, least=None)
-    gram = _mean_gram(clients, problem.weights)
+    gram = _mean_gram(clients, problem.shares)
     spectrum = torch.linalg.eigvalsh(gram)
     if not float(spectrum[0]) > 1e-10 * float(spectrum[-1]):
         return known
-    pull = torch.stack([w * c.G @ c.target for w, c in zip(problem.weights, clients, strict=True)]).sum(dim=0)
+    pull = torch.stack([w * c.G @ c.target for w, c in zip(problem.shares, clients, strict=True)]).sum(dim=0)
     minimiser = {"W": torch.linalg.solve(gram, pull)}
     return replace(known, minimiser=minimiser, least=known.loss(minimiser))
 

@@ -200,7 +200,7 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
         truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))
         delta = float(torch.linalg.vector_norm(first - truth @ (truth.mT @ first)))
         formula = spread * problem.facts["gamma_squared"] + share * float((mean**2).sum()) * delta**power
-        algorithm, fed = ExactRoLoRA(1.0, rounds_of_b_only=True), Federation(problem.clients, weights=problem.weights)
+        algorithm, fed = ExactRoLoRA(1.0, rounds_of_b_only=True), Federation(problem.clients, shares=problem.shares)
         start = AB(Tree(W=first), Tree(W=torch.zeros_like(mean)))
         for state in go_on(algorithm.round, fed, start, 2):
             loss = float(problem.loss(algorithm.weights(state)))
@@ -226,7 +226,7 @@ def run_to_the_end(context: Context) -> list[Reached]:
     for number, problem in enumerate(draw_problems(context)):
         truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))
         eta = (0.5, 0.25, 0.4)[number % 3] / float((mean**2).sum())
-        algorithm, fed = ExactRoLoRA(eta), Federation(problem.clients, weights=problem.weights)
+        algorithm, fed = ExactRoLoRA(eta), Federation(problem.clients, shares=problem.shares)
         start, angles = AB(Tree(W=first), Tree(W=torch.zeros_like(mean))), []
         for state in go_on(algorithm.round, fed, start, (3, 40)[number % 2]):
             angles.append(float(torch.linalg.vector_norm(state.A["W"] - truth @ (truth.mT @ state.A["W"]))))

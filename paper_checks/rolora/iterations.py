@@ -141,7 +141,7 @@ def draw_endings(context: Context) -> list[Ending]:
     for d, k, clients, m in [(2, 2, 1, 5), (3, 3, 2, 20), (5, 4, 3, 50), (10, 10, 5, 400)] * context.size(3, 12):
         problem = regression(d, k, clients, rng, samples=m, sine=float(rng.uniform(0.05, 0.95)), constants=False)
         truth, a, b_star = (problem.facts[name] for name in ("truth", "first", "mean_B"))
-        fed = Federation(problem.clients, weights=problem.weights)
+        fed = Federation(problem.clients, shares=problem.shares)
         state = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
         b = one_round(ExactRoLoRA(1.0).refitted, fed, state).B["W"]
         g = (truth.mT @ a) * b_star

@@ -110,7 +110,7 @@ class Silos:
         if len(there) < len(trip.cohort):
             total = sum(share for _, share in there)
             if not total > 0.0:
-                raise FederationError("the silos that answered have total weight 0")
+                raise FederationError("the shares of the silos that answered have sum 0")
             there = [(number, share / total) for number, share in there]
         answered = replace(trip, cohort=tuple(number for number, _ in there))
         return fold(answered, (found.pop(number) for number in answered.cohort), [share for _, share in there])

@@ -109,8 +109,8 @@ class SiloProblem:
     measure: Evaluate | None = None
 
     @property
-    def weights(self) -> None:
-        """Of the clients in averages: the sizes of their data."""
+    def shares(self) -> None:
+        """Weights of the clients in averages: the sizes of their data."""
         return None
 
     @property

@@ -31,7 +31,7 @@ class Towards:
 class Problem:
     """Two such clients."""
 
-    weights, measures = None, {}
+    shares, measures = None, {}
 
     def __init__(self, transposed):
         generator = torch.Generator().manual_seed(0)

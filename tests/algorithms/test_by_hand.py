@@ -90,7 +90,7 @@ PERSONAL = {
 
 
 def federation(kind=Samples, executor=None):
-    return Federation(clients(kind), weights=by_hand.SHARES, seed=by_hand.SEED, executor=executor)
+    return Federation(clients(kind), shares=by_hand.SHARES, seed=by_hand.SEED, executor=executor)
 
 
 def models(algorithm, fed):

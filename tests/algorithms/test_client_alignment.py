@@ -30,7 +30,7 @@ class Slope:
 
 class Field:
     measures = {}  # noqa: RUF012
-    weights = None
+    shares = None
 
     def __init__(self, *clients):
         self.clients = clients
@@ -98,7 +98,7 @@ class OneClient:
     """One client of a problem as a federation."""
 
     def __init__(self, problem, number):
-        self.clients, self.weights = (problem.clients[number],), None
+        self.clients, self.shares = (problem.clients[number],), None
         self.start, self.loss, self.measures = problem.start, problem.loss, problem.measures
 
 

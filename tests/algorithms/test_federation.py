@@ -127,9 +127,9 @@ def test_shares_are_the_sizes_of_the_data_unless_given_and_normalised_over_the_c
     fed = Federation(clients)
     assert float(fed.mean(upload_value, to=(0, 1, 2))) == pytest.approx((1 + 30 + 600) / 10)
     assert float(fed.mean(upload_value, to=(0, 1))) == pytest.approx(31 / 4)
-    assert float(Federation(clients, weights=(1, 1, 0)).mean(upload_value, to=(1, 2))) == 10.0
-    with pytest.raises(FederationError, match="total weight 0"):
-        Federation(clients, weights=(1, 1, 0)).mean(upload_value, to=(2,))
+    assert float(Federation(clients, shares=(1, 1, 0)).mean(upload_value, to=(1, 2))) == 10.0
+    with pytest.raises(FederationError, match="have sum 0"):
+        Federation(clients, shares=(1, 1, 0)).mean(upload_value, to=(2,))
 
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
@@ -250,7 +250,7 @@ def upload_sum(client, memory, own, word, all):
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_each_client_knows_its_number_and_gets_what_is_sent_to_it_alone(executor):
-    fed = Federation(counted(1, 2, 3, 4), weights=(1, 2, 3, 2), executor=executor())
+    fed = Federation(counted(1, 2, 3, 4), shares=(1, 2, 3, 2), executor=executor())
     each = {"own": {k: torch.full((2,), float(k)) for k in range(4)}, "word": dict(enumerate("abba"))}
     found = fed.gather(upload_sum, to=(1, 2, 3), each=each, all=torch.tensor(0.5))
     assert [upload[0].item() for upload in found] == [1 + 10 + 200.5, 2 + 20 + 200.5, 3 + 30 + 100.5]
@@ -334,7 +334,7 @@ def test_uploads_are_added_up_as_they_come():
                 del upload
                 assert sum(ref() is not None for ref in alive) <= 1
 
-    fed = Federation(counted(*range(6)), weights=range(6), executor=Heavy())
+    fed = Federation(counted(*range(6)), shares=range(6), executor=Heavy())
     assert fed.mean(upload_value, to=tuple(range(6))).tolist() == [pytest.approx(55 / 15)] * 3
 
 

@@ -30,7 +30,7 @@ class Flat:
 class Resting:
     """Clients that stay where they are."""
 
-    weights, measures = None, {}
+    shares, measures = None, {}
 
     def __init__(self, clients, dtype):
         self.clients, self.start = (Flat(),) * clients, {"W": torch.full((3,), 1.0, dtype=dtype)}

@@ -156,11 +156,11 @@ def _work(client, memory, w):
 BAD = {
     "no client": (lambda: Federation([]), "at least one client"),
     "no data": (lambda: Federation([Silent()]), "client 0 has no data"),
-    "weights": (lambda: Federation(problem().clients, weights=[1.0]), "expected 4 finite weights"),
-    "negative weights": (lambda: Federation(problem().clients, weights=[1, 1, 1, -1]), "at least 0"),
-    "no weight": (
-        lambda: Federation(problem().clients, weights=[0, 0, 0, 0]).mean(_work, to=(0, 1), w=Tree()),
-        r"the clients \[0, 1\] have total weight 0",
+    "shares": (lambda: Federation(problem().clients, shares=[1.0]), "expected 4 finite shares"),
+    "negative shares": (lambda: Federation(problem().clients, shares=[1, 1, 1, -1]), "at least 0"),
+    "no share": (
+        lambda: Federation(problem().clients, shares=[0, 0, 0, 0]).mean(_work, to=(0, 1), w=Tree()),
+        r"the shares of the clients \[0, 1\] have sum 0",
     ),
     "cohort": (lambda: Federation(problem().clients).cohort(5), "between 1 and 4"),
     "rank of the matrix": (lambda: run(FeDLRT(LOCAL, 5), problem(), 1), r"rank 5 does not fit W of shape \(6, 4\)"),

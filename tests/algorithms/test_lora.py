@@ -50,12 +50,12 @@ def test_the_exact_scheme_needs_a_direction_and_a_regression():
 
 def test_refitted_keeps_a_and_takes_the_mean_of_the_best_b():
     given = regression(5, 3, 4, np.random.default_rng(0), samples=[9, 20, 30, 11], heterogeneity=0.5)
-    fed, algorithm = Federation(given.clients, weights=given.weights), ExactRoLoRA(0.05)
+    fed, algorithm = Federation(given.clients, shares=given.shares), ExactRoLoRA(0.05)
     state = algorithm.start(fed, Tree(given.start))
     state = final(go_on(algorithm.round, fed, state, 3), state)
     refitted = one_round(algorithm.refitted, fed, state)
     assert refitted.A is state.A
-    mean = sum(w * c.best_b(state.A)["W"] for w, c in zip(given.weights, given.clients, strict=True))
+    mean = sum(w * c.best_b(state.A)["W"] for w, c in zip(given.shares, given.clients, strict=True))
     torch.testing.assert_close(refitted.B["W"], mean)
     assert given.loss(algorithm.weights(refitted)) < given.loss(algorithm.weights(state))
     assert fed.ledger.trips(4) == 1

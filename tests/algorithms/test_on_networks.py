@@ -216,7 +216,7 @@ def test_central_training_descends_on_the_mean_loss_of_all():
     who = clients()
 
     class Problem:
-        clients, weights, start = who, None, start()
+        clients, shares, start = who, None, start()
 
         def evaluate(self, w, fed):
             return {"loss": float(Pooled().loss(w))}

@@ -107,7 +107,7 @@ def test_each_client_of_flexlora_trains_its_own_rank():
     """Against the paper's three steps, written out."""
     clients, local, ranks = quadratics(), Descent(3, 0.05), (1, 3, 2)
     w = Tree(W=torch.randn(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
-    fed = Federation(clients, weights=(1.0, 2.0, 3.0))
+    fed = Federation(clients, shares=(1.0, 2.0, 3.0))
     algorithm = FlexLoRA(local, Adapter(3, 0.5), ranks=ranks)
     state = algorithm.start(fed, w)
     A, B = state.factors.A["W"], state.factors.B["W"]

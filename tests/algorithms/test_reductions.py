@@ -153,14 +153,14 @@ def test_one_client_descends_centrally(name):
 
 def test_one_local_step_of_fedavg_is_a_step_on_the_mean():
     given = problem()
-    whole = mean_of(given.clients, given.weights)
+    whole = mean_of(given.clients, given.shares)
     W = given.start["W"] - 0.05 * whole.gradient(given.start)["W"]
     close(run(FedAvg(Descent(1, 0.05)), given, 1)[0], W)
 
 
-def test_uneven_weights_and_cohorts_follow_the_formula():
-    given, weights = problem(), (1.0, 2.0, 0.5, 4.0)
-    fed = Federation(given.clients, weights=weights, seed=5)
+def test_uneven_shares_and_cohorts_follow_the_formula():
+    given, shares = problem(), (1.0, 2.0, 0.5, 4.0)
+    fed = Federation(given.clients, shares=shares, seed=5)
     found = one_round(FedAvg(LOCAL).round, fed, Tree(given.start), 2)["W"]
     cohort = fed.cohort(2)
     assert len(cohort) == 2
@@ -170,7 +170,7 @@ def test_uneven_weights_and_cohorts_follow_the_formula():
         for _ in range(LOCAL.steps):
             W = W - LOCAL.learning_rate * given.clients[number].gradient({"W": W})["W"]
         alone.append(W)
-    first, second = (weights[number] for number in cohort)
+    first, second = (shares[number] for number in cohort)
     close(found, (first * alone[0] + second * alone[1]) / (first + second))
 
 
@@ -267,7 +267,7 @@ def test_personal_factors_serve_their_client_and_do_not_travel(algorithm):
 def test_naive_fedlrt_rebuilds_the_mean_and_the_printed_form_mixes_bases():
     given = problem()
     one_step = Descent(1, 0.05)
-    whole = mean_of(given.clients, given.weights)
+    whole = mean_of(given.clients, given.shares)
     loss = {}
     for printed in (False, True):
         W, fed, _ = run(NaiveFeDLRT(one_step, 2, EVERYTHING, printed), given, 1)

@@ -185,7 +185,7 @@ def test_decompositions_of_short_numbers_are_refused(make, dtype):
             return (w["W"] ** 2).sum()
 
     class Problem:
-        clients, weights = (Short(),), None
+        clients, shares = (Short(),), None
 
         @property
         def start(self):

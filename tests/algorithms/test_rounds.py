@@ -33,14 +33,14 @@ class Two:
     """Parabolas about 0 and 4, the second of three times the weight: gradient descent leads to 3."""
 
     clients = (Parabola(0.0), Parabola(4.0, 3.0))
-    weights = (0.25, 0.75)
+    shares = (0.25, 0.75)
     measures = {"size": lambda w: float(w["w"].abs().sum())}  # noqa: RUF012
 
     def __init__(self, start=1.0):
         self.start = {"w": torch.tensor([start], dtype=torch.float64)}
 
     def loss(self, w):
-        return float(sum(share * client.loss(w) for share, client in zip(self.weights, self.clients, strict=True)))
+        return float(sum(share * client.loss(w) for share, client in zip(self.shares, self.clients, strict=True)))
 
 
 HALF = FedAvg(Descent(1, 0.5))

@@ -169,7 +169,7 @@ def test_exact_rolora_is_its_box(frozen):
     """b_i = |X_i a|^-2 a^T X_i^T X_i W_i*; then a - eta mean 2 X_i^T X_i (a b - W_i*) b^T / m_i, normalised."""
     rng = np.random.default_rng(3)
     data = [(rng.standard_normal((m, 4)), rng.standard_normal((4, 3))) for m in (5, 7, 9)]
-    fed = Federation([OnData(*map(torch.from_numpy, one)) for one in data], weights=by_hand.SHARES)
+    fed = Federation([OnData(*map(torch.from_numpy, one)) for one in data], shares=by_hand.SHARES)
     algorithm, start = ExactRoLoRA(0.05, frozen), rng.standard_normal((4, 3))
     state, a = algorithm.start(fed, Tree(W=torch.from_numpy(start))), np.linalg.svd(start)[0][:, 0]
     for cohort in by_hand.COHORTS:

@@ -237,7 +237,7 @@ def test_memory_that_runs_out_is_one_line(monkeypatch):
 @pytest.mark.parametrize("name", TOYS)
 def test_a_problem_has_the_clients_and_shapes_asked_for(name):
     problem = problem_of(name)
-    assert len(problem.clients) == len(problem.weights) == 3
+    assert len(problem.clients) == len(problem.shares) == 3
     assert problem.start["W"].shape == (6, 5)
     sizes = {client.samples for client in problem.clients}
     # All clients of Legendre with a target each have all points.
@@ -321,8 +321,8 @@ def test_steps_report_every_round_and_what_is_known():
 
 
 def test_clients_are_weighted_as_the_problem_says():
-    problem = replace(problem_of("quadratics"), weights=(1.0, 0.0, 0.0))
-    alone = replace(problem, clients=problem.clients[:1], weights=(1.0,))
+    problem = replace(problem_of("quadratics"), shares=(1.0, 0.0, 0.0))
+    alone = replace(problem, clients=problem.clients[:1], shares=(1.0,))
     algorithm = algorithm_of("fedavg")
     ends = [list(steps(given, algorithm, rounds=2))[-1].metrics["loss"] for given in (problem, alone)]
     assert ends[0] == pytest.approx(ends[1], rel=1e-12)

@@ -202,7 +202,7 @@ def test_the_mean_of_a_causal_loss_is_over_tokens():
         assert np.dot(shares, parts) == pytest.approx(exact, rel=1e-5)
     problem, samples = problem_of("llama", clients=2, weighed="tokens")
     counts = samples.predicted
-    assert list(problem.weights) == [float(counts[:6].sum()), float(counts[6:].sum())]
+    assert list(problem.shares) == [float(counts[:6].sum()), float(counts[6:].sum())]
     found = problem.evaluate(problem.start)
     test = texts(6, True, seed=1)
     exact = llama()(test.input_ids, test.attention_mask, labels=test.labels).loss.item()

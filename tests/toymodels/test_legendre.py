@@ -116,7 +116,7 @@ def test_the_uniform_basis_has_curvature_near_one():
 
 def test_fedlrt_finds_the_rank_and_the_target():
     given = homogeneous(4, np.random.default_rng(3), shape=(8, 8), rank=2, samples=3000, basis="uniform")
-    fed = Federation(given.clients, weights=given.weights)
+    fed = Federation(given.clients, shares=given.shares)
     algorithm = FeDLRT(Descent(20, 0.1), 4, Truncation(0.01), "full")
     state = algorithm.start(fed, Tree(given.start))
     state = final(go_on(algorithm.round, fed, state, 60), state)

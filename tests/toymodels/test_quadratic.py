@@ -33,8 +33,8 @@ def test_the_mean_is_weighted_and_its_minimiser_known():
     The least value is 1/4 (36/11)^2 + 9/8 (8/11)^2 = 36/11.
     """
     made = [centred([[2.0]], [[1.0]]), centred([[3.0]], [[5.0]])]
-    given = quadratic_problem("by hand", made, torch.zeros(1, 1).double(), weights=[2.0, 6.0], extra=7)
-    assert given.weights == [0.25, 0.75]
+    given = quadratic_problem("by hand", made, torch.zeros(1, 1).double(), shares=[2.0, 6.0], extra=7)
+    assert given.shares == [0.25, 0.75]
     assert float(given.minimiser["W"]) == pytest.approx(47 / 11)
     assert given.least == pytest.approx(36 / 11)
     assert given.loss(given.minimiser) == pytest.approx(36 / 11)
@@ -42,9 +42,9 @@ def test_the_mean_is_weighted_and_its_minimiser_known():
     assert given.smoothness == 3.0
     assert given.facts == {"curvature": (2.75, 2.75), "extra": 7}
     assert given.measures["distance"](given.start) == pytest.approx(47 / 11)
-    assert float(mean_of(made, given.weights).loss({"W": torch.ones(1, 1).double()})) == pytest.approx(0.75 * 24)
-    with pytest.raises(ProblemError, match="expected 2 weights, got 3"):
-        quadratic_problem("", made, torch.zeros(1, 1).double(), weights=[1.0, 1.0, 1.0])
+    assert float(mean_of(made, given.shares).loss({"W": torch.ones(1, 1).double()})) == pytest.approx(0.75 * 24)
+    with pytest.raises(ProblemError, match="expected 2 shares, got 3"):
+        quadratic_problem("", made, torch.zeros(1, 1).double(), shares=[1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize("low", [0.0, -1.0])

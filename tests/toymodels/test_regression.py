@@ -28,7 +28,7 @@ def test_gradient_minimiser_and_smoothness(options):
         assert torch.linalg.vector_norm(off) <= given.smoothness * torch.linalg.vector_norm(other - W) * (1 + 1e-12)
     assert given.loss(given.minimiser) == pytest.approx(given.least, abs=1e-14)
     assert given.least <= given.loss({"W": given.minimiser["W"] + 1e-3 * W})
-    assert sum(given.weights) == pytest.approx(1.0)
+    assert sum(given.shares) == pytest.approx(1.0)
 
 
 def test_the_gram_matrix_is_all_of_the_data():
@@ -78,7 +78,7 @@ def test_the_start_of_less_rank_than_the_truth_has_the_sine_1():
 
 def test_shares_and_facts_are_weighted_by_the_samples():
     given = made(6, 4, 3, samples=[5, 40, 15], heterogeneity=0.7)
-    assert given.weights == pytest.approx([5 / 60, 40 / 60, 15 / 60])
+    assert given.shares == pytest.approx([5 / 60, 40 / 60, 15 / 60])
     assert [client.samples for client in given.clients] == [5.0, 40.0, 15.0]
     own, share = given.facts["own_B"].numpy(), np.array([1, 8, 3]) / 12
     mean = sum(s * b for s, b in zip(share, own, strict=True))
@@ -102,7 +102,7 @@ def test_best_b_minimises():
 def test_one_step_of_the_population_dynamics_is_the_closed_form():
     """b = (a.a*) b*, then a (1 - 2 eta |b|^2) + 2 eta (a* b* b^T), normalised; RoLoRA, Section A.5."""
     given = made(7, 3, 4, heterogeneity=0.5, sine=0.6)
-    fed, algorithm = Federation(given.clients, weights=given.weights), ExactRoLoRA(0.05)
+    fed, algorithm = Federation(given.clients, shares=given.shares), ExactRoLoRA(0.05)
     state = algorithm.start(fed, Tree(given.start))
     a, truth = state.A["W"][:, 0], given.facts["truth"][:, 0]
     mean = torch.stack([truth @ client.target for client in given.clients]).mean(dim=0)
@@ -116,7 +116,7 @@ def test_one_step_of_the_population_dynamics_is_the_closed_form():
 def test_exact_rolora_finds_the_direction_and_frozen_a_keeps_its_angle():
     given = made(10, 5, 4, samples=200, sine=0.9)
     for frozen, reached in ((False, 1e-6), (True, None)):
-        fed, algorithm = Federation(given.clients, weights=given.weights), ExactRoLoRA(0.05, frozen)
+        fed, algorithm = Federation(given.clients, shares=given.shares), ExactRoLoRA(0.05, frozen)
         state = algorithm.start(fed, Tree(given.start))
         state = final(go_on(algorithm.round, fed, state, 400), state)
         angle = given.measures["angle"](algorithm.weights(state))
@@ -127,12 +127,12 @@ def test_expectation_and_fresh_data_keep_truth_and_start():
     given = made(5, 3, 3, samples=[6, 9, 30], heterogeneity=0.4)
     expected, fresh = in_expectation(given), with_fresh_data(given, np.random.default_rng(9))
     W = {"W": torch.ones(5, 3).double()}
-    direct = sum(w * ((W["W"] - c.target) ** 2).sum() for w, c in zip(given.weights, given.clients, strict=True))
+    direct = sum(w * ((W["W"] - c.target) ** 2).sum() for w, c in zip(given.shares, given.clients, strict=True))
     assert expected.loss(W) == pytest.approx(float(direct))
     assert expected.least == pytest.approx(given.facts["gamma_squared"])
     assert fresh.loss(W) != given.loss(W)
     for other in (expected, fresh):
-        assert other.weights == given.weights
+        assert other.shares == given.shares
         assert other.start is given.start
         for one, client in zip(other.clients, given.clients, strict=True):
             assert one.target is client.target
@@ -157,7 +157,7 @@ def test_best_of_rank_is_a_stationary_point_below_its_neighbours():
     assert torch.linalg.matrix_rank(W) == 1
     U, sigma, Vh = torch.linalg.svd(W)
     a, b = (U[:, :1] * sigma[0]).requires_grad_(), Vh[:1].clone().requires_grad_()
-    loss = sum(w * c.loss({"W": a @ b}) for w, c in zip(given.weights, given.clients, strict=True))
+    loss = sum(w * c.loss({"W": a @ b}) for w, c in zip(given.shares, given.clients, strict=True))
     for slope in torch.autograd.grad(loss, (a, b)):
         torch.testing.assert_close(slope, torch.zeros_like(slope), atol=1e-10, rtol=0)
     generator = torch.Generator().manual_seed(0)

@@ -25,7 +25,7 @@ GRID = np.concatenate([np.geomspace(1e-8, 0.1, 30), np.linspace(0.1, 0.999, 60)]
 def test_the_population_map_is_what_the_algorithm_does(own, step):
     given = regression(8, 5, 4, np.random.default_rng(3), heterogeneity=own, sine=0.8)
     truth = given.facts["truth"]
-    fed = Federation(given.clients, weights=given.weights)
+    fed = Federation(given.clients, shares=given.shares)
     algorithm = ExactRoLoRA(step / float((given.facts["mean_B"] ** 2).sum()))
     state, delta = algorithm.start(fed, Tree(given.start)), 0.8
     for _ in range(15):

@@ -151,7 +151,7 @@ def draw_averages(context: Context) -> list[Averaged]:
             )
             for _ in cohort
         )
-        fed = Watched(tuple(scalar_setting("", ONE_STEP).clients) * K, weights=[float(p) for p in shares])
+        fed = Watched(tuple(scalar_setting("", ONE_STEP).clients) * K, shares=[float(p) for p in shares])
         found.append(Averaged(tuple(float(p) for p in shares), cohort, uploads, fed.average(uploads, of=cohort)))
     return found
 
