@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,13 @@ def test_each_claim_of_the_ledger_has_a_cell_of_its_verdict(paper):
     claims = paper.claims()
     drawn = shapes(draw(paper.called, of_ledger(paper)))
     assert [shape.get("class") for shape in drawn] == [claim.expect.split()[0] for claim in claims]
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_the_stored_map_is_that_of_the_ledger(paper):
+    """`make docs` draws it."""
+    stored = Path(__file__).resolve().parents[2] / "docs" / "figures" / f"map-{paper.name}.svg"
+    assert stored.read_text(encoding="utf-8") == draw(paper.called, of_ledger(paper))
 
 
 def test_cells_do_not_lie_on_each_other_and_are_within_the_picture():
