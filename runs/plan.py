@@ -131,7 +131,20 @@ def parts_of(plan: Plan) -> Parts:
     executor = executor_of(conduct.executor, conduct.workers, conduct.address, conduct.gpus_per_worker)
     settings = problem_settings_of(plan.problem, values)
     problem = settings.made(values["seed"], conduct.device, conduct.root)
-    return Parts(begun(algorithm_of(plan.algorithm, plan.problem, values), problem), problem, executor)
+    algorithm = begun(algorithm_of(plan.algorithm, plan.problem, values), problem)
+    _require_sides(algorithm, problem)
+    return Parts(algorithm, problem, executor)
+
+
+def _require_sides(algorithm: Any, problem: Any) -> None:
+    """Refuses to name A's side where a weight has the inputs along its rows: there the names would be exchanged."""
+    asked = getattr(getattr(algorithm, "adapter", None), "a_at", None)
+    network = getattr(problem.clients, "network", None)
+    if asked is None or network is None:
+        return
+    layers = [name for name, part in network.testing.module.named_modules() if getattr(part, "inputs_first", False)]
+    if layers:
+        raise RunError(f"A stands at the inputs of {layers[0]}, whose weight has them along its rows; leave a_at out")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ class InputMap(nn.Module):
 
     Attributes:
         weight: W, (inputs, outputs).
-        inputs_first: Says so to code that factorises layers.
+        inputs_first: Says so to runs, which then refuse to name the side of A.
     """
 
     inputs_first = True

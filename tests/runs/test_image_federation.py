@@ -13,6 +13,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.rounds import rounds
 from runs.image_federation import ImageFederation
+from runs.plan import parts_of, planned
 from runs.settings import RunError
 from workloads.datasets import REGISTRY, DataError, ImageSet
 from workloads.partition import Dirichlet
@@ -50,6 +51,18 @@ def test_settings_are_followed():
     assert made.clients.network.preparation.padding == 2
     assert set(made.evaluate(made.start)) == {"loss", "accuracy", "validation_loss", "validation_accuracy"}
     assert made.name == "convnet on mnist"
+
+
+def test_the_side_of_a_is_not_named_where_the_names_would_be_exchanged():
+    small = {name: value for name, value in SMALL.items() if name != "data"} | {"rank": 2, "rest": "frozen"}
+    for algorithm in ("ffa-lora", "rolora"):
+        parts_of(planned(algorithm, "mnist", {**small, "model": "two-layer"}))
+        with pytest.raises(RunError, match="A stands at the inputs of input, whose weight has them along its rows"):
+            parts_of(planned(algorithm, "mnist", {**small, "model": "two-layer", "a_at": "outputs"}))
+    found = parts_of(
+        planned("ffa-lora", "mnist", {**small, "rest": "trained", "model": "perceptron", "a_at": "inputs"})
+    )
+    assert found.algorithm.adapter.a_at == "inputs"
 
 
 def test_the_seed_decides():
