@@ -12,6 +12,16 @@ from contextlib import suppress
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
+HEARTBEAT = 10
+"""Seconds between signs of life that a silo promises, instead of Flower's 30; it counts as gone after two of them."""
+POLL = "0.2"
+"""Seconds after which Flower looks for work that is to be started, instead of its 1."""
+_SILO = f"""
+from flwr.supercore import heartbeat
+from flwr.supernode import cli, fleet_http_connection
+heartbeat.HEARTBEAT_DEFAULT_INTERVAL = fleet_http_connection.HEARTBEAT_DEFAULT_INTERVAL = {HEARTBEAT}
+cli.flower_supernode()
+"""
 _READY = "Uvicorn running"
 
 
@@ -32,6 +42,7 @@ class Loopback:
             "FLWR_HOME": str(folder / "flower"),
             "FLWR_TELEMETRY_ENABLED": "0",
             "FLWR_DISABLE_UPDATE_CHECK": "1",
+            "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": POLL,
             "OMP_NUM_THREADS": "1",
             "PYTHONUNBUFFERED": "1",
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
@@ -62,7 +73,7 @@ class Loopback:
             TimeoutError: It does not.
         """
         words = [
-            "flower-superlink",
+            str(BIN / "flower-superlink"),
             "--insecure",
             "--port",
             str(self.port),
@@ -80,8 +91,8 @@ class Loopback:
     def start_silo(self, silo: str) -> None:
         """Starts the SuperNode of a silo, which may have been there before."""
         config = f'silo="{silo}" folder="{self.folder / silo}"'
-        words = ["flower-supernode", "--insecure", "--superlink", f"127.0.0.1:{self.port}", "--port", str(_free_port())]
-        self._start(silo, [*words, "--node-config", config])
+        words = ["--insecure", "--superlink", f"127.0.0.1:{self.port}", "--port", str(_free_port())]
+        self._start(silo, [sys.executable, "-c", _SILO, *words, "--node-config", config])
 
     def submit(self, app: Path, config: str = "", seconds: float = 120.0) -> str:
         """Submits an app, which then runs at the server; returns what was printed.
@@ -104,7 +115,7 @@ class Loopback:
             for number in self.left():
                 with suppress(OSError):
                     words = Path(f"/proc/{number}/cmdline").read_bytes().decode(errors="replace")
-                    if f":{self.port}\0" in f"{words}\0" and "flower-supernode" not in words:
+                    if f":{self.port}\0" in f"{words}\0" and "--node-config" not in words:
                         os.kill(number, signal.SIGKILL)
 
     def log(self, name: str) -> str:
@@ -130,7 +141,7 @@ class Loopback:
     def _start(self, name: str, words: list[str]) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                [str(BIN / words[0]), *words[1:]],
+                words,
                 env=self.environment,
                 stdout=log,
                 stderr=log,

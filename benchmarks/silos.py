@@ -70,7 +70,7 @@ def wait(there: Loopback, results: Path, number: int, seconds: float) -> float:
     """
     began = time.monotonic()
     while time.monotonic() - began < seconds:
-        if (results / "checkpoints" / f"round-{number:06d}.json").exists():
+        if rounds_in(results) >= number:
             return time.monotonic() - began
         time.sleep(0.5)
     raise TimeoutError(f"no round {number} after {seconds:g} s; the server says: {there.log('server')[-2000:]}")
@@ -92,7 +92,7 @@ def alone(app: Path, results: Path, number: int) -> Any:
     spec.loader.exec_module(task)
     plan = stored_plan(results)
     clients = [task.client(name, {}) for name in SILO_NAMES]
-    problem: Any = SimpleNamespace(clients=clients, weights=None, start=task.start(), evaluate=lambda w, fed: {})
+    problem: Any = SimpleNamespace(clients=clients, shares=None, start=task.start(), evaluate=lambda w, fed: {})
     algorithm = algorithm_of(plan.algorithm, SILOS, plan.settings)
     return list(rounds(algorithm, problem, rounds=number, seed=plan.settings["seed"]))[-1].state.algorithm
 
@@ -120,19 +120,24 @@ def equal_bits(there: Loopback, algorithm: str, number: int = 2, seconds: float 
 
 
 def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> dict[str, Any]:
-    """A run of pFedLoRU, whose silos keep personal factors, while silos and the server are killed at random moments."""
+    """A run of pFedLoRU, whose silos keep personal factors, while silos and the server are killed at random moments.
+
+    Two are killed within seconds, so that one is lost while the run gets over the other; then a round has to end.
+    """
     random_number, algorithm = random.Random(seed), "pfedloru"
     app, results = written(there.folder / "kills", algorithm), there.folder / "results-kills"
     victims = ["silo"] * silos + ["server"] * servers
     random_number.shuffle(victims)
     began, done = time.monotonic(), []
     started(there, app, algorithm, number, results)
-    for round_number, victim in enumerate(victims, 1):
-        wait(there, results, round_number, 900.0)
-        time.sleep(random_number.uniform(0.0, 12.0))
+    for count, victim in enumerate(victims):
+        if count % 2 == 0:
+            wait(there, results, rounds_in(results) + 1, 900.0)
+        time.sleep(random_number.uniform(0.0, 8.0))
         name = random_number.choice(SILO_NAMES) if victim == "silo" else "server"
         there.kill(name)
-        done.append({"killed": name, "at": round(time.monotonic() - began, 1), "after_round": round_number})
+        done.append({"killed": name, "at": round(time.monotonic() - began, 1), "after_round": rounds_in(results)})
+        print(done[-1], flush=True)
         time.sleep(random_number.uniform(0.0, 3.0))
         if name == "server":
             there.start_server()
@@ -153,6 +158,12 @@ def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> 
     }
 
 
+def rounds_in(results: Path) -> int:
+    """Rounds that a run's folder has."""
+    last = sorted((results / "checkpoints").glob("round-*.json"))[-1:]
+    return int(last[0].stem.removeprefix("round-")) if last else 0
+
+
 def main() -> None:
     """Measures, and writes the result."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -165,7 +176,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, Loopback(Path(name).resolve(), SILO_NAMES) as there:
         (there.folder / "kills").mkdir()
         if options.kills:
-            result["kills"] = kills(there, silos=3, servers=2, number=6, seed=0)
+            result["kills"] = kills(there, silos=22, servers=8, number=40, seed=0)
             print(json.dumps(result["kills"]), flush=True)
         else:
             for algorithm in [options.only] if options.only else ALGORITHMS:

@@ -47,6 +47,8 @@ class Roll:
     def greet(self, seconds: float) -> None:
         """Asks those who have come since who they are; those who went are no silo's place any more."""
         there = set(self._line.nodes())
+        if not there.issuperset(self.places.values()):
+            self._refused = {}  # one of them may be the silo that went
         self.places = {number: node for number, node in self.places.items() if node in there}
         self._greeted = {node: asked for node, asked in self._greeted.items() if node in there}
         self._refused = {node: since for node, since in self._refused.items() if time.monotonic() - since < AGAIN}

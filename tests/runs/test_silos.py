@@ -24,8 +24,11 @@ from runs.plan import parts_of, planned
 from runs.silos.executor import Silos
 from runs.silos.expected import Rehearsal
 from runs.silos.line import Patience
+from runs.silos.node import Node
 from runs.silos.problem import Distant, DistantClients, SiloProblem
 from runs.silos.registered import works
+from runs.silos.roll import Roll
+from runs.silos.wire import Limits
 from workloads.initial import initialised
 from workloads.partition import Even
 
@@ -168,6 +171,24 @@ def test_a_silo_that_comes_back_as_another_node_answers_again(tmp_path):
     assert same(met.run(parts.algorithm)[-1].state.algorithm, alone[-1].state.algorithm)
     assert lost
     assert sum("silo east: there" in text for text in met.said) == 2
+
+
+def test_a_node_that_was_refused_for_its_name_is_asked_again_as_soon_as_that_is_free(tmp_path):
+    line, said = Beside({1: Node("east", given("fedavg").problem.clients[0], tmp_path)}), []
+    roll = Roll(("east",), line, Limits(), said.append)
+
+    def greet():
+        roll.greet(1.0)
+        for ticket, answer in line.receive(roll.greetings):
+            roll.hear(ticket, answer)
+        return roll.places
+
+    assert greet() == {0: 1}
+    line.silos[2] = line.silos[1]
+    assert greet() == greet() == {0: 1}
+    assert sum("another node's name" in text for text in said) == 1  # it is not asked all the time
+    del line.silos[1]
+    assert greet() == {0: 2}
 
 
 def test_a_server_that_was_killed_goes_on_with_what_silos_keep(tmp_path):
