@@ -30,7 +30,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from scale_cases import ManyClients, descendants, memory, perceptron_problem, processor_seconds, tensors_of
+from scale_cases import (
+    ManyClients,
+    descendants,
+    image_problem,
+    memory,
+    perceptron_problem,
+    processor_seconds,
+    tensors_of,
+)
 
 from algorithms.descent import Descent
 from algorithms.executors.processes import Processes
@@ -41,6 +49,7 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from runs.experiments import Experiment, Sweep, Trial, carried_out
 from runs.folder import CHECKPOINTS, LEDGER, LOG, METRICS
+from runs.network_problem import NetworkProblem
 from runs.versions import versions
 from workloads.cluster import LOCAL, cluster
 from workloads.pool import Place, RayPool
@@ -75,16 +84,22 @@ class Contender:
 
     def round(self, cohort: int | None) -> tuple[float, float]:
         """One round: wall seconds, and processor seconds of this process and all that it has started."""
-        wall, processor = time.monotonic(), processor_seconds(os.getpid())
+        processor, wall = processor_seconds(os.getpid()), time.monotonic()
         self.state = one_round(self._algorithm.round, self._fed, self.state, cohort)
-        return time.monotonic() - wall, processor_seconds(os.getpid()) - processor
+        wall = time.monotonic() - wall
+        return wall, processor_seconds(os.getpid()) - processor
 
 
 def overhead(rounds: int) -> Found:
-    """Rounds of 16 clients in this process, in processes and in actors: a small model, and a large one."""
+    """Rounds of 16 clients in this process, in processes and in actors: a small model, a large one, and real work."""
     found: Found = {}
-    for name, hidden, steps in (("small model, little work", 16, 2), ("1 million weights, more work", 1300, 10)):
-        problem, local = perceptron_problem(16, hidden), Descent(steps, 0.01, batch=32)
+    cases: tuple[tuple[str, Callable[[], NetworkProblem], int], ...] = (
+        ("small model, little work", lambda: perceptron_problem(16, 16), 2),
+        ("1 million weights, more work", lambda: perceptron_problem(16, 1300), 10),
+        ("ResNet-10 on images, a third of a million weights", lambda: image_problem(16), 5),
+    )
+    for name, make, steps in cases:
+        problem, local = make(), Descent(steps, 0.01, batch=32)
         with ExitStack() as stack:
             ray, _ = cluster(LOCAL, 3, ValueError)  # for both teams of actors
             stack.callback(ray.shutdown)

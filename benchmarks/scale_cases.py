@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from algorithms.trip import Client
 from runs.network_problem import NetworkProblem, network_problem
 from toymodels.quadratic import Quadratic
+from workloads.models import ModelSettings, model
 from workloads.networks import perceptron
 from workloads.partition import Parts
 
@@ -47,6 +48,14 @@ def perceptron_problem(clients: int, hidden: int) -> NetworkProblem:
     module = nn.Sequential(*perceptron(784, (hidden,), 10, 0, dtype=torch.float32))
     parts = Parts(np.arange(len(x)), np.arange(clients + 1, dtype=np.int64) * 64)
     return network_problem(module, (x, y), parts, (x[:10], y[:10]))
+
+
+def image_problem(clients: int) -> NetworkProblem:
+    """A ResNet-10 of a quarter of its width on random grey images of 28 x 28, 64 samples for each client."""
+    generator = torch.Generator().manual_seed(0)
+    x, y = torch.randn(64 * clients, 1, 28, 28, generator=generator), torch.arange(64 * clients) % 10
+    parts = Parts(np.arange(len(x)), np.arange(clients + 1, dtype=np.int64) * 64)
+    return network_problem(model("resnet10", ModelSettings(10, 1, 28, width=16)), (x, y), parts, (x[:10], y[:10]))
 
 
 def descendants(root: int) -> dict[int, str]:
