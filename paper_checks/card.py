@@ -116,7 +116,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
         compared = STRENGTH_MEANS[judged.strength] if judged.strength else ""
         forms.append(JudgedForm("corrected", claim.correction.says, judged.correction, mutants, compared))
     if claim.control is not None and judged.control is not None:
-        forms.append(JudgedForm("weakened (control)", claim.control.says, judged.control))
+        forms.append(JudgedForm("weaker statement", claim.control.says, judged.control))
     return tuple(forms)
 
 
@@ -125,7 +125,7 @@ def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
     if result.judged is not None:
         return tuple((form.name, form.says) for form in judged_forms(result) if form.says)
     if result.decision.verdict in ("corrected", "refuted"):  # a stored result
-        forms = (("corrected", result.claim.correction), ("weakened (control)", result.claim.control))
+        forms = (("corrected", result.claim.correction), ("weaker statement", result.claim.control))
         return tuple((name, form.says) for name, form in forms if form is not None)
     return ()
 
@@ -159,19 +159,23 @@ def headline(result: Result) -> str:
     if verdict == "corrected":
         return f"{fails}; the correction below passes the same check."
     if verdict == "refuted":
-        return fails + ("; the weakened form below passes the same check." if other_forms(result) else ".")
+        return fails + ("; the weaker statement below passes the same check." if other_forms(result) else ".")
     if verdict == "depends on the reading":
         return f"{sentence_case(readings_told(result))}."
     return "Not checkable here."
 
 
 def readings_told(result: Result) -> str:
-    """Which readings hold and which do not, in one line; of a stored result, that some do."""
+    """Which readings hold and which do not, in one sentence; of a stored result, that some do."""
     if result.judged is None:
         return "holds in some readings, does not in others"
-    told = {True: "holds", False: "does not", None: "is undecided"}
+    told = {True: "holds if read as", False: "does not hold if read as", None: "is undecided if read as"}
     readings = result.judged.readings(result.claim)
-    return "; ".join(f"{told[one.evidence.ok]}: {one.reading.name}" for one in readings)
+    parts = {
+        words: " or ".join(f"“{one.reading.name}”" for one in readings if one.evidence.ok is ok)
+        for ok, words in told.items()
+    }
+    return ", ".join(f"{words} {names}" for words, names in parts.items() if names)
 
 
 def hypotheses_told(result: Result) -> list[str]:

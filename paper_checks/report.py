@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from paper_checks import card, status_graph, status_map
+from paper_checks import card, report_cards, status_graph, status_map
 from paper_checks.arguments import Argument, argument_of
 from paper_checks.claim import IMPORTANCES, VERDICTS, Grade, Importance, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from figures.make import Made
 
 VERDICT_MEANS: Mapping[Verdict, str] = {
-    "refuted": "does not hold as printed, and no corrected statement is given: a printed number is another one, or only "
-    "a weaker statement passes the same check. Not worse than corrected: how much hangs on it says the importance.",
+    "refuted": "does not hold as printed, and no corrected statement is given: a printed number is another one, or "
+    "only a weaker statement passes the same check. Not worse than corrected: how much hangs on it says the importance.",
     "corrected": "does not hold as printed, and a statement close to it, shown beside it, passes the same check.",
     "depends on the reading": "the print can be read in several ways; in some it holds and in some it does not, each "
     "established as above.",
@@ -145,7 +145,10 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
     uses = status_graph.uses_within(run.results)
     verdicts = {result.claim.id: result.decision.verdict for result in run.results}
     below = status_graph.rests_on(run.results)
-    notes = {id: status_graph.derived_state(found, verdicts) for id, found in below.items()}
+    notes = {
+        id: status_graph.derived_state(found, verdicts) if verdicts[id] == "holds" else ""
+        for id, found in below.items()
+    }
     together, alone = status_graph.components(uses)
     by_id = {result.claim.id: result for result in run.results}
     script = (Path(__file__).parent / "report.js").read_text(encoding="utf-8")
@@ -154,6 +157,8 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         script_digest=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
         run=run,
         card=card,
+        certainty=report_cards.certainty,
+        constants_in_words=report_cards.constants_in_words,
         results=by_id,
         figures=figures,
         manifest=manifest,
@@ -174,7 +179,6 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         suite_level=SUITE_LEVEL,
         graphs=[status_graph.draw(group, by_id, notes, lambda id: f"#{id}") for group in together],
         alone=alone,
-        notes=notes,
         rests_on=below,
         used_by=status_graph.used_by(uses),
         table=values_table,
@@ -207,7 +211,7 @@ def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
 
 
 def exceptions_first(results: Sequence[Result]) -> list[Result]:
-    """Results that are not as recorded, then refuted, corrected and so on; within a verdict those of most importance."""
+    """Results that are not as recorded, then refuted, corrected and so on; in each verdict results before details."""
 
     def place_of(result: Result) -> tuple[bool, int, int]:
         verdict, importance = result.decision.verdict, result.claim.importance

@@ -101,7 +101,7 @@ def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
 
     Args:
         run: Its results in the order of the papers, and the papers.
-        notes: The worst that each claim rests on, in words.
+        notes: Of each claim that holds, what below it does not as printed.
     """
     told = []
     for (paper, name), some in groupby(run.results, key=lambda result: _named_home(result.claim, run.papers)):

@@ -6,7 +6,7 @@ claim to what it rests on. Long edges pass between the boxes through invisible w
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -83,11 +83,18 @@ def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
 
 
 def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
-    """In words, the worst that a claim rests on; empty if every step below it holds."""
-    worst = min((verdicts[id] for id in below), key=VERDICTS.index, default=None)
-    if worst == "depends on the reading":
-        return "rests on a step read in two ways"
-    return f"rests on a {worst} step" if worst else ""
+    """What a claim rests on that does not hold as printed: its label and sign, or how many of each; empty if all holds.
+
+    >>> derived_state(["demo/eq-1"], {"demo/eq-1": "corrected"})
+    'below it: eq-1 ≈'
+    >>> derived_state(["demo/eq-1", "demo/eq-2"], {"demo/eq-1": "corrected", "demo/eq-2": "refuted"})
+    'below it: 1 ✗, 1 ≈'
+    """
+    if len(below) == 1:
+        return f"below it: {below[0].partition('/')[2]} {SIGNS[verdicts[below[0]]]}"
+    counts = Counter(verdicts[id] for id in below)
+    told = ", ".join(f"{counts[verdict]} {SIGNS[verdict]}" for verdict in VERDICTS if counts[verdict])
+    return f"below it: {told}" if told else ""
 
 
 @dataclass
@@ -223,7 +230,7 @@ def draw(
     Args:
         group: ids of its claims.
         results: the results by id.
-        notes: the derived state of each claim, in words; empty for none.
+        notes: a third line of each claim, in words; empty for none.
         href: address of a claim's card.
         uses: what each of them rests on; default: what it names.
     """

@@ -18,6 +18,7 @@ from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.replay import Replayed, Stored
 from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, exceptions_first, render, write_report
+from paper_checks.report_cards import constants_in_words
 from paper_checks.result import Result, Run
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.status_graph import components, derived_state, draw, rests_on
@@ -196,9 +197,9 @@ def test_cards_show_forms_mutants_witness_replay_and_commands(results):
     text = page_of(results)
     said = (
         "Does not hold as printed; the correction below passes the same check.",
-        "Does not hold as printed; the weakened",
+        "Does not hold as printed; the weaker statement",
         "K = 0.9",
-        "caught",
+        "refuted, as it must be",
         "1 &gt; 0.5 (exact)",
         "rankproof replay invented/number",
         "rankproof check invented/data",
@@ -207,6 +208,9 @@ def test_cards_show_forms_mutants_witness_replay_and_commands(results):
         "50.0% of them within one per cent",
         "40 entries",
         "Needs data",
+        "It fails as printed: proof, by a witness in exact numbers.",
+        "The corrected statement holds: search, which found no violation.",
+        "Check it yourself:",
     )
     for words in said:
         assert words in text
@@ -257,9 +261,9 @@ def test_the_state_of_what_lies_below_is_transitive(results):
     verdicts = {r.claim.id: r.decision.verdict for r in results}
     assert below["invented/corollary"] == ("invented/step",)
     assert below["invented/step"] == ()
-    assert derived_state(below["invented/corollary"], verdicts) == "rests on a corrected step"
+    assert derived_state(below["invented/corollary"], verdicts) == "below it: step ≈"
     text = page_of([*results, above])
-    assert "rests on a corrected step" in text
+    assert "below it: step ≈" in text
     assert "invented/elsewhere (not in this run)" in text
 
 
@@ -396,3 +400,29 @@ def test_in_short_takes_the_first_sentence_of_a_correction(results):
     assert in_short(results[1]) == "Correction: It holds for $K = 1$."
     assert in_short(results[3]) == "Printed: x <= 0.5; obtained: x = 1"
     assert first_sentence("At $a. b$ it is. Not.") == "At $a. b$ it is."
+
+
+def test_constants_are_told_in_the_words_of_their_check():
+    """All that a judge's docstring tells of its constants, lines that go on included, and not the measurement."""
+
+    @claim(
+        "invented/eq-2",
+        where="eq. 2",
+        says="$x$",
+        measure=lambda context: None,
+        mutants=[{"K": 2.0}],
+        expect=("holds", "search"),
+    )
+    def eq_2(data, K=1.0, sharp=0.0):
+        """A bound.
+
+        Args:
+            data: the cases.
+            K: the largest step, in units
+                of the printed one.
+            sharp: whether the exact limit is taken.
+        """
+        return PASSES
+
+    words = {"K": "the largest step, in units of the printed one", "sharp": "whether the exact limit is taken"}
+    assert constants_in_words(eq_2) == words
