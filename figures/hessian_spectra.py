@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
-from figures.hessian_picture import draw_samples
+from figures.hessian_spectra_picture import draw_samples
 from figures.spiked_prediction import (
     exact_stable_rank,
     predicted_eigenvalues,

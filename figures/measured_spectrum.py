@@ -15,9 +15,8 @@ from torch import nn
 
 from figures.figure import Settings
 from figures.make import rendered
-from figures.spectrum_blocks_picture import draw_block_ranks
+from figures.measured_spectrum_picture import draw_block_ranks, draw_spectrum_report
 from figures.spectrum_json import as_json
-from figures.spectrum_picture import draw_spectrum_report
 from hessian.batches import Loss, size_of
 from hessian.block_ranks import BlockRank, block_ranks
 from hessian.curvature import Cost, Curvature

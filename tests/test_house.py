@@ -85,3 +85,11 @@ def test_files_of_tests_have_names_of_their_own():
     """Two of one name, in folders that are no packages, shadow each other in one run."""
     names = [file.name for file in (ROOT / "tests").rglob("*.py")]
     assert not {name for name in names if names.count(name) > 1} - {"conftest.py"}
+
+
+def test_pictures_stand_beside_their_numbers():
+    """What ``X_picture`` draws, ``X`` has computed."""
+    drawn = sorted((ROOT / "figures").glob("*_picture.py"))
+    assert drawn
+    for file in drawn:
+        assert file.with_name(file.name.replace("_picture.py", ".py")).exists(), f"{file.name} without its numbers"

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from seen import drawn, key, styled, texts
 
 from figures.measured_spectrum import SpectrumRequest, as_json, measure_network, summary
-from figures.spectrum_picture import LAWS, draw_spectrum_report
+from figures.measured_spectrum_picture import LAWS, draw_spectrum_report
 from hessian import SpectrumSettings
 
 

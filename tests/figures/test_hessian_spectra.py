@@ -6,8 +6,8 @@ from seen import band, bars, curve, drawn, key, level, same, styled, texts, with
 from stripes import stripes
 
 from figures.figure import Settings
-from figures.hessian_picture import draw_samples
 from figures.hessian_spectra import FMNIST, SAMPLE_SIZES, SampleSizes, hessian_spectra, samples_found, samples_sizes
+from figures.hessian_spectra_picture import draw_samples
 from figures.spiked_prediction import predicted_eigenvalues, with_noise
 from rmt import Semicircle, SpikedModel, distribution_distance
 
