@@ -221,13 +221,13 @@ def counts(of: pd.DataFrame) -> str:
 def in_short(table: pd.DataFrame) -> str:
     """The counts by state and number of samples."""
     parts = [
-        f"{_state(int(number))}, {samples} samples: {counts(of)}"
+        f"{_state(number)}, {samples} samples: {counts(of)}"
         for (number, samples), of in compared(table).groupby(["round", "samples"])
     ]
     return f"Block's stable rank of a client above the server's: {'; '.join(parts)}"
 
 
-def _state(number: int) -> str:
+def _state(number: object) -> str:
     return "after training" if number else "pretrained with a new head"
 
 
@@ -258,7 +258,7 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
                 linewidth=0.8,
                 label=f"{who}, {int(of.samples.iloc[0])} samples",
             )
-        axes.set_title(f"{_state(int(number))}, accuracy {mine.accuracy.iloc[0]:.2f}", fontsize=8.5)
+        axes.set_title(f"{_state(number)}, accuracy {mine.accuracy.iloc[0]:.2f}", fontsize=8.5)
         axes.set(xlabel="layer of the encoder", yscale="log")
         axes.set_xticks(range(len(layers)), [name.rpartition(".")[2] for name in layers])
     grid[0].set_ylabel("stable rank of the Hessian's block")
@@ -270,7 +270,7 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
 def found_in(table: pd.DataFrame) -> str:
     """What is stated and what is found, layer by layer."""
     by_layer = "; ".join(
-        f"{_state(int(number))}, layer {layer.rpartition('.')[2]}: server {of.server.iloc[0]:.2f}, clients "
+        f"{_state(number)}, layer {str(layer).rpartition('.')[2]}: server {of.server.iloc[0]:.2f}, clients "
         f"{of.value.mean():.2f} in the mean, largest eigenvalue {of.larger.median():.2f} times the server's (median), "
         f"above in {counts(of)}"
         for (number, layer), of in compared(table).groupby(["round", "layer"], sort=False)

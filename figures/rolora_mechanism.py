@@ -220,12 +220,11 @@ def growth(table: pd.DataFrame) -> list[tuple[str, int, int, float, float, float
         deviations whose products scatter about zero, and for products that are all the same.
     """
     found = []
-    for (split, few, clients), of in relative(table[table.few_error.notna()]).groupby(
-        ["split", "few", "clients"], sort=False
-    ):
+    for key, of in relative(table[table.few_error.notna()]).groupby(["split", "few", "clients"], sort=False):
+        split, few, clients = str(key[0]), *map(int, map(str, key[1:]))
         ratio = float((of.error / of.few_error).median())
         scatter, same = (sqrt(clients - 1) / clients) / (sqrt(few - 1) / few), (1 - 1 / clients) / (1 - 1 / few)
-        found.append((str(split), int(few), int(clients), ratio, scatter, same))
+        found.append((split, few, clients, ratio, scatter, same))
     return found
 
 
