@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VERDICT_MEANS: Mapping[Verdict, str] = {
     "refuted": "does not hold as printed, and no corrected statement is given: a printed number is another one, or "
-    "only a weaker statement passes the same check. Not worse than corrected: how much hangs on it says the importance.",
+    "only a weaker statement passes the same check. Not worse than corrected: what hangs on it says the importance.",
     "corrected": "does not hold as printed, and a statement close to it, shown beside it, passes the same check.",
     "depends on the reading": "the print can be read in several ways; in some it holds and in some it does not, each "
     "established as above.",

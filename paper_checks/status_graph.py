@@ -235,7 +235,7 @@ def draw(
         uses: what each of them rests on; default: what it names.
     """
     uses = uses or uses_within(results[id] for id in group)
-    columns = _columns(group, uses, [id for id in group if notes[id]])
+    columns = _columns(group, uses, [id for id in group if notes.get(id)])
     _place(columns)
     one_paper = len({results[id].claim.paper for id in group}) == 1
     labels = {id: results[id].claim.label if one_paper else id for id in group}
@@ -249,7 +249,7 @@ def draw(
     left = {box.layer: _EDGE + i * (width + _BETWEEN) for i, column in enumerate(columns) for box in column[:1]}
     edges = [_edge(box, left, width) for column in columns for box in column if box.id]
     boxes = [
-        _drawn(box, left[box.layer], width, results[box.id], labels[box.id], notes[box.id], href(box.id))
+        _drawn(box, left[box.layer], width, results[box.id], labels[box.id], notes.get(box.id, ""), href(box.id))
         for column in columns
         for box in column
         if box.id

@@ -38,88 +38,101 @@ NUMBERS = tuple(
 
 THEORY_HEADLINES = (
     Headline(
-        "The stable rank has no finite limit: it grows in proportion to R, since the interior of the bulk carries "
-        "the Frobenius norm. For the stable ranks the message of Theorem 3.2 survives in a stronger form (the "
-        r"client's is larger by a multiple of R, whenever $|\theta_0| > \sigma s_N$), and its lower bound is four "
-        "times too large. Between the estimates (36), with finite counts and the printed sets, the theorem holds; "
-        "with sets of eigenvalues that leave the bulk it fails where a spike lies between the thresholds.",
+        "The stable rank of a Hessian (its squared Frobenius norm over its squared spectral norm) is stated to have "
+        "a finite limit as the number R of weights grows; it grows in proportion to R, since the many small "
+        "eigenvalues carry the Frobenius norm. The message of Theorem 3.2, that a client with fewer data has the "
+        "larger one, survives for the stable ranks in a stronger form (larger by a multiple of R); the lower bound "
+        "stated for the difference is four times too large if it counts all small eigenvalues, and between the "
+        "paper's finite estimates it holds or fails with the set that they count.",
         ("fedloru-v2/eq-36", "fedloru-v2/eq-36-conv", "fedloru-v2/thm-3.2"),
     ),
     Headline(
-        r"A spike shows as an outlier if and only if $|\theta| > \sigma s_N$. The printed condition, $\theta + "
-        r"\sigma^2s_N^2/\theta$ beyond the edge, is met by every spike but one: k is not inverted below the threshold.",
+        r"A spike, a non-zero eigenvalue $\theta$ of the true Hessian, shows in the Hessian of N samples as an "
+        r"eigenvalue outside the noise if and only if $|\theta| > \sigma s_N$, the standard deviation of the "
+        r"eigenvalues of the noise. Printed is the condition that $\theta + \sigma^2s_N^2/\theta$ lies beyond the "
+        r"edge of the noise, $2\sigma s_N$, which weaker spikes meet as well.",
         ("fedloru-v2/prop-3.1", "fedloru-v2/eq-5", "fedloru-v2/eq-32"),
     ),
     Headline(
-        "Independent entries of the stated variance are not enough for the edges; a Wigner matrix, with a fixed law of "
-        "finite fourth moment, is.",
+        r"For the largest eigenvalue of the noise matrix to tend to the edge $2\sigma s_N$, independent entries of "
+        "the stated variance are not enough: with a law of the entries that changes with the dimension it can tend "
+        "to infinity. With one fixed law of finite fourth moment it does tend to the edge.",
         ("fedloru-v2/prop-3.1-dist", "fedloru-v2/eq-26-27", "fedloru-v2/eq-29"),
     ),
     Headline(
-        r"The noise falls like $M^{-1/2}$. What decoupled models are is left open; a client that samples from the "
-        r"server's data has noise whose covariance with the server's is that of the server's.",
+        "The noise in the Hessian of M samples is said to fall typically like $1/M$; a mean of M independent samples "
+        "deviates by the order of $M^{-1/2}$. The noise of server and client is called decoupled, which is left "
+        "open: for a client that samples from the server's data, the covariance of the two is the variance of the "
+        "server's.",
         ("fedloru-v2/claim-scale", "fedloru-v2/eq-1"),
     ),
     Headline(
-        "Theorem 3.3 gives the alignment of gradients without errors of their own below the number of outliers. Beyond "
-        "it nothing decreases without such errors; with them there is another closed form, which decreases there, and "
-        "can increase below.",
+        "Theorem 3.3 says how much the alignment of two clients' gradients, each projected to r leading "
+        "eigenvectors, falls from r to r + 1. Where clients' gradients have no errors of their own it is right up to "
+        "the number of eigenvalues outside the noise, and nothing falls beyond; with such errors another formula "
+        "holds, which falls beyond that number and can rise below it.",
         ("fedloru-v2/thm-3.3", "fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     ),
     Headline(
-        "The proof takes the spikes that show at the server for a part of those that show at the client; it is the "
-        "other way round, since the client has more noise. With finite counts of edge eigenvalues, and sets of those "
-        "that leave the bulk, the algebra fails for a spike between the two thresholds.",
+        "The proof of Theorem 3.2 takes the spikes that show outside the noise at the server for a part of those "
+        "that show at the client; it is the other way round, since the client has more noise. Where a spike shows at "
+        "the server alone, the algebra between the paper's finite estimates fails, if the sets hold the eigenvalues "
+        "that do show.",
         ("fedloru-v2/claim-inclusion", "fedloru-v2/eq-38", "fedloru-v2/eq-42"),
     ),
     Headline(
-        r"For a general noise law a spike shows if and only if it is above $1/g(U+)$, at the edge of the noise; the "
-        r"first version's eq. (36) has a sign error, and its monotonicity holds for non-negative free cumulants, not "
-        "for all laws.",
+        "In the first version the noise may have any law; a spike shows outside the noise if and only if it is above "
+        "$1/g(U+)$, g the Stieltjes transform of that law and U its upper edge, which is not the printed condition. "
+        "The difference of stable ranks is taken apart there into terms, whose formula (36) has a sign error; the "
+        "sign stated for their main part holds for laws with free cumulants that are not negative, not for all.",
         ("fedloru-v1/prop-3.2", "fedloru-v1/eq-36", "fedloru-v1/Fj1", "fedloru-v1/Fj2"),
     ),
     Headline(
-        "Taken with densities, the estimate of the stable rank behind Figure 1 is a multiple of it that depends on "
-        "kernel width and grid; with exact masses it is right. The weights of one random vector that pyHessian returns "
-        "scatter around them, the one in the denominator like a chi-square of one degree.",
+        "The stable ranks of Figure 1 are estimated from the spectrum: with a smoothed density in the formula the "
+        "result is a multiple of the stable rank that depends on kernel width and grid, with exact weights of the "
+        "eigenvalues it is right. The weights that pyHessian estimates from one random vector scatter around those, "
+        "the one in the denominator like a chi-square variable of one degree of freedom.",
         ("fedloru-v2/eq-87",),
     ),
 )
 CONVERGENCE_HEADLINES = (
     Headline(
-        "Theorem 4.2's rate holds for averages over all clients, as Appendix B has them, and not with the printed "
-        "weights of a cohort, which enter squared; it is one of the gradients in the factors, and that in W need not "
-        "fall. Its bound holds with other constants, which depend neither on the "
-        "variance nor on the step and keep under changes of units.",
+        "Theorem 4.2 states that the squared gradient falls like $T^{-1/2}$ in T rounds, as for FedAvg. This holds "
+        "for the gradients in the two factors, with averages over all clients as in Appendix B and with other "
+        "constants, which depend neither on the variance nor on the step; it fails with the printed weights of a "
+        "cohort, which enter squared, and the gradient in the weight matrix W itself need not fall.",
         ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
     ),
     Headline(
-        r"What Section 4 says of accumulation, averages, final model and rate holds together for $\alpha = 1$, sums "
-        "over all clients and a restart at $AB = 0$; as listed it does not.",
+        r"What Section 4 says of accumulation, averages, final model and rate holds together for the scaling $\alpha "
+        "= 1$, sums over all clients, and factors that start again at $AB = 0$ after each accumulation. For the "
+        "algorithms as listed it does not.",
         ("fedloru-v2/sec-4-jointly", "fedloru-v2/claim-reinit", "fedloru-v2/eq-WT"),
     ),
     Headline(
-        r"The listings restart nothing after an accumulation; read with momentum initialisation, which may be "
-        r"intended, the product counts twice from then on. The analysis needs a restart at $AB = 0$, which leaves the "
-        r"model as it is, and so does not cover that initialisation.",
+        "The listed algorithms add the product AB of the factors to the weights and then go on with the same factors "
+        "(which may be intended, as momentum initialisation), so that the product counts twice from then on. The "
+        "analysis needs a restart at $AB = 0$, which leaves the model as it is, and so does not cover that.",
         ("fedloru-v2/alg-1", "fedloru-v2/alg-1-init-momentum", "fedloru-v2/claim-reinit"),
     ),
     Headline(
-        "What the boxes return lacks the scales that training has, and the factors that are not accumulated yet; where "
-        "W is the updated one, the sum counts twice.",
+        "The model that the listed algorithms return is not the trained one: the scaling factors used in training "
+        "are missing, and so are factors that are not accumulated yet. Where W in the returned sum is the updated "
+        "matrix, what was accumulated counts twice.",
         ("fedloru-v2/alg-2", "fedloru-v2/alg-3", "fedloru-v2/alg-4", "fedloru-v2/eq-WT"),
     ),
     Headline(
-        "Under partial participation the sums are averages only if the weights are renormalised over the clients that "
-        "take part, as averaging may mean.",
+        "Where only some clients take part in a round, the server's sum of their factors is an average only if the "
+        "weights are renormalised to add up to 1 over those clients. The text calls the sum an average, which may "
+        "mean this.",
         ("fedloru-v2/eq-agg", "fedloru-v2/eq-61-62"),
     ),
     Headline(
-        "Less is communicated if r is below about the smaller side of W. Every accumulation sends both factors to all "
-        "clients, which the stated cost leaves out (with half of the clients in a round at most 7 per cent for the "
-        "paper's cycles, with a tenth up to 25 per cent); it adds at most r to "
-        "the rank, exactly r for almost all coefficients of the losses; least squares with few samples adds less, or "
-        "nothing.",
+        "Factors of rank r cost less to send than the matrix W if r is below about the smaller side of W; the stated "
+        "cost leaves out that each accumulation sends both factors to all clients (for the paper's cycles at most 7 "
+        "per cent more with half of the clients in a round, up to 25 with a tenth). An accumulation adds at most r "
+        "to the rank of the model, exactly r for almost all coefficients of the losses, and less or nothing in least "
+        "squares with few samples.",
         ("fedloru-v2/def-commcost", "fedloru-v2/claim-comm", "fedloru-v2/claim-rank-growth"),
     ),
 )
@@ -132,8 +145,8 @@ NUMBER_HEADLINES = (
         ("fedloru-v2/txt-20of27", "fedloru-v2/txt-5pct", "fedloru-v2/txt-beats-avg"),
     ),
     Headline(
-        "The trainable shares of the language model are those of LLaMA-2-7B; there is no LLaMA-2 of 3 billion "
-        "parameters.",
+        "The shares of trainable parameters printed for the language model are those of LLaMA-2-7B. The text names a "
+        "LLaMA-2 of 3 billion parameters, which does not exist.",
         ("fedloru-v2/txt-peft",),
     ),
     Headline(
@@ -142,8 +155,8 @@ NUMBER_HEADLINES = (
         ("fedloru-v2/txt-part",),
     ),
     Headline(
-        "The ratios of Table 6 are relative to FedAvg, not to the method as their formula says; the one for 20 clients "
-        "follows from neither.",
+        "The ratios of Table 6 compare clients with FedAvg, not with the method itself as their formula says. The "
+        "one for 20 clients follows from neither.",
         ("fedloru-v2/txt-ratio",),
     ),
 )

@@ -111,53 +111,60 @@ ANALYSIS = Page(
     THEMES,
     (
         Headline(
-            r"The drift and descent of a round without truncation are as stated, with room to spare: the worst drift "
-            r"after s steps is $((1 + \lambda L)^s - 1)/L$ times the gradient, so that $e - 1$ serves for $e$, and "
-            r"$1 - \frac1{2s_*}$ serves for the constant 12 of the descent, for all $s_*\lambda L \le 1$.",
+            r"Without truncation a round behaves as stated, with room to spare, for all steps $\lambda$ up to "
+            "$1/(Ls_*)$ (L the smoothness, $s_*$ the local steps). The drift of a client, stated as at most e times "
+            r"a step of the gradient, is at most $e - 1$ times that: after s steps $((1 + \lambda L)^s - 1)/L$ times "
+            r"the gradient; in the stated fall of the loss the constant 12 can be $1 - \frac1{2s_*}$.",
             ("fedlrt/thm-1", "fedlrt/thm-7", "fedlrt/thm-8"),
         ),
         Headline(
-            r"The price of truncation is not $L\vartheta$: it is $\vartheta\|\nabla L\| + L\vartheta^2/2$, and an "
-            "instance with integers violates the printed bound.",
+            r"Truncating the weights to a lower rank with an error of at most $\vartheta$ is stated to raise the loss "
+            r"by at most $L\vartheta$, L the smoothness. It is $\vartheta$ times the norm of the gradient, plus "
+            r"$L\vartheta^2/2$; an instance with integers violates the printed bound.",
             ("fedlrt/thm-2", "fedlrt/thm-3", "fedlrt/eq-36"),
         ),
         Headline(
-            r"Assumption 1 does not bound what the simplified correction leaves out: the loss can rise in a round that "
-            r"meets every assumption of Theorem 4, however small $\delta$ is. With the clients' gradients outside the "
-            r"block at most $\delta\|\nabla L\|$ in root mean square at the start of the round, the descent holds with "
-            r"$\frac12(1 + (1 - \frac1{s_*})\sqrt{1 + \delta^2})$ in place of 12 and without loss of $\delta^2$.",
+            "The simplified correction leaves out the part of clients' gradients that lies outside the block of "
+            r"coefficients of the old basis, and Assumption 1, with its small constant $\delta$, does not bound that "
+            "part: the loss can rise in a round that meets every assumption of Theorem 4. If that part is at most "
+            r"$\delta$ times the global gradient, in root mean square over the clients at the start of the round, the "
+            r"loss falls as stated, with $\frac12(1 + (1 - \frac1{s_*})\sqrt{1 + \delta^2})$ for the constant 12 and "
+            r"no loss of $\delta^2$.",
             ("fedlrt/thm-4", "fedlrt/cor-1", "fedlrt/assumption-1", "fedlrt/cor-2-proof"),
         ),
         Headline(
-            "The simplified correction is sufficient where the clients' gradients at the solution lie in the block; on "
-            "toy problems where they do not, it can stall away from the solution.",
+            "The simplified correction is called sufficient; it is where clients' gradients at the solution lie in "
+            "the block of coefficients that it corrects. On toy problems where they do not, it can stall away from "
+            "the solution.",
             ("fedlrt/claim-simplified-sufficient",),
         ),
         Headline(
-            r"What vanishes in the limit is the gradient projected to the tangent space, not the gradient: on a loss "
-            r"whose solution has rank two, a run from rank one can stop at another point.",
+            "Theorem 3 is read as convergence to a stationary point of the loss; what vanishes in the limit is the "
+            "gradient projected to the tangent space of the matrices of low rank. On a loss whose solution has rank "
+            "two, a run that starts at rank one can stop at another point.",
             ("fedlrt/claim-thm3-text",),
         ),
         Headline(
-            r"The truncation rule prints the tail from $\sigma_{r_1}$ on: it can keep a singular value that is zero, "
-            r"or find no rank at all. From $\sigma_{r_1+1}$ on, it is the least rank within the threshold.",
+            r"The new rank $r_1$ is printed as one for which the singular values from $\sigma_{r_1}$ on, "
+            r"$\sigma_{r_1}$ included, are below the threshold in norm: this can keep a singular value that is zero, "
+            r"or find no rank at all. With the values from $\sigma_{r_1+1}$ on, those that are cut off, it is the "
+            "least rank within the threshold.",
             ("fedlrt/claim-trunc", "fedlrt/claim-factors"),
         ),
         Headline(
-            "With all points at every client, as the heterogeneous test is described, all clients have one curvature: "
-            "with full gradients FedAvg is FedLin there and FeDLRT with a correction is FeDLRT without one, round by "
-            "round, so that none stalls for lack of a correction. Where the points are divided, FedAvg does stall; "
-            "steps on minibatches are not covered.",
+            "The heterogeneous test is to show that methods without correction stall. With all points at every "
+            "client, as it is described, all clients' losses have one curvature, so that with full gradients FedAvg "
+            "equals FedLin and FeDLRT with a correction equals FeDLRT without one, and none stalls for lack of it; "
+            "with the points divided, FedAvg does (steps on minibatches are not covered).",
             ("fedlrt/claim-het-plateau", "fedlrt/fig-1"),
         ),
         Headline(
-            "What is said of the homogeneous test depends on the normalisation of the Legendre polynomials, which is "
-            "not given: with the value 1 at 1 the step of Theorem 2 is admitted for all C = 1 to 32, but a start of "
-            "size 0.01 can fall below the rank for good, and one of size 1 is still at rank 8 after 200 rounds; with "
-            "those orthonormal for dx or for the uniform law rank and minimiser are found, on an example more than "
-            "ten times faster than by FedLin, and the step is admitted for few clients (one to eight, by the points) "
-            "or for two at most. Whether all of it is true of one setting is open: with the value 1 at 1 and a start "
-            "of size 0.1 the run to 1e-5 is too long for a check.",
+            "What is said of the homogeneous test (step, rank, error, speed) depends on how the Legendre polynomials "
+            "are normalised, which is not given: with the value 1 at the end point the step is admitted for all C = "
+            "1 to 32 clients, but a run from a start of size 0.01 can lose the rank for good, and one of size 1 is "
+            "still at rank 8 after 200 rounds; with orthonormal ones rank and minimiser are found, and the step is "
+            "admitted for few clients. Whether all of it is true of one setting is open: one run is too long for a "
+            "check.",
             (
                 "fedlrt/claim-hom-jointly",
                 "fedlrt/claim-hom-stepsize",
@@ -173,21 +180,23 @@ ANALYSIS = Page(
             ("fedlrt/claim-hom-clients",),
         ),
         Headline(
-            r"Table 1 is right in its orders. Counted, a round of FeDLRT sends $6nr + 5r^2$ without correction, "
-            r"$6nr + 7r^2$ with the simplified and $6nr + 13r^2$ with the full one; printed are $6nr + 6r^2$, "
-            r"$6nr + 8r^2$ and $6nr + 10r^2$. Figure 3's 40 % of full rank is where its entries for communication "
-            "cross, with the full correction; those for compute and memory cross at about 20 % and 30 %. Counted, "
-            "compute and memory with the simplified correction cross at 39 to 40 %.",
+            "Table 1 gives the costs of training an n x n matrix of rank r; its orders are right, its counts are "
+            "not: a round of FeDLRT sends $6nr + 5r^2$ numbers without correction, $6nr + 7r^2$ with the simplified "
+            "and $6nr + 13r^2$ with the full one, where $6nr + 6r^2$, $6nr + 8r^2$ and $6nr + 10r^2$ are printed. "
+            "Figure 3 puts the rank from which low rank no longer pays at 40 % of full rank; by the printed entries "
+            "that is so of communication with the full correction (compute 20 %, memory 30 %), by the counts of "
+            "compute and memory with the simplified one (39 to 40 %).",
             ("fedlrt/table-1", "fedlrt/fig-3"),
         ),
         Headline(
-            r"Line 9 of FedLin's box has its correction outside the bracket, where it moves stationary points; "
-            r"Algorithm 6 averages coefficients that belong to different bases.",
+            "In the listing of FedLin (Algorithm 4, line 9) the correction stands outside the bracket with the "
+            "gradient, so that stationary points move. Algorithm 6 averages coefficients of clients that belong to "
+            "different bases.",
             ("fedlrt/alg-4", "fedlrt/alg-6"),
         ),
         Headline(
-            "That gradients are close to low rank does not keep FeDLRT close to the full-rank method; that they are "
-            "close to the span of its bases does, with a bound.",
+            "FeDLRT is said to stay close to the method on full matrices if gradients are close to low rank, which "
+            "is not enough. It does if they are close to the span of the method's bases, with a bound.",
             ("fedlrt/claim-close-to-full", "fedlrt/thm-5"),
         ),
     ),

@@ -24,51 +24,56 @@ ANALYSIS = Page(
     ANALYSIS_THEMES,
     (
         Headline(
-            r"The contraction (80) on equal clients is shown for steps up to $1/(2L_{max}^2)$, where (117) stops, and "
-            r"was found to hold up to $0.71/L_{max}^2$; not up to $1/L_{max}^2$, as stated: at $\eta\|b^*\|^2 = 1$ the "
-            r"angle shrinks ever less near the minimiser, even with infinitely many samples.",
+            "On equal clients an iteration is stated to shrink the angle to the true direction by a factor "
+            r"(inequality (80)) for steps $\eta$ up to $1/L_{max}^2$, $L_{max}$ a bound on the norm of the solution "
+            "$b^*$. It does for steps up to $1/(2L_{max}^2)$ (proved; $0.71/L_{max}^2$ by search), and not at the "
+            r"largest one: at $\eta\|b^*\|^2 = 1$ the angle shrinks ever less near the minimiser, even with "
+            "infinitely many samples.",
             ("rolora/lem-5.3", "rolora/lem-A.11", "rolora/eq-117"),
         ),
         Headline(
-            r"It needs no fresh samples: with the same ones in both halves of all iterations, as Algorithm 2 reads "
-            r"literally, every iteration with a step up to $1/(2L_{max}^2)$ contracts as stated, without any "
-            r"probability, once every client's $X_i^\top X_i/m$ is within $\frac3{10}|\cos\theta(a^0, a^*)|$ of the "
-            r"identity.",
+            "This contraction does not need new samples for each half of an iteration, as the analysis has them: "
+            "with the same samples throughout, as Algorithm 2 reads literally, it holds for steps up to "
+            "$1/(2L_{max}^2)$ without any probability. The condition is that every client's mean product of samples, "
+            r"$X_i^\top X_i/m$, is within $\frac3{10}|\cos\theta(a^0, a^*)|$ of the identity, $\theta$ the angle at "
+            "the start.",
             ("rolora/lem-5.3", "rolora/thm-5.4"),
         ),
         Headline(
-            r"The constant c in the number of iterations has to be tied to the step, $c = \eta\|b^*\|^2$ for equal "
-            r"and $c = 2\eta\|\bar b^*\|^2$ for different clients: for short steps, an iteration count that ignores "
-            "the step size is too small.",
+            "The stated number of iterations for a given accuracy has a constant c, which has to be tied to the step "
+            r"$\eta$: $c = \eta\|b^*\|^2$ for equal and $c = 2\eta\|\bar b^*\|^2$ for different clients, $b^*$ and "
+            r"$\bar b^*$ the true factor and its mean. A count that ignores the step is too small for short steps.",
             ("rolora/thm-5.4", "rolora/thm-A.14"),
         ),
         Headline(
-            "Lemma A.9 holds without a net for every number of samples, with probability at least $1 - N(1 + "
-            r"\epsilon'^2)^{-m/2}$; Lemma A.10 with the factor of its proof, from $m \ge 20q$ and $Nm \ge "
-            r"100d\log(2/\epsilon_0)/\epsilon_3^2$ on. As printed they count exponents and failure probabilities that "
-            r"do not follow for a constant in $\Omega$ that knows nothing of the thresholds. The gradient's "
-            r"expectation is that of samples that $\bar b$ is independent of.",
+            "Lemmas A.9 and A.10 bound how far the trained factor and its gradient are from those for infinitely "
+            "many samples; as printed their probabilities do not follow, since the number of samples is stated up to "
+            r"a constant that ignores the thresholds $\epsilon$. With explicit numbers they hold: Lemma A.9 with "
+            r"probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$ for N clients of m samples, Lemma A.10 with the "
+            r"factor of its proof from $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ on.",
             ("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-43", "rolora/eq-48", "rolora/eq-77"),
         ),
         Headline(
-            "FFA-LoRA's expected training loss is exactly as stated, for 3 samples or more (which is not stated); with "
-            "fewer it is infinite for two clients or more.",
+            "The expected training loss of FFA-LoRA, which trains one factor and freezes the other, is exactly as "
+            "stated for 3 samples or more at a client, a condition that is not stated. With fewer it is infinite for "
+            "two clients or more.",
             ("rolora/prop-5.5", "rolora/eq-241", "rolora/eq-205"),
         ),
         Headline(
-            "Averaging is exact for RoLoRA in both halves of an iteration, (4) being read with the B that was "
-            "distributed; averaging both factors misses their "
-            "covariance.",
+            "RoLoRA's averages are exact, as stated: in each half of an iteration one factor is the same at all "
+            "clients (eq. (4) being read with the factor B that was distributed). Averaging both factors one by one "
+            "misses their covariance over the clients.",
             ("rolora/alg-1", "rolora/alg-lora", "rolora/eq-1", "rolora/eq-3", "rolora/eq-4"),
         ),
         Headline(
-            r"For different clients the contraction (254) holds as stated; its step bound cannot be raised for all "
-            r"$\delta_0$.",
+            "On different clients an iteration shrinks the angle to the true direction as stated, inequality (254). "
+            "Its bound on the step cannot be raised for all angles at the start.",
             ("rolora/lem-A.16",),
         ),
         Headline(
-            r"Followed by the tangent of the angle, a random start in d dimensions costs a number of iterations of the "
-            r"order of log d, where the stated $1/(1 - \delta_0^2)$ is of the order of d.",
+            "For different clients and a random start in d dimensions the stated number of iterations grows in "
+            r"proportion to d, through the factor $1/(1 - \delta_0^2)$, $\delta_0$ the sine of the angle at the "
+            "start. Followed by the tangent of the angle, the order of log d is enough.",
             ("rolora/thm-A.14",),
         ),
     ),
@@ -87,8 +92,8 @@ NUMBERS = Page(
         ),
         Headline(
             "RoLoRA sends half of what LoRA does, as stated, for matrices with as many inputs as outputs, as all "
-            "adapted matrices of the paper are. In Table 8 the three methods send equally much, as it is to show; its "
-            "sizes are 1000 times those in MiB.",
+            "adapted ones in the paper are. In Table 8 the three methods send equally much, as it is to show; its "
+            "printed sizes are 1000 times those in MiB.",
             ("rolora/txt-half-cost", "rolora/table-8"),
         ),
         Headline(
@@ -109,12 +114,13 @@ NUMBERS = Page(
             ("rolora/table-2", "rolora/table-10"),
         ),
         Headline(
-            "The number of samples stays the same with fewer rounds only if the local epochs of Table 4 are batches.",
+            "With more clients the number of rounds is lowered to keep the number of samples used in training the "
+            "same. It stays the same only if the 20 local epochs of Table 4 are batches.",
             ("rolora/table-4",),
         ),
         Headline(
-            r"Exponential convergence of the linear model, with unlimited samples (the expected loss), fails at the "
-            r"largest step alone, $\eta\|b^*\|^2 = 1$.",
+            "Exponential convergence of the linear model, with infinitely many samples, holds for every step allowed "
+            r"but the largest, $\eta\|b^*\|^2 = 1$.",
             ("rolora/txt-exponential",),
         ),
     ),

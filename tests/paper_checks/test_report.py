@@ -343,7 +343,7 @@ def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(OSError, match="disk full"):
         write_report(run, [figure()], {}, path.parent)
-    assert [entry.name for entry in path.parent.iterdir()] == ["index.html"]
+    assert sorted(entry.name for entry in path.parent.iterdir()) == ["index.html", "map-invented.svg"]
     assert path.read_text(encoding="utf-8") == before
 
 
@@ -426,3 +426,10 @@ def test_constants_are_told_in_the_words_of_their_check():
 
     words = {"K": "the largest step, in units of the printed one", "sharp": "whether the exact limit is taken"}
     assert constants_in_words(eq_2) == words
+
+
+def test_results_that_rest_on_each_other_are_written(results, tmp_path):
+    """The maps are written without what stands below each claim."""
+    main = tuple(replace(one, claim=replace(one.claim, importance="result")) for one in results)
+    path = write_report(Run(main, 0, "quick", 2.0), [], {}, tmp_path)
+    assert 'class="graph"' in path.read_text(encoding="utf-8")
