@@ -8,10 +8,12 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from types import ModuleType
 
+WIDTH = 110
+"""Of a line of a script."""
 _OWN = "paper_checks"
 _ENGINE = (f"{_OWN}.evaluation", f"{_OWN}.replay")
 _SHORT = (
@@ -153,4 +155,19 @@ def definition_text(node: ast.stmt, source: str) -> str:
                 dropped |= set(range(part.body[0].lineno - 1, part.body[0].end_lineno or 0))
     kept = [line for number, line in enumerate(lines[first : node.end_lineno], first) if number not in dropped]
     kept = [line for line in kept if line.strip()]
-    return "\n".join(kept)
+    return "\n".join(packed(kept))
+
+
+def packed(lines: Sequence[str]) -> list[str]:
+    """Code with several elements of a list or a call on a line, of which the formatter puts each on one of its own."""
+    found: list[str] = []
+    for line in lines:
+        inner = line.lstrip()
+        depth = len(line) - len(inner)
+        before = found[-1] if found else ""
+        joins = before.endswith(",") and inner.endswith(",") and "#" not in before + line
+        if joins and depth == len(before) - len(before.lstrip()) and len(before) + 1 + len(inner) <= WIDTH:
+            found[-1] = f"{before} {inner}"
+        else:
+            found.append(line)
+    return found

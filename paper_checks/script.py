@@ -19,9 +19,17 @@ from types import ModuleType
 from typing import Any
 
 from paper_checks.evaluation import Replay
-from paper_checks.replay_source import Parts, defining_module, definition_text, needed_names, parsed, source_of
+from paper_checks.replay_source import (
+    WIDTH,
+    Parts,
+    defining_module,
+    definition_text,
+    needed_names,
+    packed,
+    parsed,
+    source_of,
+)
 
-_WIDTH = 110
 _DEFINITIONS = {
     "Hypothesis": """def Hypothesis(name, value, relation, bound):
     assert eval(f"value {'==' if relation == '=' else relation} bound"), f"not met: {name} = {value}"
@@ -64,7 +72,7 @@ def _as_literal(values: Mapping[str, Any]) -> list[str]:
     lines = ["values = {"]
     for name, value in values.items():
         item = f"{name!r}: {value!r}, "
-        if len(lines[-1]) + len(item) > _WIDTH and lines[-1].strip():
+        if len(lines[-1]) + len(item) > WIDTH and lines[-1].strip():
             lines.append("    ")
         lines[-1] += item
     lines[-1] = lines[-1].removesuffix(", ") + "}"
@@ -152,8 +160,8 @@ class _Body:
         stated = None if self.inner else _stated(node)
         if stated is None:
             own, short = textwrap.dedent(definition_text(node, source)), ast.unparse(node)
-            compact = "\n" not in short and len(short) <= _WIDTH and "#" not in own
-            self.lines += [short] if compact else own.splitlines()
+            compact = "\n" not in short and len(short) <= WIDTH and "#" not in own
+            self.lines += [short] if compact else packed(own.splitlines())
         else:
             self.lines += _assertions(stated)
 
@@ -164,7 +172,7 @@ class _Body:
             self.lines += _assertions(_elements(more["assumes"]))
         left, right = map(ast.unparse, call.args[:2])
         sides = [f"left, right = {left}, {right}"]
-        self.lines += sides if len(sides[0]) <= _WIDTH else [f"left = {left}", f"right = {right}"]
+        self.lines += sides if len(sides[0]) <= WIDTH else [f"left = {left}", f"right = {right}"]
         error = more.get("error", call.args[2] if len(call.args) > 2 else None)
         violated = "left >= right" if "strict" in more else "left > right"
         if error is not None:
@@ -188,7 +196,7 @@ def _comment(reads: ast.expr, module: ModuleType) -> list[str]:
         told = eval(compile(ast.Expression(reads), "reads", "eval"), dict(vars(module)))
     except NameError:
         return [f"print({ast.unparse(reads)})"]
-    return [f"# {line}" for line in textwrap.wrap(str(told), _WIDTH)]
+    return [f"# {line}" for line in textwrap.wrap(str(told), WIDTH)]
 
 
 def _elements(value: ast.expr) -> list[ast.expr]:
