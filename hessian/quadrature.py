@@ -19,8 +19,7 @@ import torch
 from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
-from hessian.basis_rows import Store
-from hessian.bounds import outside
+from hessian.basis_rows import Store, outside
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, normal_rows
 
