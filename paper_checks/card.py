@@ -91,6 +91,11 @@ class JudgedForm:
         """What was found, in numbers, and where, if not at the witness on file."""
         return obtained_beside(self.evidence, self.stored)
 
+    @property
+    def slack(self) -> float | None:
+        """Least quotient of what the form allows over what was found; None where it is violated or means nothing."""
+        return self.evidence.slack if self.evidence.ok else None
+
 
 def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
     """The forms of a claim that were judged: as printed in each reading, corrected, weakened."""
@@ -132,7 +137,7 @@ def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
 
 def columns(forms: Sequence[JudgedForm]) -> tuple[bool, bool]:
     """Whether any form has a printed value or a prediction, and whether any has a slack."""
-    return any(form.evidence.printed for form in forms), any(form.evidence.slack is not None for form in forms)
+    return any(form.evidence.printed for form in forms), any(form.slack is not None for form in forms)
 
 
 def constants_text(constants: Mapping[str, Any]) -> str:
@@ -309,7 +314,7 @@ def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
     yield from _entry("compared", form.compared)
     yield from _entry("printed" if not form.says else "predicted", evidence.printed)
     yield from _entry("obtained", form.obtained)
-    yield from _entry("slack", f"{evidence.slack:.6g}" if evidence.slack is not None else "")
+    yield from _entry("slack", f"{form.slack:.6g}" if form.slack is not None else "")
     yield from _entry("scope", f"{evidence.scope}; {cases_text(evidence)}")
     for mutant in form.mutants:
         verb = "caught" if mutant.caught else "NOT CAUGHT"

@@ -50,7 +50,7 @@ class Evidence:
         printed: what the form says, in numbers.
         obtained: what was found, in numbers.
         margin: signed distance from failing, in any fixed unit; at most 0 where violated, at least 0 where not.
-        slack: claimed constant over best known one; 1 is tight, None where it means nothing.
+        slack: least quotient of what the form allows over what was found; 1 is tight, None where it means nothing.
         cases: number of cases that satisfied the assumptions; 0 makes the statement vacuous.
         tight: share of cases within one per cent of equality, where that is meaningful.
         level: probability of a false alarm spent on this form.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.card import WIDTH, card_text, first_sentence, in_short, summary_table
+from paper_checks.card import WIDTH, card_text, first_sentence, in_short, judged_forms, summary_table
 from paper_checks.claim import GRADES, VERDICTS, Evidence, Form, claim
 from paper_checks.judging import Judged
 from paper_checks.ledger import PAPERS, Ledger
@@ -233,6 +233,13 @@ def test_hostile_text_comes_out_as_text(results):
     assert page.scripts == [SCRIPT]
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert not [value for tag, name, value in page.attributes if name == "src" and not value.startswith("data:")]
+
+
+def test_a_form_that_is_violated_has_no_slack(results):
+    """The worst case of the search is not the one that its line tells."""
+    assert [form.slack for form in judged_forms(results[0])] == [1.25]
+    violated = replace(results[0], judged=Judged(replace(FAILS, slack=0.01), ()))
+    assert [form.slack for form in judged_forms(violated)] == [None]
 
 
 def test_a_stored_result_shows_its_correction_without_evidence(results):

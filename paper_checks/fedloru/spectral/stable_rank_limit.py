@@ -277,7 +277,8 @@ def measure_theorem(context: Context) -> Theorem:
             r"side of (4), $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and its likes.",
             {"form": "estimates"},
             "The displayed inequality is one between the estimates, which (36) defines with counts; the proof matches "
-            "the indices at M and at N, and the theorem prints these sets.",
+            "the indices at M and at N, and the theorem prints these sets. Finite counts are taken as given here; "
+            "the model has none, see (36).",
         ),
         Reading(
             "estimates, sets by limit",
