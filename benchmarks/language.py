@@ -1,9 +1,10 @@
 """Language models: tokens per second and memory beside a plain loop of PEFT and transformers on the same work.
 
-``python benchmarks/language.py [--only tiny|causal|minilm|memory]``, some minutes. Both take the same batches from the
-same factors, round by round in turn, with AdamW and without drop-out, and must come to the same losses; times are CPU
+``python benchmarks/language.py [--only tiny|causal|minilm|accuracy|memory]``, some minutes. Both take the same batches from
+the same factors, round by round in turn, with AdamW and without drop-out, and must come to the same losses; times are CPU
 seconds of the process with one thread. Memory is the largest resident set of a process that does nothing else: the
-plain loop on one client's texts, ours with 3 and with 50 clients (of which 4 train in a round).
+plain loop on one client's texts, ours with 3 and with 50 clients (of which 4 train in a round). Accuracy is that of
+MiniLM on held-out rated sentences, of both after the same steps on the same batches, each by its own evaluation.
 """
 
 from __future__ import annotations
@@ -40,12 +41,16 @@ from algorithms.federation import Federation
 from algorithms.fedlora import FedLoRA
 from algorithms.optimisers import AdamW
 from algorithms.rounds import one_round
-from runs.language_model import located, model_of
+from runs.language_federation import part_of
+from runs.language_model import located, model_of, tokenizer_of
 from runs.language_problem import language_problem
-from workloads.tokens import NO_LOSS, TokenSet
+from workloads.texts import load_texts
+from workloads.tokens import NO_LOSS, TokenSet, tokens
 
 OUT = Path(__file__).with_suffix(".json")
 RANK, RATE, STEPS = 4, 1e-3, 3
+SEEDS, SENTENCES, ROUNDS, ACCURATE_STEPS, ACCURATE_RATE, TOKENS = (0, 1), 512, 4, 30, 5e-3, 32
+"""Of the comparison of accuracies: seeds, test sentences, rounds, steps of a round, learning rate, most tokens."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +88,11 @@ CASES = {
 }
 
 
-def model(name: str) -> torch.nn.Module:
+def model(name: str, seed: int = 0) -> torch.nn.Module:
     """The same on every call."""
     torch.manual_seed(0)
     if name == "minilm":
-        return model_of(located("hf:minilm"), "classification", 2, dropout=0.0).eval()
+        return model_of(located("hf:minilm"), "classification", 2, dropout=0.0, seed=seed).eval()
     if name == "tiny":
         return transformers.BertForSequenceClassification(
             transformers.BertConfig(
@@ -131,19 +136,27 @@ def texts(case: Case, count: int) -> TokenSet:
 
 
 class Ours:
-    """Rounds of FedLoRA."""
+    """Rounds of FedLoRA; on random tokens, or on given samples by one client."""
 
-    def __init__(self, name: str, clients: int = 1) -> None:
+    def __init__(
+        self,
+        name: str,
+        clients: int = 1,
+        given: tuple[TokenSet, TokenSet] | None = None,
+        steps: dict[str, Any] | None = None,
+        seed: int = 0,
+    ) -> None:
         case = CASES[name]
         count = case.batch * STEPS
-        self.samples = texts(case, count * clients)
-        parts = np.arange(count * clients).reshape(clients, count)
+        self.samples, test = given or (texts(case, count * clients), texts(case, 4))
+        parts = np.arange(len(self.samples.labels)).reshape(clients, -1)
         problem = language_problem(
-            model(name), self.samples, list(parts), texts(case, 4), layers=case.layers, rows=case.batch
+            model(name, seed), self.samples, list(parts), test, layers=case.layers, rows=case.batch
         )
-        local = Descent(epochs=1, batch=case.batch, learning_rate=RATE, optimiser=AdamW(), optimiser_state="personal")
-        self.algorithm = FedLoRA(local, Adapter(RANK, layers=case.layers, a_at="inputs"))
-        self.fed, self.problem = Federation(problem.clients, known=problem.known), problem
+        how = {"epochs": 1, "learning_rate": RATE, **(steps or {})}
+        local = Descent(batch=case.batch, optimiser=AdamW(), optimiser_state="personal", **how)
+        self.algorithm = FedLoRA(local, Adapter(RANK, layers=case.layers, a_at="inputs", seed=seed))
+        self.fed, self.problem = Federation(problem.clients, known=problem.known, seed=seed), problem
         self.state = self.algorithm.start(self.fed, problem.start)
 
     def batches(self, number: int) -> list[torch.Tensor]:
@@ -159,19 +172,19 @@ class Ours:
 class Plain:
     """A loop of PEFT's model and torch's AdamW."""
 
-    def __init__(self, name: str, start: Any, samples: TokenSet) -> None:
+    def __init__(self, name: str, start: Any, samples: TokenSet, rate: float = RATE, seed: int = 0) -> None:
         case = CASES[name]
         config = peft.LoraConfig(
             r=RANK, lora_alpha=RANK, target_modules=list(case.targets), modules_to_save=list(case.head) or None
         )
-        self.model, self.samples = peft.get_peft_model(model(name), config), samples
+        self.model, self.samples = peft.get_peft_model(model(name, seed), config), samples
         with torch.no_grad():
             for of, parameter in self.model.named_parameters():
                 if ".lora_" in of and start is not None:
                     own = of.removeprefix("base_model.model.").replace(".lora_A.default", "")
                     parts = start.A if "lora_A" in of else start.B
                     parameter.copy_(parts[own.replace(".lora_B.default", "")].mT)
-        self.optimiser = torch.optim.AdamW([p for p in self.model.parameters() if p.requires_grad], lr=RATE)
+        self.optimiser = torch.optim.AdamW([p for p in self.model.parameters() if p.requires_grad], lr=rate)
 
     def round(self, batches: list[torch.Tensor]) -> float:
         """A step of each batch; the last one's loss."""
@@ -186,6 +199,42 @@ class Plain:
             found.loss.backward()
             self.optimiser.step()
         return float(found.loss)
+
+    @torch.no_grad()
+    def accuracy(self, test: TokenSet) -> float:
+        """Share of right answers."""
+        right = 0
+        for part in torch.arange(len(test.labels)).split(32):
+            found = self.model(input_ids=test.input_ids[part], attention_mask=test.attention_mask[part])
+            right += int((found.logits.argmax(1) == test.labels[part]).sum())
+        return right / len(test.labels)
+
+
+def accuracy() -> dict[str, Any]:
+    """Held-out accuracy of both on rated sentences, before the first step and after the last."""
+    place = located("hf:minilm")
+    train, test = (
+        tokens(load_texts("rated-sentences", None, split), tokenizer_of(place), TOKENS, True)
+        for split in ("train", "test")
+    )
+    rng = np.random.default_rng(0)
+    test = part_of(test, np.sort(rng.choice(len(test.labels), SENTENCES, replace=False)))
+    found: dict[str, Any] = {"ours": [], "plain": [], "start": [], "steps": ROUNDS * ACCURATE_STEPS}
+    for seed in SEEDS:
+        how = {"epochs": None, "steps": ACCURATE_STEPS, "learning_rate": ACCURATE_RATE}
+        ours = Ours("minilm", given=(train, test), steps=how, seed=seed)
+        plain = Plain("minilm", ours.state.factors, train, ACCURATE_RATE, seed)
+        found["start"].append(plain.accuracy(test))
+        for number in range(1, ROUNDS + 1):
+            plain.round(ours.batches(number))
+            ours.round()
+        found["ours"].append(ours.problem.evaluate(ours.algorithm.values(ours.state))["accuracy"])
+        found["plain"].append(plain.accuracy(test))
+        print(f"seed {seed}: {[found[who][-1] for who in ('start', 'ours', 'plain')]}", flush=True)
+    apart = max(abs(a - b) for a, b in zip(found["ours"], found["plain"], strict=True))
+    if apart > 0.01:
+        raise SystemExit(f"accuracies are more than a point apart: {found}")
+    return {**found, "batch": CASES["minilm"].batch, "test_sentences": SENTENCES, "most_apart": apart}
 
 
 def speed(name: str) -> dict[str, Any]:
@@ -251,7 +300,7 @@ def memory(name: str) -> dict[str, Any]:
 def main() -> None:
     """Writes what is measured beside what stands in the file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=(*CASES, "memory"))
+    parser.add_argument("--only", choices=(*CASES, "accuracy", "memory"))
     parser.add_argument("--memory-of", choices=tuple(CASES), default="minilm")
     parser.add_argument("--child", nargs=3)
     options = parser.parse_args()
@@ -262,8 +311,9 @@ def main() -> None:
         print(json.dumps(peak(name, who, int(clients))))
         return
     found = json.loads(OUT.read_text()) if OUT.exists() else {}
-    for name in (options.only,) if options.only else (*CASES, "memory"):
-        found[name] = memory(options.memory_of) if name == "memory" else speed(name)
+    for name in (options.only,) if options.only else (*CASES, "accuracy", "memory"):
+        others = {"memory": partial(memory, options.memory_of), "accuracy": accuracy}
+        found[name] = others.get(name, partial(speed, name))()
         found[name]["load"] = os.getloadavg()[0]
         print(name, json.dumps(found[name]))
         found["environment"] = {

@@ -37,7 +37,7 @@ from figures.language_designs import ALGORITHMS, SPLITS, TEXTS, TRIPS
 from figures.language_designs import SIZES as LANGUAGE_SIZES
 from figures.pieces import piece
 from figures.rolora_language import LOOKS
-from figures.style import WIDTH
+from figures.style import WIDTH, plain_log_ticks
 from figures.threads import few_threads
 from runs.plan import Parts, Plan, parts_of
 
@@ -257,8 +257,8 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
     grid = picture.subplots(len(splits), 3, squeeze=False, sharex=True)
     columns = (
         ("error", "error / mean update"),
-        ("angle", "angle to the clients' best subspace"),
-        ("full_angle", "angle to gradient descent's"),
+        ("angle", "A to the clients' best"),
+        ("full_angle", "A to gradient descent's"),
     )
     for row, split in zip(grid, splits, strict=True):
         for axes, (name, title) in zip(row, columns, strict=True):
@@ -276,12 +276,11 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
                     linestyle=lines[clients],
                     label=f"{method}, {clients} clients",
                 )
-            axes.set_title(f"{title}, {split}", fontsize=8)
+            axes.set_title(f"{title}, {split}", fontsize=8.5)
             axes.set_xlabel("communication round", fontsize=8)
             if name == "error":
                 axes.set_yscale("log")
-            else:
-                axes.set_ylim(0.0, 1.05)
+                plain_log_ticks(axes.yaxis)
     picture.legend(*grid[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS), fontsize=7)
     picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=9)
     return picture
