@@ -109,8 +109,8 @@ r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for
         r"search finds it to hold up to $0.71/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up to the "
         r"printed ones. With infinitely many samples, where the thresholds are 0, the limit is exact and larger: it "
         r"holds at every angle $\delta^t \le \delta^0$ if and only if $\eta\|b^*\|^2 \le (3 + "
-        r"(\delta^0)^2)/4$; beyond that it fails near $a^*$, where $\delta$ is multiplied by nearly $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest "
-        r"step allowed, $\eta = 1/\|b^*\|^2$.",
+        r"(\delta^0)^2)/4$; beyond that it fails near $a^*$, where $\delta$ is multiplied by nearly $|1 - "
+        r"2\eta\|b^*\|^2|$, which is 1 at the largest step allowed, $\eta = 1/\|b^*\|^2$.",
         {"limit": 0.5, "sampled": True, "sharp": 1.0},
         mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
     ),
