@@ -25,9 +25,9 @@ from scipy.stats import beta
 from scipy.stats import t as student
 from torch import Tensor
 
-from hessian.basis_rows import Span, outside, pieces_of, span_size
+from hessian.basis_rows import Span, blocks_of, span_size
 from hessian.krylov import Array, Krylov
-from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
+from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
 
 PILOT = 10
 """Probes whose spread stands for that of all."""
@@ -159,7 +159,7 @@ def draw_probes(
     squares = []
     for start in range(0, count, chunk):
         size = min(chunk, count - start)
-        drawn = outside(normal_rows(operator, rng, size), V, own=True)
+        drawn = outside(normal_rows(operator, rng, size), V)
         drawn *= sqrt(left) / torch.linalg.vector_norm(drawn, dim=1, keepdim=True)
         squares.append(_squares(operator, V, drawn))
         if report is not None:
@@ -236,15 +236,21 @@ def _root(excess: Callable[[float, float], float], sign: float, low: float, high
     return float(brentq(excess, low, high, args=(sign,), xtol=1e-12 * high))
 
 
+def outside(rows: Tensor, V: Span) -> Tensor:
+    """The part of each row orthogonal to those of V."""
+    given = rows
+    for _ in range(2):
+        for block in blocks_of(V):
+            part = (rows @ block.T) @ block
+            rows = rows - part if rows is given else rows.sub_(part)
+    return rows
+
+
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
-    # What one pass leaves along the basis is a rounding of little: the rows are orthogonal to it.
-    images = outside(operator.products(rows), V, own=isinstance(operator, ScaledOperator), passes=1)
+    images = outside(operator.products(rows), V)
     if not bool(torch.isfinite(images).all()):
         raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
-    squares = torch.zeros(len(images), dtype=torch.float64, device=images.device)
-    for piece in pieces_of(operator.P):
-        squares += images[:, piece].double().square_().sum(dim=1)
-    return squares.cpu().numpy()
+    return images.double().square_().sum(dim=1).cpu().numpy()
 
 
 def _complement(operator: SymmetricOperator, V: Span, rng: np.random.Generator) -> Tensor:

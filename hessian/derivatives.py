@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import hypot
 from typing import TYPE_CHECKING
 
 import torch
@@ -124,16 +123,11 @@ class _Line:
 
     def gradient(self, batch: Batch, at: list[Tensor]) -> tuple[float, Tensor]:
         """The loss of samples and its gradient."""
-        value, found = self.gradients(batch, at)
-        return value, flat(found, at)
-
-    def gradients(self, batch: Batch, at: list[Tensor]) -> tuple[float, Sequence[Tensor | None]]:
-        """The loss of samples and its gradient by each parameter; none for zeros."""
         with torch.enable_grad():
             value = self.loss(batch, at)
         found = torch.autograd.grad(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
         require_dense(found)
-        return value.item(), found
+        return value.item(), flat(found, at)
 
 
 Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
@@ -251,15 +245,8 @@ def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) ->
     size = _norm(Hv)
     if not size > 0.0:
         return Hv, 0.0, 0.0
-    Hu = graph.product(_split(Hv.div_(size), v), False, last=True)
-    along = sum(float((part * other).sum()) for part, other in zip(v, Hu, strict=True) if other is not None)
-    compared = _size_of(v) * _size_of(Hu)
-    return Hv.mul_(size), abs(along - size), compared  # only now: of a linear gradient, Hu are views of Hv
-
-
-def _size_of(parts: Sequence[Tensor | None]) -> float:
-    """Norm of a vector by its parts."""
-    return hypot(*(_norm(part) for part in parts if part is not None))
+    Hu, direction = flat(graph.product(_split(Hv / size, v), False, last=True), v), flat(v, v)
+    return Hv, abs(float(direction @ Hu) - size), _norm(direction) * _norm(Hu)
 
 
 def _alike(one: Tensor, other: Tensor, rounding: Tensor, noise: Tensor, like: list[Tensor]) -> bool:
@@ -285,13 +272,9 @@ def _sizes(vector: Tensor, like: Sequence[Tensor]) -> Tensor:
 
 def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Tensor, Tensor]:
     """A product by a difference of gradients, and the sizes of a gradient's parts."""
-    up = flat(line.gradients(batch, _moved(point, v, step))[1], v)
+    up, down = (line.gradient(batch, _moved(point, v, sign * step))[1] for sign in (1.0, -1.0))
     scale = _sizes(up, v)
-    down = line.gradients(batch, _moved(point, v, -step))[1]
-    for part, other in zip(_split(up, v), down, strict=True):
-        if other is not None:
-            part.sub_(other)  # writes to up
-    return up.div_(2.0 * step), scale
+    return up.sub_(down).div_(2.0 * step), scale
 
 
 def _residual_difference(

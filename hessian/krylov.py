@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hessian.basis_rows import Rows, Span, Store, along, take_out
+from hessian.basis_rows import Rows, Span, Store
 from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
 
 Array = NDArray[np.float64]
@@ -81,7 +81,6 @@ class Krylov:
         if not 1 <= block <= operator.P:
             raise CurvatureError(f"block must lie between 1 and the dimension {operator.P}, got {block}")
         self._operator, self._rng = operator, rng
-        self._own_images = isinstance(operator, ScaledOperator)  # others may give what they keep
         self.products = 0
         self.steps = 0
         self._rows = Rows(operator.P, operator.dtype, operator.device, store)
@@ -112,7 +111,7 @@ class Krylov:
     @property
     def basis(self) -> Tensor:
         """V, shape ``(size, P)``."""
-        return self._rows.taken(0, self.steps)
+        return torch.cat([block for _, block in self._rows.blocks(self.steps)])
 
     @property
     def span(self) -> Span:
@@ -150,7 +149,7 @@ class Krylov:
                 rest, _ = self._orthogonal(start)
                 norm = float(torch.linalg.vector_norm(rest))
                 if norm > 1e-6:
-                    self._rows.append(rest.div_(norm))
+                    self._rows.append(rest / norm)
                     break
 
     def extend(self, steps: int) -> None:
@@ -207,17 +206,18 @@ class Krylov:
 
     def _combined(self, coefficients: Array) -> Tensor:
         """Combinations of the rows of V, one for each column of coefficients."""
-        chosen = self._like(coefficients)
-        found = chosen.new_empty((len(chosen), self.P))
-        for columns, tile in self._rows.tiles(self.steps):
-            torch.mm(chosen, tile, out=found[:, columns])
-        return found
+        chosen, total = self._like(coefficients), None
+        for first, block in self._rows.blocks(self.steps):
+            part = chosen[:, first : first + len(block)] @ block
+            total = part if total is None else total.add_(part)
+        assert total is not None
+        return total
 
     def _take(self, image: Tensor) -> None:
         """Splits a product into its part in the basis, a column of T, and a new row."""
         size = float(torch.linalg.vector_norm(image))
         self._scale = max(self._scale, size)
-        rest, coefficients = self._orthogonal(image if self._own_images else image.clone())
+        rest, coefficients = self._orthogonal(image)
         norm = float(torch.linalg.vector_norm(rest))
         filled = len(self._rows)
         column = np.zeros(filled + 1)
@@ -231,19 +231,20 @@ class Krylov:
         self._add_column(column if grow else column[:-1])
 
     def _orthogonal(self, vector: Tensor) -> tuple[Tensor, Array]:
-        """Passes against all rows, in place, two at least, until one takes less than half; their coefficients."""
-        span, row = (self._rows, len(self._rows)), vector[None]
-        total = np.zeros(len(self._rows))
+        """Passes against all rows, two at least, until one takes less than half; their coefficients together."""
+        filled, given = len(self._rows), vector
+        total = np.zeros(filled)
         before = float(torch.linalg.vector_norm(vector))
-        components: Tensor | None = along(row, span)
         for number in range(1, 6):
-            assert components is not None
-            left = take_out(row, components, span, again=number == 1)
-            total += components[0].double().cpu().numpy()
+            for first, block in self._rows.blocks(filled):
+                part = block @ vector
+                along = block.T @ part
+                vector = vector - along if vector is given else vector.sub_(along)
+                total[first : first + len(block)] += part.double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
                 break
-            before, components = after, along(row, span) if left is None else left
+            before = after
         return vector, total
 
     def _add_column(self, column: Array) -> None:

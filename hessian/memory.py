@@ -26,12 +26,10 @@ from hessian.symmetric import CurvatureError, SymmetricOperator, peak_elsewhere
 MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
-CHECKED = 7
+CHECKED = 9
 """Vectors that the checks of derivatives hold at their peak, in the precision they are in."""
-WORK, MORE = 3, 1
-"""Vectors beside the basis: for each that is multiplied, and for rows of it on their way."""
-PROJECTED = 3
-"""Vectors that the quadrature of the rest takes up more, between its projections."""
+WORK, MORE = 5, 2
+"""Vectors beside the basis: for each that is multiplied, and for a row of it on its way."""
 COPIED = 5
 """Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, their images, work."""
 LEAST, SPARE = 3, 5
@@ -177,8 +175,7 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
     Raises:
         CurvatureError: The least does not fit.
     """
-    row = operator.P * operator.dtype.itemsize
-    busy = _busy(operator, 1) + PROJECTED * row
+    row, busy = operator.P * operator.dtype.itemsize, _busy(operator, 1)
     free = (budget.limit - busy) // row
     rows, usual = free - pairs - 1, usual_basis(pairs)
     if rows < pairs + 2:
@@ -233,7 +230,7 @@ def _busy(operator: SymmetricOperator, together: int) -> int:
     row = operator.P * operator.dtype.itemsize
     vectors = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
     peak = held_by(lambda: operator.products(vectors), operator.device)[1].peak + peak_elsewhere(operator, vectors)
-    work = max(peak + together * row, WORK * together * row) + MORE * row
+    work = max(peak + 2 * together * row, WORK * together * row) + MORE * row
     return sum(getattr(operator, "held", {}).values()) + work
 
 

@@ -19,7 +19,8 @@ import torch
 from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
-from hessian.basis_rows import Store, outside
+from hessian.basis_rows import Store
+from hessian.bounds import outside
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, normal_rows
 

@@ -120,7 +120,7 @@ class ScaledOperator(OperatorAround):
             self.factor = 2.0 ** -frexp(largest)[1]
         # In two steps, since the factor itself may not be a number of this dtype.
         half = 2.0 ** (frexp(self.factor)[1] // 2)
-        return (images * half).mul_(self.factor / half)
+        return images * half * (self.factor / half)
 
 
 class DenseOperator:

@@ -20,8 +20,7 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.basis_rows import Rows, Store, outside
-from hessian.bounds import draw_probes
+from hessian.basis_rows import Rows, Store
 from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
 
@@ -137,39 +136,6 @@ def test_what_lower_precision_loses_is_counted(kept, inside, tmp_path):
     np.testing.assert_allclose(near @ V.T, H @ V.T - E, atol=size * 1e-1)
 
 
-@pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("inside", [20, 5], ids=["memory", "file"])
-def test_what_is_outside_of_stored_rows_is_so_by_tiles_too(count, inside, tmp_path, monkeypatch):
-    monkeypatch.setattr("hessian.basis_rows.LEAST_TILE", 1)  # so that the last tile is shorter than the others
-    rows = Rows(
-        301, torch.float64, torch.device("cpu"), Store(torch.float16, inside, tmp_path if inside < 20 else None)
-    )
-    for row in torch.linalg.qr(torch.randn(301, 17, dtype=torch.float64))[0].T:
-        rows.append(row)
-    V, vectors = rows.taken(0, 17), torch.randn(count, 301, dtype=torch.float64)
-    given = vectors.clone()
-    expected = vectors - vectors @ torch.linalg.pinv(V) @ V
-    torch.testing.assert_close(outside(vectors, (rows, 17)), expected, rtol=0.0, atol=1e-6)
-    torch.testing.assert_close(outside(vectors, V), outside(vectors, (rows, 17)), rtol=0.0, atol=1e-12)
-    assert torch.equal(vectors, given)
-    assert outside(vectors, (rows, 17), own=True) is vectors
-    assert not torch.equal(vectors, given)
-
-
-def test_what_an_operator_keeps_is_not_written_to():
-    class Keeping(DenseOperator):
-        def products(self, vectors):
-            self.kept = super().products(vectors)
-            self.given = self.kept.clone()
-            return self.kept
-
-    operator = Keeping(rotated(SPECTRA["power law"]).matrix)
-    Krylov(operator, np.random.default_rng(0)).extend(5)
-    assert torch.equal(operator.kept, operator.given)
-    draw_probes(operator, torch.eye(300, dtype=torch.float64)[:4], 2, np.random.default_rng(0))
-    assert torch.equal(operator.kept, operator.given)
-
-
 def test_rows_in_a_file_are_the_rows_in_memory(tmp_path):
     operator = rotated(SPECTRA["outliers"], torch.float32)
     stores = [Store(torch.float16, 60), Store(torch.float16, 4, tmp_path), Store(torch.float16, 0, tmp_path)]
@@ -226,7 +192,7 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
     model, x, y = network
     data = [(x[:12], y[:12]), (x[12:], y[12:])] if batches else (x, y)
     with pytest.raises(CurvatureError, match=r"does not suffice: .* need .*; give so much") as told:
-        stable_rank(model, nn.CrossEntropyLoss(), data, memory="520 KiB", basis=LEAST, relative_width=0.5)
+        stable_rank(model, nn.CrossEntropyLoss(), data, memory="600 KiB", basis=LEAST, relative_width=0.5)
     least = re.search(r"need ([0-9.]+ [KMG]iB)", str(told.value))[1]
     found = stable_rank(model, nn.CrossEntropyLoss(), data, products=40, memory=least, basis=LEAST, relative_width=0.5)
     assert found.steps <= LEAST
