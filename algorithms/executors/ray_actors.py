@@ -9,12 +9,11 @@ The package, and the modules of the clients and their work, must be importable w
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import weakref
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,7 @@ import torch
 
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
-from algorithms.executors.worker import Answer, Held, Order, answered, packed
+from algorithms.executors.worker import Answer, Held, Order, answered, packed, settle
 from algorithms.federation import FederationError
 from workloads.cluster import LOCAL, cluster, installed, require_room
 
@@ -174,9 +173,7 @@ class Worker:
             dtype: Name of the default type.
         """
         sys.path += [place for place in path if place not in sys.path]
-        torch.set_num_threads(threads)
-        torch.set_default_dtype(getattr(torch, dtype.removeprefix("torch.")))
-        _keep_freed_memory()
+        settle(threads, getattr(torch, dtype.removeprefix("torch.")))
         self._federations: dict[int, Held] = {}
 
     def started(self) -> int:
@@ -187,17 +184,6 @@ class Worker:
         """What comes of an order."""
         whole = replace(order, clients=clients, lasting=lasting, trip=trip)
         return answered(whole, self._federations, shared=False)
-
-
-def _keep_freed_memory() -> None:
-    """Memory that work has freed stays in this process for the next work.
-
-    To take it from the system anew for each client costs a fifth of the time of a network of a million weights.
-    """
-    with suppress(AttributeError, OSError):  # of the GNU C library alone
-        setting = ctypes.CDLL(None).mallopt
-        setting(-3, 1 << 25)  # M_MMAP_THRESHOLD: tensors of less than 32 MiB, its largest value, lie in the heap
-        setting(-1, 1 << 30)  # M_TRIM_THRESHOLD: of which 1 GiB may be free
 
 
 def _end(ray: Any, actors: Sequence[_Actor], own: bool) -> None:

@@ -22,6 +22,7 @@ from travelling import (
     differ,
     divide,
     fail,
+    pages_taken,
     quadratics,
     read_kept,
     read_told,
@@ -97,6 +98,12 @@ def test_work_is_done_elsewhere_on_one_thread_and_clients_stay_for_a_round(pools
         assert torch.equal(second[:, 2], first[:, 0])
         assert torch.equal(second[:, 0], first[:, 0])
     assert len(set(first[:, 0].tolist())) <= 2
+
+
+def test_freed_memory_stays_with_a_worker(pools):
+    fed = Federation(quadratics(2).clients, executor=pools[2])
+    fed.gather(pages_taken, to=(0,))
+    assert fed.gather(pages_taken, to=(0,))[0] < 0.25 * 10 * 4 * 1024
 
 
 def test_replies_come_in_the_order_of_the_cohort(pools):

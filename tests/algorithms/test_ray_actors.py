@@ -3,7 +3,6 @@
 import contextlib
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import types
 import pytest
 import torch
 from torch.utils import _pytree as pytree
-from travelling import add_kept, add_to_kept, die, die_once, divide, fail, quadratics, read_kept
+from travelling import add_kept, add_to_kept, die, die_once, divide, fail, pages_taken, quadratics, read_kept
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
@@ -171,14 +170,6 @@ def test_freed_memory_stays_with_an_actor(teams):
     fed = Federation(quadratics(2).clients, executor=teams["1 actors"])
     fed.gather(pages_taken, to=(0,))
     assert fed.gather(pages_taken, to=(0,))[0] < 0.25 * 10 * 4 * 1024
-
-
-def pages_taken(client, memory):
-    """Pages that the system gave for the tensors of ten clients, four of 4 MiB each, that are let go."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(10):
-        assert sum(float(one[0]) for one in [torch.ones(1 << 20) for _ in range(4)]) == 4.0
-    return Reply(torch.tensor(float(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)))
 
 
 def test_work_that_fails_stops_the_round_and_says_where(teams):
