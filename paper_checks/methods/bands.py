@@ -112,7 +112,8 @@ def judge_bands(
         return Evidence(True, scope, obtained="no quantity", cases=0)
     level = sum(interval.level for interval in measured.values())
     halves = bands({name: predicted[name] for name in measured}, share, resolution)
-    scope = f"{scope}; told apart: {share:.0%}{f', or {resolution:g} where that is more' if resolution else ''}"
+    least = f"{share:.0%}{f', or {resolution:g} where that is more,' if resolution else ''}"
+    scope = f"{scope}; a deviation of {least} would be noticed"
     worst, room = "", inf
     failed, straddling = "", ""
     for name, interval in measured.items():

@@ -140,7 +140,7 @@ def test_bands_follow_from_the_prediction_or_from_a_stated_resolution():
         bands({"a": 0.0})
     assert bands({"a": 0.0}, resolution=0.01) == {"a": 0.01}
     evidence = judge_bands({"a": Interval(0.999, 1.001)}, {"a": 1.0}, scope="all", share=0.05, resolution=0.1)
-    assert evidence.scope == "all; told apart: 5%, or 0.1 where that is more"
+    assert evidence.scope == "all; a deviation of 5%, or 0.1 where that is more, would be noticed"
 
 
 @pytest.mark.parametrize(
