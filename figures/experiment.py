@@ -115,7 +115,7 @@ def results(design: Design, settings: Settings) -> pd.DataFrame:
     Raises:
         RunError, FederationError, DataError, OSError: As `runs.experiments.carried_out`.
     """
-    if settings.slots:
+    if settings.slots is not None:
         from figures.experiment_cost import announced
 
         announced(design, settings)

@@ -37,7 +37,7 @@ def announced(designs: Design | Sequence[Design], settings: Settings, left_out: 
     )
     for text in left_out:
         settings.announce(f"not printed: {text}")
-    if settings.slots:
+    if settings.slots is not None:
         for text in table_of(planned, settings.slots):
             settings.announce(text)
         raise OnlyPlannedError

@@ -38,7 +38,7 @@ class Settings:
         progress: Called with one line of text now and then.
         told: Called with lines that are to stand: what long work costs, before it starts.
         pool: Makes training runs, several at a time; default: one after the other, here.
-        slots: Of a dry run, which tells what would be run, and runs nothing: the machine of each run at a time.
+        slots: Machine of each run that is made at a time, of a dry run alone, which tells that and runs nothing.
 
     Raises:
         FigureError: An unknown scale or a seed that is not a whole number of at least 0.
@@ -53,7 +53,7 @@ class Settings:
     progress: Callable[[str], None] | None = None
     told: Callable[[str], None] | None = None
     pool: Executor | None = None
-    slots: tuple[str, ...] = ()
+    slots: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.scale not in SCALES:

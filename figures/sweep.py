@@ -54,7 +54,7 @@ def require_run(trials: Sequence[Trial], settings: Settings) -> None:
     Raises:
         OnlyPlannedError: It is one.
     """
-    if settings.slots:
+    if settings.slots is not None:
         lines = [
             Planned(one.label, len(one.seeds), one.rounds, cost_of(one.plan(one.seeds[0], settings.place)))
             for one in trials

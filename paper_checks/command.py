@@ -157,7 +157,7 @@ def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None =
             bar.set_postfix_str(id, refresh=False)
             bar.update()
 
-        jobs = options.jobs if pool is None else max(1, len(pool.slots))
+        jobs = options.jobs if pool is None else len(pool.slots)
         return run(claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=advance, pool=pool)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -129,10 +130,13 @@ def parts_of(plan: Plan) -> Parts:
     """
     values, conduct = plan.settings, plan.conduct
     executor = executor_of(conduct.executor, conduct.workers, conduct.address, conduct.gpus_per_worker)
-    settings = problem_settings_of(plan.problem, values)
-    problem = settings.made(values["seed"], conduct.device, conduct.root)
-    algorithm = begun(algorithm_of(plan.algorithm, plan.problem, values), problem)
-    _require_sides(algorithm, problem)
+    with ExitStack() as joined:  # a cluster is left again where the rest fails
+        joined.callback(getattr(executor, "close", lambda: None))
+        settings = problem_settings_of(plan.problem, values)
+        problem = settings.made(values["seed"], conduct.device, conduct.root)
+        algorithm = begun(algorithm_of(plan.algorithm, plan.problem, values), problem)
+        _require_sides(algorithm, problem)
+        joined.pop_all()
     return Parts(algorithm, problem, executor)
 
 

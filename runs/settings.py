@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal
 
+from workloads.cluster import require_graphics
+
 
 class RunError(ValueError):
     """A run that cannot start or go on as asked; the message names cause and remedy."""
@@ -99,12 +101,12 @@ class Conduct:
                 raise RunError("address and gpus_per_worker are for executor ray: choose it, or leave them out")
         elif self.address == "":
             raise RunError("address must name a Ray cluster, such as auto; or leave it out")
-        elif parts is not None and not (isfinite(parts) and parts > 0.0):
-            raise RunError(f"gpus_per_worker must be a number above 0, got {parts}")
         elif (parts is None) != self.device.startswith(("cpu", "meta")):
             raise RunError(
                 f"gpus_per_worker is for devices that are GPUs, and needed there, got {parts} for {self.device}"
             )
+        elif parts is not None:
+            require_graphics(parts, RunError)
 
 
 def at_least(least: int, **values: int | None) -> None:

@@ -6,12 +6,17 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 LOCAL = "local"
 """Address of a cluster that starts on this machine."""
 PATIENCE = 20.0
 """Seconds to wait for the room of workers that have just ended."""
+EACH = 8
+"""Workers for each processor of this machine that a cluster here has at most; more would only wait for one another."""
+GRAIN = 1e-4
+"""Parts of a GPU are counted in these by Ray."""
 
 
 def installed(failed: Callable[[str], Exception]) -> Any:
@@ -44,13 +49,23 @@ def cluster(
         The package, and whether this call connected it, so that its caller ends that.
 
     Raises:
-        Exception: As `failed` makes it: Ray is not installed, or there is no such cluster.
+        Exception: As `failed` makes it: Ray is not installed, there is no such cluster, or too many workers for one
+            here.
     """
     ray = installed(failed)
     if ray.is_initialized():
         return ray, False
-    _require_answer(address, failed)
-    here: dict[str, Any] = {"num_cpus": most or max(workers, os.cpu_count() or 1)} if address == LOCAL else {}
+    here: dict[str, Any] = {}
+    if address == LOCAL:
+        processors = os.cpu_count() or 1
+        if workers > EACH * processors:
+            raise failed(
+                f"a cluster that starts here has at most {EACH * processors} workers, {EACH} for each processor, got "
+                f"{workers}: name fewer"
+            )
+        here["num_cpus"] = most or max(workers, processors)
+    else:
+        _require_answer(address, failed)
     try:
         ray.init(address, include_dashboard=False, log_to_driver=False, logging_level="ERROR", **here)
     except (ConnectionError, RuntimeError, ValueError) as error:
@@ -61,13 +76,48 @@ def cluster(
 
 def _require_answer(address: str, failed: Callable[[str], Exception]) -> None:
     """Whether somebody listens there; Ray itself finds it out slowly and with many words."""
+    if "://" in address:
+        raise failed(
+            f"{address} is for programs outside a cluster: run this on one of its machines, with auto as address"
+        )
     host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdecimal():
+    if not host or not port.isdecimal():
         return
+    if int(port) > 65535:
+        raise failed(f"{address} names no port: they end at 65535")
     try:
         socket.create_connection((host, int(port)), timeout=5.0).close()
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise failed(f"no Ray cluster answers at {address} ({error}): name another, or {LOCAL}") from error
+
+
+def require_graphics(graphics: float, failed: Callable[[str], Exception]) -> None:
+    """Checks the GPUs of a worker: a part of one, or whole ones, as Ray can give them.
+
+    Raises:
+        Exception: As `failed` makes it: neither.
+    """
+    if not (GRAIN <= graphics <= 1.0 or (isfinite(graphics) and graphics >= 1.0 and graphics == int(graphics))):
+        raise failed(
+            f"the GPUs of a worker must be a part of one, such as 0.25 and at least {GRAIN:g}, or a whole number, got "
+            f"{graphics:g}"
+        )
+
+
+def workers_at_once(processors: float, graphics: float, each: float) -> int:
+    """Workers of one processor each that a machine has at a time.
+
+    Args:
+        processors: Of the machine.
+        graphics: GPUs of the machine.
+        each: GPUs of a worker; one that takes a part has it of a single GPU.
+
+    >>> workers_at_once(16, 1, 0.2), workers_at_once(16, 2, 0.4), workers_at_once(16, 3, 2), workers_at_once(4, 0, 0)
+    (5, 4, 1, 4)
+    """
+    if not each:
+        return int(processors)
+    return int(min(processors, graphics // each if each > 1.0 else graphics * int(1.0 / each + GRAIN)))
 
 
 def require_room(

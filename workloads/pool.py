@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.arguments import at_least
-from workloads.cluster import LOCAL, cluster
+from workloads.cluster import LOCAL, cluster, require_graphics, workers_at_once
 
 RAY = "ray"
 """The word for it on the command line."""
@@ -69,8 +69,10 @@ def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) ->
         if given:
             raise failed(f"{given[0]} is for --on {RAY}: add it, or leave {given[0]} out")
         return None
-    if options.address == "" or (graphics is not None and not 0.0 < graphics < float("inf")):
-        raise failed("--address names a cluster, such as auto, and --gpus-per-worker is above 0; or leave them out")
+    if options.address == "":
+        raise failed("--address names a cluster, such as auto; or leave it out")
+    if graphics is not None:
+        require_graphics(graphics, failed)
     address = options.address or LOCAL
     if options.workers is not None and address != LOCAL:
         raise failed(f"--workers is for a cluster that starts here: {address} has its own number of processors")
@@ -78,7 +80,11 @@ def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) ->
 
 
 def slots_of(place: Place | None, failed: Callable[[str], Exception]) -> tuple[str, ...]:
-    """The machine of each piece of work that is done at a time; a local cluster is not started for it."""
+    """The machine of each piece of work that is done at a time; a local cluster is started only to find its GPUs.
+
+    Raises:
+        Exception: As `failed` makes it: as of `RayPool`.
+    """
     if place is None:
         return ("here",)
     if place.address == LOCAL and not place.graphics:
@@ -92,6 +98,9 @@ class RayPool(Executor):
 
     A call whose machine is lost is made again elsewhere; what it writes must bear that. Calls that are under way end
     with this object and with this process.
+
+    Attributes:
+        slots: The machine of each call that can be made at a time, when the cluster was joined.
     """
 
     def __init__(self, place: Place, failed: Callable[[str], Exception]) -> None:
@@ -102,22 +111,26 @@ class RayPool(Executor):
             failed: The error to raise, of what is wrong.
 
         Raises:
-            Exception: As `failed` makes it: Ray is not installed, or there is no such cluster.
+            Exception: As `failed` makes it: Ray is not installed, there is no such cluster, or none of its machines has
+                what a piece of work needs.
         """
-        self._place, self._failed = place, failed
+        self._failed = failed
         self._under_way: set[Any] = set()
         self._ray, self._own = cluster(place.address, place.workers or 1, failed, place.workers)
+        self.slots = self._slots(place.graphics)
+        if not self.slots:
+            self.shutdown()
+            needed = f"a processor and {place.graphics:g} GPU" if place.graphics else "a processor"
+            raise failed(f"no machine of the Ray cluster at {place.address} has {needed}: leave --gpus-per-worker out")
         self._call = self._ray.remote(_made).options(num_cpus=1, num_gpus=place.graphics, max_retries=3)
 
-    @property
-    def slots(self) -> tuple[str, ...]:
-        """The machine of each call that can be made at a time."""
-        graphics, found = self._place.graphics, []
+    def _slots(self, graphics: float) -> tuple[str, ...]:
+        found: list[str] = []
         for node in self._ray.nodes():
             if node["Alive"]:
-                free = node["Resources"]
-                calls = min(free.get("CPU", 0.0), free.get("GPU", 0.0) // graphics if graphics else float("inf"))
-                found += [node["NodeManagerHostname"]] * int(calls)
+                has = node["Resources"]
+                count = workers_at_once(has.get("CPU", 0.0), has.get("GPU", 0.0), graphics)
+                found += count * [node["NodeManagerHostname"]]
         return tuple(found)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:

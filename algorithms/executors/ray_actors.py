@@ -23,7 +23,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
 from algorithms.executors.worker import Answer, Held, Order, answered, packed, settle
 from algorithms.federation import FederationError
-from workloads.cluster import LOCAL, cluster, installed, require_room
+from workloads.cluster import LOCAL, cluster, installed, require_graphics, require_room
 
 PATIENCE = 300.0
 """Seconds to wait for an actor, when there is none."""
@@ -34,23 +34,29 @@ STARTS = 20
 class Actors(Team):
     """Clients in Ray actors, which start with the first trip and end with this object, or with this process.
 
+    A cluster that stands is joined at once, so that one that does not answer, or has no room, is known before anything
+    is made for a run.
+
     Attributes:
         address: As `ray.init` takes it, or `local` for a cluster that starts on this machine and ends with this.
         graphics: GPUs of each actor; a part of one is shared.
 
     Raises:
-        FederationError: Fewer than one worker or thread, a negative number of GPUs, or Ray is not installed.
+        FederationError: A number of workers, threads or GPUs that does not serve, Ray is not installed, or the cluster
+            does not answer or has no room.
     """
 
     def __init__(self, workers: int, address: str = LOCAL, graphics: float = 0.0, threads: int = 1) -> None:
         super().__init__(workers, threads)
-        if not 0.0 <= graphics < float("inf"):
-            raise FederationError(f"GPUs of a worker must be a number of at least 0, got {graphics}")
+        if graphics:
+            require_graphics(graphics, FederationError)
         self.address, self.graphics = address, graphics
         self._ray = installed(FederationError)
         self._actors: list[_Actor] = []
         self._end: Any = None
         self._failed = 0
+        if address != LOCAL:
+            self._join()
 
     def close(self) -> None:
         """Ends the actors, in the middle of their work if need be; the next trip starts new ones."""
@@ -73,15 +79,22 @@ class Actors(Team):
                 raise FederationError(f"the Ray cluster cannot go on ({type(error).__name__}: {text})") from error
             raise
 
+    def _join(self) -> None:
+        if self._end is None:
+            _, own = cluster(self.address, self.workers, FederationError)
+            self._end = weakref.finalize(self, _end, self._ray, self._actors, own)
+            try:
+                require_room(self._ray, self.address, self.workers, self.workers * self.graphics, FederationError)
+            except FederationError:
+                self.close()
+                raise
+
     def _start(self) -> None:
-        if self._end is not None:
-            return
-        _, own = cluster(self.address, self.workers, FederationError)
-        self._end = weakref.finalize(self, _end, self._ray, self._actors, own)
-        require_room(self._ray, self.address, self.workers, self.workers * self.graphics, FederationError)
-        self._failed = 0
-        for _ in range(self.workers):
-            self._add()
+        self._join()
+        if not self._actors:
+            self._failed = 0
+            for _ in range(self.workers):
+                self._add()
 
     def _add(self) -> None:
         options = {"num_cpus": 1, "num_gpus": self.graphics, "max_restarts": 0}

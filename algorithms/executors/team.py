@@ -22,7 +22,7 @@ from typing import Any
 from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Answer, Failure, Order
 from algorithms.federation import FederationError
-from algorithms.partial_sums import Sum, part_size
+from algorithms.partial_sums import PARTS, Sum, part_size
 from algorithms.trip import Cohort, Key, Receipt, Reply, Trip, require_whole
 
 LOSSES = 3
@@ -88,11 +88,13 @@ class Team(ABC):
         say: Told, in a line, what happened to workers.
 
     Raises:
-        FederationError: Fewer than one of either.
+        FederationError: Fewer than one of either, or more workers than a trip has parts.
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
         require_whole(1, workers=workers, threads=threads)
+        if workers > PARTS:
+            raise FederationError(f"workers must be at most {PARTS}, the parts into which a trip is cut, got {workers}")
         self.workers, self.threads = workers, threads
         self.say: Callable[[str], None] = lambda text: None
         self._served: MutableMapping[Key, _Served] = weakref.WeakKeyDictionary()

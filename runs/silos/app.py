@@ -40,8 +40,11 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
     named(ALGORITHMS, "algorithm", algorithm)
     if hasattr(ALGORITHMS[algorithm].kind, "gathered"):
         raise RunError(f"{algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
-    if len(set(silos)) != len(silos) or not all(re.fullmatch(r"[\w.-]+", name) for name in silos):
-        raise RunError(f"silos need different names of letters, digits, dots and hyphens, got {', '.join(silos)!r}")
+    if len(set(silos)) != len(silos) or not all(re.fullmatch(r"\w[\w.-]*", name) for name in silos):
+        raise RunError(
+            "silos need different names of letters, digits, dots and hyphens that begin with a letter or digit, got "
+            f"{', '.join(silos)!r}"
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RunError(f"{folder} is not an empty folder; name a new one")
     words = {

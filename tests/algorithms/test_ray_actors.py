@@ -35,7 +35,7 @@ from runs.folder import LEDGER, LOG, METRICS, train
 from runs.plan import SETTINGS, planned
 from runs.settings import Conduct
 from workloads.cluster import installed
-from workloads.pool import Place, RayPool
+from workloads.pool import Place, RayPool, slots_of
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 LOCAL = Descent(3, 0.05)
@@ -204,10 +204,12 @@ def test_what_actors_cannot_import_is_one_line(monkeypatch, teams):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"workers": 100}, r"at local has \d CPU free, and 100 are needed: name fewer workers"),
+        ({"workers": 12}, r"at local has \d CPU free, and 12 are needed: name fewer workers"),
+        ({"workers": 17}, "workers must be at most 16, the parts into which a trip is cut, got 17"),
         ({"workers": 1, "graphics": 0.5}, "at local has 0 GPU free, and 0.5 are needed: name fewer workers"),
         ({"workers": 0}, "workers must be a whole number of at least 1"),
-        ({"workers": 1, "graphics": float("nan")}, "GPUs of a worker must be a number of at least 0, got nan"),
+        ({"workers": 1, "graphics": float("nan")}, "GPUs of a worker must be a part of one, .* got nan"),
+        ({"workers": 1, "graphics": 1.5}, "GPUs of a worker must be a part of one, .* got 1.5"),
     ],
 )
 def test_a_cluster_without_room_is_one_line(wrong, message, teams):
@@ -225,6 +227,14 @@ def test_a_pool_makes_calls_in_workers_and_hands_their_errors_on(teams, tmp_path
         once = pool.submit(end_once, str(tmp_path / "marker"))
         assert once.result() == "again"  # its process ended the first time
     assert ray.is_initialized()  # the cluster is not the pool's own
+
+
+def test_a_pool_without_room_is_one_line(teams):
+    with pytest.raises(FederationError, match=r"no machine of the Ray cluster at local has a processor and 0.5 GPU"):
+        RayPool(Place("local", graphics=0.5), FederationError)
+    assert ray.is_initialized()
+    with pytest.raises(FederationError, match=r"at local has a processor and 1 GPU: leave --gpus-per-worker out"):
+        slots_of(Place("local", graphics=1.0), FederationError)
 
 
 def end_once(marker):

@@ -152,6 +152,10 @@ def test_a_name_makes_the_trips_of_its_box(name):
     assert (last.count("down", 1) / 3, last.count("up", 1) / 3, last.trips(1)) == TRAVELS[name]
 
 
+def on_graphics(share):
+    return Conduct(executor="ray", device="cuda", gpus_per_worker=share)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -162,7 +166,10 @@ def test_a_name_makes_the_trips_of_its_box(name):
         (lambda: Conduct(address="auto"), "address and gpus_per_worker are for executor ray: choose it"),
         (lambda: Conduct(gpus_per_worker=0.25), "address and gpus_per_worker are for executor ray: choose it"),
         (lambda: Conduct(executor="ray", address=""), "address must name a Ray cluster"),
-        (lambda: Conduct(executor="ray", gpus_per_worker=-1.0), "gpus_per_worker must be a number above 0, got -1.0"),
+        (lambda: on_graphics(-1.0), "GPUs of a worker must be a part of one, .* or a whole number, got -1"),
+        (lambda: on_graphics(1.5), "GPUs of a worker must be a part of one, .* or a whole number, got 1.5"),
+        (lambda: on_graphics(1e-5), "at least 0.0001, or a whole number, got 1e-05"),
+        (lambda: on_graphics(float("inf")), "or a whole number, got inf"),
         (lambda: Conduct(executor="ray", gpus_per_worker=1.0), "needed there, got 1.0 for cpu"),
         (lambda: Conduct(executor="ray", device="cuda"), "are GPUs, and needed there, got None for cuda"),
         (lambda: planned("fedavg", "quadratics", {"tau": 3}), "fedavg on quadratics takes no --tau"),
@@ -190,9 +197,11 @@ def test_executors_are_what_they_are_called():
 
 def test_actors_are_as_many_and_where_they_are_asked_for():
     pytest.importorskip("ray")
-    actors = executor_of("ray", 3, "auto", 0.25)  # starts nothing
+    actors = executor_of("ray", 3, gpus_per_worker=0.25)  # starts nothing
     assert isinstance(actors, Actors)
-    assert (actors.workers, actors.address, actors.graphics) == (3, "auto", 0.25)
+    assert (actors.workers, actors.address, actors.graphics) == (3, "local", 0.25)
+    with pytest.raises(FederationError, match=r"no Ray cluster answers at 127\.0\.0\.1:1 "):
+        executor_of("ray", 3, "127.0.0.1:1")
 
 
 def test_ray_needs_its_extra(monkeypatch):

@@ -83,8 +83,9 @@ def test_an_app_is_written_into_a_new_folder_alone(tmp_path):
         write_app(tmp_path / "new", "fedav", ("a", "b"))
     with pytest.raises(RunError, match="all data to one place"):
         write_app(tmp_path / "new", "central", ("a", "b"))
-    with pytest.raises(RunError, match="different names"):
-        write_app(tmp_path / "new", "fedavg", ("a", 'b"'))
+    for name in ('b"', ".", "..", ".b", "-b", ""):
+        with pytest.raises(RunError, match=r"different names of letters.* begin with a letter or digit"):
+            write_app(tmp_path / "new", "fedavg", ("a", name))
     assert not (tmp_path / "new").exists()
 
 

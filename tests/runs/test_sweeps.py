@@ -87,6 +87,7 @@ def test_places_are_named_by_options():
     assert found == Place("auto", None, 0.25)
     assert len(slots_of(Place("local", 3), ValueError)) == 3
     assert slots_of(None, ValueError) == ("here",)
+    assert place_of(given("--on", "ray", "--gpus-per-worker", "2"), ValueError) == Place("local", None, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +96,10 @@ def test_places_are_named_by_options():
         (("--workers", "2"), "--workers is for --on ray"),
         (("--address", "auto"), "--address is for --on ray"),
         (("--gpus-per-worker", "1"), "--gpus-per-worker is for --on ray"),
-        (("--on", "ray", "--gpus-per-worker", "nan"), "--gpus-per-worker is above 0"),
-        (("--on", "ray", "--gpus-per-worker", "0"), "--gpus-per-worker is above 0"),
+        *(
+            (("--on", "ray", "--gpus-per-worker", share), "must be a part of one, such as 0.25 .*, or a whole number")
+            for share in ("nan", "0", "-1", "1.5", "0.00001", "inf")
+        ),
         (("--on", "ray", "--address", ""), "--address names a cluster"),
         (("--on", "ray", "--address", "auto", "--workers", "2"), "auto has its own number of processors"),
     ],
