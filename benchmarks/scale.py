@@ -35,6 +35,7 @@ from scale_cases import (
     descendants,
     image_problem,
     memory,
+    nothing,
     perceptron_problem,
     processor_seconds,
     tensors_of,
@@ -141,6 +142,21 @@ def overhead(rounds: int) -> Found:
 def median(pairs: Sequence[tuple[float, float]], which: int) -> float:
     """Of one of the two times."""
     return statistics.median(pair[which] for pair in pairs)
+
+
+def trips(count: int) -> Found:
+    """Seconds of the first trip, for which a team starts, and of trips of one client that does nothing."""
+    found: Found = {}
+    for name, made in (("1 process", Processes), ("1 actor", Actors)):
+        fed = Federation(ManyClients(1, (1, 1)), executor=(team := made(1)))
+        times = []
+        for _ in range(count + 1):
+            began = time.monotonic()
+            fed.gather(nothing, to=(0,))
+            times.append(time.monotonic() - began)
+        team.close()
+        found[name] = {"first, with the start": times[0], "median of the others": statistics.median(times[1:])}
+    return found
 
 
 def million(rounds: int) -> Found:
@@ -278,6 +294,7 @@ def main() -> int:
     """Measures, writes one JSON file, and says whether something is not as it must be."""
     sections: dict[str, Callable[[], Found]] = {
         "overhead": lambda: overhead(8),
+        "trips": lambda: trips(300),
         "million": lambda: million(10),
         "sweep": lambda: sweep(50),
         "kills": lambda: kills(30, 2, 0),

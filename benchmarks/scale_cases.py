@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from algorithms.trip import Client
+from algorithms.trip import Client, Memory, Reply
 from runs.network_problem import NetworkProblem, network_problem
 from toymodels.quadratic import Quadratic
 from workloads.models import ModelSettings, model
@@ -39,6 +39,11 @@ class ManyClients:
         factor = torch.randn(2 * [self._shape[0] * self._shape[1]], generator=generator, dtype=torch.float64)
         H = (factor @ factor.T / len(factor)).reshape(2 * self._shape)
         return Quadratic(H, torch.randn(self._shape, generator=generator, dtype=torch.float64), 0.0)
+
+
+def nothing(client: Client, memory: Memory) -> Reply:
+    """No work, and an answer of one number."""
+    return Reply(torch.zeros(()))
 
 
 def perceptron_problem(clients: int, hidden: int) -> NetworkProblem:
