@@ -122,7 +122,8 @@ def equal_bits(there: Loopback, algorithm: str, number: int = 2, seconds: float 
 def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> dict[str, Any]:
     """A run of pFedLoRU, whose silos keep personal factors, while silos and the server are killed at random moments.
 
-    Two are killed within seconds, so that one is lost while the run gets over the other; then a round has to end.
+    Two are killed within seconds, so that one is lost while the run gets over the other; then a round has to end. Such
+    pairs come in equal parts of the run, each at a random round of its part.
     """
     random_number, algorithm = random.Random(seed), "pfedloru"
     app, results = written(there.folder / "kills", algorithm), there.folder / "results-kills"
@@ -132,7 +133,8 @@ def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> 
     started(there, app, algorithm, number, results)
     for count, victim in enumerate(victims):
         if count % 2 == 0:
-            wait(there, results, rounds_in(results) + 1, 900.0)
+            due = int((count + 2 * random_number.random()) / len(victims) * number)
+            wait(there, results, max(due, rounds_in(results) + 1), 1800.0)
         time.sleep(random_number.uniform(0.0, 8.0))
         name = random_number.choice(SILO_NAMES) if victim == "silo" else "server"
         there.kill(name)
@@ -144,7 +146,7 @@ def kills(there: Loopback, silos: int, servers: int, number: int, seed: int) -> 
             started(there, app, algorithm, number, results)
         else:
             there.start_silo(name)
-    wait(there, results, number, 900.0)
+    wait(there, results, number, 1800.0)
     ups = [line.split(",") for line in (results / "ledger.csv").read_text().splitlines()[1:]]
     counted = [int(row[4]) for row in ups if row[2] == "up"]
     return {
@@ -176,7 +178,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, Loopback(Path(name).resolve(), SILO_NAMES) as there:
         (there.folder / "kills").mkdir()
         if options.kills:
-            result["kills"] = kills(there, silos=22, servers=8, number=40, seed=0)
+            result["kills"] = kills(there, silos=22, servers=8, number=100, seed=0)
             print(json.dumps(result["kills"]), flush=True)
         else:
             for algorithm in [options.only] if options.only else ALGORITHMS:
