@@ -345,7 +345,9 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8") -> lis
     given = set(answer.given) | set(answer.proves)
     for name, value in file.values.items():
         if name not in given:
-            lines += _entry(file.kind if not lines else "", f"{name} = {shortened(_stored_value(value), 400)}")
+            told = f"{name} = {shortened(_stored_value(value), 400)}"
+            words = f"  ({answer.words[name]})" if name in answer.words else ""
+            lines += _entry(file.kind if not lines else "", told + words)
     for number, (name, text) in enumerate(answer.given.items()):
         lines += _entry("" if number else "set-up", f"{name} = {text}")
     for number, (told, met) in enumerate(answer.assumes):

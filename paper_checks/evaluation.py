@@ -187,6 +187,7 @@ class Replayed:
         given: the set-up at the witness, by name.
         proves: the constants and the scope of the statement that a certificate proves, as the statement has them.
         reading: the reading of the statement, where it is not the first.
+        words: what stored values are, by name, where the name does not say it.
     """
 
     kind: Kind
@@ -199,6 +200,7 @@ class Replayed:
     given: Mapping[str, str] = field(default_factory=dict)
     proves: Mapping[str, Any] = field(default_factory=dict)
     reading: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -211,17 +213,24 @@ class Replay:
         evaluate: the evaluation of stored values.
         states: for a proof, the constants, the scope and the sizes of what it proves. They belong to the statement
             and not to the certificate, which must name the same.
+        words: what stored values are in the field's words, by name, where the name does not say it.
     """
 
     id: str
     kind: Kind
     evaluate: Callable[[Mapping[str, Any]], Violation | Proof]
     states: Mapping[str, Any] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
-def replay(id: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
-    """Declares the decorated function as the replay of one claim's witness, or of one reading's (``claim@reading``)."""
-    return lambda evaluate: Replay(id, "witness", evaluate)
+def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
+    """Declares the decorated function as the replay of one claim's witness, or of one reading's (``claim@reading``).
+
+    Args:
+        id: of the claim, or of the reading.
+        words: what stored values are in the field's words, where their names do not say it.
+    """
+    return lambda evaluate: Replay(id, "witness", evaluate, words=words)
 
 
 def proof(id: str, **states: Any) -> Callable[[Callable[[Mapping[str, Any]], Proof]], Replay]:

@@ -209,7 +209,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
         if file.kind == "witness":
             yield ""
             found = answer.detail if answer.exact else _rounded(answer.detail)
-            yield f"Witness{_named(claim, file)}: {_values(file.values)}. Replayed: {found}."
+            yield f"Witness{_named(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
     if claim.expect in ("corrected", "depends on the reading") and claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"
@@ -318,8 +318,9 @@ def _mathematics(text: str) -> str:
     return _FORMULA.sub(lambda match: f"$`{match.group(1)}`$", text)
 
 
-def _values(values: Mapping[str, object]) -> str:
-    return "; ".join(f"{name} = {shortened(_plain(value), 90)}" for name, value in values.items())
+def _values(values: Mapping[str, object], words: Mapping[str, str]) -> str:
+    told = {name: f" ({words[name]})" if name in words else "" for name in values}
+    return "; ".join(f"{name}{told[name]} = {shortened(_plain(value), 90)}" for name, value in values.items())
 
 
 def _plain(value: object) -> str:

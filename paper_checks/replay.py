@@ -232,4 +232,4 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
         found = evaluated(known[file.id, file.kind], file.values)
     except Exception as error:  # a changed file can ask for anything
         found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
-    return replace(found, reading=file.reading)
+    return replace(found, reading=file.reading, words=known[file.id, file.kind].words)

@@ -92,6 +92,7 @@ class Result:
             "left": violated.left if violated else None,
             "right": violated.right if violated else None,
             "replay": f"rankproof replay {claim.id}" if self.stored else None,
+            "witness_words": dict(violated.words) if violated else {},
         }
 
     @property

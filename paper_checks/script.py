@@ -64,11 +64,11 @@ def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str
     told = f"{replay.id}{f' ({where})' if where else ''}"
     imports = sorted(parts.imports, key=lambda line: ("__future__" not in line, line))
     first = f"# {told}: the stored witness violates the statement. {runs}."
-    return "\n".join([first, *imports, *_as_literal(values), *own, needed, ""])
+    return "\n".join([first, *imports, *_as_literal(values, replay.words), *own, needed, ""])
 
 
-def _as_literal(values: Mapping[str, Any]) -> list[str]:
-    """The stored values, as many on a line as there is room for."""
+def _as_literal(values: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """The stored values, as many on a line as there is room for, and what they are as a comment."""
     lines = ["values = {"]
     for name, value in values.items():
         item = f"{name!r}: {value!r}, "
@@ -76,6 +76,11 @@ def _as_literal(values: Mapping[str, Any]) -> list[str]:
             lines.append("    ")
         lines[-1] += item
     lines[-1] = lines[-1].removesuffix(", ") + "}"
+    told = "; ".join(f"{name}: {text}" for name, text in words.items())
+    if told and len(lines[-1]) + len(told) + 4 <= WIDTH + 30:  # as a comment beside them
+        lines[-1] += f"  # {told}"
+    elif told:
+        lines += textwrap.wrap(told, WIDTH, initial_indent="# ", subsequent_indent="# ")
     return [line.rstrip() for line in lines]
 
 

@@ -112,6 +112,8 @@ class Axis:
         high: greatest size searched.
         of: the range of sizes that the statement speaks about.
         signed: of either sign.
+        words: what it is in the field's words, with the paper's symbol if it has one; needed unless the name is a
+            symbol of the statement.
 
     Raises:
         ValueError: a range that is none.
@@ -123,6 +125,7 @@ class Axis:
     high: float
     of: Stated
     signed: bool = False
+    words: str = ""
 
     def __post_init__(self) -> None:
         if not 0 < self.low < self.high:
@@ -132,8 +135,9 @@ class Axis:
     def unreached(self) -> str:
         """What of the stated range is not searched, in words; empty if all is."""
         beyond = self.of.beyond(self.low, self.high)
-        size = f"|{self.name}|" if self.signed else self.name
-        return f"{size} {beyond}" if beyond else ""
+        told = f"{self.words}, " if self.words else f"|{self.name}| " if self.signed else f"{self.name} "
+        size = "size of " if self.words and self.signed else ""
+        return f"{size}{told}{beyond}" if beyond else ""
 
     def ends(self) -> tuple[float, ...]:
         """Both ends of the range, of either sign if signed."""

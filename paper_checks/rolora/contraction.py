@@ -18,11 +18,17 @@ from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 AXES = (
-    Axis("share", 1e-6, 1.0, UNIT),
-    Axis("D", 1e-6, 1.0, UNIT),
-    Axis("level", 1e-9, 0.999, OPEN_UNIT),
-    Axis("tilde", 1e-9, 0.999, OPEN_UNIT),
-    Axis("place", 1e-9, 1.0, UNIT),
+    Axis("share", 1e-6, 1.0, UNIT, words="step size over the largest one judged"),
+    Axis("D", 1e-6, 1.0, UNIT, words="squared cosine of the first angle, 1 - (delta^0)^2"),
+    Axis("level", 1e-9, 0.999, OPEN_UNIT, words="threshold eps' over its bound, (1 - (delta^0)^2)/16"),
+    Axis("tilde", 1e-9, 0.999, OPEN_UNIT, words="threshold eps~ over its bound, (1 - (delta^0)^2)/16"),
+    Axis(
+        "place",
+        1e-9,
+        1.0,
+        UNIT,
+        words="place of the squared cosine between that of the first angle and 1, or of |b|^2 between its bounds",
+    ),
 )
 
 

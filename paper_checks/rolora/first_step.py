@@ -46,8 +46,8 @@ class Rates:
 def search_rates(context: Context) -> Rates:
     """A search over all angles and all c; draws on the events, with corners."""
     axes = (
-        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT),
-        Axis("ratio", 1e-4, 1.0, UNIT),
+        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT, words="first angle distance, delta^0"),
+        Axis("ratio", 1e-4, 1.0, UNIT, words="angle distance over the first one, delta^t/delta^0"),
         Axis("c", 1e-4, 0.9999, OPEN_UNIT),
     )
 
@@ -178,7 +178,10 @@ def met_by(x: Any, s: Any) -> Any:
 
 def search_first_steps(context: Context) -> Searched:
     """Angles and steps; the first case is the simplest that has both large."""
-    axes = (Axis("square", 1e-6, 0.9999, OPEN_UNIT), Axis("step", 1e-4, 1.0, UNIT))
+    axes = (
+        Axis("square", 1e-6, 0.9999, OPEN_UNIT, words="square of the first angle distance, (delta^0)^2"),
+        Axis("step", 1e-4, 1.0, UNIT, words="step size times squared norm of the target, eta |b*|^2"),
+    )
     cases = collect_cases(
         context,
         axes,

@@ -37,9 +37,15 @@ def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any
 def search_contraction(context: Context) -> Slopes:
     """Every angle, steps up to far beyond the bound; the judge keeps those it speaks of."""
     axes = (
-        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT),
-        Axis("ratio", 1e-4, 1.0, UNIT),
-        Axis("step", 1e-4, 0.5, Stated(0.0, 0.5, "(]")),
+        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT, words="first angle distance, delta_0"),
+        Axis("ratio", 1e-4, 1.0, UNIT, words="angle distance over the first one, delta_t/delta_0"),
+        Axis(
+            "step",
+            1e-4,
+            0.5,
+            Stated(0.0, 0.5, "(]"),
+            words="step size times squared norm of the mean target, eta |mean b*|^2",
+        ),
     )
     cases = collect_cases(
         context,

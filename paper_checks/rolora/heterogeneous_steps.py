@@ -190,9 +190,9 @@ def search_steps(context: Context) -> Searched:
     """Angles of both iterations, lengths of the mean relative to L_max, and steps relative to their bound."""
     axes = (
         Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT),
-        Axis("ratio", 1e-4, 1.0, UNIT),
-        Axis("length", 1e-3, 1.0, UNIT),
-        Axis("eta", 1e-4, 1.0, UNIT),
+        Axis("ratio", 1e-4, 1.0, UNIT, words="angle distance over the first one, delta_t/delta_0"),
+        Axis("length", 1e-3, 1.0, UNIT, words="norm of the mean target over its bound, |mean b*|/L_max"),
+        Axis("eta", 1e-4, 1.0, UNIT, words="step size over its bound, 2 eta L_max^2"),
     )
     return collect_cases(
         context,

@@ -134,7 +134,11 @@ def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", fac
     return SIZES
 
 
-STEP_AXES = (Axis("size", 1e-6, 1e6, POSITIVE), Axis("excess", 1.0, 1e3, FROM_ONE), Axis("share", 1e-6, 1.0, UNIT))
+STEP_AXES = (
+    Axis("size", 1e-6, 1e6, POSITIVE, words="norm |b*| of the target"),
+    Axis("excess", 1.0, 1e3, FROM_ONE, words="bound over norm, L_max/|b*|"),
+    Axis("share", 1e-6, 1.0, UNIT, words="step size over its bound, eta L_max^2"),
+)
 
 
 def steps_of(case: Mapping[str, Any], power: int) -> tuple[Any, Any]:

@@ -447,6 +447,7 @@ def test_json_follows_the_contract(results):
         "left",
         "right",
         "replay",
+        "witness_words",
     ]
     assert entry["witness"] == {"x": 1.0}
     json.dumps(entry)

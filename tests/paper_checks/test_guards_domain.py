@@ -13,6 +13,7 @@ import paper_checks
 from paper_checks.claim import claim
 from paper_checks.context import Context
 from paper_checks.judging import judge
+from paper_checks.ledger import PAPERS
 from paper_checks.methods.domain import (
     FROM_ONE,
     OPEN_UNIT,
@@ -30,6 +31,7 @@ from paper_checks.methods.domain import (
 )
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.sides import UndefinedError
+from paper_checks.replay import replays_of, stored
 
 X = Axis("x", 1e-3, 1e3, POSITIVE)
 BOTH = Axis("x", 1e-3, 1e3, POSITIVE, signed=True)
@@ -43,6 +45,11 @@ BOTH = Axis("x", 1e-3, 1e3, POSITIVE, signed=True)
         (Axis("n", 1.0, 1e6, FROM_ONE), "n above 1e+06"),
         (Axis("d", 1e-4, 1.0, UNIT), "d below 0.0001"),
         (Axis("d", 1.0, 2.0, Stated(1.0, 2.0, "[]")), ""),
+        (
+            Axis("d", 1e-4, 1.0, UNIT, words="first angle distance, delta_0"),
+            "first angle distance, delta_0, below 0.0001",
+        ),
+        (Axis("d", 1e-4, 1.0, UNIT, signed=True, words="the drift"), "size of the drift, below 0.0001"),
     ],
 )
 def test_what_of_the_stated_range_is_not_searched_is_said(axis, text):
@@ -231,10 +238,50 @@ def test_how_rare_a_thing_draws_can_miss():
     assert pytest.approx(1e-6, rel=0.01) == (1 - 0.4377) ** 24
 
 
+ROOT = Path(paper_checks.__file__).parent
+PAGES = sorted(ROOT.glob("fed*/**/*.py")) + sorted(ROOT.glob("rolora/*.py"))
+
+
+def axes_without_words():
+    """Module and name of every axis of a paper that has no words."""
+    for path in PAGES:
+        for call in ast.walk(ast.parse(path.read_text())):
+            named = isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Axis"
+            if named and "words" not in {keyword.arg for keyword in call.keywords}:
+                yield ".".join(path.relative_to(ROOT.parent).with_suffix("").parts), ast.literal_eval(call.args[0])
+
+
+def is_symbol(name, says):
+    """Whether formulas have a symbol."""
+    base, _, index = name.partition("_")
+    letter = rf"\\{base}" if len(base) > 1 else rf"(?<![A-Za-z\\]){base}"
+    symbol = letter + (rf"_\{{?{index}(?![0-9])" if index else "(?![A-Za-z_])")
+    return any(re.search(symbol, formula) for formula in says.split("$")[1::2])
+
+
+def test_an_axis_whose_name_is_no_symbol_of_its_statement_says_what_it_is():
+    claims = [claim for paper in PAPERS for claim in paper.claims()]
+    bare = list(axes_without_words())
+    assert bare
+    for module, name in bare:
+        told = [claim.says for claim in claims if module in (claim.module, claim.measure.__module__)]
+        assert any(is_symbol(name, says) for says in told), f"{module}: {name}"
+    assert not is_symbol("h", r"where $\theta > 0$")
+    assert not is_symbol("share", "the share")
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_words_are_of_values_that_are_stored(paper):
+    replays = replays_of(paper.package)
+    files = {(file.id, file.kind): file for claim in paper.claims() for file in stored(paper.folder, claim.id)}
+    assert any(replay.words for replay in replays.values())
+    for key, replay in replays.items():
+        assert set(replay.words) <= set(files[key].values), key
+
+
 def judges_of_inequalities():
     """Function of every call that judges an inequality of a paper, and whether it names a domain."""
-    root = Path(paper_checks.__file__).parent
-    for path in sorted(root.glob("fed*/**/*.py")) + sorted(root.glob("rolora/*.py")):
+    for path in PAGES:
         functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
         for function, call in ((one, call) for one in functions for call in ast.walk(one)):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "judge_inequality":

@@ -28,6 +28,7 @@ HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> 
 SCRIPT = (Path(__file__).resolve().parents[2] / "paper_checks" / "report.js").read_text(encoding="utf-8")
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
 PASSES = Evidence(True, "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5)
+WORDS = {"x": "share of the step"}
 FAILS = Evidence(False, "ten cases", printed="x <= 0.5", obtained="x = 1", witness={"x": 1.0})
 
 
@@ -54,7 +55,7 @@ def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", 
     }[verdict]
     exception = verdict in ("refuted", "corrected")
     stored = (Stored(made.id, "witness", rest.pop("witness", {"x": 1.0})),) if exception else ()
-    replayed = (Replayed("witness", True, True, 1.0, 0.5, "1 > 0.5 (exact)"),) if exception else ()
+    replayed = (Replayed("witness", True, True, 1.0, 0.5, "1 > 0.5 (exact)", words=WORDS),) if exception else ()
     grade = None if verdict == "not checkable here" else "search"
     reason = rest.pop("reason", "needs data" if verdict == "not checkable here" else "")
     decision = Decision(verdict, grade, reason, defect)
@@ -211,6 +212,7 @@ def test_cards_show_forms_mutants_witness_replay_and_commands(results):
         "It fails as printed: proof, by a witness in exact numbers.",
         "The corrected statement holds: search, which found no violation.",
         "Check it yourself:",
+        "share of the step",
     )
     for words in said:
         assert words in text
@@ -378,6 +380,7 @@ def test_the_terminal_card_is_plain_and_narrow(results):
         assert "x² ≤ Kx" in text
     assert "NOT AS RECORDED" in card_text(results[5])
     assert "rankproof replay invented/number" in card_text(results[3])
+    assert any("x = 1.0  (share of the step)" in card_text(one) for one in results)
     assert "reason       needs data" in card_text(results[4])
 
 

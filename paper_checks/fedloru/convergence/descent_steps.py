@@ -41,10 +41,10 @@ class Descents:
 def draw_descents(context: Context) -> Descents:
     """Gradient a, drift d, change of the gradient delta and step h = eta E, with the vectors that meet equality."""
     axes = [
-        Axis("a", 0.1, 10.0, POSITIVE, signed=True),
-        Axis("d", 0.1, 10.0, POSITIVE, signed=True),
-        Axis("delta", 0.1, 10.0, POSITIVE, signed=True),
-        Axis("h", 0.01, 10, POSITIVE),
+        Axis("a", 0.1, 10.0, POSITIVE, signed=True, words="the gradient, one coordinate"),
+        Axis("d", 0.1, 10.0, POSITIVE, signed=True, words="the clients' mean drift from the gradient, one coordinate"),
+        Axis("delta", 0.1, 10.0, POSITIVE, signed=True, words="the change of the gradient, one coordinate"),
+        Axis("h", 0.01, 10, POSITIVE, words="learning rate times local steps, eta E"),
     ]
 
     def anything(cases: Cases) -> np.ndarray:

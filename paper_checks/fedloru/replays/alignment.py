@@ -8,6 +8,12 @@ from itertools import pairwise
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
+TWO_CLIENTS = {
+    "noise": "sigma s_N",
+    "gradient": "components of the gradient along the v_i",
+    "noise_square": "variance b of the clients' own errors",
+}
+
 
 def slopes_and_overlaps(values: Values, rank: int) -> tuple[list[Fraction], list[Fraction]]:
     r"""$\alpha_i^2 = \phi_i^2\gamma_i^2$ and $\phi_i^2$ by modulus of the spikes, up to a rank, by eq. (5)."""
@@ -36,7 +42,7 @@ def two_clients(values: Values) -> list[Hypothesis]:
     ]
 
 
-@replay("fedloru-v2/thm-3.3")
+@replay("fedloru-v2/thm-3.3", **TWO_CLIENTS)
 def thm_3_3(values: Values) -> Violation:
     r"""A small first slope: the own errors decide the sign of the one-dimensional gradient, so that $E[C_1]$ is small.
 
@@ -62,7 +68,6 @@ def thm_3_3(values: Values) -> Violation:
         first - second - (at_most - at_least),
         0,
         assumes=assumes,
-        reads="noise = sigma s_N, gradient = components along the v_i, noise_square = variance b of the "
-        f"clients' own errors: lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
+        reads=f"lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
         f"{float(at_least):.4g}; g(1) less lim E(C_1 - C_2), from below",
     )

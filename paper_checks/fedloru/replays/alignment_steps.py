@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.enclosures import enclosed
-from paper_checks.fedloru.replays.alignment import printed_quotient, slopes_and_overlaps, two_clients
+from paper_checks.fedloru.replays.alignment import TWO_CLIENTS, printed_quotient, slopes_and_overlaps, two_clients
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
@@ -36,18 +36,17 @@ def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
         0,
         assumes=assumes,
         given={"alpha_i^2": every},
-        reads="noise = sigma s_N, gradient = gamma, noise_square = b: "
-        f"printed limit less lim E C_r, r = {rank}, from below",
+        reads=f"printed limit less lim E C_r, r = {rank}, from below",
     )
 
 
-@replay("fedloru-v2/eq-51-54")
+@replay("fedloru-v2/eq-51-54", **TWO_CLIENTS)
 def eq_51_54(values: Values) -> Violation:
     """The cosine up to the last outlier against the printed limit."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "<=", outliers(values)))
 
 
-@replay("fedloru-v2/eq-55")
+@replay("fedloru-v2/eq-55", theta="theta_3", ratio_1="theta_2/theta_1", ratio_2="theta_3/theta_2")
 def eq_55(values: Values) -> Violation:
     """g(1) from its definition as a difference of two quotients."""
     third, ratio, next_ratio, *alphas = fractions(values, "theta", "ratio_1", "ratio_2", "alpha_1", "alpha_2")
@@ -69,8 +68,7 @@ def eq_55(values: Values) -> Violation:
         strict=True,
         assumes=assumes,
         given={"theta_1, theta_2": [theta_1, theta_2]},
-        reads="theta_3 = theta, theta_2 = theta_3/ratio_2, theta_1 = theta_2/ratio_1, sigma s_N = 1: 0 "
-        "against g(1), which should be greater",
+        reads="sigma s_N = 1: 0 against g(1), which should be greater",
     )
 
 
@@ -89,7 +87,7 @@ def eq_56(values: Values) -> Violation:
     return Violation(abs(apart), 0, assumes=assumes, given=given, reads="|inner product - printed one|")
 
 
-@replay("fedloru-v2/eq-57-58")
+@replay("fedloru-v2/eq-57-58", **TWO_CLIENTS)
 def eq_57_58(values: Values) -> Violation:
     """The cosine from the last outlier on against the printed limit with beta = 0."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), ">=", outliers(values)))

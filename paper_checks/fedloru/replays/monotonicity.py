@@ -10,7 +10,7 @@ from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
 from paper_checks.stored_values import Values, expression, fractions
 
 
-@replay("fedloru-v2/eq-41")
+@replay("fedloru-v2/eq-41", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
 def eq_41(values: Values) -> Violation:
     r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
@@ -29,12 +29,7 @@ def eq_41(values: Values) -> Violation:
     # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
     factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3
     return Violation(
-        0,
-        factor,
-        assumes=assumes,
-        strict=True,
-        reads="theta_j = ratio theta_0, noise = sigma s_M, s_N = shrink s_M: 0 against the factor before "
-        "ds_M/dM, which should be greater",
+        0, factor, assumes=assumes, strict=True, reads="0 against the factor before ds_M/dM, which should be greater"
     )
 
 

@@ -10,7 +10,7 @@ from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
 from paper_checks.stored_values import Values, expression, fractions
 
 
-@replay("fedloru-v2/claim-Fj-sign")
+@replay("fedloru-v2/claim-Fj-sign", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
 def claim_Fj_sign(values: Values) -> Violation:
     """The sign of F_j from its definition."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
@@ -26,13 +26,7 @@ def claim_Fj_sign(values: Values) -> Violation:
         return ((theta_j + n**2 / theta_j) / (theta_0 + n**2 / theta_0)) ** 2
 
     F = share(noise) - share(noise_N)
-    return Violation(
-        0,
-        F,
-        assumes=assumes,
-        strict=True,
-        reads="theta_j = ratio theta_0, noise = sigma s_M, s_N = shrink s_M: 0 against F_j, which should be greater",
-    )
+    return Violation(0, F, assumes=assumes, strict=True, reads="0 against F_j, which should be greater")
 
 
 @proof("fedloru-v2/eq-40")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
-NOISES = "client = sigma s_M, server = sigma s_N"
+NOISES = {"client": "sigma s_M", "server": "sigma s_N"}
 
 
 def sample_sizes(values: Values) -> list[Hypothesis]:
@@ -32,7 +32,7 @@ def limits(values: Values, noise: Fraction) -> tuple[Fraction, Fraction, Fractio
     return low, high, 4 * noise**2 / (theta + noise**2 / theta) ** 2
 
 
-@replay("fedloru-v2/eq-36")
+@replay("fedloru-v2/eq-36", **NOISES)
 def eq_36(values: Values) -> Violation:
     """The expected squared Frobenius norm over R from the entry variances of eq. (1), against the printed numerator."""
     noise, R, spikes = Fraction(values["client"]), int(values["R"]), [Fraction(spike) for spike in values["spikes"]]
@@ -43,18 +43,15 @@ def eq_36(values: Values) -> Violation:
         abs(printed - expected),
         noise**2,
         assumes=sample_sizes(values),
-        reads=f"{NOISES}; at M, with N_u + N_l = R - p - q: |printed numerator - E ||H||_F^2| / R against "
-        "sigma^2 s_M^2",
+        reads="at M, with N_u + N_l = R - p - q: |printed numerator - E ||H||_F^2| / R against sigma^2 s_M^2",
     )
 
 
-@replay("fedloru-v2/eq-36-conv")
+@replay("fedloru-v2/eq-36-conv", **NOISES)
 def eq_36_conv(values: Values) -> Violation:
     """The printed stable rank over R less the largest that the stable rank over R can tend to."""
     _, high, printed = limits(values, Fraction(values["client"]))
-    return Violation(
-        printed - high, 0, assumes=sample_sizes(values), reads=f"{NOISES}; at M: lim |srank^ - srank| / R from below"
-    )
+    return Violation(printed - high, 0, assumes=sample_sizes(values), reads="at M: lim |srank^ - srank| / R from below")
 
 
 def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
@@ -63,19 +60,16 @@ def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
     return client[1] - server[0], client[2] - server[2]
 
 
-@replay("fedloru-v2/eq-37")
+@replay("fedloru-v2/eq-37", **NOISES)
 def eq_37(values: Values) -> Violation:
     """The gap of the printed stable ranks over R less that of the stable ranks over R."""
     gap, printed = gap_and_printed(values)
     return Violation(
-        printed - gap,
-        0,
-        assumes=sample_sizes(values),
-        reads=f"{NOISES}: lim |gap of srank^ - gap of srank| / R from below",
+        printed - gap, 0, assumes=sample_sizes(values), reads="lim |gap of srank^ - gap of srank| / R from below"
     )
 
 
-@replay("fedloru-v2/thm-3.2")
+@replay("fedloru-v2/thm-3.2", **NOISES)
 def thm_3_2(values: Values) -> Violation:
     """The printed lower bound over R (the sum over spikes is of order 1/R) against the gap of the stable ranks over R.
 
@@ -86,5 +80,5 @@ def thm_3_2(values: Values) -> Violation:
         bound,
         gap,
         assumes=sample_sizes(values),
-        reads=f"{NOISES}: limit of the printed lower bound / R against the largest that lim gap / R can be",
+        reads="limit of the printed lower bound / R against the largest that lim gap / R can be",
     )

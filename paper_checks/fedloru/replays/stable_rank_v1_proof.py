@@ -7,7 +7,7 @@ from fractions import Fraction
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
-NOISES = "client = sigma s_M, server = sigma s_N"
+NOISES = {"client": "sigma s_M", "server": "sigma s_N"}
 
 
 def ratio(theta: Fraction, first: Fraction, n: Fraction) -> Fraction:
@@ -33,7 +33,7 @@ def spectrum(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[H
     return spikes, client, server, assumes
 
 
-@replay("fedloru-v1/proof-3.3-sets")
+@replay("fedloru-v1/proof-3.3-sets", **NOISES)
 def proof_3_3_sets(values: Values) -> Violation:
     """Negative outliers at both sample sizes, by the printed condition and by what leaves the bulk."""
     spikes, client, server, assumes = spectrum(values)
@@ -44,15 +44,11 @@ def proof_3_3_sets(values: Values) -> Violation:
     ways = (by_condition, "by the printed condition"), (by_limit, "by the eigenvalues that leave the bulk")
     told = (f"b_M = {at_M} and b_N = {at_N} {how}" for (at_M, at_N), how in ways)
     return Violation(
-        more,
-        0,
-        strict=True,
-        assumes=assumes,
-        reads=f"{NOISES}: {', '.join(told)}; least b_N - b_M, which should be less than 0",
+        more, 0, strict=True, assumes=assumes, reads=f"{', '.join(told)}; least b_N - b_M, which should be less than 0"
     )
 
 
-@replay("fedloru-v1/eq-35")
+@replay("fedloru-v1/eq-35", **NOISES)
 def eq_35(values: Values) -> Violation:
     """The sum over the positive end of what is at the edge at both, term by term."""
     spikes, client, server, assumes = spectrum(values)
@@ -66,12 +62,12 @@ def eq_35(values: Values) -> Violation:
         0,
         strict=True,
         assumes=[*assumes, Hypothesis("alpha", alpha, ">=", 0)],
-        reads=f"{NOISES}: third sum, of the alpha eigenvalues at the upper edge and the spikes that stay "
+        reads="third sum, of the alpha eigenvalues at the upper edge and the spikes that stay "
         "there, against 0, which should be greater",
     )
 
 
-@replay("fedloru-v1/Gj")
+@replay("fedloru-v1/Gj", server="sigma s_N")
 def gj(values: Values) -> Violation:
     """F_j from its definition with sigma s_M = 1."""
     first, theta, server = fractions(values, "theta_1", "theta_j", "server")
@@ -82,16 +78,10 @@ def gj(values: Values) -> Violation:
         Hypothesis("theta_j, against sigma s_M = 1", theta, "<", 1),
         Hypothesis("theta_1, against sigma s_M = 1", first, ">", 1),
     )
-    return Violation(
-        F,
-        0,
-        strict=True,
-        assumes=assumes,
-        reads="sigma s_M = 1, server = sigma s_N: F_j against 0, which should be greater",
-    )
+    return Violation(F, 0, strict=True, assumes=assumes, reads="sigma s_M = 1: F_j against 0, which should be greater")
 
 
-@replay("fedloru-v1/S3")
+@replay("fedloru-v1/S3", **NOISES)
 def s3(values: Values) -> Violation:
     """The sum term by term, against the printed prefactor times the bracket."""
     spikes, client, server, assumes = spectrum(values)
@@ -101,8 +91,5 @@ def s3(values: Values) -> Violation:
     summed = sum((edge(first, client) - edge(first, server) for _ in range(a_N + 1, p + alpha + 1)), Fraction(0))
     assumes.append(Hypothesis("alpha", alpha, ">=", 0))
     return Violation(
-        abs(summed - (p + alpha - a_N - 1) * bracket),
-        0,
-        assumes=assumes,
-        reads=f"{NOISES}: |S_3 - (p + alpha - a_N - 1) bracket|",
+        abs(summed - (p + alpha - a_N - 1) * bracket), 0, assumes=assumes, reads="|S_3 - (p + alpha - a_N - 1) bracket|"
     )

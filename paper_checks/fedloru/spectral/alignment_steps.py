@@ -144,12 +144,10 @@ def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0)
 
 
 OVERLAP_AXES = (
-    Axis("theta", 1.0, 1e3, FROM_ONE),
-    Axis("ratio_1", 1e-3, 1.0, UNIT, signed=True),
-    Axis("ratio_2", 1e-3, 1.0, UNIT, signed=True),
-    Axis("alpha_1", 1e-3, 1e3, POSITIVE),
-    Axis("alpha_2", 1e-3, 1e3, POSITIVE),
-    Axis("alpha_3", 1e-3, 1e3, POSITIVE),
+    Axis("theta", 1.0, 1e3, FROM_ONE, words="the third spike over the scale of the noise, theta_3/(sigma s_N)"),
+    Axis("ratio_1", 1e-3, 1.0, UNIT, signed=True, words="the second spike over the first, theta_2/theta_1"),
+    Axis("ratio_2", 1e-3, 1.0, UNIT, signed=True, words="the third spike over the second, theta_3/theta_2"),
+    *(Axis(f"alpha_{i}", 1e-3, 1e3, POSITIVE, words=f"slope along the eigenvector of spike {i}") for i in (1, 2, 3)),
 )
 
 

@@ -83,7 +83,11 @@ def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool 
     return points, "any law, spikes and factors"
 
 
-AXES = (Axis("x", 1e-3, 0.9, UNIT), Axis("ratio", 1e-3, 0.999, OPEN_UNIT), Axis("shrink", 1e-3, 0.999, OPEN_UNIT))
+AXES = (
+    Axis("x", 1e-3, 0.9, UNIT, words="scale of the client's noise over the spike, s_M/theta_j"),
+    Axis("ratio", 1e-3, 0.999, OPEN_UNIT, words="the spike over the largest one, theta_j/theta_1"),
+    Axis("shrink", 1e-3, 0.999, OPEN_UNIT, words="scale of the server's noise over that of the client's, s_N/s_M"),
+)
 
 
 def search_cases(context: Context) -> Searched:

@@ -17,10 +17,13 @@ from paper_checks.facts import Fact, positive, together
 from paper_checks.fedloru.spectral.spike_sets import READINGS, Gap, Instance, assumed, draw_instances, judge_instances
 from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
 from paper_checks.fedloru.spectral.stable_rank import (
-    AXES,
+    BOUND_AXES,
+    NOISE,
     S_M,
     S_N,
+    SHRINK,
     SIGMA,
+    SPIKE,
     SYMBOLS,
     THETA_0,
     THETA_J,
@@ -31,7 +34,7 @@ from paper_checks.fedloru.spectral.stable_rank import (
     parameters,
     search_signs,
 )
-from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UP_TO_ONE, Axis, Cases, Searched
+from paper_checks.methods.domain import UP_TO_ONE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
@@ -229,8 +232,7 @@ def _beside(cases: Searched, *ratios: float) -> Searched:
 
 def search_boundary(context: Context) -> Searched:
     """Cases on both sides of the assumption on theta_0 and on it, with s_N up to s_M."""
-    axes = [axis for axis in AXES if axis.name not in ("ratio", "shrink")]
-    axes.append(Axis("shrink", 1e-3, 1.0, UP_TO_ONE))
+    axes = (SPIKE, NOISE, Axis("shrink", 1e-3, 1.0, UP_TO_ONE, words=SHRINK.words))
     found = collect_cases(
         context,
         axes,
@@ -300,9 +302,6 @@ def claim_sign_N(
         for theta_0 in largest
     ]
     return replace(evidence, printed="; ".join(lines), facts=together(*shown) if threshold >= 1 else ())
-
-
-BOUND_AXES = (*AXES, Axis("shrink_N", 1e-3, 0.9999, OPEN_UNIT), Axis("count", 1.0, 1e6, FROM_ONE))
 
 
 def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:

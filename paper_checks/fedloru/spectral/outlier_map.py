@@ -152,7 +152,7 @@ def collect_spikes(context: Context) -> Searched:
     """Spikes of both signs over six decades around the threshold."""
     return collect_cases(
         context,
-        (Axis("theta", 1e-3, 1e3, POSITIVE, signed=True), Axis("noise", 1e-2, 1e2, POSITIVE)),
+        (Axis("theta", 1e-3, 1e3, POSITIVE, signed=True), Axis("noise", 1e-2, 1e2, POSITIVE, words="sigma s_N")),
         lambda cases: np.ones(len(cases["noise"]), bool),
         lambda cases: np.abs(np.abs(cases["theta"]) - cases["noise"]),
         examples=context.size(200, 2000),

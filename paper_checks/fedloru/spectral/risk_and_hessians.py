@@ -220,12 +220,12 @@ def def_srank(
 # A = diag(1, a, ..., a, 0, ..., 0) with E = diag(x, y, ..., y, z, ..., z): the stable rank in closed form, and both
 # triangle inequalities behind either side of the bound are nearly attained.
 ROBUST_AXES = (
-    Axis("a", 1e-3, 1.0, UNIT),
-    Axis("copies", 1.0, 1e6, FROM_ONE),
-    Axis("kernel", 1.0, 1e6, FROM_ONE),
-    Axis("x", 1e-6, 0.9, UNIT, signed=True),
-    Axis("y", 1e-6, 0.9, UNIT, signed=True),
-    Axis("z", 1e-6, 0.9, UNIT, signed=True),
+    Axis("a", 1e-3, 1.0, UNIT, words="repeated eigenvalue of A, over its largest"),
+    Axis("copies", 1.0, 1e6, FROM_ONE, words="multiplicity of the repeated eigenvalue of A"),
+    Axis("kernel", 1.0, 1e6, FROM_ONE, words="dimension of the kernel of A"),
+    Axis("x", 1e-6, 0.9, UNIT, signed=True, words="the change of the largest eigenvalue, relative to it"),
+    Axis("y", 1e-6, 0.9, UNIT, signed=True, words="the change of the repeated eigenvalue, over the largest one"),
+    Axis("z", 1e-6, 0.9, UNIT, signed=True, words="the change of the eigenvalue 0, over the largest one"),
 )
 SMALL = 0.01
 

@@ -14,7 +14,7 @@ import sympy
 from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
-from paper_checks.methods.domain import OPEN_UNIT, POSITIVE, UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, POSITIVE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Equations, identities, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.units import judge_units
@@ -92,11 +92,18 @@ def eq_39(
     return as_symbols(points), "all non-zero theta_0, theta_j, sigma, s_M, s_N"
 
 
-AXES = (
-    Axis("theta_0", 1e-3, 1e3, POSITIVE, signed=True),
-    Axis("ratio", 1e-3, 1.0, UNIT, signed=True),
-    Axis("noise", 1e-3, 1e3, POSITIVE),
-    Axis("shrink", 1e-3, 0.9999, OPEN_UNIT),
+SPIKE = Axis("theta_0", 1e-3, 1e3, POSITIVE, signed=True, words="the largest spike, theta_0")
+RATIO = Axis("ratio", 1e-3, 1.0, UNIT, signed=True, words="a spike over the largest one, theta_j/theta_0")
+NOISE = Axis("noise", 1e-3, 1e3, POSITIVE, words="scale of the client's noise, sigma s_M")
+SHRINK = Axis("shrink", 1e-3, 0.9999, OPEN_UNIT, words="scale of the server's noise over the client's, s_N/s_M")
+AXES = (SPIKE, RATIO, NOISE, SHRINK)
+BOUND_AXES = (  # with a sample size between M and N
+    SPIKE,
+    RATIO,
+    NOISE,
+    replace(SHRINK, words="scale of the noise at a sample size between M and N over that at M"),
+    Axis("shrink_N", 1e-3, 0.9999, OPEN_UNIT, words="scale of the noise at N over that at this sample size"),
+    Axis("count", 1.0, 1e6, FROM_ONE, words="the count B_N"),
 )
 
 

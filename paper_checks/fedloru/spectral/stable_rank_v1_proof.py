@@ -229,7 +229,11 @@ def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
     return together(positive("the root of 0 < G", root, order), identity("F - G", apart))
 
 
-GAP_AXES = (Axis("theta_1", 1.0, 1e3, FROM_ONE), Axis("theta_j", 1e-3, 1.0, UNIT), Axis("server", 1e-4, 1.0, UNIT))
+GAP_AXES = (
+    Axis("theta_1", 1.0, 1e3, FROM_ONE, words="the largest spike over the client's threshold, theta_1/(sigma s_M)"),
+    Axis("theta_j", 1e-3, 1.0, UNIT, words="the spike over the client's threshold, theta_j/(sigma s_M)"),
+    Axis("server", 1e-4, 1.0, UNIT, words="the server's threshold over the client's, s_N/s_M"),
+)
 
 
 def search_gaps(context: Context) -> Searched:

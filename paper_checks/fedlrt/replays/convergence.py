@@ -5,12 +5,12 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from paper_checks.fedlrt.replays.truncation_steps import inner, minus, one_step, truncated
+from paper_checks.fedlrt.replays.truncation_steps import TRUNCATED, inner, minus, one_step, truncated
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions, square
 
 
-@replay("fedlrt/thm-3")
+@replay("fedlrt/thm-3", **TRUNCATED)
 def thm_3(values: Values) -> Violation:
     """T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
     at = one_step(values)

@@ -120,7 +120,12 @@ def opposite(values: Values) -> Opposite:
     return Opposite(moved, slope, size**2, steps * rate, rate, delta, theta, tuple(assumes), start, P, Q)
 
 
-@replay("fedlrt/assumption-1")
+@replay(
+    "fedlrt/assumption-1",
+    inside="norm of the gradient's block",
+    outside="norm of the rest",
+    norm="norm of the gradient",
+)
 def assumption_1(values: Values) -> Violation:
     """The part outside the block against delta times the norm of the gradient, G = L at the start."""
     inside, outside, size, delta = fractions(values, "inside", "outside", "norm", "delta")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from paper_checks.fedlrt.replays.truncation_steps import inner, minus, one_step, truncated
+from paper_checks.fedlrt.replays.truncation_steps import TRUNCATED, inner, minus, one_step, truncated
 from paper_checks.replay import Violation, replay
 from paper_checks.stored_values import Values
 
 
-@replay("fedlrt/thm-2")
+@replay("fedlrt/thm-2", **TRUNCATED)
 def thm_2(values: Values) -> Violation:
     r"""One client, one local step, 2 x 2, rank 1, loss $|W - B|^2/2$, so that L = 1 and the wide bases span everything.
 

@@ -13,6 +13,11 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions, square
 
 Matrix = list[list[Fraction]]
+TRUNCATED = {
+    "vector": "first singular vector of the model before truncation",
+    "kept": "its first singular value",
+    "tail": "its second singular value",
+}
 _PAIRS = [(i, j) for i in range(2) for j in range(2)]
 
 
@@ -128,7 +133,7 @@ def eq_33(values: Values) -> Violation:
     )
 
 
-@replay("fedlrt/eq-36")
+@replay("fedlrt/eq-36", **TRUNCATED)
 def eq_36(values: Values) -> Violation:
     """The rise of the loss by the truncation to rank 1, against the threshold (L = 1)."""
     at = one_step(values)

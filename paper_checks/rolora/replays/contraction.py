@@ -25,7 +25,12 @@ def threshold(name: str, eps: Fraction, D: Fraction) -> list[Hypothesis]:
     return [Hypothesis(name, eps, ">", 0), Hypothesis(f"{name}, against (1 - delta_0^2)/16", eps, "<", D / 16)]
 
 
-@replay("rolora/lem-A.11")
+@replay(
+    "rolora/lem-A.11",
+    share="step, eta |b*|^2",
+    D="1 - delta_0^2",
+    place="place of the squared cosine between that of the first angle, 0, and 1",
+)
 def lem_A_11(values: Values) -> Violation:
     """One step for infinitely many samples, in the plane of a and a*, from coordinates; squares of both sides."""
     s, D, place = fractions(values, "share", "D", "place")
@@ -37,12 +42,12 @@ def lem_A_11(values: Values) -> Violation:
         across / (along + across),
         (1 - u) * (1 - s * D),
         assumes=[*setting(s, D), Hypothesis("place", place, ">=", 0), Hypothesis("place", place, "<=", 1)],
-        reads="share = eta |b*|^2, D = 1 - delta_0^2, squared cosine of the angle D + (1 - D) place, that of the first "
-        f"step for place = 0; {MANY_SAMPLES}; squares of the next angle distance and of its bound",
+        reads=f"squared cosine of the angle D + (1 - D) place; {MANY_SAMPLES}; squares of the next angle distance and "
+        "of its bound",
     )
 
 
-@replay("rolora/eq-100")
+@replay("rolora/eq-100", step="eta |b*|^2", D="1 - delta_0^2", eps="eps'", delta="delta_t")
 def eq_100(values: Values) -> Violation:
     """E_1 over delta at b = g."""
     s, D, eps, delta = fractions(values, "step", "D", "eps", "delta")
@@ -57,12 +62,12 @@ def eq_100(values: Values) -> Violation:
         abs(1 - 2 * s * square),
         abs(1 - 2 * s * (D - eps)),
         assumes=assumes,
-        reads="step = eta |b*|^2, D = 1 - delta_0^2, eps = eps', delta = delta_t; b = g, so that |b|^2 / |b*|^2 = 1 - "
+        reads="b = g, so that |b|^2 / |b*|^2 = 1 - "
         "delta^2; E_1 over delta, |1 - 2 step (1 - delta^2)|, against (101), |1 - 2 step (D - eps)|",
     )
 
 
-@replay("rolora/eq-117")
+@replay("rolora/eq-117", step="eta |b*|^2", delta="delta_t = delta_0", eps="eps'", tilde="eps~")
 def eq_117(values: Values) -> Violation:
     """(E_1 + E_2)/|a+| is not negative, and its bound C delta is, by the sign of its numerator."""
     s, delta, eps, tilde = fractions(values, "step", "delta", "eps", "tilde")
@@ -82,8 +87,8 @@ def eq_117(values: Values) -> Violation:
         1 - 2 * s * (D - eps) + 2 * s * shift,
         assumes=assumes,
         given={"E_1 over delta at b = g": abs(1 - 2 * s * D)},
-        reads="step = eta |b*|^2, delta = delta_t = delta_0, eps = eps', tilde = eps~, D = 1 - delta^2; 0, which E_1 + "
-        "E_2 is at least, against the numerator of C, 1 - 2 step (D - eps) + 2 step tilde (1 + eps)^2",
+        reads="D = 1 - delta^2; 0, which E_1 + E_2 is at least, against the numerator of C, 1 - 2 step (D - eps) + 2 "
+        "step tilde (1 + eps)^2",
     )
 
 

@@ -42,7 +42,7 @@ def eq_172(values: Values) -> Violation:
     return iteration_count(values)
 
 
-@replay("rolora/a4-first-step")
+@replay("rolora/a4-first-step", square="delta_0^2", step="eta |b*|^2")
 def a4_first_step(values: Values) -> Violation:
     """One step with unlimited samples, by squares of coordinates: a = (c, d), a* = (1, 0), b* = 1."""
     square, s = fractions(values, "square", "step")
@@ -54,21 +54,18 @@ def a4_first_step(values: Values) -> Violation:
         across / (along + across),
         square * (1 - s * x),
         assumes=assumes,
-        reads="square = delta_0^2, step = eta |b*|^2, unlimited samples; delta_1^2 against that of the bound",
+        reads="unlimited samples; delta_1^2 against that of the bound",
     )
 
 
-@replay("rolora/eq-124")
+@replay("rolora/eq-124", delta="delta_t", step="eta |b*|^2", eps="eps'")
 def eq_124(values: Values) -> Violation:
     """Eq. (144) with a mean of minimisers that is exact, divided by delta."""
     delta, s, eps = fractions(values, "delta", "step", "eps")
     x = 1 - delta**2
     assumes = (*inside("delta", delta), *learning_rate(s), *inside("eps', against (1 - delta^2)/16", eps, x / 16))
     return Violation(
-        abs(1 - 2 * s * x),
-        abs(1 - 2 * s * (x - eps)),
-        assumes=assumes,
-        reads="step = eta |b*|^2, eps = eps', b = g; both sides of (144) over delta",
+        abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), assumes=assumes, reads="b = g; both sides of (144) over delta"
     )
 
 
