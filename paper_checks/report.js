@@ -1,5 +1,5 @@
 "use strict";
-// Filters cards, rows and cells by what they say. Without it the page is complete.
+// Filters cards, rows and cells by what they say, and lets keys scroll what is too wide. Without it the page is complete.
 (() => {
   const byId = (id) => document.getElementById(id);
   const cards = [...document.querySelectorAll("article.card")];
@@ -35,6 +35,14 @@
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     target.scrollIntoView();
   }
+
+  const wide = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  for (const one of document.querySelectorAll(".statement, .says, .findings td:nth-child(2), pre")) wide.observe(one);
 
   for (const field of fields) field.addEventListener("input", apply);
   window.addEventListener("hashchange", reveal);

@@ -110,3 +110,12 @@ def test_it_is_built_with_what_is_asked_for_alone(tmp_path):
     assert done.returncode == 0, done.stderr
     for page in (*tmp_path.glob("*.html"), *tmp_path.glob("reference/*.html")):
         assert not re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="https?:', page.read_text()), page
+
+
+def test_a_check_of_accessibility_says_in_one_line_what_is_missing(tmp_path):
+    script = [sys.executable, str(ROOT / "website" / "accessibility.py"), "unbuilt.html"]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "npm install axe-core" in line
+    assert "the page unbuilt.html, which is not built" in line
