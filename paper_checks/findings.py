@@ -273,7 +273,7 @@ def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:
     """
     if not any(reading.says for reading in claim.readings):
         return
-    yield from ("", "| reading | states | why | |", "|---|---|---|---|")
+    yield from ("", "| reading | states | why | found |", "|---|---|---|---|")
     other = "is open" if claim.expect == "not checkable here" else "holds"
     for reading, id in zip(claim.readings, claim.file_ids(), strict=True):
         cells = (reading.name, reading.says or "as printed", reading.why, "does not hold" if id in refuted else other)
