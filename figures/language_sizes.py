@@ -196,7 +196,10 @@ def draw(table: pd.DataFrame) -> Picture:
             printed = [] if full.published != full.published else [_printed(full), f"{full.recomputed:.4g}"]
             rows.append([Cell(f"  {setting}"), *map(Cell, numbers), *map(Cell, printed)])
     heads = ["", "trained", "share, %", "up, KiB", "one factor", "Adam, KiB", "one factor", "printed", "found"]
-    return draw_text_table(heads, rows, found(table), (3.6, 1.2, 1.0, 1.0, 1.1, 1.1, 1.1, 1.0, 0.9))
+    widths = [3.2, 1.2, 1.05, 1.0, 1.25, 1.2, 1.25, 1.0, 0.9]
+    used = [column for column in range(len(heads)) if any(row[column].text for row in rows if column < len(row))]
+    rows = [[row[column] for column in used if column < len(row)] for row in rows]
+    return draw_text_table([heads[i] for i in used], rows, found(table), [widths[i] for i in used])
 
 
 def _kib(size: float) -> str:

@@ -118,7 +118,7 @@ def draw_glue(table: pd.DataFrame) -> Picture:
             by_name = mine.set_index("column")
             plain = [Cell(_printed(by_name.loc[name])) for name in names]
             rows.append([Cell(f"  {method}"), *plain, *_three(by_name.loc[AVERAGE])])
-    heads = ["", *names, "Avg.", "recomputed", "difference"]
+    heads = ["", *names, "Avg.", "recomp.", "difference"]
     return draw_text_table(heads, rows, averages_found(table), (1.35, *(1.4 for _ in names), 0.9, 1.2, 1.1))
 
 
