@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from figures.figure import FigureError, Settings
-from figures.sweep import require_run, sweep_of
+from figures.sweep import sweep_of
 from runs.experiments import Experiment, Outcome, Trial, carried_out
 from runs.listing import Row
 
@@ -68,7 +68,7 @@ class Design:
     Attributes:
         lines: The experiment.
         rounds: Rounds of every run.
-        seeds: Number of seeds, the same for all lines.
+        seeds: Number of seeds, the same for all lines; 0: learning rates are chosen, and nothing else is run.
         rates: Learning rates among which each group of lines chooses, by samples held out for validation and with a
             seed of their own; empty: the options have one.
         tuning_rounds: Rounds of the runs that choose.
@@ -115,10 +115,6 @@ def results(design: Design, settings: Settings) -> pd.DataFrame:
     Raises:
         RunError, FederationError, DataError, OSError: As `runs.experiments.carried_out`.
     """
-    if settings.slots is not None:
-        from figures.experiment_cost import announced
-
-        announced(design, settings)
     rows, rates = chosen_rates(design, settings)
     trials = [line.trial(design.rounds, design.own_seeds(settings), rates.get(line.rate_of)) for line in design.lines]
     for line, outcomes in zip(design.lines, _by_trial(trials, settings), strict=True):
@@ -151,7 +147,7 @@ def chosen_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any
 
 
 def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> list[list[Outcome]]:
-    require_run(trials, settings)
+    assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
     experiment = Experiment(_told_apart(trials))
     say = lambda text: settings.report(before + text)  # noqa: E731
     outcomes = iter(carried_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings)))

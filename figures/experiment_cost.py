@@ -15,17 +15,19 @@ def cost_of_line(line: Line, rounds: int, settings: Settings) -> Cost:
     return cost_of(line.trial(rounds, (0,), line.options.get("learning_rate", 0.1)).plan(0, settings.place))
 
 
-def announced(designs: Design | Sequence[Design], settings: Settings, left_out: Sequence[str] = ()) -> float:
-    """Tells what an experiment costs, and what the paper leaves out; returns its operations.
+def announced(designs: Design | Sequence[Design], settings: Settings, left_out: Sequence[str] = ()) -> None:
+    """Tells what all runs of a figure cost, and what the paper leaves out: at the paper's scale, or in a dry run.
 
     Args:
-        designs: The experiment, in one design or several.
+        designs: The experiment, in one design or several; those without seeds only choose learning rates.
         settings: Where the data lie, and whom to tell.
         left_out: Settings that are not printed, with their sources.
 
     Raises:
         OnlyPlannedError: It is a dry run.
     """
+    if settings.scale != "paper" and settings.slots is None:
+        return
     every = [designs] if isinstance(designs, Design) else list(designs)
     planned = [runs for design in every for line in design.lines for runs in _planned(design, line, settings)]
     total = sum(line.runs * line.cost.operations for line in planned)
@@ -41,13 +43,12 @@ def announced(designs: Design | Sequence[Design], settings: Settings, left_out: 
         for text in table_of(planned, settings.slots):
             settings.announce(text)
         raise OnlyPlannedError
-    return total
 
 
 def _planned(design: Design, line: Line, settings: Settings) -> list[Planned]:
     """The runs of a line, and those that choose its learning rate."""
     cost = cost_of_line(line, design.rounds, settings)
-    runs = [Planned(line.label, design.seeds, design.rounds, cost)]
+    runs = [Planned(line.label, design.seeds, design.rounds, cost)] if design.seeds else []
     if line.tuned and len(design.rates) > 1:
         share = design.tuning_rounds / design.rounds
         less = Cost(share * cost.operations, share * cost.bytes)

@@ -32,9 +32,7 @@ STARTING = 5
 def alignment_data(settings: Settings) -> pd.DataFrame:
     """Chooses the learning rates, then makes the runs; one row for each round from the first on."""
     choosing, design = fig8_designs(settings)
-    if settings.scale == "paper":
-        whole = replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds)
-        announced(whole, settings, left_out())
+    announced(replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds), settings, left_out())
     rows, rates = chosen_rates(choosing, settings)
     table = results(with_rates(design, rates), settings)
     return pd.concat([pd.DataFrame(rows), table[table["round"] > 0]], ignore_index=True)

@@ -42,12 +42,11 @@ PLACES = {size: place for place, size in enumerate(RANKS)}
 
 
 def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.DataFrame]:
-    """The table of an experiment; at the paper's scale its cost is told before it starts."""
+    """The table of an experiment."""
 
     def data(settings: Settings) -> pd.DataFrame:
         made = design(settings)
-        if settings.scale == "paper":
-            announced(made, settings, left_out())
+        announced(made, settings, left_out())
         return results(made, settings)
 
     return data

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from algorithms.rounds import rounds
 from figures.experiment import Design, Line, chosen_rates
+from figures.experiment_cost import announced
 from figures.experiment_tables import TITLE
 from figures.fedloru_curves import COLOURS
 from figures.fedloru_designs import tab1_design
@@ -82,6 +83,7 @@ def trained_ranks(settings: Settings) -> pd.DataFrame:
         is measured once and stands under both names.
     """
     sizes, design = settings.sizes(RANK_SIZES), federations(settings)
+    announced(replace(design, rounds=sizes.rounds, seeds=sizes.seeds), settings)
     _, rates = chosen_rates(design, settings)
     rows: list[dict[str, Any]] = []
     with few_threads():

@@ -36,8 +36,7 @@ def vision_of(name: str, settings: Settings) -> Vision:
 def vision_data(name: str, settings: Settings) -> pd.DataFrame:
     """Makes the runs; one row for each evaluation, with the entries of the factorised layers and the local steps."""
     vision = vision_of(name, settings)
-    if settings.scale == "paper":
-        announced(vision.design, settings, LEFT_OUT)
+    announced(vision.design, settings, LEFT_OUT)
     table = results(vision.design, settings)
     return table.assign(factorised=vision.factorised, steps=table.clients.map(vision.local_steps))
 

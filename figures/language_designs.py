@@ -7,7 +7,7 @@ are used. The layers of the paper's RoBERTa-Large are taken at the same place fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -224,21 +224,22 @@ def _line(
     return Line({**keys, "method": method}, ALGORITHMS[method], TEXTS, options, rate_of=method)
 
 
-def tuning_designs(sizes: Sizes) -> list[Design]:
-    """What chooses the learning rate of each method: on `skewed` clients that are alike, with budget P2."""
+def tuning_designs(sizes: Sizes, methods: Collection[str]) -> list[Design]:
+    """What chooses the learning rate of each of some methods: on `skewed` clients that are alike, with budget P2."""
     found = []
     for trips in (1, 2):
         rounds = sizes.tuning_rounds // trips
         lines = [
             _line(sizes, method, {"clients": sizes.skewed}, sizes.skewed, "P2", sizes.ranks[0], sizes.tuning_rounds)
             for method in ALGORITHMS
-            if TRIPS.get(method, 1) == trips
+            if method in methods and TRIPS.get(method, 1) == trips
         ]
         tuned = tuple(
             replace(line, tuned=True, options={**line.options, **sizes.tuning, "evaluate_every": rounds})
             for line in lines
         )
-        found.append(Design(tuned, rounds, 1, sizes.rates, rounds))
+        if tuned:
+            found.append(Design(tuned, rounds, 0, sizes.rates, rounds))
     return found
 
 
@@ -253,13 +254,11 @@ def designs(lines: Sequence[tuple[Line, int]], seeds: int, rates: Mapping[str, f
 
 def table_of(lines: Sequence[tuple[Line, int]], sizes: Sizes, settings: Settings) -> pd.DataFrame:
     """Chooses the learning rates, then makes the runs; one row for each evaluation, in the order of the lines."""
-    tuning, wanted = tuning_designs(sizes), {str(line.keys["method"]) for line, _ in lines}
-    if settings.scale == "paper":
-        announced([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
+    tuning = tuning_designs(sizes, {str(line.keys["method"]) for line, _ in lines})
+    announced([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
     rates: dict[str, float] = {}
     for design in tuning:
-        mine = tuple(line for line in design.lines if line.rate_of in wanted)
-        rates |= chosen_rates(replace(design, lines=mine), settings)[1]
+        rates |= chosen_rates(design, settings)[1]
     found = [results(design, settings) for design in designs(lines, sizes.seeds, rates, sizes.rates[0])]
     table = pd.concat(found, ignore_index=True)
     table["rate"] = table.method.map(rates)

@@ -15,6 +15,7 @@ from figures.learning_curves_runs import (
     METHODS,
     CurveSizes,
     cases_of,
+    choosing,
     constant_answers,
     curves_choice,
     experiment_of,
@@ -22,6 +23,7 @@ from figures.learning_curves_runs import (
     row_of,
     tuned,
 )
+from figures.sweep import require_run
 from runs.experiments import Outcome
 
 if TYPE_CHECKING:
@@ -36,15 +38,17 @@ MARGIN = 0.2
 def curves_data(settings: Settings) -> pd.DataFrame:
     """Chooses the learning rates on validation samples, then runs every algorithm; one row for each evaluation."""
     sizes, cases = settings.sizes(CURVE_SIZES), cases_of(settings)
-    rows, rates = tuned(settings, sizes, cases)
     first = 100 * settings.seed
-    experiment = experiment_of(sizes, cases, rates, tuple(range(first, first + sizes.seeds)))
+    seeds = tuple(range(first, first + sizes.seeds))
+    whole = experiment_of(sizes, cases, dict.fromkeys(sizes.methods, sizes.rates[0]), seeds)
+    every = [*choosing(settings, sizes, cases).values(), whole]
+    require_run([trial for part in every for trial in part.trials], settings)
+    rows, rates = tuned(settings, sizes, cases)
+    experiment = experiment_of(sizes, cases, rates, seeds)
     outcomes = outcomes_of(experiment, settings)
     chosen = [(method, case) for method in METHODS if method.label in rates for case in cases]
     constants = {
-        (case.data, case.split, seed): constant_answers(case, sizes, seed, settings)
-        for case in cases
-        for seed in range(first, first + sizes.seeds)
+        (case.data, case.split, seed): constant_answers(case, sizes, seed, settings) for case in cases for seed in seeds
     }
     for (method, case), of_seeds in zip(chosen, _in_parts(outcomes, sizes.seeds), strict=True):
         for outcome in of_seeds:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from figures.figure import DataChoice, Scale, Settings
-from figures.sweep import require_run, sweep_of
+from figures.sweep import sweep_of
 from runs.catalogue import problem_settings_of
 from runs.experiments import Experiment, Outcome, Trial, carried_out
 from runs.plan import planned
@@ -235,6 +235,14 @@ def experiment_of(
     )
 
 
+def choosing(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> dict[float, Experiment]:
+    """The runs that choose the learning rates, by rate; none where there is one."""
+    short = replace(sizes, rounds=sizes.tuning_rounds, every=sizes.tuning_rounds)
+    rates = sizes.rates if len(sizes.rates) > 1 else ()
+    seeds = (100 * settings.seed + 99,)
+    return {rate: experiment_of(short, cases, dict.fromkeys(sizes.methods, rate), seeds) for rate in rates}
+
+
 def tuned(
     settings: Settings, sizes: CurveSizes, cases: Sequence[Case]
 ) -> tuple[list[dict[str, object]], dict[str, float]]:
@@ -247,11 +255,9 @@ def tuned(
     methods = [method for method in METHODS if method.label in sizes.methods]
     if len(sizes.rates) == 1:
         return [], {method.label: sizes.rates[0] for method in methods}
-    seed = 100 * settings.seed + 99
-    short = replace(sizes, rounds=sizes.tuning_rounds, every=sizes.tuning_rounds)
     rows: list[dict[str, object]] = []
-    for rate in sizes.rates:
-        experiment = experiment_of(short, cases, {method.label: rate for method in methods}, (seed,))
+    for rate, experiment in choosing(settings, sizes, cases).items():
+        (seed,) = experiment.trials[0].seeds
         table = [(method, case) for method in methods for case in cases]
         for (method, case), outcome in zip(table, outcomes_of(experiment, settings, f"rate {rate:g}: "), strict=True):
             metric = method.metric if method.personal else "validation_accuracy"
@@ -282,7 +288,6 @@ def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Setting
 
 def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") -> list[Outcome]:
     """What came of the runs, those that are missing run first."""
-    require_run(experiment.trials, settings)
     return carried_out(
         experiment,
         Path(settings.runs),

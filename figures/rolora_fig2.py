@@ -42,8 +42,7 @@ LEFT_OUT = (
 def fig2_data(settings: Settings) -> pd.DataFrame:
     """Chooses the learning rates, then makes the runs; one row for each evaluation, rounds as communication rounds."""
     sizes = settings.sizes(FIG2_SIZES)
-    if settings.scale == "paper":
-        announced(list(whole_designs(sizes)), settings, LEFT_OUT)
+    announced(list(whole_designs(sizes)), settings, LEFT_OUT)
     parts: list[pd.DataFrame] = []
     for start in sizes.rounds:
         rates: dict[str, float] = {}

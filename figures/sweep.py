@@ -49,7 +49,7 @@ def sweep_of(settings: Settings) -> Sweep | None:
 
 
 def require_run(trials: Sequence[Trial], settings: Settings) -> None:
-    """Tells, in a dry run, what these runs cost, and ends it.
+    """Tells, in a dry run, what all runs of a figure cost, and ends it.
 
     Raises:
         OnlyPlannedError: It is one.

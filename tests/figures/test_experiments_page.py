@@ -18,8 +18,8 @@ from figures.fedloru_designs import (
 from figures.fedloru_fig4 import design as fine_tuning
 from figures.fedloru_scales import RANKS, SIZES
 from figures.figure import Settings
+from figures.language_designs import ALGORITHMS, budgets_lines, clients_lines, tuning_designs, uplinks_lines
 from figures.language_designs import SIZES as LANGUAGE
-from figures.language_designs import budgets_lines, clients_lines, tuning_designs, uplinks_lines
 from figures.ledger import all_figures
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "experiments.md").read_text()
@@ -80,7 +80,7 @@ def test_runs_of_language_models():
     for id, lines in runs.items():
         row = row_of(f"`rolora/{id}` | ")
         assert f"| {sizes.seeds * len(lines(sizes))}" in row
-    choosing = sum(design.runs - len(design.lines) for design in tuning_designs(sizes))
+    choosing = sum(design.runs for design in tuning_designs(sizes, ALGORITHMS))
     assert f"{choosing} that choose" in row_of("`rolora/clients-texts` | ")
     shared = {str(line.options) for line, _ in budgets_lines(sizes)}
     both = sum(str(line.options) in shared for line, _ in uplinks_lines(sizes))

@@ -32,7 +32,7 @@ def test_every_run_can_be_planned(scale):
     for lines in (clients_lines(sizes), budgets_lines(sizes), uplinks_lines(sizes)):
         made = designs(lines, sizes.seeds, {}, sizes.rates[0])
         assert sum(len(design.lines) for design in made) == len(lines)
-        for design in (*made, *tuning_designs(sizes)):
+        for design in (*made, *tuning_designs(sizes, ALGORITHMS)):
             for line in design.lines:
                 plan = line.trial(design.rounds, (0,), None if "learning_rate" in line.options else 0.1).plan(0)
                 assert plan.settings["optimiser"] == "adamw"
@@ -153,7 +153,7 @@ def test_stated_falls():
 
 def test_every_method_is_compared_and_chooses_its_rate():
     sizes = SIZES["laptop"]
-    tuned = [line for design in tuning_designs(sizes) for line in design.lines]
+    tuned = [line for design in tuning_designs(sizes, ALGORITHMS) for line in design.lines]
     assert {line.rate_of for line in tuned} == set(ALGORITHMS)
     assert all(line.tuned and line.options["held_out"] == 256 for line in tuned)
     assert {str(line.keys["method"]) for line, _ in budgets_lines(sizes)} == set(THREE)

@@ -8,6 +8,7 @@ import pytest
 
 from algorithms.federation import FederationError
 from figures.experiment import Design, Line, results
+from figures.experiment_cost import announced
 from figures.figure import Settings
 from figures.sweep import OnlyPlannedError, Planned, table_of
 from rankproof import main
@@ -128,6 +129,8 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     told = []
     settings = Settings(runs=tmp_path / "runs", told=told.append, slots=("here", "there"))
     with pytest.raises(OnlyPlannedError):
+        announced(design, settings)
+    with pytest.raises(AssertionError, match="tells what all of its runs cost"):
         results(design, settings)
     assert "FedAvg: learning rates  2" in "\n".join(told)
     assert any(text.startswith("5 runs, 2.8e+13 floating-point operations") for text in told)
