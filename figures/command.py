@@ -119,7 +119,7 @@ def _planned(figures: Sequence[Figure], options: argparse.Namespace, slots: tupl
 
     for figure in figures:
         if not of_runs(figure):
-            print(f"{figure.id}: numbers are computed here, without training runs")
+            print(f"{figure.id}: numbers are computed here, in one piece")
             continue
         print(f"{figure.id}:")
         runs = Path(options.out) / "runs"

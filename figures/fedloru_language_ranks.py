@@ -261,7 +261,7 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
         axes.set_title(f"{_state(number)}, accuracy {mine.accuracy.iloc[0]:.2f}", fontsize=8.5)
         axes.set(xlabel="layer of the encoder", yscale="log")
         axes.set_xticks(range(len(layers)), [name.rpartition(".")[2] for name in layers])
-    grid[0].set_ylabel("stable rank of the Hessian's block")
+    grid[0].set_ylabel("stable rank of the block")
     picture.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=9)
     return picture

@@ -1,8 +1,9 @@
 """What a run costs before it starts: floating-point operations and bytes, counted on one small batch of one client.
 
 Operations of matrix products and convolutions are counted as PyTorch counts them, two for a multiplication with an
-addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Bytes are those of
-a first round; what a later one sends may differ, as it does where ranks change.
+addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Texts are taken to
+be as long as the longest of a batch is in the mean. Bytes are those of a first round; what a later one sends may
+differ, as it does where ranks change.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from runs.plan import Parts, Plan, parts_of
+from runs.network_problem import NetworkProblem
+from runs.plan import Plan, parts_of
 
 BATCH = 4
 """Samples of the batch on which operations are counted."""
@@ -45,20 +47,22 @@ def cost_of(plan: Plan) -> Cost:
         RunError, DataError: Settings that do not serve, or data that are not here.
     """
     given = plan.settings
-    sizes = _federation(plan)[1].shares
+    problem = parts_of(plan).problem
+    width = problem.width_of(given["batch"]) if isinstance(problem, NetworkProblem) else None
+    sizes = Federation(problem.clients, seed=0).shares
     each = float(sum(sizes)) / len(sizes)
-    few = FEW if given["partition"] == "even" else None
-    one, two = (_of_a_client(plan, steps, few) for steps in (1, 2))
+    few = FEW if given["partition"] == "even" and each >= 2 * FEW else None
+    one, two = (_of_a_client(plan, steps, few, width) for steps in (1, 2))
     step, beside = two.operations - one.operations, 2 * one.operations - two.operations
     if few is not None:
-        beside += (_of_a_client(plan, 1, 2 * few).operations - one.operations) / few * (each - few)
+        beside += (_of_a_client(plan, 1, 2 * few, width).operations - one.operations) / few * (each - few)
     samples = each * given["epochs"] if given["epochs"] else given["steps"] * given["batch"]
     times = plan.conduct.rounds * (given["cohort"] or len(sizes))
     return Cost(times * (beside + step / BATCH * samples), times * one.bytes)
 
 
-def _of_a_client(plan: Plan, steps: int, samples: int | None) -> Cost:
-    """A round of one client, with so many steps and samples; none: its own samples."""
+def _of_a_client(plan: Plan, steps: int, samples: int | None, width: int | None) -> Cost:
+    """A round of one client, with so many steps and samples; none: its own samples; width: as a problem has it."""
     few = {
         "steps": steps,
         "personal_steps": steps,
@@ -69,15 +73,12 @@ def _of_a_client(plan: Plan, steps: int, samples: int | None) -> Cost:
         **({} if samples is None else {"samples": samples * plan.settings["clients"]}),
     }
     given = {**plan.settings, **{name: value for name, value in few.items() if name in plan.settings}}
-    parts, fed = _federation(replace(plan, settings=given))
+    parts = parts_of(replace(plan, settings=given))
+    problem = parts.problem.of_width(width) if isinstance(parts.problem, NetworkProblem) else parts.problem
+    fed = Federation(problem.clients, seed=0)
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
     before = fed.ledger.bytes("down") + fed.ledger.bytes("up")
     with FlopCounterMode(display=False) as counter:
         one_round(parts.algorithm.round, fed, state, 1)
     sent = fed.ledger.bytes("down") + fed.ledger.bytes("up") - before
     return Cost(float(counter.get_total_flops()), float(sent))
-
-
-def _federation(plan: Plan) -> tuple[Parts, Federation]:
-    parts = parts_of(plan)
-    return parts, Federation(parts.problem.clients, seed=0)

@@ -181,6 +181,14 @@ class NetworkProblem:
         """Weights of the clients in averages: the sizes of their data."""
         return None
 
+    def width_of(self, batch: int) -> int | None:
+        """How wide a batch of so many training samples is in the mean; none where all samples are of one size."""
+        return None
+
+    def of_width(self, width: int | None) -> NetworkProblem:
+        """The problem with training samples that are all so wide, for counting what a step costs."""
+        return self
+
     def evaluate(self, w: Mapping[str, Weight], fed: Federation | None = None) -> dict[str, float]:
         """Loss and top-1 accuracy in evaluation mode, on every split."""
         network = self.clients.network

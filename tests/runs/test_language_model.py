@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from importlib import metadata
 
 import numpy as np
@@ -12,12 +13,18 @@ import torch
 pytest.importorskip("transformers")
 
 from tiny_language import bert, llama, saved, transformers
+from torch.utils.flop_counter import FlopCounterMode
 
 import runs.language_federation as federation
+from algorithms.federation import Federation
+from algorithms.rounds import one_round
+from algorithms.tree import Tree
 from rankproof import main
+from runs.cost import cost_of
 from runs.folder import METRICS
 from runs.language_model import Place, drops, head_of, located, model_of, positions, tokenizer_of
-from runs.settings import RunError
+from runs.plan import parts_of, planned
+from runs.settings import Conduct, RunError
 from workloads.texts import TextSet
 
 
@@ -234,6 +241,33 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     assert main([*more, "--partition", "by-source", "--scale", "0.5", "--out", str(tmp_path / "more")]) == 0
     first = (tmp_path / "more" / METRICS).read_text().splitlines()[1].split(",")[1]
     assert float(first) == pytest.approx(float(rows[-1].split(",")[1]), rel=1e-4)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("name", ["rolora", "fedlin"])
+def test_operations_told_are_those_of_a_run(tmp_path, monkeypatch, causal, name):
+    def uneven(data, root=None, split="train"):
+        made = rated(causal, [])(data, root, split)
+        many = np.random.default_rng(0).integers(1, 18, size=len(made.texts))
+        return replace(made, texts=tuple(" ".join(["w5"] * count) for count in many))
+
+    monkeypatch.setattr(federation, "load_texts", uneven)
+    folder = saved(llama() if causal else bert(classes=2), tmp_path / "model")
+    data = "instructions" if causal else "rated-sentences"
+    given = {"model": f"hf:{folder}", "clients": 2, "batch": 3, "steps": 4, "length": 20, "learning_rate": 0.01}
+    if name == "rolora":
+        given |= {"rank": 2, "layers": "*.q_proj" if causal else "*.query"}
+    plan = planned(name, data, given, Conduct(rounds=4))
+    told = cost_of(plan).operations
+    parts = parts_of(plan)
+    with FlopCounterMode(display=False) as counter:
+        fed = Federation(parts.problem.clients, seed=0)
+        state = parts.algorithm.start(fed, Tree(parts.problem.start))
+        for _ in range(4):
+            state = one_round(parts.algorithm.round, fed, state)
+    done = counter.get_total_flops()
+    assert done <= told * 1.1
+    assert told <= done * (1.6 if causal else 1.25)
 
 
 @pytest.mark.parametrize(
