@@ -13,7 +13,7 @@ import pandas as pd
 
 from figures.experiment import CHOICE, RUN, Design, finals, results
 from figures.experiment_cost import announced
-from figures.experiment_effects import by_seed, mean_and_half_width, paired
+from figures.experiment_effects import Effect, by_seed, mean_and_half_width, paired
 from figures.experiment_tables import Contrast, Value, counted, draw_table
 from figures.fedloru_designs import (
     EVALUATIONS,
@@ -123,6 +123,26 @@ def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) ->
     return found
 
 
+def printed_alone(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contrast]]:
+    """What Table 4 prints of data sets that are not run, and the differences between its methods there."""
+    if of != "4":
+        return [], []
+    nothing, run = float("nan"), {TITLES[name] for name in table.data.unique()}
+    values, contrasts = [], []
+    for (data, split), accuracies in TABLE_4.items():
+        if data in run:
+            continue
+        values += [
+            Value(f"{data}, {split} (not run)", method, float(accuracy), nothing, nothing)
+            for method, accuracy in accuracies.items()
+        ]
+        for one, other in PAIRS[of]:
+            ahead = float(accuracies[one]) - float(accuracies[other])
+            effect = Effect(0, nothing, nothing, nothing)
+            contrasts.append(Contrast(f"{one} minus {other}", f"{data}, {split}", ahead, effect))
+    return values, contrasts
+
+
 def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Keys of the lines of one method, with those of the other's in the same setting: at its size, or in full."""
     names = ["data", "split", "clients", "participation", "size"]
@@ -136,7 +156,8 @@ def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, 
 
 def group_of(of: str, row: Row) -> str:
     """The setting of a row, with the data set of the printed values where it is another."""
-    setting = row["split"] if of in ("3", "4") else f"{row['split']}, K = {row['clients']}"
+    setting = where(of, row) if of in ("6", "7") else row["split"]
+    setting += f", K = {row['clients']}" if of in ("1", "restarts") else ""
     other = " (printed: CIFAR-100)" if of in ("3", "6", "7") and row["data"] != "cifar-100" else ""
     return f"{TITLES[row['data']]}, {setting}{other}"
 
@@ -202,7 +223,8 @@ def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
     def draw(table: pd.DataFrame) -> Picture:
         unit = "personal, %" if of == "3" else "accuracy, %"
         title = f"{f'Table {of}: ' if of.isdigit() else ''}{in_short(table, of)}."
-        return draw_table(values(table, of), contrasts(table, of, PAIRS[of]), title, unit)
+        rows, differences = printed_alone(table, of)
+        return draw_table([*values(table, of), *rows], [*contrasts(table, of, PAIRS[of]), *differences], title, unit)
 
     return draw
 

@@ -214,11 +214,16 @@ def test_a_line_that_fails_is_said_to_and_decides_nothing():
 def test_published_values_stand_beside_their_lines():
     table = invented("7", lambda keys, seed, number: 0.5)
     printed = {(value.group, value.name): value.published for value in tables.values(table, "7")}
-    assert printed["Fashion-MNIST, IID, K = 200 (printed: CIFAR-100)", "FedHM"] == pytest.approx(48.72)
+    assert printed["Fashion-MNIST, K = 200 (printed: CIFAR-100)", "FedHM"] == pytest.approx(48.72)
     one = {(value.group, value.name): value.published for value in tables.values(invented("1", lambda *_: 0.5), "1")}
     assert one["Fashion-MNIST, NonIID, K = 20", "FedLoRU medium"] == 80.02
     assert one["Fashion-MNIST, IID, K = 100", "FedAvg"] == 90.19
     assert Counter(value is None for value in one.values()) == {False: 30}
+    alone, differences = tables.printed_alone(invented("4", lambda *_: 0.5), "4")
+    assert [value.published for value in alone] == [88.09, 84.81, 88.68, 84.36, 49.84, 51.16, 50.52, 50.89]
+    assert {value.cells[1] for value in alone} == {"-"}
+    assert [contrast.published for contrast in differences] == pytest.approx([-3.28, -4.32, 1.32, 0.37])
+    assert tables.printed_alone(table, "7") == ([], [])
     six = [
         contrast.published for contrast in tables.contrasts(invented("6", lambda *_: 0.5), "6", [("FedLoRU", "FedAvg")])
     ]
