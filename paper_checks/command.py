@@ -174,7 +174,15 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) ->
             bar.set_postfix_str(id, refresh=False)
             bar.update()
 
-        return report_figures(figures, settings, out, recompute=options.recompute, jobs=options.jobs, progress=advance)
+        return report_figures(
+            figures,
+            settings,
+            out,
+            stored=options.scale is None,
+            recompute=options.recompute,
+            jobs=options.jobs,
+            progress=advance,
+        )
 
 
 def _write_json(value: Any, name: str) -> None:

@@ -1,12 +1,14 @@
 """Figures of the report: one process or two, the same pictures in the same order."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from figures.figure import Settings
 from figures.ledger import select
 from paper_checks.report_figures import report_figures
+from rankproof import main
 from runs.settings import RunError
 from workloads.idx import DataError
 
@@ -47,3 +49,21 @@ def test_what_cannot_be_had_is_said_in_its_place(tmp_path, monkeypatch, error):
     monkeypatch.setattr("paper_checks.report_figures.make", lacking)
     [found] = report_figures(FIGURES[:1], Settings(), tmp_path)
     assert found.reason == " ".join(str(error).split())
+
+
+@pytest.mark.parametrize(("asked", "scale"), [((), "laptop"), (("--scale", "quick"), "quick")])
+def test_the_command_shows_stored_numbers_unless_a_scale_is_named(asked, scale, tmp_path, monkeypatch):
+    shown = []
+
+    def write(run, figures, manifest, out):
+        shown.extend(figures)
+        return out / "index.html"
+
+    known = select(["rolora/table-2"])
+    monkeypatch.setattr("figures.ledger.all_figures", lambda: known)
+    monkeypatch.setattr("paper_checks.command._checked", lambda *_: SimpleNamespace(papers=[], as_expected=True))
+    monkeypatch.setattr("paper_checks.card.summary_table", lambda run: "")
+    monkeypatch.setattr("paper_checks.manifest.run_manifest", lambda run: {})
+    monkeypatch.setattr("paper_checks.report.write_report", write)
+    assert main(["report", *asked, "--out", str(tmp_path), "--jobs", "1"]) == 0
+    assert [figure.scale for figure in shown] == [scale]
