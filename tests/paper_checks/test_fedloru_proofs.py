@@ -22,6 +22,8 @@ TAMPERED = {
     "def-approx": [{"factor": "99/100"}, {"missing": 1}],
     "def-omega": [{"offset": "1"}, {"sign": -1}],
     "eq-1": [{"power": 2}, {"power": 0}],
+    "prop-3.1-dist": [{"coefficient": "101/100"}, {"edge": "21/10"}, {"threshold": "99/100"}, {"moment": 2}],
+    "thm-3.2@estimates-sets-by-condition": [{"first": "801/100"}, {"second": "401/100"}],
     "lem-B.5": [{"constant": "99/100"}, {"power": 1}],
     "lem-B.6": [{"constant": "199/100"}],
     "lem-B.7": [{"constant": "99/100"}, {"steps": []}],

@@ -114,7 +114,7 @@ def _grid() -> Iterator[tuple[int, int, int]]:
 
 @claim(
     "fedloru-v2/claim-comm",
-    where="Section 4.1, Practical advantages; Appendix F.3",
+    where="Section 4.1, Practical advantages; Appendix F.3; iclr Section 3.2 (v1 prints $Kmn$ for both)",
     says=r"FedLoRU brings the communication overhead down from $Kmn$ to $Kr(m+n)$ where $r \ll m$ or $r \ll n$.",
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves.", {"condition": "none"}),

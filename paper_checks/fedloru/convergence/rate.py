@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, follow
 from paper_checks.fedloru.convergence.bounded_settings import draw_settings, judge_bounds, scalar_setting
@@ -123,7 +123,12 @@ def measure_families(context: Context) -> list[Family]:
     "classical FedAvg.",
     measure=measure_families,
     readings=(
-        LITERAL,
+        Reading(
+            "printed weights of a cohort",
+            "The rate for a cohort of clients in each round, whose factors the server adds up with the printed weights "
+            "$p^{(k)}$, of sum 1 over all clients, and for factors that start anew at $AB = 0$ after an accumulation.",
+            why="Algorithm 1 selects M clients for each round and prints these sums; Appendix B restarts the factors.",
+        ),
         Reading(
             "as analysed in Appendix B",
             "The rate for the iterates that Appendix B analyses: the sums run over all clients (or over a cohort, with "

@@ -19,10 +19,13 @@ from paper_checks.context import Context
 from paper_checks.methods.experiments import UNDECIDED, Comparisons, experiment
 
 WHY = (
-    "it is about runs of ResNet-10 and ResNet-18 on {data} in hundreds of rounds, {lacking}; runs at laptop scale, "
+    "it is about full runs of ResNet-10 and ResNet-18 on {data}, {lacking}; runs at laptop scale, "
     "narrower networks on fewer samples of Fashion-MNIST, decide nothing about them"
 )
-NOT_CARRIED = "CIFAR was found in no package registry, and rounds and learning rates are not printed"
+NOT_CARRIED = (
+    "CIFAR was found in no package registry, and neither the number of rounds nor the learning rate that was chosen is "
+    "printed"
+)
 
 
 CIFAR = "CIFAR-10 and CIFAR-100"
@@ -203,8 +206,8 @@ TXT_ALIGN = experiment(
     "fedloru/fig-8",
     "Appendix F.5 and Figure 8 (v2)",
     "On CIFAR-100, IID, with 20 clients (half of them in a round) and with 100 (a tenth): the mean cosine between the "
-    "clients' updates and the global update is larger for full-rank updates at first, and larger for low-rank ones "
-    f"after about {CROSSING} rounds.",
+    "clients' updates and the global update is larger for full-rank updates at first, and later for low-rank ones, "
+    f"with 20 clients after about {CROSSING} rounds.",
     reason("CIFAR-100"),
     aligned,
     ("fedloru-v2/fig-8",),

@@ -95,10 +95,19 @@ def gap_order(row: Ratio) -> Order:
 @claim(
     "fedloru-v2/txt-part",
     where="Section 5.2 and Appendix F.4 (v2), Table 7 against Table 6",
-    says="At participation 0.1 low-rank training outperforms FedAvg at $K = 100$ and $200$, the trend is further "
-    "reinforced (the gaps to FedAvg are larger than at participation 0.5 and the same K), and FedLoRU is the best of "
-    "the low-rank methods.",
+    says="That FedLoRU and FedLoRA outperform FedAvg for many clients is a trend that lower participation further "
+    "reinforces: at participation 0.1 low-rank training consistently outperforms FedAvg at $K = 100$ and $200$, and "
+    "FedLoRU achieves the highest accuracy of the low-rank methods.",
     measure=lambda context: (TABLE_6, TABLE_7),
+    readings=(
+        Reading(
+            "larger gaps",
+            "In Table 7 all three low-rank methods are above FedAvg, FedLoRU is above the other two, and the gaps of "
+            "FedLoRU and FedLoRA to FedAvg are larger than at participation 0.5 and the same K (Table 6). FedAvg is "
+            "taken as printed, also at $K = 200$, where both tables have the same digits, 0.3885 and 38.85.",
+            why="A trend that is reinforced is one that is larger; Table 6 has the same numbers of clients.",
+        ),
+    ),
     mutants=[{"best": "FedLoRA"}, {"best": "FedHM"}, {"reinforced": False}],
     best={"lead": Best(1.06, "the tables: the smallest of these leads, 1.05 points, at most 1.06 by rounding")},
     uses=("fedloru-v2/txt-scal",),

@@ -63,7 +63,7 @@ def iclr_prop_3_1(values: Values) -> Violation:
         spacing,
         assumes=assumes,
         reads="one positive spike, eigenvalues of X that fill the uniform law on [-half_width, half_width], whose "
-        "density is constant there: distance of lambda_i, "
+        "density is constant there, and eigenvectors of any law, say uniformly random ones: distance of lambda_i, "
         f"i = {float(share):g} R, from {{0, L, U}} against the level spacing",
     )
 

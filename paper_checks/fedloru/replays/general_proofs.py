@@ -2,8 +2,10 @@ r"""Proofs for noise $\epsilon_N = sX^R$ of a general limit law $\mu$ with suppo
 
 $g = g_\mu$, $R = R_\mu$, $g_{\mu_N}(z) = g(z/s)/s$ and $R(g(z)) + 1/g(z) = z$. Two properties are used. (E) The extreme
 eigenvalues of $X^R$ tend to L and U, as the corrections ask. (I) $V^Tf(X^R)V \to \int f\,d\mu\,I$ for bounded
-continuous f and the directions V of the spikes: the eigenvectors are spread evenly over them (QUE; uniformly random
-ones).
+continuous f and the directions V of the spikes: the eigenvectors are spread evenly over them, in probability by QUE,
+almost surely if they are uniformly random, since a quadratic form in uniformly random unit vectors concentrates about
+its mean. Limits are those of (E) and (I), almost sure or in probability. In the steps that are shared with Gaussian
+noise this (I) stands in the place of the one told there, and (E) in that of (B).
 """
 
 from __future__ import annotations
@@ -42,6 +44,43 @@ def branches(values: Values) -> Steps:
         (sympy.simplify(rational(values["edge"]) * s * upper - s * upper) == 0, "the edge of the scaled noise"),
         *between(0, 0),
     ]
+
+
+@proof("fedloru-v1/eq-3-4", scale="1")
+def v1_eq_3_4(values: Values) -> Proof:
+    r"""The named ensembles have limit laws of compact support, and one ensemble meets all that is assumed at once.
+
+    Wigner matrices, with entries $R^{-1/2}$ times a fixed law of finite variance, and with them the Gaussian ensembles,
+    have the semicircle (Wigner), for which $z = \sigma^2g + 1/g$. Wishart matrices $\frac1nYY^T$, Y of R x n entries
+    of one law and $R/n \to c$, have the law of Marchenko and Pastur, for which $z = 1/(1 - cg) + 1/g$. Either support
+    ends where these functions of g have a critical point: at $\pm2\sigma$, and at $(1 \pm \sqrt c)^2$ (for c = 1 at 0,
+    where the density is not bounded; for c > 1 there is a mass at 0 beside, and no density: the assumption of one
+    leaves c < 1). Inside the supports the densities are smooth.
+
+    All at once: $X^R = O\,\mathrm{diag}(q_1, \ldots, q_R)\,O^T$ with a uniformly random rotation O and the quantiles
+    $q_i$, at $(i - \frac12)/R$, of any law of compact support whose density is smooth everywhere. It is random, real
+    and symmetric, its spectral measure tends to that law, and its eigenvectors are uniformly random, which QUE asks for
+    in the limit. $s(N) = 1/(N + 2)$ decreases from $\mathbb{N}$ to (0, 1).
+    """
+    g, (c, sigma) = sympy.Symbol("g"), sympy.symbols("c sigma", positive=True)
+    scale = rational(values["scale"])
+    wigner, wishart = sigma**2 * g + 1 / g, 1 / (1 - c**2 * g) + 1 / g  # c^2: the ratio
+    ends = {sympy.simplify(wishart.subs(g, root)) for root in sympy.solve(sympy.diff(wishart, g), g)}
+    stated = {sympy.simplify(scale * (1 + sign * c) ** 2) for sign in (1, -1)}
+    outer = sympy.solve(sympy.diff(wigner, g), g)
+    return concluded(
+        [
+            (
+                {sympy.simplify(wigner.subs(g, root)) for root in outer} == {2 * scale * sigma, -2 * scale * sigma},
+                "the edges of the semicircle",
+            ),
+            (
+                {sympy.expand(end) for end in ends} == {sympy.expand(end) for end in stated},
+                "the edges of Wishart's law",
+            ),
+        ],
+        "the ends of both laws, from their R-transforms; rotations of fixed eigenvalues meet every condition",
+    )
 
 
 @proof("fedloru-v1/prop-3.2", coefficient="1", edge="1", threshold="1")

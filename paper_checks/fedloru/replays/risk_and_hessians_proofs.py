@@ -46,10 +46,19 @@ def eq_1(values: Values) -> Proof:
     one mean and a term of the other only those that come from the same data point have a covariance, V. $\epsilon_N$
     with itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points are independent too, $V/M$.
     Between $\epsilon_M$ and $\epsilon_N$ there are M over $NM$, which is $V/N$ again and not 0.
+
+    The model as printed: with the loss $\frac12\omega^T(H_{\mathrm{true}} + cG)\omega$ of a data point G, whose
+    elements on and above the diagonal are independent Gaussian ones of mean 0 and variance $\sigma^2/R$, $\epsilon_N$
+    is c times a mean of N such matrices. Its elements are independent Gaussian again, of the variance
+    $c^2\sigma^2/(RN)$, as those of $s_NX^R$ with $s_N = cN^{-1/2}$, which falls with N and lies between 0 and 1 for
+    $0 < c < 1$.
     """
     V, power = sympy.Symbol("V", positive=True), int(values["power"])
+    c, variance = sympy.symbols("c v", positive=True)
+    scale = c / N ** sympy.Rational(power, 2)
     return concluded(
         [
+            (sympy.simplify(N * (c / N) ** 2 * variance - scale**2 * variance) == 0, "the scale of Gaussian noise"),
             (sympy.simplify(N * V / N**2 - V / N**power) == 0, "the covariance of the server's noise"),
             (sympy.simplify(M * V / M**2 - V / M**power) == 0, "the covariance of the client's noise"),
             (sympy.simplify(M * V / (M * N) - V / N) == 0, "the covariance between them"),

@@ -12,7 +12,7 @@ import sympy
 
 from paper_checks.fedloru.replays.limit_proofs import Steps, more, n, other, outliers, semicircle, theta
 from paper_checks.fedloru.replays.step_proofs import concluded
-from paper_checks.proof_steps import positive, rational
+from paper_checks.proof_steps import non_negative, positive, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -98,6 +98,45 @@ def thm_3_2(values: Values) -> Proof:
             (positive(sympy.factor(limit).subs({theta: n + more + other, m: n + more})), "the limit is positive"),
         ],
         "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits",
+    )
+
+
+@proof("fedloru-v2/thm-3.2@estimates-sets-by-condition", first="8", second="4")
+def between_the_estimates(values: Values) -> Proof:
+    r"""Index by index: a spike of the sets adds at least its term of the bound, every other index at least an edge's.
+
+    All signs drop out, since $g(\theta) = \theta + n^2/\theta$ is odd; let the spikes be positive. By the condition a
+    spike is in the sets unless it is at its own threshold, where its limit is the edge, $g(n) = 2n$: at M and at N the
+    term of every spike is the square of $g(\theta_j)/g(\theta_0)$. For a spike of $\mathcal{P}_N \cup \mathcal{Q}_N$
+    the difference of these is $F_j$, by eq. (39) $(g_M(\theta_j)g_N(\theta_0) + g_N(\theta_j)g_M(\theta_0))(m^2 -
+    n^2)(\theta_0/\theta_j - \theta_j/\theta_0)$ over $g_M(\theta_0)^2g_N(\theta_0)^2$, and $g_M \ge 2m$ and $g_N \ge
+    2n$ at every spike bound the first bracket by 8mn. A spike at $\sigma s_N$ is counted in $B_N$; its term is the
+    edge's at N, and at M no less than the edge's, as $g_M \ge 2m$. With the other indices at the edges all $B_N$ add at
+    least the difference of eq. (43), which is positive for $\theta_0 \ge m > n$. So the bound holds, and with $B_N \ge
+    1$ the difference is positive.
+    """
+    spike, x, y, u, v = sympy.symbols("theta_j x y u v", positive=True)
+    g_M, g_N = theta + m**2 / theta, theta + n**2 / theta
+    g_Mj, g_Nj = spike + m**2 / spike, spike + n**2 / spike
+    norms, gap, spread = (g_M * g_N) ** 2, m**2 - n**2, theta / spike - spike / theta
+    difference = (g_Mj / g_M) ** 2 - (g_Nj / g_N) ** 2
+    edges = (2 * m / g_M) ** 2 - (2 * n / g_N) ** 2
+    first, second = rational(values["first"]), rational(values["second"])
+    bracket = (2 * m + x) * (2 * n + y) + (2 * n + u) * (2 * m + v) - first * m * n
+    stated = second * gap * (theta**2 - m**2 * n**2 / theta**2) / norms
+    return concluded(
+        [
+            (sympy.simplify(g_Mj - 2 * m - (spike - m) ** 2 / spike) == 0, "a spike's limit exceeds the edge"),
+            (
+                sympy.simplify(difference - (g_Mj * g_N + g_Nj * g_M) * gap * spread / norms) == 0,
+                "the term of a spike, eq. (39)",
+            ),
+            (non_negative(bracket), "the bracket, at limits of 2m and 2n or more"),
+            (positive((theta - spike).subs(theta, spike + more)), "the spread of the spikes"),
+            (sympy.simplify(edges - stated) == 0, "the difference of the edges, eq. (43)"),
+            (positive(sympy.factor(edges).subs({theta: n + more + other, m: n + more})), "the edges are positive"),
+        ],
+        "every spike of the sets by eq. (39) and the arithmetic mean, every other index by eq. (43)",
     )
 
 

@@ -10,7 +10,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.alignment import (
     CLEAR,
@@ -110,6 +110,15 @@ def eq_51_54(
     says=r"For $r < \tilde r$ the expected numerator of (51) is the sum of its parts with $i = j$ and with $i \ne j$, "
     r"and its difference from $\sum_{i \le r}(\alpha_i^R)^2\phi_i^2$ tends to 0.",
     measure=measure_clear,
+    readings=(
+        Reading(
+            "slopes of bounded mean square",
+            r"Both parts for independent clients, Gaussian noise, and slopes $\partial_{u_i}f$ whose mean squares stay "
+            "bounded as R grows.",
+            why=r"(53) applies Lemma A.6, which rests on rotational symmetry; a limit of $E[\partial_{u_i}f\,"
+            r"\partial_{u_j}f\,\langle u_i, u_j\rangle]$ takes slopes that stay of one size.",
+        ),
+    ),
     mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
     uses=("fedloru-v2/lem-A.6",),
     best={"power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for two clients, by (46), (47)")},

@@ -108,8 +108,8 @@ def limiting_eigenvalue(
     correction=Form(
         r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $\theta_i > \sigma s_N$, else $U_N$; mirrored for negative spikes "
         r"($\theta < -\sigma s_N$). The printed condition $g_N^{-1}(\theta) > U_N$ holds for every positive "
-        r"$\theta \ne \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. Gaussian noise; for "
-        "other entry laws see prop-3.1-dist.",
+        r"$\theta \ne \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. Almost surely, for "
+        "Gaussian noise; for other entry laws see prop-3.1-dist.",
         {"rule": "threshold"},
         mutants=({"coefficient": 1.05}, {"edge": 2.02}, {"threshold": 1.15}, {"threshold": 0.85}, {"s_power": 1.0}),
     ),

@@ -36,7 +36,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     control=Form(r"Eq. (5) itself: the square tends to $\phi_i^2$.", {"power": 1.0}),
     correction=Form(
         r"$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what "
-        r"eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$.",
+        r"eq. (5) says and the proof of Lemma A.6 uses. For Gaussian noise and $|\theta_i| > \sigma s_N$.",
         {"power": 1.0},
         mutants=({"power": 1.5}, {"coefficient": 1.05}),
     ),
@@ -205,8 +205,8 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
         {"lean": 1.0, "moments": MOMENTS[1:]},
     ),
     correction=Form(
-        "Their component orthogonal to the spikes is uniform (exactly so for Gaussian noise with twice the variance "
-        r"on the diagonal, whose law no rotation changes). Along the direction v of a spike with $|\theta| > \sigma "
+        "For Gaussian noise with twice the variance on the diagonal, whose law no rotation changes, their component "
+        r"orthogonal to the spikes is uniform. Along the direction v of a spike with $|\theta| > \sigma "
         r"s_N$ they are not: $|\langle w, v\rangle|^2$ leans towards the outlier, with density "
         r"$\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - \theta\lambda}$ at the eigenvalue $\lambda$ instead "
         r"of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the bulk eigenvalues weighted by it have the mean "
@@ -297,6 +297,15 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     r"u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j 1\{i=j\}$, $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ and "
     r"$E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
+    readings=(
+        Reading(
+            "Gaussian noise",
+            r"The three limits for independent clients, Gaussian noise (for the $w_i$ of the model with twice the "
+            r"variance on the diagonal, for those of Assumption A.5 any) and $u_i$ that belong to outliers.",
+            why="The proof takes the $r_i$ and $w_i$ as uniformly distributed and speaks of rotational symmetry, "
+            "which of all Wigner matrices the Gaussian ones have; (46) and (47) rest on (5).",
+        ),
+    ),
     mutants=[{"power": 1.0}, {"power": 4.0}, {"cross": 0.1}],
     hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
@@ -320,6 +329,14 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
     says=r"By rotational symmetry $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, and $E\langle u_i^{(k_1)}, "
     r"w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
+    readings=(
+        Reading(
+            "Gaussian noise",
+            "Both limits for independent clients and Gaussian noise with twice the variance on the diagonal, whose law "
+            r"no rotation changes; for the $w_i$ of Assumption A.5 with any noise.",
+            why="The lines appeal to rotational symmetry.",
+        ),
+    ),
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
     expect=("holds", "proof"),
 )

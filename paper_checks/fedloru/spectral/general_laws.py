@@ -59,7 +59,7 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
 @claim(
     "fedloru-v1/prop-3.2",
     where="v1, Section 3.1, Proposition 3.2, eqs. (5) to (7)",
-    says=r"As $R \to \infty$, for $i = 1, \ldots, p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
+    says=r"As $R \to \infty$, weakly almost surely, for $i = 1, \ldots, p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
     r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$; for $i = 0, \ldots, q-1$: $\lambda_{R-i}(H_N) \to "
     r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$; $g_N^{-1}(\theta) = \theta + "
     r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$, $L_N$ and $U_N$ the bounds of $\mu_N$. For fixed $i > p$ a $\lambda_i$ "
@@ -78,7 +78,8 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
         r"convergence to $\mu$ does not imply. Where the density vanishes like a root at the edge, the printed "
         r"condition $g_N^{-1}(\theta_i) > U_N$ also holds for spikes a little below the threshold, because "
         r"$R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > p$, $\lambda_i \to U_N$, and "
-        "mirrored.",
+        "mirrored. Almost surely, if the extreme eigenvalues converge so and the eigenvectors are uniformly random; "
+        "under QUE alone in probability.",
         {"rule": "threshold", "strays": False},
         mutants=(
             {"coefficient": 1.2},
@@ -164,8 +165,11 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
 @claim(
     "fedloru-iclr/prop-3.1",
     where="iclr, Section 3.1, Proposition 3.1, eqs. (2) to (4), and its last sentence",
-    says=r"The two branches of v1, Proposition 3.2 (eqs. 2 to 4), and for $p < i \le P - q$: $\lambda_i(H_N) \to "
-    r"\{0, L_N, U_N\}$.",
+    says=r"As $R \to \infty$, weakly almost surely: for $i = 1, \ldots, p$, $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
+    r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$ (2); for $i = 0, \ldots, q-1$, $\lambda_{R-i}(H_N) \to "
+    r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (3); $g_N^{-1}(\theta) = \theta + "
+    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (4); and for $p < i \le P - q$, $\lambda_i(H_N) \to \{0, L_N, U_N\}$. The "
+    r"noise is $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.",
     measure=measure_with_bulk,
     control=Form(
         r"The two branches for spikes that leave the bulk, and $\lambda_i \to U_N$ for fixed $i > p$, and mirrored.",
@@ -175,7 +179,8 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         r"For noise whose extreme eigenvalues tend to $U_N$ and $L_N$: the two branches with the thresholds "
         r"$1/g_{\mu_N}(U_N^+)$ and $1/g_{\mu_N}(L_N^-)$ as for v1, Proposition 3.2; for fixed $i > p$, "
         r"$\lambda_i \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, $0 < c < 1$, $\lambda_i$ tends to the "
-        r"$(1-c)$-quantile of $\mu_N$ where that is unique, inside the bulk.",
+        r"$(1-c)$-quantile of $\mu_N$ where that is unique, inside the bulk. "
+        "Almost surely or in probability, as for v1, Proposition 3.2.",
         {"rule": "threshold", "interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"threshold": 1.7}, {"threshold": 0.6}, {"edge": 1.1}, {"coefficient": 1.2}),
     ),
@@ -300,7 +305,8 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
         r"noise whose extreme eigenvalues tend to the edges. It is positive exactly if a spike decides $\lambda_N$ "
         r"($\lambda_N$ exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = "
         r"|\theta|(1 - x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows "
-        "like $R$. Where the bulk decides both norms the limit is 0 and the difference can be negative.",
+        "like $R$. Where the bulk decides both norms the limit is 0 and the difference can be negative. "
+        "Almost surely or in probability, as for v1, Proposition 3.2.",
         {"growth": 1.0, "bulk_sign": "negative"},
         mutants=(
             {"second_moment": 1.25},

@@ -96,14 +96,14 @@ def star_probability(R: int, degree: int) -> float:
     importance="result",
     because=r"A law that changes with R can keep mean 0 and variance $\sigma^2/R$, and still send $\|\epsilon_N\|$ to "
     "infinity.",
-    best={"outlier": Best(SPIKE + 1 / SPIKE, "proved for Wigner matrices (Capitaine, Donati-Martin and Feral)")},
+    best={"outlier": Best(SPIKE + 1 / SPIKE, "proved: the limit of that spike's eigenvalue")},
     hypotheses=(
         Dropped(
             r"a law of the entries that does not change with R but for its scale",
             {"laws": (*FIXED_LAWS, "one-per-row")},
         ),
     ),
-    expect=("depends on the reading", "statistical"),
+    expect=("depends on the reading", "proof"),
 )
 def prop_3_1_dist(
     data: Draws,

@@ -79,20 +79,24 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     readings=(
         Reading(
             "each model by itself",
-            r"For samples of N and M data points $E\epsilon_N = E\epsilon_M = 0$, and the entries of the noises have "
+            r"For one sample the model can be met as printed: if the Hessian of a data point is $H_{\mathrm{true}} + "
+            r"cG$, $0 < c < 1$, with independent Gaussian elements of mean 0 and variance $\sigma^2/R$ in the "
+            r"symmetric G, then $\epsilon_N = s_NX^R$ with such elements in $X^R$ and $s_N = cN^{-1/2}$. Whatever the "
+            r"law of the data, samples of N and M points have $E\epsilon_N = E\epsilon_M = 0$ and, between entries, "
             "the covariances $V/N$ and $V/M$, with V that of the Hessian of one data point.",
             why="Two models, one for each sample: Theorem 3.2 uses the eigenvalues of each matrix by itself.",
         ),
         Reading(
             "uncorrelated noises",
-            r"The same, and $\mathrm{Cov}(\epsilon_M, \epsilon_N) = 0$ for $D_M$ drawn from $D_N$ without replacement.",
+            r"The same covariances, and $\mathrm{Cov}(\epsilon_M, \epsilon_N) = 0$ for $D_M$ drawn from $D_N$ without "
+            "replacement.",
             {"between": 0},
             r"Decoupled is set against $H_M = H_N + \epsilon$, which makes one matrix depend on the other.",
         ),
         Reading(
             "one matrix X",
-            r"The same, and $\epsilon_M = \frac{s_M}{s_N}\epsilon_N$ for $D_M$ drawn from $D_N$ without replacement, "
-            r"so that $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
+            r"The same covariances, and $\epsilon_M = \frac{s_M}{s_N}\epsilon_N$ for $D_M$ drawn from $D_N$ without "
+            r"replacement, so that $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
             {"proportional": True},
             "$X^R$ is printed without N or M, and only the factor $s_N$ tells the noises apart.",
         ),
@@ -184,7 +188,7 @@ CLOSE = 0.01
     uses=("fedloru-v2/def-risk",),
     also=("fedloru-iclr/eq-1",),
     kind="setting",
-    expect=("holds", "search"),
+    expect=("holds", "proof"),
 )
 def eq_3_4(
     ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float = 1.0, conditions: tuple[str, ...] = LIMITS

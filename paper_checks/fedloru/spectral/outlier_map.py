@@ -164,8 +164,9 @@ def collect_spikes(context: Context) -> Searched:
     "fedloru-v2/eq-32",
     where="Appendix A.3, eq. (32)",
     says=r"From the subordination relation $k^{-1}(\theta) = g^{-1}_{\mu_N \boxplus \nu}(g_\nu(\theta)) = "
-    r"\mathcal{R}_{\mu_N}(g_\nu(\theta)) + g_\nu^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ for "
-    r"the eigenvalues $\theta_j$ of $H_{\mathrm{true}}$.",
+    r"\mathcal{R}_{\mu_N}(g_\nu(\theta) + g_\nu^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ (a "
+    r"parenthesis is missing in the print) for the eigenvalues $\theta_j$ of $H_{\mathrm{true}}$, $\mu_N$ the "
+    "semicircle.",
     measure=collect_spikes,
     control=Form(r"The statement for $|\theta| > 2\sigma s_N$.", {"beyond": 2.0}),
     correction=Form(

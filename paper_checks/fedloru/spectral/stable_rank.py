@@ -282,8 +282,12 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
 @identities(
     "fedloru-v2/eq-43",
     where="Appendix A.4, eq. (43)",
-    says=r"$\frac{U_M^2}{g_M^{-1}(\theta_0)^2}-\frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ equals, by four lines, "
-    r"$\frac{4\sigma^2(s_M^2-s_N^2)\left(\theta_0^2-\sigma^4s_M^2s_N^2/\theta_0^2\right)}"
+    says=r"$\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2} = \frac{U_M^2g_N^{-1}(\theta_0)^2 "
+    r"- U_N^2g_M^{-1}(\theta_0)^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = \frac{4\sigma^2s_M^2(\theta_0 + "
+    r"\sigma^2s_N^2/\theta_0)^2 - 4\sigma^2s_N^2(\theta_0 + \sigma^2s_M^2/\theta_0)^2}"
+    r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = \frac{4\sigma^2(\theta_0^2(s_M^2 - s_N^2) + "
+    r"\sigma^4s_M^2s_N^2(s_N^2/\theta_0^2 - s_M^2/\theta_0^2))}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2} = "
+    r"\frac{4\sigma^2(s_M^2 - s_N^2)(\theta_0^2 - \sigma^4s_M^2s_N^2/\theta_0^2)}"
     r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}$.",
     measure=draw_points,
     mutants=[{"sigma_power": 2}, {"sign": -1}, {"edge": 1}],
