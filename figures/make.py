@@ -15,7 +15,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from figures.figure import Figure, Settings
-from figures.provenance import machine, package_versions, sources_digest
+from figures.provenance import machine, numbers_digest, package_versions
 from figures.stored_numbers import stored_numbers
 from figures.style import STYLE
 from workloads.files import require_target, require_writable, write_whole
@@ -73,13 +73,13 @@ class Made:
 def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> Made:
     """Computes or loads the numbers of a figure, draws them, and writes PNG, PDF, SVG, CSV and a manifest.
 
-    Numbers are kept in `out/.cache`, one file for each figure, scale, seed and device, and used again while the
-    project's sources, the packages and the data sets are the same. Numbers stored with the project (`stored_numbers`)
-    are drawn as they are, and no data sets are needed for them. A picture is always drawn from the table in the CSV
-    file.
+    Numbers are kept in `out/.cache`, one file for each figure, scale, seed and device, and used again while the code
+    that computes them (`numbers_digest`), the packages and the data sets are the same. Numbers stored with the project
+    (`stored_numbers`) are drawn as they are, and no data sets are needed for them; where their code has changed since,
+    caption and manifest say so (`stale`). A picture is always drawn from the table in the CSV file.
 
     Training runs stand in `out/runs`: those that are there are taken, what was cut off goes on. At scale `quick`, and
-    with `recompute`, all runs are made anew. Other long work goes on where it was cut off while the same sources,
+    with `recompute`, all runs are made anew. Other long work goes on where it was cut off while the same code,
     packages and data sets serve.
 
     Args:
@@ -102,12 +102,14 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     paths["manifest"] = out / f"{figure.slug}.manifest.json"
     for path in paths.values():
         require_target(path)
+    sources = numbers_digest(figure.data)
     entry = None if recompute else stored_numbers(figure, settings)
     stored = entry is not None
     if entry is None:
-        entry, cached = _numbers(figure, settings, out, recompute)
+        entry, cached = _numbers(figure, settings, sources, out, recompute)
     else:
         cached = True
+    stale = entry["identity"]["sources_sha256"] != sources
     table = _table(entry["csv"])
     settings.report("drawing")
     contents = {**rendered(lambda: figure.draw(table)), "csv": entry["csv"].encode()}
@@ -115,7 +117,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     manifest: dict[str, Any] = {
         **entry["identity"],
         "title": figure.title,
-        "caption": _caption(figure, settings, table, entry, stored),
+        "caption": _caption(figure, settings, table, entry, stored, stale),
         **({"data_note": entry["note"]} if entry["note"] else {}),
         "found": figure.found(table),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
@@ -123,6 +125,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         **entry["machine"],
         "cached": cached,
         "stored": stored,
+        "stale": stale,
         "seconds_for_the_numbers": entry["seconds"],
         "seconds": round(seconds, 3),
         "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
@@ -132,14 +135,15 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     return Made(figure, paths, table, seconds, cached, manifest)
 
 
-def _numbers(figure: Figure, settings: Settings, out: Path, recompute: bool) -> tuple[dict[str, Any], bool]:
+def _numbers(
+    figure: Figure, settings: Settings, sources: str, out: Path, recompute: bool
+) -> tuple[dict[str, Any], bool]:
     """The numbers from the cache or computed, and whether they are from the cache."""
     started = time.perf_counter()
     choice = figure.chosen(settings)
     if choice.note:
         settings.report(choice.note)
     data = [_data_set(name, settings) for name in choice.names]
-    sources = sources_digest()
     identity = {
         "figure": figure.id,
         "scale": settings.scale,
@@ -231,11 +235,14 @@ def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)
     return pictures
 
 
-def _caption(figure: Figure, settings: Settings, table: DataFrame, entry: Mapping[str, Any], stored: bool) -> str:
+def _caption(
+    figure: Figure, settings: Settings, table: DataFrame, entry: Mapping[str, Any], stored: bool, stale: bool
+) -> str:
     names = ", ".join(f"{data['title']} (genuine, checksums verified)" for data in entry["identity"]["data"])
     origin = f"Data: {names}. " if names else ""
     origin += f"{entry['note']}. " if entry["note"] else ""
-    kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}." if stored else ""
+    changed = ", which have changed since" if stale else ""
+    kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}{changed}." if stored else ""
     return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
 
 

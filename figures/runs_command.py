@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.words import bytes_in_words
+from runs.words import aligned, bytes_in_words
 from workloads.arguments import add_command, named
 
 if TYPE_CHECKING:
@@ -213,18 +213,6 @@ def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, aga
         for one in differences(groups, metric, number, chosen)
     ]
     return [*lines, "", *aligned(rows)] if rows else lines
-
-
-def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Rows as lines of text with a heading, columns below each other."""
-    if not rows:
-        return []
-    names = list(rows[0])
-    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
-    return [
-        "  ".join(row[name].ljust(widths[name]) for name in names).rstrip()
-        for row in ({name: name for name in names}, *rows)
-    ]
 
 
 def _summary(group: Group, metric: str, number: int) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Numbers that took long to compute, as they are stored with the project.
 
 A figure's `FOLDER/SLUG.csv` and `FOLDER/SLUG.manifest.json` are what `make` wrote, copied. They are drawn for the
-scale, seed and device that the manifest names, whatever the sources are by now; the new picture's manifest says so.
+scale, seed and device that the manifest names, whatever the sources are by now; the new picture's caption and manifest
+say whether they have changed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
             "note": note,
             "seconds": made["seconds_for_the_numbers"],
         }
-        if not (isinstance(note, str) and all(isinstance(data["title"], str) for data in made["data"])):
+        texts = (note, made["sources_sha256"], *(data["title"] for data in made["data"]))
+        if not all(isinstance(text, str) for text in texts):
             raise ValueError("texts are missing")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FigureError(f"{manifest} is not what `rankproof figure` writes; bring its copy back") from error

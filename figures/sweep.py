@@ -9,10 +9,9 @@ from functools import partial
 from types import FunctionType
 
 from figures.figure import Figure, Settings
-from figures.runs_command import aligned
 from runs.cost import Cost, cost_of
 from runs.experiments import Sweep, Trial
-from runs.words import bytes_in_words
+from runs.words import aligned, bytes_in_words
 
 SUSTAINED = 1e13
 """Operations in a second that a GPU is taken to sustain, an assumption: small batches and images keep it from more."""

@@ -53,7 +53,7 @@ def altered(draw, content):
 def whole(tmp_path, monkeypatch):
     """A figure and what is kept of it, of the same bytes in every run."""
     monkeypatch.setattr(making, "rendered", lambda draw: {"png": b"", "pdf": b"", "svg": b""})
-    monkeypatch.setattr(making, "sources_digest", lambda: "of these sources")
+    monkeypatch.setattr(making, "numbers_digest", lambda data: "of these sources")
     monkeypatch.setattr(making.time, "perf_counter", lambda: 0.0)
     monkeypatch.setattr(making, "machine", lambda: dict.fromkeys(storing.MACHINE, "invented"))
     return make(FIGURE, LAPTOP, tmp_path)

@@ -94,7 +94,7 @@ def test_changed_sources_and_a_damaged_cache_compute_again(tmp_path, monkeypatch
     (kept,) = (tmp_path / ".cache").iterdir()
     kept.write_text(kept.read_text()[:100])
     assert not make(FIGURE, Settings(), tmp_path).cached
-    monkeypatch.setattr(making, "sources_digest", lambda: "other")
+    monkeypatch.setattr(making, "numbers_digest", lambda data: "other")
     assert not make(FIGURE, Settings(), tmp_path).cached
 
 

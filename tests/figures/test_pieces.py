@@ -75,7 +75,7 @@ def test_parts_of_other_sources_or_damaged_ones_are_computed_anew(tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         make(figure(calls, stop_at="two"), Settings(), tmp_path)
     assert calls == ["one", "one"]
-    monkeypatch.setattr(making, "sources_digest", lambda: "others")
+    monkeypatch.setattr(making, "numbers_digest", lambda data: "others")
     with pytest.raises(KeyboardInterrupt):
         make(figure(calls, stop_at="two"), Settings(), tmp_path)
     assert calls == ["one"] * 3

@@ -64,17 +64,24 @@ def test_stored_numbers_are_drawn_whatever_the_sources_are_by_now(tmp_path, plac
     assert not first.manifest["stored"]
     store(place, first)
     calls.clear()
-    monkeypatch.setattr(making, "sources_digest", lambda: "other")
+    monkeypatch.setattr(making, "numbers_digest", lambda data: "other")
     again = make(FIGURE, LAPTOP, tmp_path / "again")
     assert calls == []
     assert again.manifest["stored"]
+    assert again.manifest["stale"]
     assert again.manifest["sources_sha256"] == first.manifest["sources_sha256"]
-    assert again.caption == f"{first.caption} Stored numbers, of the sources {first.manifest['sources_sha256'][:12]}."
+    of = f"{first.caption} Stored numbers, of the sources {first.manifest['sources_sha256'][:12]}"
+    assert again.caption == f"{of}, which have changed since."
     assert again.paths["csv"].read_bytes() == first.paths["csv"].read_bytes()
     assert again.paths["png"].read_bytes() == first.paths["png"].read_bytes()
     store(place, again)
     third = make(FIGURE, LAPTOP, tmp_path / "third")
     assert {**third.manifest, "seconds": 0} == {**again.manifest, "seconds": 0}
+    monkeypatch.undo()
+    monkeypatch.setattr(making, "stored_numbers", lambda f, s: storing.stored_numbers(f, s, place))
+    current = make(FIGURE, LAPTOP, tmp_path / "current")
+    assert current.caption == f"{of}."
+    assert not current.manifest["stale"]
 
 
 def test_other_settings_and_recompute_compute(tmp_path, place):
@@ -161,7 +168,7 @@ def test_what_other_sources_began_is_not_gone_on_with(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         make(FIGURE, Settings(progress=cut), tmp_path)
-    monkeypatch.setattr(making, "sources_digest", lambda: "other")
+    monkeypatch.setattr(making, "numbers_digest", lambda data: "other")
     texts = []
     make(FIGURE, Settings(progress=texts.append), tmp_path)
     assert any(", round 0 of" in text for text in texts)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from figures.runs_command import BARS, aligned, listed
+from figures.runs_command import BARS, listed
 from rankproof import main
 from runs.folder import LEDGER, METRICS, SETTINGS
 from runs.listing import (
@@ -26,6 +26,7 @@ from runs.listing import (
     round_of,
 )
 from runs.tables import rows_of
+from runs.words import aligned
 
 ACTIONS = ("list", "show", "compare", "plot")
 

@@ -1,0 +1,101 @@
+"""Digests of the code behind numbers: they change when the code does, and not with comments, docstrings or pictures."""
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from figures.provenance import ROOMS, numbers_digest, sources_digest
+
+FIGURE = '''"""A figure."""
+
+from rmt import law
+from figures.shown_picture import draw
+
+
+def data(settings):
+    """The numbers."""
+    text = "# no comment"
+    return law.value(2)  # twice
+'''
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    files = {
+        "figures/__init__.py": "",
+        "figures/shown.py": FIGURE,
+        "figures/shown_picture.py": "def draw(table): return 1\n",
+        "figures/other.py": "x = 1\n",
+        "rmt/__init__.py": "",
+        "rmt/law.py": "def value(n):\n    from .deep import factor\n    return factor * n\n",
+        "rmt/deep.py": "factor = 3\n",
+        **{f"{room}/__init__.py": "" for room in ROOMS},
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    data = of_a_module(monkeypatch, "invented_figure", str(tmp_path / "figures" / "shown.py"))
+    return tmp_path, lambda: numbers_digest(data, tmp_path)
+
+
+def of_a_module(monkeypatch, name, file=None):
+    """A function whose module has a file, or none."""
+    module = ModuleType(name)
+    if file is not None:
+        module.__file__ = file
+    monkeypatch.setitem(sys.modules, name, module)
+
+    def data(settings):
+        return None
+
+    data.__module__ = name
+    return data
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("figures/shown.py", "value(2)", "value(3)"),
+        ("figures/shown.py", '"# no comment"', '"# a comment"'),
+        ("rmt/law.py", "factor * n", "factor + n"),
+        ("rmt/deep.py", "3", "4"),
+        ("rmt/__init__.py", "", "x = 1\n"),
+    ],
+)
+def test_what_the_numbers_rest_on_changes_the_digest(project, name, old, new):
+    folder, digest = project
+    before = digest()
+    text = (folder / name).read_text()
+    (folder / name).write_text(text.replace(old, new, 1))
+    assert digest() != before
+    (folder / name).write_text(text)
+    assert digest() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("figures/shown.py", '"""The numbers."""', '"""Numbers,\n\n    on two lines."""'),
+        ("figures/shown.py", "  # twice", "  # two times"),
+        ("figures/shown.py", "\n\n\ndef", "\n# a remark\n\ndef"),
+        ("figures/shown_picture.py", "return 1", "return 2"),
+        ("figures/other.py", "1", "2"),
+    ],
+)
+def test_words_pictures_and_other_modules_do_not(project, name, old, new):
+    folder, digest = project
+    before = digest()
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+    assert digest() == before
+
+
+def test_all_sources_count_where_the_numbers_have_no_module_of_their_own(project, monkeypatch):
+    folder, _ = project
+    data = of_a_module(monkeypatch, "nowhere")
+    assert numbers_digest(data, folder) == sources_digest(root=folder)
+    before = numbers_digest(data, folder)
+    (folder / "figures" / "other.py").write_text("x = 2\n")
+    assert numbers_digest(data, folder) != before
