@@ -297,6 +297,42 @@ def thm_4_2_as_listed(values: Values) -> Violation:
     )
 
 
+@replay("fedloru-v2/thm-4.2@with-some-constants-factors-that-go-on")
+def thm_4_2_going_on(values: Values) -> Violation:
+    """Eq. (9) from the minimum, for one client whose factors stay as they are after an accumulation in every round.
+
+    The loss is w^2/2 up to |w| = zone, w = W + AB, E = 1. At the start w = 0: nothing moves, AB is added to W, and
+    training goes on at W + AB + AB, whatever the step size is. K_1 eta + K_2 eta^2 vanishes with it, whatever K_1 and
+    K_2 are; compared is the corrected bound.
+    """
+    W, A, B, zone, rate = fractions(values, "W", "A", "B", "zone", "rate")
+    T = followed(values, "rounds")
+    assumes = assuming(
+        Hypothesis("zone", zone, ">", 0),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("W + AB at the start, for the minimum", W + A * B, "=", 0),
+        Hypothesis("size of AB", abs(A * B), ">", 0),
+        Hypothesis("T, for a value that is the same for every rate", T, "=", 2),
+    )
+    total, C_A, C_B = Fraction(0), abs(A), abs(B)
+    for _ in range(T):
+        slope = max(min(W + A * B, zone), -zone)
+        total += slope**2 * (A**2 + B**2)
+        A, B = A - rate * slope * B, B - rate * slope * A
+        C_A, C_B = max(C_A, abs(A)), max(C_B, abs(B))
+        W += A * B
+    Q = zone * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
+    return Violation(
+        total / T,
+        Fraction(4, 3) * zone**2 * Q * rate,
+        assumes=assumes,
+        reads="one client, loss w^2/2 at w = W + AB, linear beyond |w| = zone, from its minimum, one step and one "
+        "accumulation a round, W + AB for W, after which A and B stay; mean squared gradient in the factors, the same "
+        "for every rate, against K_1 eta + K_2 eta^2, here of the corrected theorem, which vanishes with the rate for "
+        "any K_1 and K_2; Delta_0 = 0, L = 1, G = zone, C_A and C_B the largest |A| and |B|",
+    )
+
+
 @replay("fedloru-v2/eq-77-K")
 def eq_77_K(values: Values) -> Violation:
     """K_2 at a step size and at twice that, which should be one number."""

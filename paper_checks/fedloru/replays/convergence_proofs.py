@@ -69,6 +69,18 @@ def raw_weights(z: Fraction, eta: Fraction) -> tuple[Fraction, Fraction, Fractio
     return total / 2, first, first * Fraction(4, 3)
 
 
+def factors_that_go_on() -> Fraction:
+    """One client from the minimum of w^2/2, an accumulation every round after which A = B = 1 stay: two rounds.
+
+    w = W + AB is 0 at first, so that nothing moves, and AB = 1 after the accumulation, for every step size.
+    """
+    W, A, B, total = Fraction(-1), Fraction(1), Fraction(1), Fraction(0)
+    for _ in range(2):
+        total += (W + A * B) ** 2 * (A**2 + B**2)
+        W += A * B
+    return total / 2
+
+
 @proof("fedloru-v2/thm-4.2", steps_factor="2", start="4/3", first_factor="4/3", second_factor="1/3")
 def thm_4_2(values: Values) -> Proof:
     r"""Smoothness along $A_+B_+ - AB = uB + Av + uv = uB_+ + Av$, and two ways with the drift.
@@ -87,6 +99,11 @@ def thm_4_2(values: Values) -> Proof:
     AB)$ in it, have $f_+ = f - \eta E|g|^2 + \frac12\eta^2E(2E-1)g^THg + O(\eta^3)$, so that at T = 1 the factor c in
     $|g|^2 \le (f - f_+)/(\eta E) + cG^2Q\eta$ must have $cG^2Q \ge \frac12(2E-1)g^THg$ as $\eta \to 0$. One weight on
     $\frac12Lw^2$ up to the start $w = AB$, and linear beyond, has $g^THg = 2G^2Q$ there, with $G = LC_AC_B$.
+
+    No smaller factor than 4/3 before $G^2Q\eta$ for E = 1 beside $\frac43\Delta_0$: take one weight at the bottom of
+    $\frac12Lx^2$ and samples with the slopes g more and g less, so that G is nearly g. The gradient is 0 and the loss
+    grows by $\frac12L\eta^2g^2(C_A^2+C_B^2)^2$ but for higher orders, which the factor c has to make up for: $c\,G^2Q
+    \ge \frac43\cdot\frac12Lg^2(C_A^2+C_B^2)^2$, and $Q \to \frac12L(C_A^2+C_B^2)^2$ for small g.
     """
     A, B, U, V = sympy.symbols("A B U V", commutative=False)
     k = sympy.Symbol("k", positive=True)
@@ -104,6 +121,7 @@ def thm_4_2(values: Values) -> Proof:
     gradient = sympy.Matrix([L * a * b * b, L * a * b * a])
     curvature = (gradient.T * sympy.hessian(L * (a * b) ** 2 / 2, (a, b)) * gradient)[0]
     sharp = sympy.summation(k, (k, 0, E - 1)) + E**2 / 2
+    needed = start * L * (a**2 + b**2) ** 2 / 2  # over g^2
     z, step_size = (Fraction(str(values[name])) for name in ("z", "eta"))
     left, *bounds = raw_weights(z, step_size)
     return concluded(
@@ -119,12 +137,14 @@ def thm_4_2(values: Values) -> Proof:
             (sympy.expand(sharp - E * (2 * E - 1) / 2) == 0, "the second order of E steps of descent"),
             (sympy.expand(curvature - 2 * (G**2 * Q).subs(G, L * a * b)) == 0, "the weight that attains it"),
             (sympy.expand(one - (2 * E - 1) * G**2 * Q * eta) == 0, "2E - 1"),
+            (sympy.expand(needed - (first * Q).subs(G, 0)) == 0, "the first constant for small slopes"),
             (z > 0 and step_size > 0, "a loss and a step size"),
             (left > max(bounds), "raw weights break both bounds"),
+            (factors_that_go_on() == 1, "factors that go on, from the minimum"),
         ],
         r"smoothness along $A_+B_+ - AB$ in three parts, the drift of the local steps, all constants as polynomials "
-        r"without negative coefficients; $2E-1$ is attained by one weight; weights that are not normalised, in "
-        "fractions",
+        r"without negative coefficients; $2E-1$ and the first constant are attained by one weight; weights that "
+        "are not normalised, in fractions",
     )
 
 

@@ -97,7 +97,8 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
         Reading(
             "masses",
             r"With the masses at the singular values for $p(\sigma_i)$, $1/R$ for a separate $\sigma_1$, the quotient "
-            "is the stable rank up to the error of the smoothing.",
+            r"is the stable rank up to the error of the smoothing, the relative error $Rh^2/\|H\|_F^2$ of a kernel of "
+            r"width h on a grid of spacing $\Delta \le h/2$.",
             {"weights": "masses"},
             "Before it smooths them, pyHessian returns eigenvalues with weights that sum to 1 and estimate the masses.",
             ({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
@@ -105,8 +106,8 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
     ),
     correction=Form(
         r"With masses instead of densities, $\sum_i p(\sigma_i)\sigma_i^2\,\Delta/(\sigma_1^2/R)$ on a grid of spacing "
-        r"$\Delta$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With densities "
-        r"the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since "
+        r"$\Delta \le h/2$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With "
+        r"densities the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since "
         r"$p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons "
         "at the same width and grid mean something. The weights that pyHessian returns are no exact masses: each is "
         r"the squared overlap with a random unit vector. That of $\sigma_1$ has mean $1/R$ and, for an eigenvector "
@@ -119,7 +120,7 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
     kind="definition",
     because=r"$p(\sigma_1)$ is the height of a kernel, not the mass of one eigenvalue: the estimate depends on kernel "
     "width and grid.",
-    expect=("depends on the reading", "search"),
+    expect=("depends on the reading", "proof"),
     seen_in=("fedloru/fig-1",),
 )
 def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0, factor: float = 1.0) -> Evidence:

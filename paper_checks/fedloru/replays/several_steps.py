@@ -1,0 +1,60 @@
+"""Replay of the claim in ``several_steps``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.fedloru.replays.step_proofs import concluded
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+Plane = tuple[Fraction, Fraction]
+
+
+def _plane(values: Values, name: str) -> Plane:
+    first, second = (Fraction(text) for text in str(values[name]).split())
+    return first, second
+
+
+def _dot(a: Plane, b: Plane) -> Fraction:
+    return a[0] * b[0] + a[1] * b[1]
+
+
+@proof("fedloru-v2/A.6-limitation")
+def a_6_limitation(values: Values) -> Proof:
+    r"""Two clients for which the order of $C_1$ and $C_2$ after ten steps is not that after one.
+
+    Quadratic losses in the plane with the curvatures 4 and 1: of the one client along the axes, with the minimiser (2,
+    3), of the other along $(\frac45, \frac35)$ and $(-\frac35, \frac45)$, with the minimiser (-3, 1). Gradient descent
+    starts at 0, with the step 1/8, in the span of the first r eigenvectors; $C_r$ is the cosine between the clients'
+    updates. For r = 1 these lie along the first eigenvectors and point to either side, so that $C_1 = -\frac45$ after
+    any number of steps. $C_2$ is -0.998 after one step, which is less, and -0.532 after ten, which is more.
+    """
+    curvatures, turned = _plane(values, "curvatures"), _plane(values, "turned")
+    step = 1 / (2 * curvatures[0])
+    frames = (((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), (turned, (-turned[1], turned[0])))
+    minimisers = (_plane(values, "first"), _plane(values, "second"))
+
+    def squared_cosine(rank: int, steps: int) -> Fraction:
+        """The square of the cosine, with its sign."""
+        updates = []
+        for frame, minimiser in zip(frames, minimisers, strict=True):
+            moved = [
+                (1 - (1 - step * curvature) ** steps) * _dot(vector, minimiser)
+                for curvature, vector in zip(curvatures, frame, strict=True)
+            ][:rank]
+            x, y = (sum((m * vector[i] for m, vector in zip(moved, frame, strict=False)), Fraction(0)) for i in (0, 1))
+            updates.append((x, y))
+        product = _dot(*updates)
+        return product * abs(product) / (_dot(updates[0], updates[0]) * _dot(updates[1], updates[1]))
+
+    last = int(values["steps"])
+    return concluded(
+        [
+            (_dot(turned, turned) == 1, "a frame of unit vectors"),
+            (last > 1, "several steps"),
+            (squared_cosine(1, 1) > squared_cosine(2, 1), "after one step rank 1 agrees better"),
+            (squared_cosine(1, last) < squared_cosine(2, last), "at the end rank 2 agrees better"),
+        ],
+        "two quadratic clients in the plane, in fractions: rank 1 agrees better after one step, rank 2 at the end",
+    )
