@@ -27,6 +27,7 @@ TAMPERED = {
     "A.6-limitation": [{"steps": 1}, {"turned": "1 0"}, {"turned": "4/5 4/5"}, {"second": "2 3"}],
     "prop-3.1-dist": [{"coefficient": "101/100"}, {"edge": "21/10"}, {"threshold": "99/100"}, {"moment": 2}],
     "thm-3.2@estimates-sets-by-condition": [{"first": "801/100"}, {"second": "401/100"}],
+    "assump-4.1": [{name: "99/100"} for name in ("curvature", "second", "variance", "factors")],
     "lem-B.5": [{"constant": "99/100"}, {"power": 1}],
     "lem-B.6": [{"constant": "199/100"}],
     "lem-B.7": [{"constant": "99/100"}, {"steps": []}],

@@ -293,8 +293,8 @@ def _constants(
     measure=draw_constants,
     control=Form(r"The arithmetic from (76) to (77), with a $K_2$ that depends on $\eta$ through D.", {"same": False}),
     correction=Form(
-        r"The same for all step sizes up to a largest one, $\bar\eta$, with $1 + \bar\eta^2E^2(\sigma^2+G^2)$ in D; "
-        r"the constants then do not depend on $\eta$.",
+        r"Given (76), which fails with its own constants (eq-76): the same for all step sizes up to a largest one, "
+        r"$\bar\eta$, with $1 + \bar\eta^2E^2(\sigma^2+G^2)$ in D; these do not depend on $\eta$.",
         {"largest": True},
         ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
     ),
@@ -350,7 +350,8 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     measure=draw_sequences,
     control=Form("The bound on the least gradient.", {"part": "least"}),
     correction=Form(
-        r"The sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$, so that "
+        r"Given (77) in each round, with any constants: the sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - "
+        r"f(\tilde W_T)$, so that "
         r"$\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le "
         r"\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, and the minimum over $t < T$ has the same bound. The sum "
         r"over $t = 1..T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the "

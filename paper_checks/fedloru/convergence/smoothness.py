@@ -83,7 +83,7 @@ def measure_assumed(context: Context) -> list[Assumed]:
     measure=measure_assumed,
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
-    expect=("holds", "search"),
+    expect=("holds", "proof"),
 )
 def assump_4_1(
     runs: list[Assumed],

@@ -224,3 +224,42 @@ def claim_B3_just(values: Values) -> Proof:
         r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, one after the other; "
         r"one weight with slope $-G$ attains it",
     )
+
+
+@proof("fedloru-v2/assump-4.1", curvature="1", second="1", variance="1", factors="1")
+def assump_4_1(values: Values) -> Proof:
+    r"""Clients whose samples have losses of bounded gradient meet all five at once, with constants in closed form.
+
+    A sample has the loss $Lz^2(\sqrt{1 + r^2/z^2} - 1)$, r its distance $\|W - C_\xi\|_F$ from a matrix of its own; a
+    client's loss is the mean over its samples, of which a step draws one uniformly: (A.5). The slope in r is
+    $\frac{Lr}{\sqrt{1+r^2/z^2}} < Lz = G$: (A.2). The Hessian has the eigenvalues slope over r and second derivative,
+    $L(1+r^2/z^2)^{-3/2}$, both at most L: (A.1). A variance is at most the mean square, $\sigma^2 = G^2$: (A.4). From
+    $\|A\| + \|B\| \le c$, where each cycle starts anew, a step with $\alpha = 1$ makes the sum at most $1 + \eta G$
+    times as large (claim-B3-just): $C_A = C_B = (1 + \eta G)^{\tau E}c$ serve for (A.3).
+
+    Nothing smaller serves for all of these: the second derivative is L at r = 0; the slope tends to G far away, and the
+    variance of two samples far away on either side to $G^2$; and a cycle may start from $\|A\| = c$, B = 0 with a small
+    $\eta$.
+    """
+    r, z = sympy.symbols("r z", positive=True)
+    curvature, second, variance, factors = (
+        rational(values[name]) for name in ("curvature", "second", "variance", "factors")
+    )
+    loss = L * z**2 * (sympy.sqrt(1 + r**2 / z**2) - 1)
+    slope = sympy.diff(loss, r)
+    bend = sympy.diff(slope, r)
+    root = sympy.Symbol("q", positive=True)  # sqrt(1 + r^2/z^2) - 1
+    far = sympy.limit(slope, r, sympy.oo)
+    return concluded(
+        [
+            (sympy.simplify(bend - L / (1 + r**2 / z**2) ** sympy.Rational(3, 2)) == 0, "the second derivative"),
+            (sympy.simplify(slope / r - L / sympy.sqrt(1 + r**2 / z**2)) == 0, "the slope over r"),
+            (non_negative((1 + root) ** 3 - 1), "both fall with r"),
+            (sympy.limit(bend, r, 0) == L and curvature >= 1, "the largest curvature, at r = 0"),
+            (sympy.simplify(far - L * z) == 0 and second >= 1, "the largest slope, far away"),
+            (sympy.simplify((far**2 + (-far) ** 2) / 2 - (L * z) ** 2) == 0 and variance >= 1, "the largest variance"),
+            (non_negative((1 + eta * G) * (a + b) - (a + eta * G * b) - (b + eta * G * a)), "a step of the factors"),
+            (factors >= 1, "the factors at the start of a cycle"),
+        ],
+        "a loss of bounded slope and curvature, and factors that grow by at most $1+\\eta G$ in a step",
+    )
