@@ -152,14 +152,15 @@ def _factors_that_go_on() -> tuple[float, float]:
         ),
         Reading(
             "with some constants",
-            r"The bound for the same iterates, with some $K_1, K_2 > 0$ that depend on nothing but these.",
+            r"The bound for the same iterates, with some $K_1, K_2 > 0$ that depend on nothing but $(C_A, C_B, G, L, "
+            r"E, \sigma^2)$.",
             {"form": "some"},
             "The theorem itself prints no constants; it says what they depend on.",
             ({"power": 2}, {"curvature": 0.0}),
         ),
         Reading(
             "with some constants, as listed",
-            r"The bound with some $K_1, K_2 > 0$ that depend on nothing but these, for Algorithm 1 with a cohort of "
+            r"The bound with some such $K_1, K_2$, for Algorithm 1 with a cohort of "
             r"clients in each round and the printed weights $p^{(k)}$ of sum 1 over all clients.",
             {"form": "some", "raw": True},
             "The theorem is about the iterates produced by FedLoRU, and Algorithm 1 selects M clients for each round.",
@@ -167,7 +168,7 @@ def _factors_that_go_on() -> tuple[float, float]:
         ),
         Reading(
             "with some constants, factors that go on",
-            r"The bound with some $K_1, K_2 > 0$ that depend on nothing but these, for Algorithm 1 with all clients in "
+            r"The bound with some such $K_1, K_2$, for Algorithm 1 with all clients in "
             "each round; after an accumulation training goes on from the same factors.",
             {"form": "some", "going_on": True},
             "Algorithm 1 does not reset the factors, and Appendix D.2 has momentum initialisation, which keeps them.",

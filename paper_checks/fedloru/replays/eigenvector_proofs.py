@@ -15,6 +15,7 @@ import sympy
 
 from paper_checks.fedloru.replays.limit_proofs import Steps, determinant, more, n, outliers, theta
 from paper_checks.fedloru.replays.step_proofs import concluded
+from paper_checks.fedloru.replays.wigner_proofs import exchange_of_entries
 from paper_checks.proof_steps import positive, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
@@ -98,26 +99,32 @@ def inner_products(power: Any, cross: Any) -> Steps:
 def overlap(values: Values) -> Proof:
     """The residue of the resolvent, and eigenvectors at the edge."""
     return concluded(
-        [*cone(values["coefficient"], values["power"]), *away_from_spikes()],
-        "the residue of the resolvent along the spikes; bulk eigenvectors along them",
+        [*cone(values["coefficient"], values["power"]), *away_from_spikes(), *exchange_of_entries(3)],
+        "the residue of the resolvent along the spikes; bulk eigenvectors along them; an exchange of the entries",
     )
 
 
 @proof("fedloru-v2/eq-5@sets-by-limit", coefficient="1", power="2")
 def sets_by_limit(values: Values) -> Proof:
-    r"""The sets by limit hold the spikes with $|\theta_i| > n$, and those at n, for which the limit and (5) are 0."""
+    r"""The sets by limit hold the spikes with $|\theta_i| > n$, and those at n, for which the limit and (5) are 0.
+
+    For Wigner matrices that are not Gaussian the exchange of entries gives (I) in probability, and with (B) the rest.
+    """
     return overlap(values)
 
 
 @proof("fedloru-v2/eq-5", coefficient="1", power="2")
 def eq_5(values: Values) -> Proof:
-    r"""Both limits for $|\theta_i| > n$; below, the extreme eigenvector is one at the edge, with overlap 0."""
+    r"""Both limits for $|\theta_i| > n$; below, the extreme eigenvector is one at the edge, with overlap 0.
+
+    For Wigner matrices that are not Gaussian the exchange of entries gives (I) in probability, and with (B) the rest.
+    """
     return overlap(values)
 
 
 @proof("fedloru-v2/def-phi", coefficient="1", power="1")
 def def_phi(values: Values) -> Proof:
-    r"""The root of the limit in (5), which is $\phi_i^2$: the overlap tends to $\phi_i$."""
+    r"""The root of the limit in (5), which is $\phi_i^2$: the overlap tends to $\phi_i$, with noise as there."""
     phi = sympy.Symbol("phi", positive=True)
     stated = phi ** rational(values["power"])
     return concluded(
@@ -131,7 +138,7 @@ def claim_overlap_mono(values: Values) -> Proof:
     r"""$\phi^2 = 1 - n^2/\theta^2$ falls with the noise; a client that has lost the outlier has the limit 0.
 
     For an outlier at N, $|\theta| > n$: if $|\theta| > m$ too the limits differ by $(m^2 - n^2)/\theta^2 > 0$ in their
-    squares, else by $\phi^2 > 0$.
+    squares, else by $\phi^2 > 0$. For Wigner matrices as for (5).
     """
     square = 1 - rational(values["coefficient"]) * (n / theta) ** 2
     falls = (square - square.subs(n, n + gap)).subs(theta, n + gap + more)

@@ -3,7 +3,8 @@ r"""Proofs about the stable rank as R grows, Gaussian noise; $n = \sigma s_N$ an
 $\|H_N\|_F^2 = \|\epsilon_N\|_F^2 + O(\|\epsilon_N\|) + O(1)$ with $\|\epsilon_N\|_F^2/R \to n^2$, by the law of large
 numbers for entries of variance $n^2/R$. $\|H_N\| \to \lambda_N$ by Proposition 3.1 as corrected: the outlier of
 $\theta_0$ in modulus, $|\theta_0| + n^2/|\theta_0|$, if $|\theta_0| > n$, else the edge $2n$. So
-$\mathrm{srank}(H_N)/R \to n^2/\lambda_N^2$.
+$\mathrm{srank}(H_N)/R \to n^2/\lambda_N^2$. For Wigner matrices with a fixed law of finite fourth moment both limits
+hold in probability, the first by the law of large numbers again, the second by prop-3.1-dist.
 """
 
 from __future__ import annotations

@@ -203,17 +203,17 @@ def limiting_overlap(
         ),
         Reading(
             "sets by limit",
-            r"The limits for $\mathcal{P}_N = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and its like, and "
-            "Gaussian noise.",
+            r"The limits for $\mathcal{P}_N = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and its like, "
+            "almost surely for Gaussian noise, in probability for Wigner matrices as in prop-3.1-dist.",
             {"supercritical_only": True},
             "Appendix A.4 prints these sets as equal to those, and $u_i$ is the eigenvector that corresponds to $v_i$.",
             ({"coefficient": 1.1}, {"power": 1.0}, {"squared": False}),
         ),
     ),
     correction=Form(
-        r"For Gaussian noise the limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the "
-        "printed sets contain as well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be "
-        "negative).",
+        "Almost surely for Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the limits "
+        r"hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain as well, "
+        "the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
         {"everywhere": False},
         mutants=({"coefficient": 1.05}, {"power": 1.0}, {"squared": False}),
     ),

@@ -36,7 +36,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     control=Form(r"Eq. (5) itself: the square tends to $\phi_i^2$.", {"power": 1.0}),
     correction=Form(
         r"$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what "
-        r"eq. (5) says and the proof of Lemma A.6 uses. For Gaussian noise and $|\theta_i| > \sigma s_N$.",
+        r"eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$ and noise for which (5) holds.",
         {"power": 1.0},
         mutants=({"power": 1.5}, {"coefficient": 1.05}),
     ),
@@ -110,11 +110,11 @@ def measure_pairs(context: Context) -> Pairs:
     readings=(
         Reading(
             "sets by limit",
-            r"For Gaussian noise the limit of $|\langle v_i, u_i\rangle|$ is smaller at M than at N for every i whose "
-            r"eigenvalue $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ leaves the bulk, $|\theta_i| > \sigma s_N$, whether "
-            "or not it leaves that of M.",
+            r"For noise for which (5) holds the limit of $|\langle v_i, u_i\rangle|$ is smaller at M than at N for "
+            r"every i whose eigenvalue $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ leaves the bulk, $|\theta_i| > \sigma s_N$, "
+            "whether or not it leaves that of M.",
             why="$u_i$ is the eigenvector that corresponds to $v_i$, and the limiting eigenvectors are said to lie in "
-            "a cone around theirs. Eq. (5), on which it rests, is proved for Gaussian noise.",
+            "a cone around theirs. Eq. (5), on which it rests, is proved for Gaussian noise and Wigner matrices.",
         ),
         Reading(
             "sets by condition",

@@ -170,8 +170,9 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
     measure=measure_ranks,
     control=Form(r"$\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.", {"part": "norm"}),
     correction=Form(
-        r"For Gaussian noise $\mathrm{srank}(H_N)/R \to \sigma^2s_N^2/g_N^{-1}(\theta_0)^2$ for $|\theta_0| > \sigma "
-        "s_N$ (and 1/4 otherwise): the stable rank grows in proportion to R.",
+        "For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, $\\mathrm{srank}(H_N)/R \\to "
+        r"\sigma^2s_N^2/g_N^{-1}(\theta_0)^2$ for $|\theta_0| > \sigma s_N$ (and 1/4 otherwise): the stable rank grows "
+        "in proportion to R.",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
@@ -209,9 +210,9 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
     measure=measure_ranks,
     control=Form("The sign: both differences are positive.", {"sign_only": True}),
     correction=Form(
-        r"For Gaussian noise and $\theta_0^2 \ge \sigma^2s_M^2$: $(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to "
-        r"\sigma^2\left(s_M^2/g_M^{-1}(\theta_0)^2 - s_N^2/g_N^{-1}(\theta_0)^2\right)$: the difference grows in "
-        "proportion to R.",
+        r"For such noise as in eq-36-conv and $\theta_0^2 \ge \sigma^2s_M^2$: $(\mathrm{srank}(H_M) - "
+        r"\mathrm{srank}(H_N))/R \to \sigma^2\left(s_M^2/g_M^{-1}(\theta_0)^2 - s_N^2/g_N^{-1}(\theta_0)^2\right)$: "
+        "the difference grows in proportion to R.",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
@@ -288,12 +289,13 @@ def measure_theorem(context: Context) -> Theorem:
         ),
     ),
     correction=Form(
-        "For Gaussian noise the difference of the stable ranks is positive for large R and grows in proportion to R, "
-        r"for every $|\theta_0| > \sigma s_N$ (also between $\sigma s_N$ and $\sigma s_M$): divided by R it tends to "
-        r"$\sigma^2\left(\frac{s_M^2}{\lambda_M^2} - \frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + "
-        r"\sigma^2s^2/\theta_0$ for $|\theta_0| > \sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s). The "
-        r"printed bound over R is four times that for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for "
-        "$B_N$ it would hold for large R, since the left side is unbounded.",
+        "For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the difference of the stable "
+        r"ranks is positive for large R and grows in proportion to R, for every $|\theta_0| > \sigma s_N$ (also "
+        r"between $\sigma s_N$ and $\sigma s_M$): over R it tends to $\sigma^2\left(\frac{s_M^2}{\lambda_M^2} - "
+        r"\frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + \sigma^2s^2/\theta_0$ for $|\theta_0| > "
+        r"\sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s). The printed bound over R is four times that for "
+        r"$\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for $B_N$ it would hold for large R, since the "
+        "left side is unbounded.",
         {"form": "limit"},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
