@@ -111,8 +111,8 @@ def measure_pairs(context: Context) -> Pairs:
         Reading(
             "sets by limit",
             r"For noise for which (5) holds the limit of $|\langle v_i, u_i\rangle|$ is smaller at M than at N for "
-            r"every i whose eigenvalue $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ leaves the bulk, $|\theta_i| > \sigma s_N$, "
-            "whether or not it leaves that of M.",
+            r"every i whose eigenvalue $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ leaves the bulk, $|\theta_i| > \sigma "
+            "s_N$, whether or not it leaves that of M.",
             why="$u_i$ is the eigenvector that corresponds to $v_i$, and the limiting eigenvectors are said to lie in "
             "a cone around theirs. Eq. (5), on which it rests, is proved for Gaussian noise and Wigner matrices.",
         ),
