@@ -265,7 +265,7 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
 
 @claim(
     "fedloru-v2/eq-83",
-    where="Appendix C.3, eq. (83), with eq. (82) and Algorithm 3",
+    where=r"Appendix C.3, eq. (83), with eq. (82) and Algorithm 3; v1 Appendix B.2 (iclr eq. (33) has $\alpha_B$)",
     says=r"After local training by solving (82) client k's low-rank matrices are updated as $A^{(k)} \leftarrow "
     r"A^{(k)} + \alpha_A^{(k)}A_d^{(k)}A_u^{(k)}$, $B^{(k)} \leftarrow B^{(k)} + \alpha_A^{(k)}B_d^{(k)}B_u^{(k)}$.",
     measure=lambda context: generic_points(context, sympy.symbols(tuple(PLAIN)), 3),

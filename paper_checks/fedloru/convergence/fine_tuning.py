@@ -67,10 +67,10 @@ PAIR = "0.248"
         Reading(
             "in the paper's experiment",
             "The stored pairs and the frozen model give the same models as merging; with accumulations at rounds 15 "
-            "and 30 of Section 5.3 and rank 16 of Appendix D.2, all stored pairs are less than half a per cent of the "
+            "and 30 of Section 5.2 and rank 16 of Appendix D.2, all stored pairs are less than half a per cent of the "
             "model.",
             {"accumulations": 2, "part": 0.005},
-            "The sentence describes what fine-tuning needs; Section 5.3 accumulates every 15 rounds, at round 30 for "
+            "The sentence describes what fine-tuning needs; Section 5.2 accumulates every 15 rounds, at round 30 for "
             "the last time that is named, and Appendix D.2 has 0.248 % of the parameters in one pair of rank 16.",
             ({"scale": 0.999}, {"frozen": False}, {"accumulations": 20}),
         ),

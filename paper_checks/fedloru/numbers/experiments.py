@@ -228,7 +228,7 @@ TXT_FT = experiment(
     __name__,
     "fedloru-v2/txt-ft",
     "fedloru/fig-4",
-    "Section 5.3 and Figure 4 (v2), Figure 4 (iclr), Figure 3 (v1)",
+    "Section 5.2 and Figure 4 (v2), Section 4.2 and Figure 4 (iclr), Section 4.2 and Figure 3 (v1)",
     "Fine-tuning a language model on Alpaca: FedLoRU's test loss is below FedLoRA's after the 25th round; with an "
     "accumulation every 15 rounds, that at round 30 brings no further gain.",
     "it is about one run of a language model of billions of parameters on Alpaca; runs at laptop scale, of a model of "

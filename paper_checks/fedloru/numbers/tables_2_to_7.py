@@ -148,7 +148,7 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
 
 @claim(
     "fedloru-v2/txt-ratio",
-    where="Tables 6 (v2), A5 (iclr), 2 (v1) and the formula in their captions",
+    where="Tables 6 (v2), A5 (iclr), 2 (v1) and the formula in their captions (in v1 in the text below)",
     says=r"The printed ratios are $(X - \mathrm{FedAvg})/X$ with $X$ the accuracy of FedLoRA or FedLoRU.",
     measure=printed_ratios,
     control=Form(
