@@ -305,16 +305,16 @@ def measure_bulk(context: Context) -> Ordered:
         Reading(
             "fixed index",
             r"For every fixed $i > p$, $\lambda_i(H_N) \to U_N$, and for every index at a fixed distance from the "
-            "other end the limit is $L_N$. For Wigner matrices; for other noise see eq-29.",
+            "other end the limit is $L_N$. Almost surely, for Wigner matrices as in eq-29; for other noise see there.",
             {"fixed_only": True},
             "Its proof ends with eq. (29), for all fixed i.",
             ({"edge": 2.1},),
         ),
     ),
     correction=Form(
-        r"For Wigner matrices and fixed $i > p$, $\lambda_i \to U_N$, and mirrored from below; for $i = \lfloor "
-        r"cR\rfloor$, $0 < c < 1$, $\lambda_i$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$, "
-        "inside the bulk.",
+        r"Almost surely, for Wigner matrices as in eq-29: for fixed $i > p$, $\lambda_i \to U_N$, and mirrored from "
+        r"below; for $i = \lfloor cR\rfloor$, $0 < c < 1$, $\lambda_i$ converges to the $(1-c)$-quantile of the "
+        "semicircle on $[L_N, U_N]$, inside the bulk.",
         {"interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"edge": 2.02}),
     ),
