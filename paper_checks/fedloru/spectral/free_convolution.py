@@ -228,9 +228,9 @@ def measure_planted(context: Context) -> Planted:
     correction=Form(
         "Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability "
         r"for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with "
-        r"$|\theta_j| > \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other $\theta_j$ are "
-        r"outlier eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any such "
-        r"$\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne "
+        r"$|\theta_j| > \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other "
+        r"$\theta_j$ are outlier eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without "
+        r"any such $\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne "
         r"\sigma s_N$. In the sentence before, $k(\lambda)$ corresponds to an outlier of $H_{\mathrm{true}}$, not of "
         "$H_N$.",
         {"least": 1.0},
