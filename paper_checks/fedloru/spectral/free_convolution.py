@@ -230,9 +230,9 @@ def measure_planted(context: Context) -> Planted:
         r"for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with "
         r"$|\theta_j| > \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other "
         r"$\theta_j$ are outlier eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without "
-        r"any such $\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne "
-        r"\sigma s_N$. In the sentence before, $k(\lambda)$ corresponds to an outlier of $H_{\mathrm{true}}$, not of "
-        "$H_N$.",
+        r"any such $\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for "
+        r"$|\theta_j| \ne \sigma s_N$. In the sentence before, $k(\lambda)$ corresponds to an outlier of "
+        r"$H_{\mathrm{true}}$, not of $H_N$.",
         {"least": 1.0},
         mutants=({"least": 0.5}, {"least": 1.5}, {"coefficient": 1.1}, {"strength": 0.75}, {"strength": 0.0}),
     ),
