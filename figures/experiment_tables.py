@@ -41,6 +41,7 @@ class Value:
         obtained: Mean over the seeds, in per cent; nan where every run failed.
         half_width: Half the width of its 95 % interval; nan for one seed.
         failed: Number of runs that failed.
+        same_data: Whether the printed value is of the data that were run.
     """
 
     group: str
@@ -49,11 +50,12 @@ class Value:
     obtained: float
     half_width: float
     failed: int = 0
+    same_data: bool = True
 
     @property
     def difference(self) -> float:
-        """Obtained minus published; nan where there is no such number."""
-        return float("nan") if self.published is None else self.obtained - self.published
+        """Obtained minus published; nan where nothing is printed, or only of other data."""
+        return float("nan") if self.published is None or not self.same_data else self.obtained - self.published
 
     @property
     def cells(self) -> tuple[str, str, str]:
@@ -128,6 +130,7 @@ def _lines(groups: Sequence[str]) -> int:
 
 def _table(axes: Any, values: Sequence[Value], lines: int, unit: str) -> None:
     printed = any(value.published is not None for value in values)
+    compared = any(np.isfinite(value.difference) for value in values)
     rows: list[list[Cell]] = []
     for group, of in groupby(values, key=lambda value: value.group):
         rows.append([Cell(group, bold=True)])
@@ -135,9 +138,11 @@ def _table(axes: Any, values: Sequence[Value], lines: int, unit: str) -> None:
             published, obtained, difference = map(Cell, value.cells)
             if np.isfinite(value.difference):
                 difference = Cell(difference.text, value.difference / FULL_TINT)
-            rows.append([Cell(f"  {value.name}"), *([published, obtained, difference] if printed else [obtained])])
-    heads = (unit, "published", "obtained", "diff.") if printed else (unit, "obtained")
-    fill_table(axes, heads, rows, (0.34, 0.18, 0.28, 0.2) if printed else (0.7, 0.3), lines)
+            shown = [*([published] if printed else []), obtained, *([difference] if compared else [])]
+            rows.append([Cell(f"  {value.name}"), *shown])
+    heads = (unit, *(("published",) if printed else ()), "obtained", *(("diff.",) if compared else ()))
+    widths = {2: (0.7, 0.3), 3: (0.46, 0.22, 0.32), 4: (0.34, 0.18, 0.28, 0.2)}
+    fill_table(axes, heads, rows, widths[len(heads)], lines)
 
 
 def _forest(axes: Any, contrasts: Sequence[Contrast], lines: int) -> None:

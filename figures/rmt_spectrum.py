@@ -173,7 +173,7 @@ def _draw_outlier_deviations(axes: Axes, table: pd.DataFrame) -> None:
         xlim=(-4.5, 4.5),
         ylim=(-0.5, len(spikes) - 0.5),
         xlabel="(outlier $-$ predicted place) / predicted sd",
-        title=f"(c) outliers of {len(part) // len(spikes)} draws, $R={dimension(R)}$; mean $\\pm 2$ s.e. in red",
+        title=f"(c) outliers of {len(part) // len(spikes)} draws, $R={dimension(R)}$; mean $\\pm 2$ s.e. in orange",
     )
     axes.set_yticks(range(len(spikes)), [rf"$\theta={s:g}$" for s in spikes])
     axes.grid(axis="y", visible=False)

@@ -245,7 +245,8 @@ def _scale_of(table: pd.DataFrame) -> Sizes:
 NAMED = "The data are sentences rated by people, not GLUE; the model is smaller than the paper's. "
 DIFFERENCES = (
     "Right the differences between methods, paired over the seeds (same texts, clients and start), with 95 % "
-    "intervals: blue where the whole interval is above zero, red where it is below, grey where the runs do not decide."
+    "intervals: blue where the whole interval is above zero, orange where it is below, grey where the runs do not "
+    "decide."
 )
 CLIENTS_SAY = "with more clients LoRA and FFA-LoRA fall and RoLoRA keeps its accuracy"
 CLIENTS_FIGURE = Figure(

@@ -119,8 +119,9 @@ NUMBERS = Page(
             ("rolora/table-4",),
         ),
         Headline(
-            "Exponential convergence of the linear model, with infinitely many samples, holds for every step allowed "
-            r"but the largest, $\eta\|b^*\|^2 = 1$.",
+            "With infinitely many samples the linear model converges exponentially for every step allowed but the "
+            r"largest, $\eta\|b^*\|^2 = 1$, though not always at the rate of inequality (80), which is proved for "
+            "steps up to half of that and fails at the largest.",
             ("rolora/txt-exponential",),
         ),
     ),
