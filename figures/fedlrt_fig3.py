@@ -193,7 +193,7 @@ FIG3 = Figure(
     title="Communication, client compute and client memory against the rank (FeDLRT, Figure 3)",
     caption=r"Costs of one round for one client and one $n\times n$ layer. Solid: counted in a real round (numbers "
     r"that travel, from the ledger; floating-point operations of matrix products; the most entries that a client "
-    r"keeps, receives and sends at once, without its data and what a gradient needs in between). The claim fedlrt/fig-3 "
+    r"keeps, receives and sends at once, without its data and what a gradient needs in between). Claim fedlrt/fig-3 "
     r"counts QR, single entries and what a gradient holds as well, and comes to other ranks. Dashed: the formulas of "
     r"Table 1, whose constants are those inside its $O(\cdot)$. Circles: equal counted cost of FeDLRT without "
     r"correction and FedAvg, and of the corrected ones and FedLin. Dotted: $r=200$. Where $2r>n$ the wide bases have "

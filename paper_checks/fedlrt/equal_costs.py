@@ -66,7 +66,8 @@ def find_crossings(context: Context) -> list[Crossing]:
         ),
         Reading(
             "counted in all panels",
-            "The same for the costs counted in a round: all multiplications, those of QR included, and all numbers held at once.",
+            "The same for the costs counted in a round: all multiplications, those of QR included, and all numbers "
+            "held at once.",
             {"of": "counted"},
             r"Entries inside $O(\cdot)$ need not be what was plotted. With the simplified correction compute and "
             "memory do cross about there, at 200.7 and 203.0 (39 to 40 % of n), communication at 225.5.",

@@ -171,7 +171,10 @@ def test_links_of_the_ledger_lead_to_their_own_paper(of_the_ledger):
     """Themes of two papers may have one name."""
     page = Page(of_the_ledger)
     assert len(page.ids) == len(set(page.ids))
-    assert {link[1:] for link in page.links if not link[1:].startswith("figure:")} <= set(page.ids)
+    inside = {link[1:] for link in page.links if link.startswith("#") and not link.startswith("#figure:")}
+    assert inside <= set(page.ids)
+    outside = {link for link in page.links if not link.startswith("#")}
+    assert outside == {paper.link for paper in Ledger.of().papers}
 
 
 def test_the_map_has_a_cell_for_every_statement(of_the_ledger):
