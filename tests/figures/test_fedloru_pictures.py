@@ -343,3 +343,15 @@ def test_the_toy_tells_each_curve_s_end_in_the_order_of_the_methods(toy):
     ]
     assert "diverged" not in text
     assert fedloru_toy.toy_sizes(toy).endswith("2 seeds, $\\tau$ of 2, 3.")
+
+
+def test_no_difference_is_shown_between_values_of_different_data():
+    alike, other = Value("here", "one", 45.4, 76.6, 1.0), Value("here", "one", 45.4, 76.6, 1.0, same_data=False)
+    assert alike.cells == ("45.4", "76.6 ± 1.0", "+31.2")
+    assert other.cells == ("45.4", "76.6 ± 1.0", "")
+    heads = [
+        {text.get_text() for text in styled(draw_table, [value], [], "One").axes[0].texts} for value in (alike, other)
+    ]
+    assert {"published", "obtained", "diff."} <= heads[0]
+    assert {"published", "obtained"} <= heads[1]
+    assert "diff." not in heads[1]
