@@ -51,7 +51,7 @@ def _expectation(axes: Any, curves: pd.DataFrame) -> None:
         axes.plot(part.iteration, part.exact.clip(lower=_LEAST / 1e3), color=color, lw=0.9)
         axes.plot(part.iteration, part.printed, color=color, lw=1.1, ls=_DASHED)
         axes.plot(shown.iteration, shown["median"], color=color, label=f"$s={step:g}$", markevery=2, **style)
-    axes.legend(loc="lower left", handletextpad=0.3, borderaxespad=0.0)
+    axes.legend(loc="lower right", handletextpad=0.3, borderaxespad=0.0)
 
 
 def _samples(axes: Any, curves: pd.DataFrame) -> None:

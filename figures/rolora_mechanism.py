@@ -249,6 +249,7 @@ def in_short(table: pd.DataFrame) -> str:
 def draw_mechanism(table: pd.DataFrame) -> Picture:
     """A row for each split: the error by round, and A's angles to two subspaces, colours for methods."""
     from matplotlib.figure import Figure as New
+    from matplotlib.lines import Line2D
 
     of, splits = relative(table), list(dict.fromkeys(table.split))
     numbers = sorted(set(table.clients))
@@ -267,21 +268,19 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
                     continue
                 colour, marker = LOOKS[str(method)]
                 by_round = mine.groupby("round")[name].mean()
-                axes.plot(
-                    by_round.index,
-                    by_round,
-                    color=colour,
-                    marker=marker,
-                    markersize=3,
-                    linestyle=lines[clients],
-                    label=f"{method}, {clients} clients",
-                )
-            axes.set_title(f"{title}, {split}", fontsize=8.5)
+                axes.plot(by_round.index, by_round, color=colour, marker=marker, markersize=3, linestyle=lines[clients])
+            axes.set_title(f"{title}, {split}", fontsize=7.5)
             axes.set_xlabel("communication round", fontsize=8)
+            axes.set_ylabel("ratio" if name == "error" else "mean sin² of the angles", fontsize=8)
             if name == "error":
                 axes.set_yscale("log")
-                plain_log_ticks(axes.yaxis)
-    picture.legend(*grid[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS), fontsize=7)
+                plain_log_ticks(axes.yaxis, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+    methods = [
+        Line2D([], [], color=colour, marker=marker, markersize=3, linestyle="none", label=method)
+        for method, (colour, marker) in ((method, LOOKS[method]) for method in dict.fromkeys(of.method))
+    ]
+    clients_of = [Line2D([], [], color="0.3", linestyle=lines[n], label=f"{n} clients") for n in numbers]
+    picture.legend(handles=[*methods, *clients_of], loc="outside lower center", ncols=7, fontsize=7)
     picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
