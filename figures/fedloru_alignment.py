@@ -133,4 +133,5 @@ FIGURE_8 = Figure(
     found_in,
     sizes_in,
     choose=choices("cifar-100"),
+    quick_decides=False,
 )

@@ -211,6 +211,7 @@ FIGURE_2 = Figure(
     gains_found,
     sizes_of,
     choose=choices("cifar-100"),
+    quick_decides=False,
 )
 FIGURE_3 = Figure(
     "fedloru/fig-3",
@@ -224,6 +225,7 @@ FIGURE_3 = Figure(
     costs_found,
     sizes_of,
     choose=choices("cifar-10", "cifar-100"),
+    quick_decides=False,
 )
 FIGURE_5 = Figure(
     "fedloru/fig-5",
@@ -235,4 +237,5 @@ FIGURE_5 = Figure(
     curves_found,
     sizes_of,
     choose=choices("fashion-mnist", "cifar-10", "cifar-100"),
+    quick_decides=False,
 )

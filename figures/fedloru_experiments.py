@@ -306,6 +306,7 @@ def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed:
         found_in(of),
         sizes_of,
         choose=choices(*printed),
+        quick_decides=False,
     )
 
 
@@ -331,4 +332,5 @@ RESTARTS_FIGURE = Figure(
     found_in("restarts"),
     sizes_of,
     choose=choices("cifar-100"),
+    quick_decides=False,
 )

@@ -197,4 +197,5 @@ FIG_4 = Figure(
     fig4_found,
     fig4_sizes,
     (TEXTS,),
+    quick_decides=False,
 )

@@ -308,4 +308,5 @@ LANGUAGE_RANKS = Figure(
     found_in,
     sizes_of,
     (TEXTS,),
+    quick_decides=False,
 )

@@ -206,4 +206,5 @@ FEDLORU_TOY = Figure(
     draw=draw_toy,
     found=toy_found,
     sizes=toy_sizes,
+    quick_decides=False,
 )

@@ -274,4 +274,5 @@ TRAINED_RANKS = Figure(
     ranks_found,
     ranks_sizes,
     choose=choices("fashion-mnist"),
+    quick_decides=False,
 )

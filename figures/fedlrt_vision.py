@@ -163,6 +163,7 @@ def _figure(name: str, title: str, stated: str) -> Figure:
         partial(vision_found, stated),
         partial(vision_sizes, name),
         choose=partial(chosen_data, name),
+        quick_decides=False,
     )
 
 

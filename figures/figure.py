@@ -130,6 +130,8 @@ class Figure:
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, of `workloads.datasets.REGISTRY`.
         choose: Chooses others by the settings and by what is on this machine; default: `datasets`.
+        quick_decides: Whether scale `quick` says something about what is stated. Where it only shows that the machinery
+            runs, as in experiments of training, the report does not draw it.
     """
 
     id: str
@@ -141,6 +143,7 @@ class Figure:
     sizes: Callable[[DataFrame], str]
     datasets: tuple[str, ...] = ()
     choose: Callable[[Settings], DataChoice] | None = None
+    quick_decides: bool = True
 
     def chosen(self, settings: Settings) -> DataChoice:
         """The data sets for these settings; whether they are whole is not looked at."""

@@ -165,4 +165,5 @@ LEARNING_CURVES = Figure(
     found=learning_found,
     sizes=learning_sizes,
     choose=curves_choice,
+    quick_decides=False,
 )

@@ -172,4 +172,5 @@ FIG_2 = Figure(
     fig2_found,
     fig2_sizes,
     ("mnist",),
+    quick_decides=False,
 )

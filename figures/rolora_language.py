@@ -258,6 +258,7 @@ CLIENTS_FIGURE = Figure(
     found_in(CLIENTS_SAY, falls),
     sizes_of,
     (TEXTS,),
+    quick_decides=False,
 )
 FIG_3 = Figure(
     "rolora/fig-3",
@@ -269,6 +270,7 @@ FIG_3 = Figure(
     found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", nothing),
     sizes_of,
     (TEXTS,),
+    quick_decides=False,
 )
 FIG_4 = Figure(
     "rolora/fig-4",
@@ -281,6 +283,7 @@ FIG_4 = Figure(
     found_in("with fewer parameters FFA-LoRA loses more than RoLoRA, which stays comparable to LoRA", robustness),
     sizes_of,
     (TEXTS,),
+    quick_decides=False,
 )
 FIG_5 = Figure(
     "rolora/fig-5",
@@ -292,4 +295,5 @@ FIG_5 = Figure(
     found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", nothing),
     sizes_of,
     (TEXTS,),
+    quick_decides=False,
 )

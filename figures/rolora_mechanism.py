@@ -346,4 +346,5 @@ MECHANISM = Figure(
     found_in,
     sizes_of,
     (TEXTS,),
+    quick_decides=False,
 )

@@ -8,20 +8,33 @@
   const words = new Map(cards.map((card) => [card, card.textContent.toLowerCase()]));
   const fields = ["text", "verdict", "paper", "importance"].map((name) => byId(`filter-${name}`));
   const [text, verdict, paper, importance] = fields;
+  const first = byId("filter-first");
+  const called = new Map(cards.map((card) => [card, card.querySelector("h4").textContent.toLowerCase()]));
+
+  // Words with a number, such as "Theorem 4", are one name: Theorem 4.2 is another.
+  function finder(query) {
+    if (!/\d/.test(query)) return (content) => query.split(/\s+/).every((word) => content.includes(word));
+    const name = new RegExp(`(?<![\\w.])${query.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?!\\w|\\.\\d)`);
+    return (content) => name.test(content);
+  }
 
   function apply() {
-    const wanted = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = finder(text.value.trim().toLowerCase());
     const shown = new Set();
     for (const card of cards) {
       const { verdict: found, paper: from, importance: weight } = card.dataset;
       const fits = (!verdict.value || verdict.value === found) && (!paper.value || paper.value === from)
-        && (!importance.value || importance.value === weight) && wanted.every((word) => words.get(card).includes(word));
+        && (!importance.value || importance.value === weight) && wanted(words.get(card));
       card.hidden = !fits;
       if (fits) shown.add(card.id);
     }
     for (const pointer of pointers) pointer.classList.toggle("out", !shown.has(pointer.dataset.claim));
     for (const group of groups) group.hidden = !group.querySelector("article.card:not([hidden])");
     byId("filter-count").textContent = shown.size === cards.length ? "" : `${shown.size} of ${cards.length}`;
+    const found = cards.filter((card) => shown.has(card.id));
+    const nearest = found.find((card) => wanted(called.get(card))) || found[0];
+    first.hidden = !nearest || shown.size === cards.length;
+    if (nearest) first.href = `#${nearest.id}`;
   }
 
   // A link to a card that is filtered out, or lies in a folded part, shows it.
@@ -45,6 +58,7 @@
   for (const one of document.querySelectorAll(".statement, .says, .findings td:nth-child(2), pre")) wide.observe(one);
 
   for (const field of fields) field.addEventListener("input", apply);
+  text.addEventListener("keydown", (event) => { if (event.key === "Enter" && !first.hidden) first.click(); });
   window.addEventListener("hashchange", reveal);
   byId("filter").hidden = false;
   apply();

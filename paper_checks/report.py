@@ -21,6 +21,7 @@ from paper_checks.arguments import Argument, argument_of
 from paper_checks.claim import IMPORTANCES, VERDICTS, Grade, Importance, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.mathml import rich
+from paper_checks.paper import Paper
 from paper_checks.replay import replays_of
 from paper_checks.report_papers import FIRST, home, papers_told, place
 from paper_checks.result import Result, Run
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 VERDICT_MEANS: Mapping[Verdict, str] = {
     "refuted": "does not hold as printed, and no corrected statement is given: a printed number is another one, or "
-    "only a weaker statement passes the same check. Not worse than corrected: what hangs on it says the importance.",
+    "only a weaker statement passes the same check. How much hangs on it is its importance, below: a theorem can be "
+    "corrected, and a misprint refuted.",
     "corrected": "does not hold as printed, and a statement close to it, shown beside it, passes the same check.",
     "depends on the reading": "the print can be read in several ways; in some it holds and in some it does not, each "
     "established as above.",
@@ -50,6 +52,9 @@ IMPORTANCE_MEANS: Mapping[Importance, str] = {
     "detail": "a misprint, a rounding, a single number.",
 }
 
+OTHER_FIGURES = "Random matrices, spectra and training"
+"""Heading of figures that belong to no paper."""
+
 
 @dataclass(frozen=True)
 class ReportFigure:
@@ -64,7 +69,7 @@ class ReportFigure:
         scale: quick, laptop or paper.
         datasets: names of the data sets in it.
         seeds: seeds of its random streams.
-        seconds: time its numbers took.
+        seconds: time its numbers took; 0 where they are stored.
         command: the command that draws it again.
         found: one sentence: what is stated and what is found.
         reason: why it is not drawn; empty if it is.
@@ -100,7 +105,7 @@ class ReportFigure:
             scale=manifest["scale"],
             datasets=tuple(entry["name"] for entry in made.manifest["data"]),
             seeds=(manifest["seed"],),
-            seconds=manifest["seconds_for_the_numbers"],
+            seconds=0.0 if manifest["stored"] else manifest["seconds_for_the_numbers"],
             command=manifest["command"],
             found=made.found,
         )
@@ -165,6 +170,9 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         rows=manifest_rows(run, manifest),
         papers=papers_told(run, notes),
         first=FIRST,
+        figure_groups=figure_groups(figures, run.papers),
+        pointers=pointers,
+        others=sum(result.claim.kind not in card.STATED for result in run.results),
         place=place,
         importances=IMPORTANCE_MEANS,
         exceptions=exceptions_first(run.results),
@@ -191,6 +199,23 @@ def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
     """Numbers of statements and numbers by verdict, over all papers."""
     counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+
+def figure_groups(figures: Sequence[ReportFigure], papers: Sequence[Paper]) -> list[tuple[str, list[ReportFigure]]]:
+    """Figures of each paper under the name of its method, in the order of the papers, then all others."""
+    called = {paper.name: paper.called or paper.name for paper in papers}
+    groups: dict[str, list[ReportFigure]] = {name: [] for name in (*called.values(), OTHER_FIGURES)}
+    for figure in figures:
+        groups[called.get(figure.id.split("/")[0], OTHER_FIGURES)].append(figure)
+    return [(name, found) for name, found in groups.items() if found]
+
+
+def pointers(ids: Sequence[str], results: Mapping[str, Result]) -> list[tuple[str, str]]:
+    """Claims with what they are called in their paper; with their labels where that is the same for several."""
+    names = {id: place(results[id].claim.where)[0] for id in ids}
+    often = Counter(names.values())
+    labelled = {id: f"{name} ({results[id].claim.label})" for id, name in names.items() if often[name] > 1}
+    return [(id, labelled.get(id, name)) for id, name in names.items()]
 
 
 def repository() -> str:

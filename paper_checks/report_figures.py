@@ -17,6 +17,9 @@ from paper_checks.report import ReportFigure
 from runs.settings import RunError
 from workloads.idx import DataError
 
+NOT_COMPLETE = "its runs are not complete; `rankproof figure {id} --scale laptop` makes them"
+"""Why an experiment is not drawn."""
+
 
 def report_figures(
     figures: Sequence[Figure],
@@ -34,7 +37,8 @@ def report_figures(
         figures: what to draw, in the order of the answer.
         settings: scale, seed, device, where the data are.
         out: folder to write to.
-        stored: at scale laptop where those numbers are stored with the project, unless they are to be computed anew.
+        stored: at scale laptop where those numbers are stored with the project, unless they are to be computed anew;
+            an experiment without them is left out at scale quick, which decides nothing about it.
         recompute: use neither cached nor stored numbers.
         jobs: processes; pictures and numbers do not depend on it.
         progress: called with the id of each figure as it is there.
@@ -68,6 +72,8 @@ class _One:
         laptop = replace(settings, scale="laptop")
         if self.stored and stored_numbers(figure, laptop) is not None:
             settings = laptop
+        elif self.stored and settings.scale == "quick" and not figure.quick_decides:
+            return ReportFigure.missing(id, figure.title, figure.caption, NOT_COMPLETE.format(id=id))
         try:
             return ReportFigure.of(make(figure, settings, self.out, recompute=self.recompute))
         except (DataError, RunError) as error:  # data or a model that are not here, an extra that is not installed

@@ -7,7 +7,8 @@ import pytest
 
 from figures.figure import Settings
 from figures.ledger import select
-from paper_checks.report_figures import report_figures
+from paper_checks import report_figures as module
+from paper_checks.report_figures import NOT_COMPLETE, report_figures
 from rankproof import main
 from runs.settings import RunError
 from workloads.idx import DataError
@@ -67,3 +68,14 @@ def test_the_command_shows_stored_numbers_unless_a_scale_is_named(asked, scale, 
     monkeypatch.setattr("paper_checks.report.write_report", write)
     assert main(["report", *asked, "--out", str(tmp_path), "--jobs", "1"]) == 0
     assert [figure.scale for figure in shown] == [scale]
+
+
+def test_an_experiment_that_has_not_run_is_not_drawn_at_a_scale_that_decides_nothing(tmp_path, monkeypatch):
+    deciding = FIGURES[0]
+    undecided = replace(deciding, quick_decides=False)
+    monkeypatch.setattr(module, "stored_numbers", lambda *_: None)
+    for figure, stored, drawn in ((deciding, True, True), (undecided, False, True), (undecided, True, False)):
+        monkeypatch.setattr(module, "select", lambda ids, figure=figure: [figure])
+        (found,) = report_figures([figure], Settings(), tmp_path, stored=stored)
+        assert bool(found.svg) == drawn
+        assert drawn or found.reason == NOT_COMPLETE.format(id=figure.id)
