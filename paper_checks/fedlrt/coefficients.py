@@ -142,7 +142,8 @@ def measure_simplified(context: Context) -> Simplified:
 
 @promises(
     "fedlrt/eq-9",
-    where="Section 3.1, eq. (9)",
+    where=r"Section 3.1, eq. (9), as the definition of $\check V_c$ (what it lacks of $V_c$, for $\approx$: "
+    "fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient)",
     says=r"$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} "
     r"= \begin{bmatrix}\nabla_SL(U^tS^tV^{t,\top}) - \nabla_SL_c(U^tS^tV^{t,\top}) & 0\\0 & 0\end{bmatrix}$, "
     "the correction of the coefficients that are not augmented. It makes lines 10 and 12 of Algorithm 1 redundant, "

@@ -218,8 +218,10 @@ def thm_3(
 @identities(
     "fedlrt/thm-10-proof",
     where="Appendix F.3, proof of Theorem 10",
-    says=r"Plugging $\lambda s_* = \frac1{24L}$ into (38) gives $\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le "
-    r"48L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$; the mean over t = 1, ..., T gives (37).",
+    says=r"With $\lambda s_* = \frac1{24L}$, that is $\lambda = \frac1{24Ls_*} \le \frac1{Ls_*}$, which obeys the "
+    r"learning rate requirement of Theorem 2, plugging this learning rate into (38) gives "
+    r"$\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le 48L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$; the mean over "
+    "t = 1, ..., T gives (37).",
     measure=lambda context: sympy.symbols("L theta l1:8"),
     mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),

@@ -15,6 +15,7 @@ from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.counting import evaluate, polynomials
 from paper_checks.fedlrt.heterogeneous_setting import COARSE, SETTING, START, WITNESS, described, stream
+from paper_checks.fedlrt.homogeneous_setting import COMMAND, called
 from paper_checks.fedlrt.legendre_runs import (
     CLOSE,
     SINGLE,
@@ -37,6 +38,7 @@ OTHER = Choice(basis="plain", clients=4, split="all", correction="full", rank=2,
 KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
 
 
+DEALT = {"all": "all points at every client", "random": "dealt at random", "region": "dealt by region"}
 DRAWS = 5
 """Sets of points and targets on which the paces in the end are compared; one alone may be unusual."""
 
@@ -148,7 +150,11 @@ def compare(context: Context) -> Compared:
         ({"parts": ("plateau",)}, {"sent": (352, 400, 400)}, {"apart": -1.0}),
     ),
     vary=("close",),
-    best={"close": Best(2.4e-7, "searched: where the rounds that were followed end, on ten sets of points")},
+    best={
+        "close": Best(
+            2.4e-7, f"searched: where the rounds that were followed end, on twenty sets of points ({COMMAND})"
+        )
+    },
     uses=("fedlrt/exp-heterogeneous",),
     importance="result",
     because="With full gradients on all points at every client the curvatures agree: FedAvg is FedLin, and the "
@@ -228,8 +234,8 @@ def fig_1(
     ),
     vary=("much", "most"),
     best={
-        "much": Best(1.08, "searched: the least quotient of twenty sets of points"),
-        "most": Best(1.91, "searched: the largest of them"),
+        "much": Best(1.08, f"searched: the least quotient of twenty sets of points ({COMMAND})"),
+        "most": Best(1.91, f"searched: the largest of them ({COMMAND})"),
     },
     uses=("fedlrt/exp-heterogeneous",),
     because="Both need about as many rounds: FeDLRT 0.53 to 0.93 times FedLin's on twenty sets of points.",
@@ -241,7 +247,7 @@ def claim_het_converge(
     """The end of the long run, the quotient of the rounds to 1e-5, and that of the paces in the end."""
     ours, theirs = compared.rounds
     end = compared.long.distances[-1]
-    told = ", ".join(f"{basis} {min(paces):.3g} to {max(paces):.3g}" for basis, paces in compared.paces.items())
+    told = ", ".join(f"{called(basis)} {min(paces):.3g} to {max(paces):.3g}" for basis, paces in compared.paces.items())
     for basis, paces in compared.paces.items():
         if by == "pace":
             yield Promise(
@@ -302,7 +308,7 @@ def claim_het_plateau(
     for basis in bases:
         for split in splits:
             one = compared.limits[basis, split]
-            told.append(f"{basis}, {split}: {one.averaged:.1e}")
+            told.append(f"{called(basis)}, {DEALT[split]}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
                 yield Promise("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Step = Callable[[Array], Array]
+Bases = tuple[Array, Array]
+Watch = Callable[[Array, Array, Bases, Bases], None]
 
 
 class Losses(Protocol):
@@ -103,10 +105,13 @@ class Rounds:
     most: int | None = None
 
 
-def low_rank_rounds(losses: Losses, start: Array, rounds: Rounds) -> tuple[list[float], list[int], list[float]]:
+def low_rank_rounds(
+    losses: Losses, start: Array, rounds: Rounds, watch: Watch | None = None
+) -> tuple[list[float], list[int], list[float]]:
     """Distances to the target, ranks and losses round by round, from a start that is cut to a rank.
 
-    It is Algorithm 1, or 5 with the simplified correction; claims compare first rounds with the toolkit's own.
+    It is Algorithm 1, or 5 with the simplified correction; claims compare first rounds with the toolkit's own. In every
+    round that is made ``watch`` is told the clients' gradients, their mean, the bases and the wide ones.
     """
     U, sigma, Vt = np.linalg.svd(start)
     U, S, V = U[:, : rounds.rank], np.diag(sigma[: rounds.rank]), Vt[: rounds.rank].T
@@ -120,13 +125,23 @@ def low_rank_rounds(losses: Losses, start: Array, rounds: Rounds) -> tuple[list[
             break
         own = losses.gradients(W)
         mean = np.tensordot(losses.shares, own, 1)
+        old = (U, V)
         U, V = _widened(U, mean @ V @ S.T), _widened(V, mean.T @ U @ S)
+        if watch:
+            watch(own, mean, old, (U, V))
         P, sigma, Qt = np.linalg.svd(_coefficients(losses, U, V, S, own, mean, rounds))
         tails = np.sqrt(np.cumsum((sigma**2)[::-1])[::-1])
         kept = max(1, int((tails > max(rounds.tau, 1e-13) * tails[0]).sum()))
         kept = min(kept, rounds.most or kept)
         U, S, V = U @ P[:, :kept], np.diag(sigma[:kept]), V @ Qt[:kept].T
     return distances, ranks, excess
+
+
+def least_deltas(own: Array, mean: Array, old: Bases, wide: Bases) -> tuple[float, float]:
+    """The least delta of Assumption 1 at the start of a round, for the global loss and for all clients' losses."""
+    block, whole = (np.linalg.norm(U.T @ np.stack([mean, *own]) @ V, axis=(1, 2)) for U, V in (old, wide))
+    lost = (whole - block) / whole[0]
+    return float(lost[0]), float(lost[1:].max())
 
 
 def _widened(basis: Array, slope: Array) -> Array:

@@ -158,11 +158,13 @@ def measure_beside(context: Context) -> list[Beside]:
     ),
     control=Form("The statement for targets within the bases of the start.", {"inside": True}),
     correction=Form(
-        r"What matters is the part $\epsilon$ of the clients' corrected gradients outside the wide bases (closeness to "
-        r"the tangent space, which gradients of rank r need not have): the distance from FedLin's weights after T "
-        r"rounds is at most $((3a - 2)^T - 1)(\frac\epsilon{3L} + \frac\vartheta{3(a - 1)})$ with $a = (1 + \lambda "
-        r"L)^{s_*} \approx 1 + \lambda s_*L$; with $\epsilon$ or $\vartheta$ zero it is attained for one round of one "
-        "step.",
+        r"What matters is how much of the clients' corrected gradients lies outside the wide bases (closeness to the "
+        r"tangent space, which gradients of rank r need not have). Where that is at most $\epsilon$ in norm at every "
+        r"local step of FeDLRT, clients are L-smooth and every round cuts at most $\vartheta$, the distance from "
+        r"FedLin's weights after T rounds from a common start is at most "
+        r"$((3a - 2)^T - 1)(\frac\epsilon{3L} + \frac\vartheta{3(a - 1)})$ with "
+        r"$a = (1 + \lambda L)^{s_*} \approx 1 + \lambda s_*L$; with $\epsilon$ or $\vartheta$ zero it is attained for "
+        "one round of one step.",
         {"reading": "tangent"},
         ({"missed": 0.0}, {"missed": 0.99}, {"cut": 0.0}, {"cut": 0.99}, {"reading": "printed"}),
     ),

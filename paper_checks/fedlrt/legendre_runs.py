@@ -17,7 +17,7 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from figures.batched_starts import affine_map, powers, run_fedlrt
 from figures.legendre_readings import minimisers
-from paper_checks.fedlrt.fast_rounds import Rounds, low_rank_rounds
+from paper_checks.fedlrt.fast_rounds import Array, Bases, Rounds, least_deltas, low_rank_rounds
 from paper_checks.fedlrt.legendre_grid import Grid, on_grid
 from toymodels.legendre import many_targets, random_targets
 from toymodels.product_features import ProductGram
@@ -167,6 +167,39 @@ def long_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run
     """The same as `homogeneous_run`, on a grid; points dealt at random."""
     grid = one_target_on_grid(seed, reading.basis, reading.clients)
     return on_grid_run(grid, normal_start(seed, 20, reading.scale), reading, HOMOGENEOUS, rounds, until)
+
+
+@dataclass(frozen=True, eq=False)
+class Deltas:
+    """A run on the homogeneous test, and the least delta of Assumption 1 at the start of each round.
+
+    Attributes:
+        ranks: round by round.
+        distances: To the minimiser.
+        of_mean: The least delta for the global loss.
+        of_clients: The least one for all clients.
+    """
+
+    ranks: tuple[int, ...]
+    distances: tuple[float, ...]
+    of_mean: tuple[float, ...]
+    of_clients: tuple[float, ...]
+
+
+@cache
+def long_run_with_deltas(seed: int, reading: Choice, rounds: int, until: float) -> Deltas:
+    """The same as `long_run`, with what Assumption 1 asks."""
+    grid, needed = one_target_on_grid(seed, reading.basis, reading.clients), list[tuple[float, float]]()
+
+    def watch(own: Array, mean: Array, old: Bases, wide: Bases) -> None:
+        needed.append(least_deltas(own, mean, old, wide))
+
+    settings = Rounds(
+        reading.rank, reading.correction, HOMOGENEOUS.rate(), HOMOGENEOUS.steps, reading.tau, rounds, until
+    )
+    distances, ranks, _ = low_rank_rounds(grid, normal_start(seed, 20, reading.scale)[0].numpy(), settings, watch)
+    of_mean, of_clients = zip(*needed, strict=True)
+    return Deltas(tuple(ranks), tuple(distances), of_mean, of_clients)
 
 
 @cache

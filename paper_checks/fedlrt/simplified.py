@@ -122,7 +122,7 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
             r"$\frac1C\sum_c\|\nabla_{\hat S}L_c\|^2 \le \delta^2\|\nabla_{\tilde S}L\|^2$, with (14) in its place",
             {"assumption": "printed"},
         ),
-        Dropped(r"$\delta \le 1$", {"most": 1e6}),
+        Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),
     ),
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),

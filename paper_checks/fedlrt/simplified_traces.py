@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.descent import Descent
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT, Run, as_run
-from paper_checks.fedlrt.traces import Array, run_of, with_slope
+from paper_checks.fedlrt.traces import Array, Trace, run_of, trace, with_slope
 from paper_checks.fedlrt.truncation_steps import E1, bowl
 
 RATES = (1e-3, 1.0 / 48.0, LIMIT, 0.5, 1.0)
@@ -38,7 +38,24 @@ SCOPE = (
 
 def measure_simplified(context: Context) -> list[Run]:
     """The two opposite clients, small rates, bowls, clients with large and small gradients outside the block."""
-    return [as_run(traces, given=witness, simplified=True) for traces, witness in all_traces(context)]
+    runs = [*all_traces(context), ([far_outside()], None)]
+    return [as_run(traces, given=witness, simplified=True) for traces, witness in runs]
+
+
+def far_outside() -> Trace:
+    """Two clients whose gradients outside the block are opposite and a hundred times the global one: two long steps.
+
+    Their second derivatives in w11 and w22 are ((1/2, b), (b, 0)) with b^2 = 1/2, of eigenvalues 1 and -1/2.
+    """
+    coupled = np.zeros((4, 4))
+    coupled[0, 0], coupled[0, 3], coupled[3, 0] = 0.5, np.sqrt(0.5), np.sqrt(0.5)
+    signs = np.diag([1.0, 1.0, 1.0, -1.0])
+    slope = np.array([[1.0, 0.1], [0.1, 0.0]])
+    clients = [
+        with_slope(H, E1, slope + np.diag([0.0, apart]))
+        for H, apart in ((coupled, 100.0), (signs @ coupled @ signs, -100.0))
+    ]
+    return trace("far outside", clients, E1, 1, Descent(2, 0.5), "simplified")
 
 
 def all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] | None]]:

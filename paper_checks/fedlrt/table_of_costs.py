@@ -127,12 +127,12 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> E
         "Table 1 and 4nr more": largest_ranks(TABLE_1, bases=4),
     }
     told = "; ".join(
-        f"{name}: " + ", ".join(f"{cost}, {method}, r <= {rank}" for (cost, method), rank in ranks.items())
+        f"{name}: " + ", ".join(f"{cost} of {method}: r <= {rank}" for (cost, method), rank in ranks.items())
         for name, ranks in tables.items()
     )
     return Evidence(
         None,
-        f"n = {WIDTH}, a tenth of FedLin's; {told}",
+        f"ranks up to which a cost is at most a tenth of FedLin's, n = {WIDTH}; {told}",
         cases=len(tables),
         reason=claim_order_of_magnitude.expect_reason,
     )

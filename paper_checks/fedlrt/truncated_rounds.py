@@ -50,6 +50,7 @@ BY_HAND: tuple[tuple[str, list[list[float]], int, int, Descent], ...] = (
     ("nothing lost", SMALL, 1, 2, Descent(1, 1.0)),
     ("long steps", SMALL, 1, 2, Descent(1, 3.0)),
     ("long steps", SMALL, 1, 1, Descent(4, 1.5)),
+    ("too long steps", SMALL, 1, 2, Descent(2, 10.0)),
     *(("corner", SMALL, 1, 2, Descent(s, whole / s)) for s in (1, 100) for whole in (1e-4, 1.0 / 12.0, 1.0)),
 )
 """Least squares from a start of rank one: the target, number of clients, rank after truncation, local steps."""
@@ -92,7 +93,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
     vary=("constant", "share", "leading"),
-    hypotheses=(Dropped(r"$s_*\lambda L \le 1$", {"limit": 10.0}),),
+    hypotheses=(Dropped(r"a limit of $s_*\lambda L$, here 1", {"limit": 20.0}),),
     also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
     importance="result",

@@ -11,7 +11,8 @@ from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.fedlrt import legendre_grid
-from paper_checks.fedlrt.fast_rounds import Bowls, Rounds, low_rank_rounds
+from paper_checks.fedlrt.fast_rounds import Bowls, Rounds, least_deltas, low_rank_rounds
+from paper_checks.fedlrt.traces import trace
 from toymodels.quadratic import centred
 
 
@@ -44,6 +45,15 @@ def test_rounds_in_numpy_are_the_algorithm_s_own(correction, tau, most):
         assert ranks[count] == state.S["W"].shape[0]
         assert excess[count] == pytest.approx(sum(float(c.loss({"W": W})) for c in clients) / 3 - least, rel=1e-9)
         state = one_round(algorithm.round, fed, state)
+
+
+def test_the_least_deltas_are_those_of_a_followed_round():
+    rng = np.random.default_rng(5)
+    fast, clients = bowls(rng)
+    start, local, found = fast.target + rng.standard_normal((5, 4)), Descent(1, 0.05), []
+    settings = Rounds(2, "simplified", local.rate(), 1, 0.0, 1, most=2)
+    low_rank_rounds(fast, start, settings, lambda *seen: found.append(least_deltas(*seen)))
+    assert [max(found[0])] == pytest.approx([trace("bowls", clients, start, 2, local, "simplified").needed], rel=1e-9)
 
 
 def test_a_local_step_by_nodes_is_one_by_second_derivatives(monkeypatch):

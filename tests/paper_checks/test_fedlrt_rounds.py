@@ -23,6 +23,7 @@ CHANGES = {
         {"theta": "1"},
         {"step": "1/10"},
     ),
+    "claim-assumption-when": ({"rounds": 3}, {"theta": "1/60"}, {"theta": "2"}, {"step": "1/10"}),
     "thm-11-combine": ({"share": "1"}, {"delta": "2"}),
 }
 

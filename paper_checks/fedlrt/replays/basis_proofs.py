@@ -36,9 +36,9 @@ def eq_22(values: Values) -> Proof:
 
     Here $G_2 = QR_2$ is a QR decomposition of the n - r lower rows, with r orthonormal columns in Q, which there are
     for $2r \le n$ whatever the rank of $G_2$. Then $[U|\bar U]R = [U|G_U]$ with R the upper triangle of I, $G_1$ and
-    $R_2$, which is a QR decomposition that leaves U as it is, and $\bar U^\top U = 0$. In any other one with a
-    positive diagonal of R the first columns have $UR_{11}$ for U, with $R_{11}$ triangular and orthonormal, so that
-    $R_{11} = I$; signs of the diagonal are all that a library can choose.
+    $R_2$, which is a QR decomposition that leaves U as it is, and $\bar U^\top U = 0$. Any other one begins with
+    columns $Q_1$ such that $U = Q_1R_{11}$, where $R_{11} = Q_1^\top U$ is triangular and orthogonal, hence diagonal
+    with entries 1 and -1: a library can choose signs of the columns of U, and no more.
     """
     corner, more, flaws = rational(values["corner"]), int(values["columns"]), ["" if values["sizes"] else "no sizes"]
     for n, r in values["sizes"]:

@@ -24,7 +24,8 @@ def thm_3(values: Values) -> Violation:
         48 * descent + 48 * theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, rank 1: squared gradient against the printed bound",
+        reads="one client, one step, L = |W - B|^2/2, rank 1 to 1 in either reading of the truncation rule (if the "
+        "tail begins after what is kept, also with theta = 6/5): squared gradient against the printed bound",
     )
 
 

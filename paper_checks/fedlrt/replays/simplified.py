@@ -150,7 +150,7 @@ def thm_4(values: Values) -> Violation:
         -at.whole * bracket * at.square + at.theta,
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}: change of the loss, against the printed bound",
+        reads=f"{LOSSES}: change of the loss in a round that cuts nothing, against the printed bound",
     )
 
 
@@ -164,7 +164,7 @@ def cor_1(values: Values) -> Violation:
         96 * -at.change + 96 * at.theta,
         assumes=(*at.assumes, rate),
         given=at.given,
-        reads=f"{LOSSES}: squared gradient, against the printed bound",
+        reads=f"{LOSSES}: squared gradient at the start of a round that cuts nothing, against the printed bound",
     )
 
 
