@@ -37,6 +37,8 @@ NAMES = {
     "keep A": "FedLoRU, A kept, B = 0",
     "momentum": "FedLoRU, both kept (listing)",
 }
+ROUNDING = 1e-13
+"""Loss above the least value, the start's being 1, that rounding alone can make."""
 LEAST_SHARE = 1e-3
 """Singular values of the update count for its rank from this share of the largest one on."""
 
@@ -173,7 +175,8 @@ def toy_found(table: pd.DataFrame) -> str:
             last = mine.iloc[-1]
             cycle = f", tau = {tau}" if tau else ""
             away = f", {int(last.diverged)} of {int(last.seeds)} diverged" if last.diverged else ""
-            loss = f"{last.excess:.2g}" if np.isfinite(last.excess) else "diverged"
+            loss = "diverged" if not np.isfinite(last.excess) else f"{last.excess:.2g}"
+            loss = "0 to rounding" if abs(last.excess) < ROUNDING else loss
             texts.append(f"{NAMES[method]}{cycle}: {loss} at rank {last['rank']:.0f}{away}")
         parts.append(f"{case}: {'; '.join(texts)}")
     return (
