@@ -87,6 +87,12 @@ class JudgedForm:
     stored: Mapping[str, Any] | None = None
 
     @property
+    def called(self) -> str:
+        """Its name; of a reading with what was found."""
+        found = {True: "holds", False: "does not hold", None: "undecided"}[self.evidence.ok]
+        return f"{self.name} ({found})" if self.name.startswith("reading: ") else self.name
+
+    @property
     def obtained(self) -> str:
         """What was found, in numbers, and where, if not at the witness on file."""
         return obtained_beside(self.evidence, self.stored)
@@ -128,7 +134,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
 def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
     """Names and statements of the corrected and the weakened form, where they bear on the verdict."""
     if result.judged is not None:
-        return tuple((form.name, form.says) for form in judged_forms(result) if form.says)
+        return tuple((form.called, form.says) for form in judged_forms(result) if form.says)
     if result.decision.verdict in ("corrected", "refuted"):  # a stored result
         forms = (("corrected", result.claim.correction), ("weaker statement", result.claim.control))
         return tuple((name, form.says) for name, form in forms if form is not None)
