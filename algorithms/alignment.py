@@ -45,7 +45,7 @@ class Watched:
         self._executor.tell(trip)
 
     def taken(self) -> list[Any]:
-        """What the clients sent since it was taken last, in the order of the cohort, as the server adds it up."""
+        """Returns what the clients sent since the last call, in the order of the cohort, as the server adds it up."""
         sent, self._sent = self._sent, []
         return sent
 

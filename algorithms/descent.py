@@ -67,7 +67,7 @@ class Descent:
             raise FederationError(f"optimiser_state must be 'fresh' or 'personal', got {self.optimiser_state!r}")
 
     def draw(self, client: Client, rng: np.random.Generator) -> Any:
-        """What each step gets: indices of its samples, or what the client makes of them by ``batches(rng, indices)``.
+        """Draws each step's input: indices of samples, or what the client makes of them by ``batches(rng, indices)``.
 
         Indices have shape ``(steps, batch)``; those of epochs are one tensor for each step. None for full batches, but
         where the client says that it is `random`, which needs numbers for every step.
@@ -111,7 +111,7 @@ def require_fresh(settings: Descent, parameters: str) -> None:
 
     Args:
         settings: Settings of the local steps.
-        parameters: What is new in every round, in words.
+        parameters: Parameters that are new in every round, in words.
 
     Raises:
         FederationError: The state is personal.
@@ -127,8 +127,8 @@ class Descended(NamedTuple):
     """Where local steps led.
 
     Attributes:
-        parameters: After the last step.
-        personal: What the client keeps of it for good: the state of its optimiser, where that is personal.
+        parameters: Parameters after the last step.
+        personal: State that the client keeps for good: that of its optimiser, where it is personal.
     """
 
     parameters: Any

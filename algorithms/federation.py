@@ -64,10 +64,10 @@ class FederationState:
 
     Attributes:
         round: Rounds done.
-        personal: What clients keep for good, by number; only clients that worked are there. What a client holds stays
+        personal: Data that clients keep for good, by number; only clients that worked are there. A client's data stay
             the same object until it works again.
-        shared: What every client was told.
-        equipped: What every client keeps until its own work changes it.
+        shared: Data that every client was told.
+        equipped: Data that every client keeps until its own work changes them.
     """
 
     round: int = 0
@@ -83,7 +83,7 @@ class Federation:
         clients: In the order of their numbers.
         shares: Weights of the clients in averages, normalised over each cohort.
         seed: Seed of cohorts and of what clients draw.
-        ledger: What has travelled.
+        ledger: Record of the messages and bytes that have travelled.
     """
 
     def __init__(
@@ -180,8 +180,8 @@ class Federation:
             work: A function of a client, its memory and what is sent.
             to: The cohort.
             draw: Draws what the work needs at random, from each client and its generator, before the work.
-            each: What is sent to one client alone: by name, then by the client's number.
-            sent: Tensors travel; everything else is a setting.
+            each: Arguments sent to one client alone: by name, then by the client's number.
+            sent: Arguments sent to all; tensors travel, everything else is a setting.
 
         Raises:
             FederationError: A client's work failed, or sent numbers that are not finite.
@@ -210,9 +210,9 @@ class Federation:
             work: As in `gather`, like `draw` and `each`.
             to: The cohort.
             draw: Draws random numbers, as in `gather`.
-            each: What is sent to one client alone.
-            sent: To all.
-            then: What the server makes of an upload before it is added up.
+            each: Arguments sent to one client alone.
+            sent: Arguments sent to all.
+            then: Function that the server applies to an upload before it is added up.
 
         Raises:
             FederationError: As `gather`; or the cohort's shares are 0.

@@ -17,7 +17,7 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class LoRA:
-    """What the algorithms with factors beside a base share: the start, the trip that trains both, and the model.
+    """The common part of algorithms with factors beside a base: the start, the trip that trains both, and the model.
 
     Attributes:
         local: Local steps.
@@ -33,13 +33,13 @@ class LoRA:
         return LoRAState(w, self.adapter.factors(w))
 
     def trained(self, fed: Federation, cohort: Cohort, factors: AB | Mapping[int, AB], then: Then | None = None) -> Any:
-        """The mean of what a cohort makes of the factors, or of what the server makes of each client's.
+        """The mean of a cohort's trained factors, or of what the server makes of each client's.
 
         Args:
             fed: The federation.
-            cohort: Who trains.
-            factors: For all of it; or for each of its clients, by its number.
-            then: What the server makes of a client's, before the mean.
+            cohort: Clients that train.
+            factors: Factors for the whole cohort; or for each of its clients, by its number.
+            then: Function that the server applies to each client's factors, before the mean.
         """
         common: dict[str, Any] = {"factors": factors} if isinstance(factors, AB) else {}
         each = {} if isinstance(factors, AB) else {"factors": factors}

@@ -40,7 +40,7 @@ class FedLoRU(LoRA):
 
     Attributes:
         tau: Rounds between accumulations.
-        restart: What the factors start from after one; a personal state of the optimiser starts anew with them.
+        restart: Start of the factors after an accumulation; a personal state of the optimiser starts anew with them.
 
     Raises:
         FederationError: tau below 1, or an unknown restart.

@@ -22,10 +22,10 @@ BASES = "bases"
 
 
 def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: Tree) -> Mapping[str, Any]:
-    """What a client keeps for good, with the state of its optimiser in new bases.
+    """A client's personal data, with the state of its optimiser in new bases.
 
     Args:
-        personal: What it keeps.
+        personal: Personal data of the client.
         client: In coefficient space; its statistics have no state.
         S: Coefficients and weights without bases, in the order of the state.
         U: New bases, ``(m, r)``.
@@ -58,5 +58,5 @@ def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: 
 
 
 def kept_with_bases(personal: Mapping[str, Any], U: Tree, V: Tree) -> Mapping[str, Any]:
-    """What a client keeps of its optimiser, and the bases that this belongs to."""
+    """The kept state of a client's optimiser, and the bases that it belongs to."""
     return {**personal, BASES: (U, V)} if personal else personal

@@ -23,7 +23,7 @@ def part_size(clients: int) -> int:
 
 
 class Form(NamedTuple):
-    """What a message is but for its numbers: its structure, and shape and type of each tensor."""
+    """Form of a message without its numbers: its structure, and shape and type of each tensor."""
 
     structure: Any
     leaves: tuple[tuple[torch.Size, torch.dtype], ...]

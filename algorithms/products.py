@@ -68,7 +68,7 @@ class Product:
         )
 
     def __getattr__(self, name: str) -> Any:
-        """What else a tensor has, that of the product."""
+        """Any other attribute of a tensor, taken from the dense product."""
         if name.startswith("__"):
             raise AttributeError(name)
         if name.endswith("_"):
@@ -89,7 +89,7 @@ class Product:
         args: Any = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """What a function of torch gives with products among its arguments."""
+        """Result of a function of torch with products among its arguments."""
         path, named = _PATHS.get(function), kwargs or {}
         result = NotImplemented if path is None else path(*args, **named)
         if result is not NotImplemented:

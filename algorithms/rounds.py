@@ -70,7 +70,7 @@ class RunState:
     Attributes:
         round: Rounds done.
         algorithm: State of the algorithm.
-        federation: What clients hold between rounds.
+        federation: Data that clients hold between rounds.
     """
 
     round: int
@@ -85,7 +85,7 @@ class Step:
     Attributes:
         metrics: Round, loss, the problem's measures, rank and bytes, by name.
         state: Where the run stands.
-        ledger: What has travelled so far.
+        ledger: Record of the messages and bytes that have travelled so far.
     """
 
     metrics: dict[str, float]
@@ -99,9 +99,9 @@ def one_round(
     """Does one round: clients forget what they kept for the last one, and the cohort is drawn.
 
     Args:
-        round: What the cohort does, such as the `round` of an algorithm.
+        round: Work of the cohort in a round, such as the `round` of an algorithm.
         fed: The federation.
-        state: Before the round.
+        state: State before the round.
         cohort: Clients of the round, or how many of them are drawn; default: all.
 
     Returns:
@@ -164,11 +164,11 @@ def rounds(
     """Yields the state before the first round (or nothing, on resuming), then every round.
 
     Args:
-        algorithm: What to run.
+        algorithm: Algorithm to run.
         problem: Clients, start and measures.
         rounds: The last round.
         cohort: Clients of a round; default: all. Central training has one client in every round.
-        seed: Of cohorts and of what clients draw.
+        seed: Seed of cohorts and of what clients draw.
         executor: Default: one client after the other.
         resume: Where a run of the same settings stood, and its ledger.
         evaluate_every: Rounds from one evaluation to the next; the start and the last round are evaluated, too. In the

@@ -18,12 +18,12 @@ class Schedule(Protocol):
     """A learning rate for every round, or for every local step.
 
     Attributes:
-        per: What is counted, `round` or `step`.
+        per: Unit in which it counts, `round` or `step`.
     """
 
     @property
     def per(self) -> str:
-        """What is counted."""
+        """Unit in which it counts, `round` or `step`."""
         ...
 
     def __call__(self, index: int) -> float:
@@ -37,7 +37,7 @@ class Constant:
 
     Attributes:
         rate: Positive.
-        per: What is counted, `round` or `step`; makes no difference to a constant rate.
+        per: Unit in which it counts, `round` or `step`; makes no difference to a constant rate.
 
     Raises:
         FederationError: A value out of its range.
@@ -59,10 +59,10 @@ class Step:
     r"""The rate times $\mathrm{factor}^{\lfloor t/\mathrm{every}\rfloor}$.
 
     Attributes:
-        rate: The first.
+        rate: The first rate.
         every: Rounds or steps between changes.
         factor: Factor of each change, positive.
-        per: What is counted, `round` or `step`.
+        per: Unit in which it counts, `round` or `step`.
 
     Raises:
         FederationError: A value out of its range.
@@ -95,11 +95,11 @@ class Cosine:
     r"""From the rate down to the minimum along half a cosine, $m + (\eta - m)(1 + \cos(\pi t/T))/2$.
 
     Attributes:
-        rate: The first, $\eta$.
+        rate: The first rate, $\eta$.
         period: T, in rounds or steps.
         minimum: m, approached at the end of a period; not above the rate.
         restart: After a period, begin anew; else climb back along the cosine.
-        per: What is counted, `round` or `step`.
+        per: Unit in which it counts, `round` or `step`.
 
     Raises:
         FederationError: A value out of its range.

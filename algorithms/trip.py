@@ -78,10 +78,10 @@ class Memory:
     """Memory of a client, beside what is sent.
 
     Attributes:
-        number: Its own; a tensor where the work of several clients is one evaluation.
-        kept: What it kept on earlier trips of this round.
-        personal: What it keeps for good.
-        shared: What every client was told.
+        number: Number of the client; a tensor where the work of several clients is one evaluation.
+        kept: Data that it kept on earlier trips of this round.
+        personal: Data that it keeps for good.
+        shared: Data that every client was told.
         drawn: Random numbers for this work, drawn before it from (seed, round, trip, client).
         round: Number of the round, from 1.
     """
@@ -129,15 +129,15 @@ class Trip:
         work: A module-level function of a client, its memory and what is sent.
         cohort: The clients' numbers.
         clients: All clients of the federation.
-        sent: To all of the cohort.
-        each: To one client alone: by name, then by the client's number.
-        then: What the server makes of an upload before it is added up.
+        sent: Arguments sent to all of the cohort.
+        each: Arguments sent to one client alone: by name, then by the client's number.
+        then: Function that the server applies to an upload before it is added up.
         seed: Seed of what clients draw.
         draw: Draws what the work needs at random.
-        kept: On earlier trips of the round, by client.
-        personal: Kept for good, by client; over `equipped`.
-        equipped: What every client keeps until its own work changes it.
-        shared: What every client was told.
+        kept: Data kept on earlier trips of the round, by client.
+        personal: Data kept for good, by client; they take precedence over `equipped`.
+        equipped: Data that every client keeps until its own work changes them.
+        shared: Data that every client was told.
         key: Key of the federation.
     """
 

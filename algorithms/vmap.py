@@ -31,11 +31,11 @@ class StackableClient(Client, Protocol):
 
 @dataclass(frozen=True)
 class Columns:
-    """What several clients hold, of one structure: one tensor for all of them in place of each one's.
+    """Data of several clients, of one structure: one tensor for all of them in place of each one's.
 
     Attributes:
-        tensors: Stacked along 0, or common to all.
-        places: 0 or none, for each tensor.
+        tensors: Tensors stacked along 0, or common to all.
+        places: 0 (stacked) or none (common), for each tensor.
         leaves: Leaves of the first client, with a mark where a tensor stands.
         form: The structure.
     """
@@ -46,7 +46,7 @@ class Columns:
     form: Any
 
     def whole(self, given: Sequence[Tensor]) -> Any:
-        """What one client holds, of its tensors."""
+        """Data of one client, made of its tensors."""
         own = iter(given)
         return pytree.tree_unflatten([next(own) if leaf is _TENSOR else leaf for leaf in self.leaves], self.form)
 

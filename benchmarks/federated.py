@@ -151,7 +151,7 @@ def in_turn(contenders: Mapping[str, Any], rounds: int, clients: int) -> tuple[d
 def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = SAMPLES) -> Found:
     """A round of FedAvg, ours and everybody's; ratios are to the bare loop.
 
-    Of ours with two workers the wall time alone is told: flwr's simulation has as many processes with clients.
+    For ours with two workers, only the wall time is told: flwr's simulation has as many processes with clients.
     """
     problem = problem_of(case, clients, samples)
     task = task_of(case, problem)
@@ -207,7 +207,7 @@ def alone(case: Case, rounds: int) -> Found:
 
 
 def largest_difference(one: State, other: Mapping[str, Tensor], names: Mapping[str, Any]) -> float:
-    """Of the trained weights."""
+    """Largest difference of the trained weights."""
     return max(float((one[name] - other[name]).abs().max()) for name in names)
 
 
@@ -299,7 +299,7 @@ def memory_of_crowd(count: int) -> None:
 
 
 def resident(what: str) -> float:
-    """Of this process, in MiB."""
+    """Memory of this process, in MiB."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what)]
     return int(line.split()[1]) / 1024
 
@@ -333,7 +333,7 @@ def present(peers: str | None) -> dict[str, str]:
 
 
 def sections(options: argparse.Namespace) -> dict[str, Callable[[], Found]]:
-    """What is measured, by name."""
+    """Measurements, by name."""
     peers = options.peers
     if options.tiny:
         (case,) = TINY.values()

@@ -27,10 +27,10 @@ class Case:
 
     Attributes:
         make: The network.
-        side: Of the images.
-        rounds: Of every contender.
-        layers: That are factorised.
-        rank: Of the factors.
+        side: Height and width of the images.
+        rounds: Rounds of every contender.
+        layers: Names of the factorised layers.
+        rank: Rank of the factors.
     """
 
     make: Callable[[], nn.Module]
@@ -41,7 +41,7 @@ class Case:
 
 
 def small_perceptron(inputs: int, hidden: int) -> nn.Module:
-    """Of images, with one hidden layer."""
+    """A perceptron for images, with one hidden layer."""
     return nn.Sequential(nn.Flatten(), *perceptron(inputs, (hidden,), 10, SEED, dtype=torch.float32))
 
 

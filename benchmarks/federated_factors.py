@@ -74,11 +74,11 @@ class Watched:
         self.asked: Any = None
 
     def loss(self, w: Any, batch: Any = None) -> Tensor:
-        """Of the client."""
+        """Loss of the client."""
         return self.loss_and_statistics(w, batch)[0]
 
     def loss_and_statistics(self, w: Any, batch: Any = None) -> Any:
-        """Of the client."""
+        """Loss and statistics of the client."""
         self.asked = w, Batch(torch.arange(BATCH))
         return self.client.loss_and_statistics(w, self.asked[1])
 

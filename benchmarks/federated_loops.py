@@ -30,7 +30,7 @@ State = dict[str, Tensor]
 
 
 class Task(NamedTuple):
-    """What everybody trains.
+    """Training task of all contenders.
 
     Attributes:
         module: The network at its start.
@@ -38,9 +38,9 @@ class Task(NamedTuple):
         x: Inputs of all clients.
         y: Their labels.
         parts: Each client's samples.
-        rate: Of the steps.
+        rate: Learning rate of the steps.
         batch: Samples of a step.
-        seed: Of the orders of samples.
+        seed: Seed of the orders of samples.
     """
 
     module: nn.Module
@@ -60,7 +60,7 @@ class Task(NamedTuple):
             yield mine[samples]
 
     def held(self, module: nn.Module) -> State:
-        """What of a module travels."""
+        """Parameters and running statistics of a module that travel."""
         tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         return {name: tensors[name].detach() for name in self.travelling}
 
@@ -273,7 +273,7 @@ def kept_module(place: str) -> nn.Module:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of all that it started."""
+    """Processor time of this process and of all that it started."""
     children: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for entry in Path("/proc").iterdir():

@@ -299,7 +299,7 @@ def budgets(repetitions: int, out: Path) -> int:
 
 
 def estimator_digest() -> str:
-    """What the numbers depend on: the code of the estimator."""
+    """Digest of the estimator's code, on which the numbers depend."""
     folder = Path(__file__).parent.parent / "hessian"
     code = b"".join((folder / name).read_bytes() for name in ("basis_rows.py", "bounds.py", "krylov.py", "norms.py"))
     return hashlib.sha256(code).hexdigest()[:16]

@@ -62,7 +62,7 @@ Found = dict[str, Any]
 
 
 def content(folder: Path) -> Found:
-    """What must not depend on kills: tables, tensors, and what each client holds."""
+    """Results that must not depend on kills: tables, tensors, and what each client holds."""
     index = json.loads((folder / CHECKPOINTS / f"round-{ROUNDS:06d}.json").read_text())["content"]
     main = f"round-{ROUNDS:06d}.safetensors"
     return {
@@ -75,7 +75,7 @@ def content(folder: Path) -> Found:
 
 
 class Watched:
-    """What a process that trains shows of itself: where it is, and its workers."""
+    """Signals of a process that trains: where it is, and its workers."""
 
     def __init__(self) -> None:
         self._bytes = mmap.mmap(-1, 64)
@@ -160,8 +160,8 @@ def attempt_without_a_worker(plan: Plan, folder: Path, start: bool, after: float
     """Trains in a process of its own, one of whose workers is killed.
 
     Args:
-        plan: With two workers.
-        folder: Of the run.
+        plan: The run, with two workers.
+        folder: Folder of the run.
         start: Kill it before it has worked; else time counts from its first work.
         after: Seconds; none: no worker is killed.
 

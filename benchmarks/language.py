@@ -50,7 +50,7 @@ from workloads.tokens import NO_LOSS, TokenSet, tokens
 OUT = Path(__file__).with_suffix(".json")
 RANK, RATE, STEPS = 4, 1e-3, 3
 SEEDS, SENTENCES, ROUNDS, ACCURATE_STEPS, ACCURATE_RATE, TOKENS = (0, 1), 512, 4, 30, 5e-3, 32
-"""Of the comparison of accuracies: seeds, test sentences, rounds, steps of a round, learning rate, most tokens."""
+"""Settings for the comparison of accuracies: seeds, test sentences, rounds, steps of a round, rate, most tokens."""
 
 
 @dataclass(frozen=True)

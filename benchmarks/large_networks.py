@@ -121,7 +121,7 @@ PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def _forget_peak() -> None:
-    """What came before, as training, does not count."""
+    """Resets the peak, so that earlier work such as training does not count."""
     with suppress(OSError):
         PEAK[1].write_text("5")
 
@@ -190,7 +190,7 @@ def measure(name: str, device: str, batch: int, threads: int, memory: str | None
 
 
 def _row_of(process: Any, answer: Any) -> dict[str, Any] | None:
-    """What a process answers; nothing if it ends without."""
+    """A process's answer; none if it ends without one."""
     while process.is_alive():
         try:
             row: dict[str, Any] = answer.get(timeout=1.0)

@@ -119,7 +119,7 @@ class Loopback:
                         os.kill(number, signal.SIGKILL)
 
     def log(self, name: str) -> str:
-        """What a process has printed."""
+        """The printed text of a process."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def close(self) -> None:

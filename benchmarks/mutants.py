@@ -3,7 +3,7 @@
 ``python benchmarks/mutants.py ROOM [--count 150] [--jobs 2]``. A fixed random sample of small changes to a room's code
 (an operator, a comparison, a constant, a condition, an argument left out, a statement deleted), each made alone in a
 copy of the project; the room's tests that reach the changed line run on it, its docstrings' examples among them.
-What no test notices is a survivor. Either it changes nothing that can be seen, and is then judged:
+A mutant that no test notices is a survivor. Either it changes nothing that can be seen, and is then judged:
 ``python benchmarks/mutants.py ROOM --equivalent KEY 'the reason'``. Or a test is missing; once it is written,
 ``--again`` runs the survivors once more and writes down which test notices them.
 
@@ -138,7 +138,7 @@ def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str
 
 
 def stored(room: str) -> dict[str, dict[str, Any]]:
-    """What earlier runs found of a room: one entry for each mutant, by its key."""
+    """Results of earlier runs for a room: one entry for each mutant, by its key."""
     found = _all_stored().get(room, {})
     noticed = {key: {"result": "noticed", "test": test} for key, test in found.get("noticed at once", {}).items()}
     return noticed | {entry["key"]: entry for part in ("judged", "open") for entry in found.get(part, ())}

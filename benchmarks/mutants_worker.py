@@ -44,13 +44,13 @@ def is_root() -> bool:
 
 
 def without_root(place: Path) -> list[str]:
-    """What goes before a command for it to run as `nobody`: nothing where this process is not root.
+    """Prefix of a command that makes it run as `nobody`: nothing where this process is not root.
 
     Where the interpreter or the project lies in a folder that only root may enter, `nobody` gets one right of root:
     to read everything.
 
     Args:
-        place: What the command has to read.
+        place: Folder that the command has to read.
 
     Raises:
         SystemExit: There is no way to run as `nobody` here.
@@ -83,7 +83,7 @@ class Worker:
 
     Attributes:
         place: The copy.
-        scratch: What the tests may write to: their home and temporary files, and what is asked of them.
+        scratch: Folder that the tests may write to: their home and temporary files, and what is asked of them.
 
     Raises:
         SystemExit: This is root, and there is no way to be somebody else.

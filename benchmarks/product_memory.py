@@ -47,7 +47,7 @@ class Checkpointed(nn.Module):
         self.part = part
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the part gives."""
+        """The part's output."""
         return checkpoint(self.part, x, use_reentrant=False)  # type: ignore[no-any-return]
 
 

@@ -163,7 +163,7 @@ MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
     "fedlrt/claim-het-converge": (quotients_of_rounds_with_four_targets, range(20)),
     "fedlrt/claim-het-converge, paces": (quotients_of_paces, range(600)),
 }
-"""What is measured for each card, and for which draws; to the end one run with an early rank 4 is followed."""
+"""Measurement for each card, and its draws; to the end one run with an early rank 4 is followed."""
 
 
 def summary(values: list[float]) -> dict[str, float | None]:

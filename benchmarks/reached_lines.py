@@ -19,9 +19,9 @@ from wrong_lines import Mutant
 
 KEPT = ROOT / "results" / "mutants"
 BESIDE_SECONDS = 10.0
-"""Of tests beside those that run a line."""
+"""Seconds for tests beside those that run a line."""
 QUICK_SECONDS = 0.5
-"""Of a test that runs before slower ones of every module."""
+"""Seconds of a test that runs before slower ones of every module."""
 NO_TESTS = 5
 """Status of pytest for a file in which it finds none."""
 
@@ -46,7 +46,7 @@ class Room:
         return [path for path in found if path.stem not in self.without]
 
     def support(self) -> list[Path]:
-        """What every test may depend on: the sources, and modules beside the tests that hold none."""
+        """Files that every test may depend on: the sources, and modules beside the tests that hold none."""
         folders = {place if place.is_dir() else place.parent for place in self.tests}
         beside = {path for folder in folders for path in folder.rglob("*.py") if not path.name.startswith("test_")}
         return [*self.sources, *sorted(beside)]
@@ -60,7 +60,7 @@ class Reach:
     files: dict[str, set[str]]
     seconds: dict[str, float]
     texts: dict[str, str]
-    """Of the modules of tests."""
+    """Texts of the modules of tests."""
 
     def tests(self, mutant: Mutant, most: float = math.inf) -> list[str]:
         """Tests of a mutant: those that run the line, then others of the same modules, the quick ones.

@@ -140,7 +140,7 @@ def overhead(rounds: int) -> Found:
 
 
 def median(pairs: Sequence[tuple[float, float]], which: int) -> float:
-    """Of one of the two times."""
+    """Median of one of the two times."""
     return statistics.median(pair[which] for pair in pairs)
 
 
@@ -293,7 +293,7 @@ def lives(process: int) -> bool:
 
 
 def content(folder: Path) -> Found:
-    """What must not depend on kills."""
+    """Results that must not depend on kills."""
     last = sorted((folder / CHECKPOINTS).glob("round-*.safetensors"))[-1]
     return {name: (folder / name).read_bytes() for name in (METRICS, LEDGER)} | {last.name: last.read_bytes()}
 

@@ -1,4 +1,4 @@
-"""What actors of `benchmarks/scale.py` import: a million clients that cost their sizes; processes and their times."""
+"""Functions and clients that actors of `benchmarks/scale.py` import: a million clients; processes and their times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ManyClients:
     """Quadratics that are made when they are asked for.
 
     Attributes:
-        sizes: Of their data, all equal.
+        sizes: Sizes of their data, all equal.
     """
 
     def __init__(self, count: int, shape: tuple[int, int]) -> None:
@@ -83,7 +83,7 @@ def descendants(root: int) -> dict[int, str]:
 
 
 def processor_seconds(root: int) -> float:
-    """Of a process and all that it has started and that lives."""
+    """Processor time of a process and of all living processes that it has started."""
     total = 0.0
     for process in (root, *descendants(root)):
         try:

@@ -29,11 +29,11 @@ class Case:
     """How a problem is made, and the effort spent on it.
 
     Attributes:
-        name: In print.
-        make: The problem.
+        name: Name in print.
+        make: Function that makes the problem.
         tries: Seeds by which the peers' settings are chosen; ours are chosen by twice as many.
         confirmations: Further seeds on which ours are confirmed.
-        rounds: Of timing.
+        rounds: Rounds of timing.
         wide: The same network on a batch of the usual size, for the share of time inside products.
     """
 

@@ -66,7 +66,7 @@ def rms(errors: list[float] | Array) -> float:
 
 
 def probe_variance(C: Array, signs: bool, dimension: int) -> float:
-    """Of the squared norm of C times a probe, on the sphere of a subspace that holds the range of C, or of signs."""
+    """Variance of the squared norm of C times a probe, on the sphere of a subspace with the range of C, or of signs."""
     A = C @ C
     if signs:
         return 2.0 * float((A**2).sum() - (np.diag(A) ** 2).sum())

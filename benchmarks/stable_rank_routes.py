@@ -88,7 +88,7 @@ Opener = Callable[[Problem], Session]
 
 
 def version_of(package: str) -> str | None:
-    """Of a distribution; `None` where it is absent."""
+    """Version of a distribution; `None` where it is absent."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -71,11 +71,11 @@ def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int,
     """Verdicts and grades that are the same for all seeds, and those that are not.
 
     Args:
-        ledger: Of the claims.
-        claims: Of one paper.
-        seeds: How many.
-        jobs: Processes.
-        kept: The file of the seeds that are done, by what makes them: code, claims and seed.
+        ledger: Ledger of the claims.
+        claims: Claims of one paper.
+        seeds: Number of seeds.
+        jobs: Number of processes.
+        kept: File of the seeds that are done, by what makes them: code, claims and seed.
     """
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     done = json.loads(kept.read_text()) if kept.exists() else {}

@@ -36,7 +36,7 @@ PEPIT_LARGEST = 32
 
 
 def timed(work: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
-    """What it gave, and the least processor time, since machines are shared; slow work is done once."""
+    """The result and the least processor time, since machines are shared; slow work is done once."""
     times = []
     for _ in range(repeats):
         began = time.process_time()

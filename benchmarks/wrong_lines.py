@@ -23,7 +23,7 @@ class Mutant:
     code: str
     """The line as it is."""
     column: int
-    """Of the change, in that line."""
+    """Column of the change, in that line."""
     repeat: int
     """How many lines of the file before it have the same text."""
     on_import: bool
@@ -222,7 +222,7 @@ class Sites(ast.NodeVisitor):
                 self._add(node, (len(before) - 1, end), "", "argument left out")
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        """What is given by name."""
+        """Visits an argument given by name."""
         self._within(node.arg, self.generic_visit, node)
 
     def visit_Dict(self, node: ast.Dict) -> None:

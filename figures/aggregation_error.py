@@ -1,4 +1,4 @@
-r"""What averaging the factors of clients apart does to their product, and where a factor points: from what they sent.
+r"""Error of averaging the clients' factors separately, and directions of a factor, measured from what was sent.
 
 Clients send factors of updates $A_iB_i$; the server's model has the product of what it makes of them. With shares
 $s_i$ of sum 1 and $\bar A = \sum s_iA_i$, $\bar B = \sum s_iB_i$,
@@ -34,9 +34,9 @@ class Averaged:
 
     Attributes:
         work: Name of what the clients did.
-        shares: Of the clients, of sum 1.
-        sent: By each client, as the server adds it up.
-        mean: What it came to.
+        shares: Weights of the clients in averages, of sum 1.
+        sent: Uploads of the clients, as the server adds them up.
+        mean: Mean of the uploads.
         common: The factors that all clients had when they were sent off, by name; where they were told any.
     """
 
@@ -101,11 +101,11 @@ class AggregationError:
     """How far the server's product is from the mean of the clients', all layers as one vector.
 
     Attributes:
-        norm: Of the mean of the clients' products.
+        norm: Norm of the mean of the clients' products.
         change: Norm of that mean less the product before.
         error: Distance of the server's product.
         least: Distance of the nearest product of the same rank.
-        angle: Between the server's A and the rows' best subspace of that rank, see `angle_between`.
+        angle: Angle between the server's A and the rows' best subspace of that rank, see `angle_between`.
     """
 
     norm: float
@@ -119,8 +119,8 @@ def aggregation_error(trip: Averaged, server: AB, before: Tree) -> AggregationEr
     """Measures one trip.
 
     Args:
-        trip: What was sent.
-        server: Factors that the server makes of it.
+        trip: The trip with its uploads.
+        server: Factors that the server makes of them.
         before: Product before the trip.
     """
     mean = weighted_sum(zip(trip.shares, trip.products, strict=True))

@@ -28,11 +28,11 @@ class Line:
     """A line of an experiment: a method in a setting.
 
     Attributes:
-        keys: What names it, by column of the table; all lines of a design have the same columns.
+        keys: Names of the line, by column of the table; all lines of a design have the same columns.
         algorithm: Its name on the command line.
         problem: Name of the data set.
         options: Options of the run, the seed and, where it is chosen, the learning rate left out.
-        metric: What is compared, a share of 1.
+        metric: Name of the metric that is compared, a share of 1.
         rate_of: Lines with the same word have one learning rate, chosen on the line among them that is `tuned`.
         tuned: Whether the learning rate is chosen on this line.
     """

@@ -1,4 +1,4 @@
-"""What an experiment costs before it starts: floating-point operations, counted on a small batch, and GPU hours."""
+"""Cost of an experiment before it starts: floating-point operations, counted on a small batch, and GPU hours."""
 
 from __future__ import annotations
 

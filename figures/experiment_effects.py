@@ -1,4 +1,4 @@
-"""What an experiment says of a comparison: the difference paired over seeds, its interval, and what could be seen.
+"""Results of an experiment's comparisons: the difference paired over seeds, its interval, and what could be seen.
 
 `supports`, `contradicts` and `undecided` speak of the runs at hand, never of the paper's own scale.
 """
@@ -52,7 +52,7 @@ class Effect:
 
     @property
     def above(self) -> Finding:
-        """What it says of the statement that the first line is above the second."""
+        """Finding on the statement that the first line is above the second."""
         if self.low > 0.0:
             return "supports"
         return "contradicts" if self.high < 0.0 else "undecided"

@@ -107,7 +107,7 @@ def draw_table(
     Args:
         values: Rows of the table.
         contrasts: Comparisons; none are drawn where there are none.
-        title: What is found.
+        title: Title that tells the finding.
         unit: Unit of the values.
     """
     from matplotlib.figure import Figure

@@ -49,7 +49,7 @@ def spans(rounds: int) -> tuple[range, range]:
 
 
 def differences(table: pd.DataFrame) -> Iterator[tuple[str, str, range, Effect]]:
-    """What low-rank updates are above FedAvg's in a span of rounds, paired over seeds: case, method, rounds, effect."""
+    """Low-rank updates' alignment minus FedAvg's in a span of rounds, paired over seeds: case, method, rounds, effect."""
     runs = table[table.stage == RUN]
     for name, mine in cases(runs):
         for rounds in spans(int(runs["round"].max())):
@@ -99,7 +99,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def found_in(table: pd.DataFrame) -> str:
-    """What is stated and what is found, span by span."""
+    """The statement of the paper and the finding, span by span."""
     each = "; ".join(
         f"{name}, {method} minus FedAvg in rounds {_span(rounds)}: {effect.mean:+.4f} [{effect.low:+.4f}, "
         f"{effect.high:+.4f}], smallest detectable {effect.detectable:.4f}"

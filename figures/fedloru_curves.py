@@ -86,7 +86,7 @@ def gains_in_short(table: pd.DataFrame) -> str:
 
 
 def gains_found(table: pd.DataFrame) -> str:
-    """What is stated and what is found."""
+    """The statement of the paper and the finding."""
     return (
         f"Stated: the gain of FedLoRU and FedLoRA over FedAvg grows with the number of clients. Found: "
         f"{gains_in_short(table)}."
@@ -148,7 +148,7 @@ def costs_in_short(table: pd.DataFrame) -> str:
 
 
 def costs_found(table: pd.DataFrame) -> str:
-    """What is stated and what is found."""
+    """The statement of the paper and the finding."""
     return f"Stated: FedLoRU reaches a target accuracy at a much lower cost. Found: {costs_in_short(table)}."
 
 
@@ -197,7 +197,7 @@ def curves_in_short(table: pd.DataFrame) -> str:
 
 
 def curves_found(table: pd.DataFrame) -> str:
-    """What is stated and what is found."""
+    """The statement of the paper and the finding."""
     return f"Stated: FedLoRU converges about as fast as FedAvg. Found, median over the seeds: {curves_in_short(table)}."
 
 

@@ -65,7 +65,7 @@ LEFT_OUT: tuple[Sourced, ...] = (
         "final accuracy", f"mean of the last {EVALUATIONS} evaluations", "printed for clients that differ; here for all"
     ),
 )
-"""What the paper leaves out."""
+"""Settings that the paper leaves out."""
 
 
 METHODS = ("FedAvg", "FedLoRA", "FedHM", "FedLoRU")
@@ -204,7 +204,7 @@ def tab4_design(settings: Settings) -> Design:
 
 
 def restarts_design(settings: Settings) -> Design:
-    """What the factors start from after an accumulation, and how often they accumulate, beside never."""
+    """Runs with several starts of the factors after an accumulation and several frequencies of it, beside none."""
     sizes = settings.sizes(SIZES)
     (data,) = data_of(settings, ("cifar-100",))
     split, clients = sizes.cases[0]

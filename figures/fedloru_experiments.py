@@ -55,7 +55,7 @@ def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.Dat
 
 
 def left_out() -> list[str]:
-    """What the paper leaves out, line by line."""
+    """Settings that the paper leaves out, line by line."""
     return [f"{entry.name}: {entry.value} ({entry.source})" for entry in LEFT_OUT]
 
 
@@ -127,7 +127,7 @@ def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) ->
 
 
 def printed_alone(table: pd.DataFrame, of: str) -> tuple[list[Value], list[Contrast]]:
-    """What Table 4 prints of data sets that are not run, and the differences between its methods there."""
+    """Accuracies that Table 4 prints for data sets that are not run, and the differences between its methods there."""
     if of != "4":
         return [], []
     nothing, run = float("nan"), {TITLES[name] for name in table.data.unique()}
@@ -233,7 +233,7 @@ def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
 
 
 def found_in(of: str) -> Callable[[pd.DataFrame], str]:
-    """What is stated and what is found, comparison by comparison."""
+    """The statement of the paper and the finding, comparison by comparison."""
 
     def found(table: pd.DataFrame) -> str:
         each = ". ".join(map(_in_words, contrasts(table, of, PAIRS[of])))

@@ -36,11 +36,11 @@ PRINTED: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a scale changes.
+    """Sizes that depend on the scale.
 
     Attributes:
-        options: Of every run.
-        rounds: Of every run.
+        options: Options of every run.
+        rounds: Rounds of every run.
         tau: Rounds between accumulations, 15 as printed.
         seeds: Number of seeds.
     """
@@ -101,7 +101,7 @@ LEFT_OUT = (
     "the data: 999 instructions of Alpaca's kind, 213 of them for the test, not the 52,000 of Alpaca",
     "the number of rounds: 50 (convention)",
 )
-"""What the paper leaves out, and what differs."""
+"""Settings that the paper leaves out, and differences from it."""
 
 
 def design(settings: Settings) -> Design:
@@ -147,7 +147,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def fig4_found(table: pd.DataFrame) -> str:
-    """What is stated and what is found."""
+    """The statement of the paper and the finding."""
     return (
         "Stated: the test loss of FedLoRU is below that of FedLoRA after the 25th round. Found, at this scale: "
         f"{in_short(table)}: {gain(table).above}."

@@ -40,24 +40,24 @@ if TYPE_CHECKING:
 
 TEXTS = "rated-sentences"
 DEPTH = 4
-"""Of ``bert.encoder.layer.0``."""
+"""Depth of modules such as ``bert.encoder.layer.0``."""
 KEYS = ["seed", "round", "layer"]
 
 
 @dataclass(frozen=True)
 class LayerSizes:
-    """What a scale changes.
+    """Sizes that depend on the scale.
 
     Attributes:
-        options: Of the training run.
-        rounds: Of training.
-        measured: After which of them the weights are measured.
+        options: Options of the training run.
+        rounds: Rounds of training.
+        measured: Rounds after which the weights are measured.
         layers: Patterns of the parameters of the layers that are measured.
-        clients: How many clients the server has.
+        clients: Number of the server's clients.
         samples: Numbers of a client's samples, increasing; the smaller ones are the first of the larger ones, and the
             server has the largest of every client.
-        width: Asked of the intervals, relative to the value.
-        products: At most so many for a block.
+        width: Width asked of the intervals, relative to the value.
+        products: Largest number of products for a block.
     """
 
     options: Mapping[str, Any]
@@ -268,7 +268,7 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
 
 
 def found_in(table: pd.DataFrame) -> str:
-    """What is stated and what is found, layer by layer."""
+    """The statement of the paper and the finding, layer by layer."""
     by_layer = "; ".join(
         f"{_state(number)}, layer {str(layer).rpartition('.')[2]}: server {of.server.iloc[0]:.2f}, clients "
         f"{of.value.mean():.2f} in the mean, largest eigenvalue {of.larger.median():.2f} times the server's (median), "

@@ -1,4 +1,4 @@
-"""What each scale of FedLoRU's experiments on images runs: clients, rounds, ranks, learning rates."""
+"""Sizes of FedLoRU's experiments on images at each scale: clients, rounds, ranks, learning rates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Network = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a scale changes.
+    """Sizes that depend on the scale.
 
     Attributes:
         federation: Options of every run: network, images, local steps.

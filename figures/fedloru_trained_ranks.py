@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankSizes:
-    """What a scale changes: rounds of the runs, after which of them is measured, seeds, clients measured, and how.
+    """Sizes that depend on the scale: rounds of the runs, rounds that are measured, seeds, clients measured, and how.
 
     Attributes:
-        relative_width: Asked of the intervals.
+        relative_width: Width asked of the intervals, relative to the value.
     """
 
     rounds: int
@@ -235,7 +235,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def ranks_found(table: pd.DataFrame) -> str:
-    """What is stated and what is found, with what the model misses."""
+    """The statement of the paper and the finding, with the errors of the model."""
     pairs = compared(table)
     by_round = "; ".join(
         f"{method}, round {number}: server {of.server.mean():.2f}, clients {of.measured.mean():.2f}, by the spiked "

@@ -1,4 +1,4 @@
-"""What FeDLRT saves on the paper's networks, counted from the networks themselves: communication by rank."""
+"""Communication saved by FeDLRT on the paper's networks, counted from the networks themselves, by rank."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def communication_found(table: pd.DataFrame) -> str:
 
 
 def communication_sizes(table: pd.DataFrame) -> str:
-    """What is counted."""
+    """The sizes in words: what is counted."""
     return (
         "The papers' networks at full size, one rank for all factorised layers, a round of one client, both "
         "directions. No training; 0 means that no rank saves as much."

@@ -17,7 +17,7 @@ from figures.threads import few_threads
 from toymodels.legendre import random_targets
 
 SPLITS = {"all": "all points at every client", "random": "points dealt at random", "region": "points by region"}
-"""What each client holds; the paper says all."""
+"""Data of each client; the paper says all."""
 FIRST = Reading("first reading", rank=5, tau=0.01, corrections=CORRECTIONS)
 OTHERS = (
     replace(FIRST, name="basis orthonormal for dx", basis="dx"),

@@ -1,4 +1,4 @@
-"""What FeDLRT's Figure 1 shows in a reading, as numbers and as properties that a reading has or lacks."""
+"""Content of FeDLRT's Figure 1 in a reading, as numbers and as properties that a reading has or lacks."""
 
 from __future__ import annotations
 

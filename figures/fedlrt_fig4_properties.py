@@ -1,4 +1,4 @@
-"""What FeDLRT's Figure 4 shows in a reading, as properties that a reading has or lacks."""
+"""Content of FeDLRT's Figure 4 in a reading, as properties that a reading has or lacks."""
 
 from __future__ import annotations
 

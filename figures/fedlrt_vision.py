@@ -25,7 +25,7 @@ LEFT_OUT = (
     "32 clients: 7 local iterations, 240/32 rounded down",
     "which layers of VGG16 are factorised, and its head: two hidden layers of 512 (usual for CIFAR-10)",
 )
-"""What the paper leaves out, or what is done otherwise here."""
+"""Settings that the paper leaves out, and differences from it."""
 
 
 def vision_of(name: str, settings: Settings) -> Vision:
@@ -113,7 +113,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def vision_found(stated: str, table: pd.DataFrame) -> str:
-    """What the text states of a figure, and each difference with its interval."""
+    """The text's statement about a figure, and each difference with its interval."""
     effects = "; ".join(f"{name}: {effect.in_words}" for name, effect in contrasts(table).items())
     saved = savings(table).groupby(["method", "clients"], sort=False)[["saved", "of_layers"]].mean().reset_index()
     told = "; ".join(

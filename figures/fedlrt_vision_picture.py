@@ -20,7 +20,7 @@ def draw_rows(ends: DataFrame, saved: DataFrame, title: str) -> Picture:
     Args:
         ends: Final values of all runs.
         saved: Communication saved by each run of FeDLRT.
-        title: What is found.
+        title: Title that tells the finding.
     """
     from matplotlib.figure import Figure
 

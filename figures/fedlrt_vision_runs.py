@@ -33,11 +33,11 @@ class Vision:
         network: Its name.
         data: Name of the data set.
         layers: Patterns of the factorised layers.
-        rows: Of the figure, names of `VARIANTS`.
-        clients: Their numbers.
+        rows: Rows of the figure, names of `VARIANTS`.
+        clients: Numbers of clients.
         options: Options of every run.
         rounds: Rounds of every run.
-        seeds: Their number.
+        seeds: Number of seeds.
         steps: Local iterations; `share`: 240 over the number of clients, rounded down.
         rank: Rank of the start, lowered to the smaller side of a layer; it is not printed.
         rates: Learning rates among which that of all lines is chosen, by training of all weights with four clients;

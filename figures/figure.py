@@ -1,4 +1,4 @@
-"""What a figure is, and the settings it is made with."""
+"""Definition of a figure, and the settings it is made with."""
 
 from __future__ import annotations
 
@@ -123,13 +123,13 @@ class Figure:
     Attributes:
         id: `theme/name`, as on the command line.
         title: A few words.
-        caption: What is shown, with LaTeX between dollars.
+        caption: Description of the picture, with LaTeX between dollars.
         data: Computes the numbers; everything random comes from `settings.rng`.
         draw: Draws the numbers and computes nothing but positions of marks.
         found: One neutral sentence from the numbers: what is stated and what is found.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, of `workloads.datasets.REGISTRY`.
-        choose: Chooses others by the settings and by what is on this machine; default: `datasets`.
+        choose: Chooses other data sets by the settings and by what is on this machine; default: `datasets`.
         quick_decides: Whether scale `quick` says something about what is stated. Where it only shows that the machinery
             runs, as in experiments of training, the report does not draw it.
     """

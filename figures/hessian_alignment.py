@@ -51,7 +51,7 @@ ALIGNMENT_SIZES: dict[Scale, AlignmentSizes] = {
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What a client or the server has at the common weights.
+    """Hessian and gradient of a client or the server at the common weights.
 
     Attributes:
         eigenvalues: All of them by decreasing modulus, shape ``(P,)``.
@@ -70,7 +70,7 @@ class Side:
 
 
 def side_of(model: nn.Module, x: Tensor, y: Tensor, ranks: int) -> tuple[Side, Tensor]:
-    """What the cross entropy over some samples gives, and its exact Hessian."""
+    """Eigenpairs and gradient of the cross entropy over some samples, and its exact Hessian."""
     hessian = exact_hessian(model, nn.functional.cross_entropy, x, y)
     values, vectors = torch.linalg.eigh(hessian)
     order = values.abs().argsort(descending=True)
@@ -157,8 +157,8 @@ def compare(server: Side, clients: list[Side], noise: float, M: int, N: int, epo
     """Rows of the table for one sample size at one stage of the training.
 
     Args:
-        server: What the server has, with the N samples.
-        clients: What clients have, with disjoint sets of M of these samples.
+        server: Hessian and gradient of the server, over the N samples.
+        clients: Hessians and gradients of the clients, over disjoint sets of M of these samples.
         noise: Size of the noise, from how far the clients' Hessians differ.
         M: Samples of a client.
         N: Samples of the server.

@@ -30,7 +30,7 @@ from workloads.vit import vit
 
 TOP = 5
 DIRECTIONS = 20
-"""Of the blocks that the bootstrap resamples."""
+"""Number of directions in the blocks that the bootstrap resamples."""
 RESAMPLES = 40
 
 
@@ -108,7 +108,7 @@ def stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iter
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Of a subset or predicted.
+    """Spectrum of a subset, measured or predicted.
 
     Attributes:
         eigenvalues: The first ones, decreasing.
@@ -287,7 +287,7 @@ def _said(table: pd.DataFrame, name: str, model: str) -> str:
 
 
 def signs(table: pd.DataFrame) -> tuple[int, int, int]:
-    """Of all trained networks: how many have a larger rank at the least M than at N, predicted so, and in agreement."""
+    """Counts of trained networks: with a larger rank at the least M than at N, predicted so, and in agreement."""
     rows = table[(table.quantity == "stable rank") & (table.model == "covariance") & (table.M.min() == table.M)]
     rises, told = np.asarray(rows.measured > rows.rank_of_all), np.asarray(rows.condition > 0)
     return int(rises.sum()), int(told.sum()), int((rises == told).sum())

@@ -31,7 +31,7 @@ from workloads.resnet import resnet
 
 TOP = 5
 EXPONENT = 0.5
-"""Of s(M) ~ M^-a: a mean of independent samples."""
+"""Exponent a of s(M) ~ M^-a, for a mean of independent samples."""
 
 
 @dataclass(frozen=True)

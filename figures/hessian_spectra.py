@@ -176,7 +176,7 @@ def _measure_noise(rows: _Rows, noise: NDArray[np.float64], M: int, subset: int)
 
 
 def _describe(rows: _Rows, eigenvalues: NDArray[np.float64], M: int, subset: int, above: int, below: int) -> None:
-    """What measured and predicted spectra are compared in; edges and spread are those left by the same ranks."""
+    """Adds what measured and predicted spectra are compared in; edges and spread are those left by the same ranks."""
     bulk = eigenvalues[above : len(eigenvalues) - below]
     rows.extend("top", M, subset, eigenvalues[:TOP])
     rows.add("upper edge", M, subset, 0, bulk[0])

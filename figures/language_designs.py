@@ -40,15 +40,15 @@ UPLINKS = (("low", "P1", "P2"), ("high", "U", "twice U"))
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a scale changes.
+    """Sizes that depend on the scale.
 
     Attributes:
         common: Options of every run.
         tuning: Further options of the runs that choose learning rates.
-        blocks: How many of the last blocks have adapters, by budget: those of Table 7, and U of Table 8.
+        blocks: Number of last blocks that have adapters, by budget: those of Table 7, and U of Table 8.
         depth: Number of blocks of the model.
         rounds: Communication rounds by number of clients; multiples of 2 `evaluations`.
-        budget_rounds: Of the comparison of budgets, likewise.
+        budget_rounds: Communication rounds of the comparison of budgets, likewise.
         evaluations: Number of evaluations after the start.
         skewed: Number of clients that differ.
         few: Number of clients of the comparison of budgets.
@@ -225,7 +225,7 @@ def _line(
 
 
 def tuning_designs(sizes: Sizes, methods: Collection[str]) -> list[Design]:
-    """What chooses the learning rate of each of some methods: on `skewed` clients that are alike, with budget P2."""
+    """Designs that choose each method's learning rate, on `skewed` clients that are alike, with budget P2."""
     found = []
     for trips in (1, 2):
         rounds = sizes.tuning_rounds // trips
@@ -279,4 +279,4 @@ LEFT_OUT = (
     "layers: queries and values of the last blocks, where P1 of SST-2 has values only",
     "GLUE is not among the data: rated sentences in its place",
 )
-"""What the paper leaves out, and what differs."""
+"""Settings that the paper leaves out, and differences from it."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 BYTES = 4
-"""Of a number in 32 bits."""
+"""Bytes of a number in 32 bits."""
 MOMENTS = 2
 """Numbers that Adam and AdamW keep for each that they train."""
 RANKS = {4: "Table 1 and Figures 3 to 5", 8: "Table 1 and Figure 6", 2: "Figure 7", 1: "Figure 8"}
@@ -50,9 +50,9 @@ def trained(method: str, inputs: int, outputs: int, rank: int) -> tuple[int, ...
 
     Args:
         method: `LoRA`, `FlexLoRA`, `FedLoRU`, `FFA-LoRA` or `RoLoRA`.
-        inputs: Of all adapted matrices, added up.
-        outputs: Likewise.
-        rank: Of the adapters.
+        inputs: Inputs of all adapted matrices, added up.
+        outputs: Outputs of all adapted matrices, added up.
+        rank: Rank of the adapters.
 
     >>> trained("LoRA", 3, 5, 2), trained("FFA-LoRA", 3, 5, 2), trained("RoLoRA", 3, 5, 2)
     ((16,), (10,), (10, 6))
@@ -211,7 +211,7 @@ def _printed(row: Any) -> str:
 
 
 def found(table: pd.DataFrame) -> str:
-    """What is printed and what the shapes give."""
+    """The printed numbers and those that the shapes give."""
     stated = table[table.published.notna()]
     if (stated.unit == "%").all():
         by_model = {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 LEVEL = 0.99
-"""Of the lower bounds of accuracies, each by itself."""
+"""Level of the lower bounds of accuracies, each by itself."""
 MARGIN = 0.2
 """By which every final accuracy exceeds that of the best constant answer."""
 

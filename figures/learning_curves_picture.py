@@ -27,7 +27,7 @@ def draw_panels(table: DataFrame, rows: Mapping[str, tuple[str, ...]], title: st
     Args:
         table: Rows of the stage `curve`.
         rows: Labels of the algorithms by the names of the rows; those without numbers are left out.
-        title: What is found.
+        title: Title that tells the finding.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator

@@ -38,7 +38,7 @@ class Method:
 
     @property
     def metric(self) -> str:
-        """What is drawn: test accuracy; of personal models, the mean over the clients' own test sets."""
+        """Name of the metric drawn: test accuracy; of personal models, the mean over the clients' own test sets."""
         return "personal_accuracy" if self.personal else "accuracy"
 
 
@@ -83,7 +83,7 @@ LABELS = tuple(method.label for method in METHODS)
 
 @dataclass(frozen=True)
 class CurveSizes:
-    """What the scales change.
+    """Sizes that depend on the scale.
 
     Attributes:
         methods: Labels of the algorithms.
@@ -268,7 +268,7 @@ def tuned(
 
 
 def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Settings) -> dict[bool, tuple[float, int]]:
-    """What the best constant answer gets and of how many samples: on the test set, and at each client for itself.
+    """Accuracy of the best constant answer and its number of samples: on the test set, and at each client for itself.
 
     Returns:
         By whether models are personal: then the mean over the clients' own test sets, each with its own best answer.
@@ -287,7 +287,7 @@ def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Setting
 
 
 def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") -> list[Outcome]:
-    """What came of the runs, those that are missing run first."""
+    """Outcomes of the runs; those that are missing are run first."""
     return carried_out(
         experiment,
         Path(settings.runs),

@@ -24,7 +24,7 @@ from toymodels.legendre import many_targets
 from toymodels.product_features import ProductGram
 
 CLOSE = 1e-5
-"""What the paper says its methods reach."""
+"""Level that the paper says its methods reach."""
 STOP = 1e-9
 """A start nearer to the minimiser than this is not followed further."""
 LOW_RANK: dict[Correction, str] = {"none": "FeDLRT", "simplified": "FeDLRT, simplified", "full": "FeDLRT, full"}
@@ -57,7 +57,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run in some readings.
+    """Sizes of the runs in some readings.
 
     Attributes:
         local: Local steps.

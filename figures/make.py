@@ -66,7 +66,7 @@ class Made:
 
     @property
     def found(self) -> str:
-        """What is stated and what is found."""
+        """The statement of the paper and the finding."""
         return self.manifest["found"]
 
 

@@ -31,7 +31,7 @@ from workloads.files import require_writable, write_whole
 
 @dataclass(frozen=True)
 class SpectrumRequest:
-    """What to measure.
+    """Request for a measurement.
 
     Attributes:
         model: ``module:factory`` of the network; of a run's states, the run's folder.
@@ -75,12 +75,12 @@ class MeasuredNetwork:
     """A network's spectrum, and what it is the spectrum of.
 
     Attributes:
-        request: What was asked for.
-        report: What was measured.
+        request: Request for the measurement.
+        report: Result of the measurement.
         samples: Number of samples.
         loss: Value of the loss.
         unused: Parameters that the loss does not depend on.
-        cost: What the products cost, those of the blocks aside.
+        cost: Cost of the products, those of the blocks aside.
         blocks: Stable ranks of the modules' blocks, where they were asked for.
     """
 

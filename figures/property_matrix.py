@@ -27,7 +27,7 @@ def draw_matrix(
     Args:
         axes: An empty panel.
         table: Index: readings; columns: properties, bool.
-        words: What to print for a property, by its column; columns that are not named are left out.
+        words: Labels of the properties, by column; columns that are not named are left out.
         rows: Whether to print the readings.
         wide: Whether the properties stand side by side above, or upright below.
     """

@@ -49,7 +49,7 @@ def _digest(files: Sequence[Path], root: Path) -> str:
 
 @cache
 def _content(file: Path, changed: int) -> bytes:
-    """What a file does, at its state of a moment: of Python the text without comments, docstrings and empty lines."""
+    """The content of a file that runs, at its state of a moment: Python without comments, docstrings, empty lines."""
     if file.suffix != ".py":
         return file.read_bytes()
     text = file.read_text(encoding="utf-8")

@@ -158,7 +158,7 @@ def draw_alignment(table: pd.DataFrame) -> Picture:
 
 
 def alignment_found(table: pd.DataFrame) -> str:
-    """What falls with the rank, and how far the printed quotients are off."""
+    """The fall of the alignment with the rank, and the errors of the printed quotients."""
     cosine = table[table.panel == "cosine"].set_index(["series", "x"])
     plain, noisy, small = (cosine.loc[name] for name in GRADIENTS)
     last = noisy.index.max()

@@ -162,7 +162,7 @@ def _best_of_rank_1(problem: Problem) -> float:
 def _best_rate(problems: list[Problem], method: str, sizes: AggregationSizes) -> float:
     """The rate of the least median training loss at the end, over seeds of its own; divergence counts as infinite.
 
-    Of several that end in rounding, the one that gets there first.
+    Among several that end in rounding, the one that gets there first.
     """
     scores = {}
     for rate in sizes.rates:

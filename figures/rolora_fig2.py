@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 PLATEAU = (0.50, 0.60)
-"""What "around 55 %" is taken for."""
+"""Range that "around 55 %" is taken for."""
 LORA, FFA, ROLORA = METHODS
 LEFT_OUT = (
     "the loss: cross-entropy; the optimiser: plain gradient steps (convention)",
@@ -36,7 +36,7 @@ LEFT_OUT = (
     "random frozen weight",
     "numbers of rounds and of seeds: 100 communication rounds, 10 seeds (convention)",
 )
-"""What the paper leaves out."""
+"""Settings that the paper leaves out."""
 
 
 def fig2_data(settings: Settings) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def in_short(table: pd.DataFrame) -> str:
 
 
 def fig2_found(table: pd.DataFrame) -> str:
-    """What the text states of the figure, and what each start shows of it."""
+    """The text's statement about the figure, and what each start shows of it."""
     ends = finals(table)
     parts = []
     still = ends[ends.start == PRINTED]
@@ -129,7 +129,7 @@ def fig2_found(table: pd.DataFrame) -> str:
 
 
 def plateau(mean: float, half_width: float) -> str:
-    """What an interval says of a plateau around 55 %."""
+    """The finding of an interval on a plateau around 55 %."""
     low, high = PLATEAU
     if isnan(half_width):
         return "one seed"

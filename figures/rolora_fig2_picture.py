@@ -26,7 +26,7 @@ def draw_curves(table: DataFrame, title: str) -> Picture:
 
     Args:
         table: Runs, with the columns start, clients, method, seed, round and value.
-        title: What is found.
+        title: Title that tells the finding.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator

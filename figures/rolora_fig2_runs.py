@@ -30,7 +30,7 @@ COMMON: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Fig2Sizes:
-    """What the scales change.
+    """Sizes that depend on the scale.
 
     Attributes:
         rounds: Communication rounds by start, even numbers; starts are run in this order.
@@ -74,7 +74,7 @@ FIG2_SIZES: dict[Scale, Fig2Sizes] = {
 
 
 def tuning_designs(sizes: Fig2Sizes, start: str) -> Iterator[Design]:
-    """What chooses the learning rates of a start that learns: LoRA and FFA-LoRA, apart from RoLoRA."""
+    """Designs that choose the learning rates of a start that learns: LoRA and FFA-LoRA, apart from RoLoRA."""
     held = {"held_out": sizes.held_out}
     for methods, per_round in IN_A_ROUND if start != PRINTED else ():
         lines = tuple(

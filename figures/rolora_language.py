@@ -112,7 +112,7 @@ def _chosen(ends: pd.DataFrame, keys: dict[str, Any]) -> pd.DataFrame:
 
 
 def falls(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """What the text says of Table 1: LoRA and FFA-LoRA lose more than RoLoRA from few clients to many."""
+    """Effects for the text on Table 1: LoRA and FFA-LoRA lose more than RoLoRA from few clients to many."""
     ends = finals(table)
     same = ends[ends.split == "IID"]
     few, many = int(same.clients.min()), int(same.clients.max())
@@ -128,10 +128,10 @@ def falls(table: pd.DataFrame) -> list[tuple[str, Effect]]:
 
 
 def robustness(table: pd.DataFrame) -> list[tuple[str, Effect]]:
-    """What the text says of Figures 4 and 6 to 8: FFA-LoRA loses more than RoLoRA from the largest budget to the least.
+    """Effects for the text on Figures 4, 6 to 8: FFA-LoRA loses more than RoLoRA from the largest budget to the least.
 
     Returns:
-        By rank: in how far it does.
+        The effect for each rank.
     """
     ends = finals(table)
 
@@ -171,7 +171,7 @@ def drawn(stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]) -> Cal
 def found_in(
     says: str, stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]
 ) -> Callable[[pd.DataFrame], str]:
-    """What is stated and what is found."""
+    """The statement of the paper and the finding."""
 
     def found(table: pd.DataFrame) -> str:
         each = [f"RoLoRA minus {other}, {in_words(keys)}: {effect.in_words}" for keys, other, effect in leads(table)]

@@ -55,10 +55,10 @@ DRAWS = 20
 
 @dataclass(frozen=True)
 class MechanismSizes:
-    """What a scale changes.
+    """Sizes that depend on the scale.
 
     Attributes:
-        options: Of every run.
+        options: Options of every run.
         clients: Numbers of clients, increasing, by how texts are divided among them, in the words of `SPLITS`.
         rounds: Communication rounds, an even number.
         rate: Learning rate of the factors, the same for all methods.
@@ -210,7 +210,7 @@ def relative(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(table: pd.DataFrame) -> list[tuple[str, int, int, float, float, float]]:
-    """What more clients do to LoRA's error at the same weights: cohorts of few among many, beside the linear theory.
+    """Growth of LoRA's error with more clients at the same weights: cohorts of few among many, beside linear theory.
 
     Deviations of clients that are alike are drawn from one law: of n clients the mean of the products of deviations is
     that of the law times (n - 1)/n, with a scatter that falls like sqrt(n - 1)/n. The measured ratio lies between.
@@ -286,7 +286,7 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
 
 
 def found_in(table: pd.DataFrame) -> str:
-    """What the theory says and what is found."""
+    """The statement of the theory and the finding."""
     of = relative(table)
     last = of[of["round"] == of["round"].max()]
     errors = "; ".join(

@@ -104,7 +104,7 @@ def _name(client: int) -> str:
 def _state(
     request: SpectrumRequest, operator: Curvature, name: str, progress: Progress | None
 ) -> tuple[dict[str, float], StateSpectrum]:
-    """What is told of a state, and its spectrum."""
+    """Numbers of a state for the table, and its spectrum."""
     if progress is not None:
         progress(name)
     with too_little_memory_told():
@@ -176,7 +176,7 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
 def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
     """Three panels over the states: stable rank, largest eigenvalues, overlaps.
 
-    Of files of weights: the largest eigenvalues, and their vectors' overlaps with the state before. Of a run: server
+    For files of weights: the largest eigenvalues, and their vectors' overlaps with the state before. For a run: server
     and clients, the largest eigenvalue of each, and the overlap of its vector.
     """
     from matplotlib.figure import Figure as Picture

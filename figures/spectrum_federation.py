@@ -33,7 +33,7 @@ class TrainedRun:
 
     Attributes:
         folder: Folder of the run.
-        plan: What was run.
+        plan: Plan of the run.
         parts: Parts of the run.
         problem: Network and clients.
     """

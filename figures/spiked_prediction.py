@@ -1,4 +1,4 @@
-"""What the spiked model predicts of a measured spectrum, for all figures that set one beside the other."""
+"""Predictions of the spiked model for a measured spectrum, for all figures that set one beside the other."""
 
 from __future__ import annotations
 

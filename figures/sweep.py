@@ -20,7 +20,7 @@ PLANNERS = ("announced", "carried_out")
 
 
 class OnlyPlannedError(Exception):
-    """What would be run was told, and nothing was run."""
+    """The planned runs were announced, and nothing was run."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Planned:
     """Runs of one line.
 
     Attributes:
-        label: Of the line.
-        runs: How many.
-        rounds: Of each.
-        cost: Of each.
+        label: Name of the line.
+        runs: Number of runs.
+        rounds: Rounds of each run.
+        cost: Cost of each run.
     """
 
     label: str
@@ -64,10 +64,10 @@ def require_run(trials: Sequence[Trial], settings: Settings) -> None:
 
 
 def table_of(lines: Sequence[Planned], slots: Sequence[str]) -> list[str]:
-    """What is run where, the longest first, as it is handed out to whoever is free.
+    """Table of what is run where, the longest first, as it is handed out to whichever machine is free.
 
     Args:
-        lines: Of the experiment.
+        lines: Runs of the experiment's lines.
         slots: The machine of each processor, or share of a GPU, that makes a run at a time.
     """
     ordered = sorted(lines, key=lambda line: -line.cost.operations)

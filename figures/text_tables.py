@@ -24,7 +24,7 @@ class Cell:
     """A cell.
 
     Attributes:
-        text: What stands in it.
+        text: Text in the cell.
         tint: Blue above 0, vermilion below, none at 0.
         bold: Whether it is a heading.
     """

@@ -22,12 +22,12 @@ from rmt.closed_laws import MarchenkoPastur, Semicircle
 from rmt.laws import Affine, Law
 
 CONFIDENCE = 0.95
-"""Of the intervals of Kolmogorov distances."""
+"""Confidence level of the intervals of Kolmogorov distances."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bulk:
-    """What is left of a measured spectrum without its outliers, of total mass 1.
+    """Remainder of a measured spectrum without its outliers, of total mass 1.
 
     Attributes:
         size: Number of eigenvalues.
@@ -69,7 +69,7 @@ class Bulk:
         return self._known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
 
     def bracket(self, points: Array) -> tuple[Array, Array]:
-        """What the rules leave open: the mean over the probes of the lower and of the upper bounds."""
+        """Bounds of the distribution function that the rules leave: the probes' mean lower and mean upper ones."""
         return self._bracket(points, tight=True)
 
     def distance(self, cdf: Callable[[Array], Array], confidence: float = CONFIDENCE) -> Interval:
@@ -93,7 +93,7 @@ class Bulk:
         return Interval(min(max(value, low), high), low, high)
 
     def _bracket(self, points: Array, tight: bool) -> tuple[Array, Array]:
-        """What the distribution function lies between: at the points, or in their neighbourhoods as well."""
+        """Bounds of the distribution function: at the points, or in their neighbourhoods as well."""
         least, most = [], []
         for x, w in zip(self.nodes, self.weights, strict=True):
             total = np.concatenate([[0.0], np.cumsum(w)])
@@ -124,7 +124,7 @@ class LawFit:
     """A law with its parameters chosen by moments of the bulk, and how far it is from it.
 
     Attributes:
-        name: What the law is.
+        name: Name of the law.
         law: The law; of the noise alone where `share` is below 1.
         share: Mass of the law; the rest sits at 0.
         distance: Kolmogorov distance from the bulk.

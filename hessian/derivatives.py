@@ -42,7 +42,7 @@ SETTLED = {torch.float64: 1e-3, torch.float32: 0.05}
 MISSES = 3
 """That count, until the products are said to be wrong."""
 PARTS = 16
-"""Of the way between two losses, in which slopes are looked at where their difference is missed."""
+"""Equal parts of the way between two losses, in which slopes are taken where the losses' difference is missed."""
 _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
 
 UNSETTLED = "differences of the loss or of gradients do not settle, whatever the step"
@@ -131,8 +131,8 @@ class _Line:
 
 
 Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
-"""Of a line, samples, a point, a direction and a step: what is missed, in words, empty for nothing; none if this step
-cannot tell."""
+"""A check of a line, samples, a point, a direction and a step: returns what is missed, in words, empty for nothing;
+none if this step cannot tell."""
 
 
 def _require(
@@ -165,7 +165,7 @@ def _require(
 
 
 def _fault(line: _Line, miss: Miss, batch: Batch, dtype: torch.dtype, unsettled: str) -> str:
-    """What is missed at several points; empty if nothing is at one of them."""
+    """The last fault found at several points, in words; empty if there is none at one of them."""
     missed: list[str] = []
     for attempt, step in enumerate(STEPS[dtype]):
         found = miss(line, batch, *line.of(attempt, dtype), step)
@@ -208,7 +208,7 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
 
 def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> Tensor:
-    """What gradients give along a direction, at the middles of equal parts of the way from one step below to one above.
+    """Slopes along a direction, by gradients at the middles of equal parts of the way from one step below to one above.
 
     The loss rises by their mean wherever it is continuous, whatever kinks it has.
     """

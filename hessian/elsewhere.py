@@ -42,7 +42,7 @@ class Link(Protocol):
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
     ) -> list[Any]:
-        """What the first workers answer to an order for each."""
+        """Returns the answers of the first workers to an order for each."""
         ...
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class Workers:
             raise
 
     def ask(self, link: Link, orders: Sequence[Order], **message: Any) -> list[Any]:
-        """What the workers answer.
+        """Returns the workers' answers.
 
         Args:
             link: As given by `take`.

@@ -100,11 +100,11 @@ def user_error(error: BaseException, what: str) -> CurvatureError:
 
 
 def named_object(spec: str, what: str) -> Any:
-    """What ``module:name`` on a command line stands for.
+    """Returns the object that ``module:name`` on a command line names.
 
     Args:
         spec: The name.
-        what: What it is the name of, an option, for the messages.
+        what: The option that gives the name, for the messages.
 
     Raises:
         CurvatureError: It cannot be imported.

@@ -86,7 +86,7 @@ class Graph(Protocol):
 
 
 class Middle(Protocol):
-    """What stands between the Jacobians: a symmetric map of vectors of the outputs' shape."""
+    """The middle factor between the Jacobians: a symmetric map of vectors of the outputs' shape."""
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
         """The map of one such vector, or several if batched; ``None`` stands for zeros."""

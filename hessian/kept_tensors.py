@@ -29,7 +29,7 @@ class _Watch(TorchDispatchMode):
     Attributes:
         made: Storages of all results and of what was given.
         derived: Those among them that depend on the weights, and the weights' own.
-        foreign: What was read beside them, by storage.
+        foreign: Tensors read beside them, by storage.
     """
 
     def __init__(self, weights: Iterable[Tensor], constants: Iterable[Tensor]) -> None:

@@ -31,7 +31,7 @@ class Held:
 def held_by(computation: Callable[[], Answer], device: torch.device) -> tuple[Answer, Held]:
     """Runs a computation and tells its memory.
 
-    What an operation uses within itself is seen on a GPU only, and what is read from files or made by NumPy not at all.
+    Memory within an operation is seen on a GPU only, that of files read and of NumPy's arrays not at all.
     """
     if device.type == "cuda":
         torch.cuda.synchronize(device)

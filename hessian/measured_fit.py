@@ -64,7 +64,8 @@ class MeasuredFit:
         spike_sd: Standard deviations of the spikes: by theory, by the error of $\sigma$, and the Ritz residual taken as
             one, added as squares.
         sigma: $\sigma$, half the bulk edge.
-        sigma_sd: By theory, $\sigma/R$, and by the estimate of the second moment, added as squares.
+        sigma_sd: Standard deviation of $\sigma$: by theory, $\sigma/R$, and by the second moment's estimate, added
+            as squares.
         cuts: An eigenvalue outside these two numbers is called an outlier.
         below: Outliers below the bulk.
         above: Outliers above the bulk.
@@ -72,7 +73,7 @@ class MeasuredFit:
         rest_by_quadrature: The same by the quadrature.
         distance: Kolmogorov distance of the bulk from the fitted semicircle, with what is certain and possible.
         alternatives: Other laws in its place.
-        bulk: What the distances were taken from.
+        bulk: The spectrum without its outliers, from which the distances were taken.
         iterations: Times the noise was estimated.
     """
 

@@ -2,7 +2,7 @@
 
 Counted are tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, what a
 product needs at its peak (found by one), work vectors, the basis; and half a GiB for the program itself on a processor.
-What libraries use within an operation is not seen.
+Memory that libraries use within an operation is not seen.
 """
 
 from __future__ import annotations
@@ -131,11 +131,11 @@ class Plan:
     """How a basis is kept within a budget.
 
     Attributes:
-        rows: At most so many.
+        rows: Largest number of rows.
         together: Vectors multiplied together.
-        store: How its rows are kept.
-        words: What is given up; empty for nothing.
-        complement: Rows of the basis' complement that may be drawn at once; nothing: any number.
+        store: Storage of the rows.
+        words: Compromises made for the budget, in words; empty for none.
+        complement: Rows of the basis' complement that may be drawn at once; None: any number.
     """
 
     rows: int
@@ -164,8 +164,8 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
 
     Args:
         operator: The matrix.
-        budget: What there is.
-        pairs: Wanted.
+        budget: Memory available.
+        pairs: Number of eigenpairs wanted.
         steps: Steps of the quadrature.
 
     Returns:
@@ -189,8 +189,8 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
 
     Args:
         operator: The matrix; what it holds is counted where it says so, in an attribute `held`.
-        budget: What there is.
-        rows: Wanted, at most.
+        budget: Memory available.
+        rows: Largest number of rows wanted.
         together: Vectors to multiply together, if there is room.
 
     Raises:

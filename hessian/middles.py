@@ -1,4 +1,4 @@
-r"""What stands between the Jacobians of the outputs, $J^T M J$: the matrices of the Gauss-Newton kind.
+r"""The middle factor between the Jacobians of the outputs, $J^T M J$: the matrices of the Gauss-Newton kind.
 
 - `gauss-newton`: M is the Hessian of the loss by the outputs (Schraudolph, 2002).
 - `fisher`: M is the expectation of $s s^T$ over targets drawn from the model's own law, s the slope of minus the log

@@ -294,9 +294,9 @@ def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None
 
 @contextmanager
 def _attributes_kept(joint: nn.Module) -> Iterator[None]:
-    """What a forward pass sets, such as counters and what hooks compute from weights, is put back.
+    """Restores what a forward pass sets, such as counters and what hooks compute from weights.
 
-    The weights are too: `functional_call` does not find back to those of a module that is held by two names.
+    Weights are restored too: `functional_call` does not find back to those of a module that is held by two names.
     """
     before = [(m, dict(vars(m)), dict(m._parameters), dict(m._buffers)) for m in joint.modules()]
     try:

@@ -62,7 +62,7 @@ class StableRankInterval:
         probes: Random probes; 0 if the complement was exhausted, so that nothing is random.
         products: Products with one vector, all together.
         reached: The relative width asked for was reached.
-        given_up: What a budget of memory has changed; empty for nothing.
+        given_up: Compromises made for a budget of memory, in words; empty for none.
         gradients: Time of the products in units of a gradient over the same data, where that was measured.
     """
 

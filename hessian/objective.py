@@ -113,7 +113,7 @@ class Objective:
         Args:
             model: Left as it is.
             loss: Maps (output, targets), or (output, batch) for mappings, to a scalar.
-            data: What `Batches.of` takes.
+            data: Data as `Batches.of` takes them.
             matrix: One of `hessian.middles.MATRICES`, whose products are tested.
             parameters: Names or patterns; default: all that require gradients.
             batch_norm: `running`, `batch`, or nothing.
@@ -124,7 +124,7 @@ class Objective:
             budget: Budget of memory, for the checks.
 
         Raises:
-            CurvatureError: What would make a wrong number; the message names cause and remedy.
+            CurvatureError: The result would be wrong; the message names cause and remedy.
         """
         if torch.is_inference_mode_enabled():
             raise CurvatureError("nothing can be differentiated within torch.inference_mode(): measure outside of it")
@@ -272,7 +272,7 @@ class Objective:
         return divergence(output, slope, targets, self.law, lambda cut: self.loss_at(cut, batch, number, elsewhere))
 
     def samples_in(self, batch: Batch, rows: int) -> float:
-        """What turns the slopes of a batch's loss into those of its samples, each a row of the output.
+        """Factor that turns the slopes of a batch's loss into those of its samples, each a row of the output.
 
         Raises:
             CurvatureError: The batch counts another number of samples.

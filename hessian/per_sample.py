@@ -68,8 +68,8 @@ def sample_factors(
         count: Samples of a batch.
 
     Raises:
-        CurvatureError: What `Objective` refuses, batch statistics, outputs that are not one row for each sample, or a
-            loss that is not convex in the outputs.
+        CurvatureError: As raised by `Objective`; or batch statistics, outputs that are not one row for each sample, or
+            a loss that is not convex in the outputs.
     """
     if batch_norm == "batch":
         raise CurvatureError("batch statistics couple the samples, so that none has a share of its own: use 'running'")

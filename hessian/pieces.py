@@ -183,8 +183,8 @@ def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Bat
     """Data as batches, of which workers get whole ones: a single batch is cut by samples, into one for each.
 
     Args:
-        data: What `Batches.of` takes.
-        workers: How many there are; fewer pieces are cut where a batch has fewer samples that count.
+        data: Data as `Batches.of` takes them.
+        workers: Number of workers; fewer pieces are cut where a batch has fewer samples that count.
         batch_norm: `batch` couples the samples of a batch.
         count: Samples of a batch.
 

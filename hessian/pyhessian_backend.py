@@ -73,10 +73,10 @@ class TopEigenvalues:
     r"""Eigenvalues of largest modulus, as PyHessian returns them.
 
     Attributes:
-        values: In the order found, shape ``(top_n,)``.
+        values: Eigenvalues in the order found, shape ``(top_n,)``.
         vectors: Unit rows, one power step past the values, shape ``(top_n, P)``.
         residuals: $\|Hu - \theta u\|_2$ of these, by one more product each; PyHessian itself gives none.
-        settings: What was asked for.
+        settings: Settings of the computation.
         version: Version of PyHessian.
     """
 
@@ -95,7 +95,7 @@ class Quadrature:
         P: Dimension.
         nodes: Ritz values of each run, increasing, shape ``(iterations,)`` each.
         weights: Their weights, each run's of sum 1.
-        settings: What was asked for.
+        settings: Settings of the computation.
         version: Version of PyHessian.
     """
 
@@ -123,7 +123,7 @@ def top_eigenvalues(
         settings: Default: PyHessian's.
 
     Raises:
-        CurvatureError: What PyHessian would get wrong or stumble over; the message names cause and remedy.
+        CurvatureError: PyHessian would fail or give a wrong number; the message names cause and remedy.
     """
     settings = settings or PyHessianSettings()
     with _opened(model, loss, data, settings.seed) as opened:
@@ -155,7 +155,7 @@ def density_quadrature(
         settings: Default: PyHessian's.
 
     Raises:
-        CurvatureError: What PyHessian would get wrong or stumble over; the message names cause and remedy.
+        CurvatureError: PyHessian would fail or give a wrong number; the message names cause and remedy.
     """
     settings = settings or PyHessianSettings()
     with _opened(model, loss, data, settings.seed) as opened:
@@ -181,7 +181,7 @@ def printed_estimate(
         reading: Reading of the formula: grid, kernel, and which density is taken at the largest singular value.
 
     Raises:
-        CurvatureError: What PyHessian would get wrong, or a reading without density at the largest singular value.
+        CurvatureError: PyHessian would give a wrong number, or the density is 0 at the largest singular value.
     """
     quadrature = density_quadrature(model, loss, data, settings)
     top = None

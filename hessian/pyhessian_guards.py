@@ -1,4 +1,4 @@
-"""What surrounds a call of PyHessian: checks before it, what it lacks during it, everything restored after it."""
+"""Guards around a call of PyHessian: checks before it, what it lacks during it, everything restored after it."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _has_eig() -> bool:
 
 
 def _symmetric_eig(matrix: Tensor, eigenvectors: bool = False) -> tuple[Tensor, Tensor]:
-    """What `torch.eig` returned for a real symmetric matrix: real and imaginary parts, and columns."""
+    """Result of the former `torch.eig` for a real symmetric matrix: real and imaginary parts, and eigenvectors."""
     if float((matrix - matrix.T).abs().max()) > 0.0:
         raise CurvatureError("PyHessian asked for eigenvalues of a matrix that is not symmetric: an unknown version?")
     values, vectors = torch.linalg.eigh(matrix.double())

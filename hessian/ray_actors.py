@@ -35,8 +35,8 @@ class Actors:
         """Starts them.
 
         Args:
-            count: How many.
-            devices: Of each: `cpu` or `cuda`.
+            count: Number of actors.
+            devices: Device of each actor: `cpu` or `cuda`.
             address: As `ray.init` takes it, or `local` for a cluster that starts on this machine and ends with this.
 
         Raises:
@@ -66,13 +66,13 @@ class Actors:
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
     ) -> list[Any]:
-        """What the first actors answer to an order for each.
+        """Returns the answers of the first actors to an order for each.
 
         Args:
             orders: As many as there are actors, or fewer.
-            vectors: For all of them, (k, columns).
+            vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
-            taken: For all of them.
+            taken: The matrix for all of them to take.
 
         Raises:
             CurvatureError: One of them ended, or what is to be taken cannot leave this process.
@@ -101,7 +101,7 @@ class Actors:
 
 
 class _Actor:
-    """What an actor does."""
+    """An actor, which answers orders."""
 
     def __init__(self, path: Sequence[str]) -> None:
         sys.path += [place for place in path if place not in sys.path]  # of the modules where the user stands

@@ -81,7 +81,7 @@ def sample_hessian_parts(
         seed: Seed of the random vectors.
 
     Raises:
-        CurvatureError: What `Objective` refuses, batch statistics, or a rank out of range.
+        CurvatureError: As raised by `Objective`; or batch statistics, or a rank out of range.
     """
     if batch_norm == "batch":
         raise CurvatureError("batch statistics couple the samples, so that none has a share of its own: use 'running'")

@@ -36,7 +36,7 @@ class SpectrumSettings:
         products: At most so many products for the stable rank, and at most so many for the eigenpairs.
         basis: At most so many rows in memory, each as large as the parameters.
         chunk: Probes of the stable rank multiplied together: more than 1 pays where data are streamed.
-        memory: What all of it may use; nothing: whatever it takes.
+        memory: Budget of memory for the whole measurement; None: no limit.
 
     Raises:
         CurvatureError: A number out of its range.
@@ -76,21 +76,21 @@ class SpectrumReport:
     """Results of a measurement.
 
     Attributes:
-        settings: How.
+        settings: Settings of the measurement.
         P: Dimension.
         dtype: Type of the products.
         device: Device of the products.
         stable_rank: Stable rank with its interval, norms included.
         eigenvalues: Extreme eigenvalues, decreasing: the `largest` largest, then the smallest.
         residuals: An eigenvalue lies within that of each of them.
-        largest: How many are from the upper end.
+        largest: Number of eigenvalues from the upper end.
         converged: All residuals are within the tolerance.
         measure: Quadrature of the rest, the extreme eigenvalues as atoms.
         fit: The spiked model, if there is noise to fit.
         no_fit: Why there is no fit; empty if there is one.
         products: Products with one vector, by part.
         seconds: Wall time, by part.
-        given_up: What a budget of memory has changed; empty for nothing.
+        given_up: Compromises made for a budget of memory, in words; empty for none.
     """
 
     settings: SpectrumSettings

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from hessian.symmetric import CurvatureError
 
 ENDINGS = (".safetensors", ".pt", ".pth", ".bin")
-"""Of files that are read: safetensors, or what `torch.save` made of a state_dict."""
+"""Endings of files that are read: safetensors, or a state_dict written by `torch.save`."""
 
 
 def numbered_states(folder: Path) -> dict[int, Path]:

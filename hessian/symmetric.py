@@ -98,7 +98,7 @@ class ScaledOperator(OperatorAround):
 
     @property
     def unit(self) -> float:
-        """What eigenvalues of the scaled matrix are in units of."""
+        """Unit of the scaled matrix's eigenvalues."""
         return 1.0 / self.factor if self.factor else 1.0
 
     def products(self, vectors: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from hessian.symmetric import SymmetricOperator
 
 @dataclass(frozen=True, eq=False)
 class StateSpectrum:
-    """What is measured at one state.
+    """Measured spectrum at one state.
 
     Attributes:
         rank: Stable rank with its interval, norms included.

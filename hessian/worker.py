@@ -1,4 +1,4 @@
-"""What a worker does that multiplies pieces of the data: it takes its share once, and answers orders about it."""
+"""A worker that multiplies pieces of the data: it takes its share once, and answers orders about it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hessian.pieces import Part, PiecesHere
 from hessian.symmetric import CurvatureError
 
 Message = str | bytes
-"""What all workers take of a matrix: a file that they see as memory, or its content."""
+"""A matrix as all workers take it: a file that they see as memory, or its content."""
 
 
 class Taken(NamedTuple):
-    """What a worker is sent of a matrix.
+    """A matrix as it is sent to a worker.
 
     Attributes:
         objective: The loss over all data.
@@ -57,14 +57,14 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is told.
+    """An order to a worker.
 
     Attributes:
         task: `take`, `products`, `peak`, `gradients`, `held`, or `forget` what is gone, as all others do first.
-        matrix: Its number.
+        matrix: Number of the matrix.
         gone: Matrices that are no more.
         numbers: Numbers of the batches to take.
-        device: On which.
+        device: Device of these batches.
         part: Part of the matrix to multiply.
         together: Vectors multiplied together.
     """
@@ -98,17 +98,17 @@ class Failure:
 
 @dataclass(frozen=True)
 class Desk:
-    """What a worker holds: its pieces of every matrix, by its number."""
+    """Memory of a worker: its pieces of every matrix, by the matrix's number."""
 
     pieces: dict[int, PiecesHere] = field(default_factory=dict)
 
     def answer(self, order: Order, vectors: Tensor | None = None, message: Message | None = None) -> Any:
-        """What comes of an order, a failure included.
+        """Returns the answer to an order, or a failure.
 
         Args:
             order: The order.
-            vectors: To multiply, (k, columns), on the processor.
-            message: What to take.
+            vectors: Vectors to multiply, (k, columns), on the processor.
+            message: The matrix to take, as sent.
         """
         try:
             for number in order.gone:
@@ -145,7 +145,7 @@ class Desk:
 
 
 def _loaded(message: Message, device: torch.device) -> Taken:
-    """What was sent; tensors of a processor stay in the file until they are read."""
+    """The matrix that was sent; tensors of a processor stay in the file until they are read."""
 
     def restored(storage: Any, place: str) -> Any:
         return storage if place == "cpu" else default_restore_location(storage, str(device))

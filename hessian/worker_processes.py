@@ -60,13 +60,13 @@ class Processes:
     def ask(
         self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
     ) -> list[Any]:
-        """What the first workers answer to an order for each.
+        """Returns the answers of the first workers to an order for each.
 
         Args:
             orders: As many as there are workers, or fewer.
-            vectors: For all of them, (k, columns).
+            vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
-            taken: For all of them.
+            taken: The matrix for all of them to take.
 
         Returns:
             One answer for each order; products are valid until the next call.

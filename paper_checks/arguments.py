@@ -19,7 +19,7 @@ from paper_checks.evaluation import Replay
 
 _SECTION = re.compile(r"\n\s*(?:Args|Attributes|Returns|Raises):\n.*", re.DOTALL)
 _ASKED = re.compile(r"^(?:Why|Which)\b.*?; empty if [^.]*\.\s*|: why [^.;]*; empty if [^.]*(?=\.)")
-"""What a function that looks for a flaw returns; the mathematics stands after it."""
+"""Words on the result of a function that looks for a flaw; the mathematics stands after them."""
 
 
 @dataclass(frozen=True)

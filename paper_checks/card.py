@@ -1,4 +1,4 @@
-"""What a result says, in words: the parts that the report and the terminal share, and the card in the terminal."""
+"""Words for a result: the parts that the report and the terminal share, and the card in the terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
     "algorithm": ("Runs as printed", "Does not run as printed"),
     "experiment": ("Shown by runs at the printed scale", "Contradicted by runs at the printed scale"),
 }
-"""What is said of each kind that passes, and of each that fails."""
+"""Words for each kind that passes, and for each that fails."""
 STATED: tuple[Kind, ...] = ("statement", "number")
 """Kinds that can be true; the counts of what holds are theirs."""
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
@@ -59,7 +59,7 @@ class Mutant:
 
     @property
     def outcome(self) -> str:
-        """What it predicts and what was obtained, in one line."""
+        """Its prediction and the obtained value, in one line."""
         predicts = f"{shortened(self.evidence.printed, 70)}; " if self.evidence.printed else ""
         return f"{predicts}obtained {shortened(obtained_beside(self.evidence, None), 120)}"
 
@@ -94,7 +94,7 @@ class JudgedForm:
 
     @property
     def obtained(self) -> str:
-        """What was found, in numbers, and where, if not at the witness on file."""
+        """The finding in numbers, and where, if not at the witness on file."""
         return obtained_beside(self.evidence, self.stored)
 
     @property
@@ -196,7 +196,7 @@ def hypotheses_told(result: Result) -> list[str]:
 
 
 def in_short(result: Result) -> str:
-    """What was found, in one line; formulas stand between dollar signs."""
+    """The finding in one line; formulas stand between dollar signs."""
     claim, decision, evidence = result.claim, result.decision, result.evidence
     if decision.verdict == "corrected" and claim.correction is not None:
         return f"Correction: {first_sentence(claim.correction.says)}"

@@ -1,4 +1,4 @@
-"""What the replay of a stored witness or certificate is, and what its evaluation comes to.
+"""Replays of stored witnesses and certificates, and the results of their evaluation.
 
 Everything that belongs to a statement stands here as data and not as text: the hypotheses that a witness meets, each
 with its value and its bound, and the constants and the scope of what a certificate proves.
@@ -174,7 +174,7 @@ KINDS: tuple[Kind, ...] = ("witness", "certificate")
 
 @dataclass(frozen=True)
 class Replayed:
-    """What an evaluation came to, in values that travel as JSON.
+    """Result of an evaluation, in values that travel as JSON.
 
     Attributes:
         kind: whether a witness or a certificate was replayed.
@@ -285,7 +285,7 @@ class _Read(Mapping[str, Any]):
 
     @property
     def unread(self) -> str:
-        """What was made of none of the values that are left; empty if all were read."""
+        """A note on the values that were not used; empty if all were read."""
         left = sorted(self._left())
         return f"nothing is made of {', '.join(left)}" if left else ""
 

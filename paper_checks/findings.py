@@ -237,7 +237,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
 
 
 def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> str | None:
-    """What stands and has no proof on file, in words: nothing where the claim holds; none if everything has one."""
+    """Claims in force without a proof on file, in words: nothing where the claim holds; none if everything has one."""
     on_file = {kind: {file.id for file, _ in replayed if file.kind == kind} for kind in ("witness", "certificate")}
     if claim.expect == "holds":
         return "" if not replayed else None
@@ -251,7 +251,7 @@ def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) ->
 
 
 def _compared(claim: Claim) -> str:
-    """What the judge compares, by the first line of its docstring, if any, without the clauses on its switches.
+    """The judge's comparison, by the first line of its docstring, if any, without the clauses on its switches.
 
     >>> from types import SimpleNamespace
     >>> _compared(SimpleNamespace(judge=SimpleNamespace(__doc__="Every cell; ``least`` is a switch.")))

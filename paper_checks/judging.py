@@ -39,7 +39,7 @@ class JudgedReading:
 
     @property
     def key(self) -> str:
-        """What its replays and stored files call it."""
+        """Name of the reading in its replays and stored files."""
         return "" if self.first else self.reading.slug
 
 
@@ -174,10 +174,10 @@ def _all(claim: Claim, data: object, base: Constants, changes: Sequence[Constant
 
 
 def obtained_beside(evidence: Evidence, stored: Mapping[str, Any] | None) -> str:
-    """What was obtained; where its case is another than the stored witness that is shown beside it, this is said.
+    """The obtained value; where its case is another than the stored witness that is shown beside it, this is said.
 
     Args:
-        evidence: what a form came to in this run.
+        evidence: Evidence of a form in this run.
         stored: the witness on file, as far as its replay reads it; none for a form that has none, such as a mutant.
     """
     own = evidence.witness or {}

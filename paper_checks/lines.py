@@ -84,7 +84,7 @@ def refuted(lines: Lines) -> set[str]:
 
 
 def strength(printed: Lines, other: Lines) -> Strength | None:
-    """What another form of a statement asks for, beside what is printed, in the cases that were judged.
+    """Strength of another form of a statement, beside what is printed, in the cases that were judged.
 
     Weaker: it drops lines or cases, has smaller left sides or larger right ones, and nothing of the contrary. Another
     equation is neither. None where the lines are not known, or are the same.

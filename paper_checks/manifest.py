@@ -1,4 +1,4 @@
-"""What a run was made of: settings, code, versions, machine kind; enough to make it again."""
+"""Manifest of a run: settings, code, versions, machine kind; enough to make it again."""
 
 from __future__ import annotations
 

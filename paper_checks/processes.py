@@ -63,14 +63,14 @@ def mapped(
     elsewhere: Executor | None = None,
     sizes: Sequence[int] = (),
 ) -> Generator[Answer, None, None]:
-    """What a function of a module makes of each piece of work, in order; in this process, or in several.
+    """Yields a module's function of each piece of work, in order; in this process, or in several.
 
     Args:
         function: The function.
         work: The pieces.
-        jobs: Processes.
+        jobs: Number of processes.
         elsewhere: Does the work in place of processes, the largest pieces first.
-        sizes: Of the pieces.
+        sizes: Sizes of the pieces.
 
     Raises:
         ProcessError: A worker was killed.

@@ -13,7 +13,7 @@ from functools import cache
 from types import ModuleType
 
 WIDTH = 110
-"""Of a line of a script."""
+"""Width of a line of a script."""
 _OWN = "paper_checks"
 _ENGINE = (f"{_OWN}.evaluation", f"{_OWN}.replay")
 _SHORT = (

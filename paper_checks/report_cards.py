@@ -21,7 +21,7 @@ BY_PROOF = "proof, step by step"
 
 
 def certainty(result: Result) -> list[tuple[str, str]]:
-    """What a verdict asserts, form by form, and how sure each is; nothing where nothing was judged."""
+    """Assertions of a verdict, form by form, and how sure each is; nothing where nothing was judged."""
     return list(_certainty(result)) if result.judged is not None and result.decision.grade else []
 
 

@@ -59,7 +59,7 @@ def report_figures(
 
 @dataclass(frozen=True)
 class _One:
-    """What a worker does."""
+    """A worker's task: one figure for the report."""
 
     settings: Settings
     out: Path

@@ -26,9 +26,9 @@ class Theme:
     """Results of one module of a paper.
 
     Attributes:
-        anchor: Its place on the page.
-        title: What it is about, in one line.
-        results: In their order.
+        anchor: Place on the page.
+        title: Subject of the theme, in one line.
+        results: Results in their order.
     """
 
     anchor: str
@@ -55,12 +55,12 @@ class PaperTold:
         name: Short name, by which its statements are filtered.
         called: Name of its method, or its short name.
         title: Full title.
-        main: What it proposes, its main claim, and whether that survives; empty if not told.
+        main: The paper's proposal, its main claim, and whether that survives; empty if not told.
         cited: Authors, date and versions.
         link: Where it can be read; empty if nowhere.
         themes: In the order of the paper.
         headlines: Findings that rest on claims of this run, those that matter most first.
-        graph: What its results rest on, steps left out.
+        graph: Graphs of its results and what they rest on, steps left out.
     """
 
     name: str
@@ -101,7 +101,7 @@ def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
 
     Args:
         run: Its results in the order of the papers, and the papers.
-        notes: Of each claim that holds, what below it does not as printed.
+        notes: For each claim that holds, the claims below it that do not hold as printed.
     """
     told = []
     for (paper, name), some in groupby(run.results, key=lambda result: _named_home(result.claim, run.papers)):
@@ -120,7 +120,7 @@ def home(claim: Claim, papers: Sequence[Paper]) -> Paper | None:
 
 
 def place(where: str) -> tuple[str, str]:
-    """What a statement is called in its paper, and the whole of where it stands if that says more.
+    """A statement's name in its paper, and the whole of where it stands if that says more.
 
     >>> place("Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)")
     ('Theorem 4', 'Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)')
@@ -151,7 +151,7 @@ def _headlines(paper: Paper, known: set[str]) -> Iterator[Headline]:
 
 
 def _graph(results: Sequence[Result], notes: Mapping[str, str]) -> tuple[Markup, ...]:
-    """What the results of a paper rest on among each other, directly or through steps."""
+    """Graphs of what a paper's results rest on among each other, directly or through steps."""
     by_id = {result.claim.id: result for result in results}
     kept = [id for id, result in by_id.items() if result.claim.importance == "result"]
     uses = status_graph.condensed(status_graph.uses_within(results), kept)

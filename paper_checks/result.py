@@ -1,4 +1,4 @@
-"""What a run of claims found: verdict, evidence and replays of each, and the entry of the command-line contract."""
+"""Results of a run of claims: verdict, evidence and replays of each, and the entry of the command-line contract."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Result:
         )
 
     def _constants(self) -> list[dict[str, Any]]:
-        """Of every constant that varies the smallest relative change that is noticed in all its lines."""
+        """For every constant that varies, the smallest relative change that is noticed in all its lines."""
         printed, found = self.claim.printed_constants(), dict[str, dict[str, Any]]()
         for change in self.changes:
             best = self.claim.best.get(change.constant)

@@ -137,7 +137,7 @@ def _answers(work: Sequence[_Theme | _OnFile], jobs: int, pool: Executor | None)
 
 
 def _done(work: _Named | _OnFile) -> tuple[_Measured | Replayed, ...]:
-    """What a worker does."""
+    """Does a worker's part."""
     return tuple(work.done())
 
 

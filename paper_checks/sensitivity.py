@@ -52,7 +52,7 @@ class NoticedChange:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a candidate came to: whether anything fails, the lines it changes, and all lines."""
+    """Outcome of a candidate: whether anything fails, the lines it changes, and all lines."""
 
     fails: bool
     changed: frozenset[str] = frozenset()
@@ -98,7 +98,7 @@ def unnoticed(changes: Sequence[NoticedChange]) -> str:
 
 
 def _carrying(passing: Evidence, outcomes: Iterable[_Outcome]) -> list[str]:
-    """Of several lines those in which a constant stands: formulas that change with it, and runs that it breaks."""
+    """The lines, of several, in which a constant stands: formulas that change with it, and runs that it breaks."""
     if len(passing.lines) < 2:
         return []
     known = list(outcomes)

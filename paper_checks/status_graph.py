@@ -32,7 +32,7 @@ Uses = Mapping[str, Sequence[str]]
 
 
 def uses_within(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
-    """What each claim of a run rests on, as far as the run contains it."""
+    """The claims that each claim of a run rests on, as far as the run contains them."""
     claims = [result.claim for result in results]
     known = {claim.id for claim in claims}
     return {claim.id: tuple(used for used in claim.uses if used in known) for claim in claims}
@@ -48,7 +48,7 @@ def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
 
 
 def condensed(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """What each of some claims rests on among them, directly or through claims that are left out."""
+    """The claims that each of some rests on among them, directly or through claims that are left out."""
     found = {}
     for id in kept:
         reached: dict[str, None] = {}
@@ -83,7 +83,7 @@ def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
 
 
 def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
-    """What a claim rests on that does not hold as printed: its label and sign, or how many of each; empty if all holds.
+    """The claims below one that do not hold as printed: label and sign, or how many of each; empty if all hold.
 
     >>> derived_state(["demo/eq-1"], {"demo/eq-1": "corrected"})
     'below it: eq-1 ≈'

@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def words(self) -> str:
-        """What it says to those who do not see it."""
+        """Its text for those who do not see it."""
         return f"{plain_text(self.where)}: {self.verdict}"
 
     @property
@@ -64,7 +64,7 @@ class Column:
     """One section on a map.
 
     Attributes:
-        title: What the section is about.
+        title: Subject of the section.
         cells: Its statements in their order.
     """
 
@@ -84,7 +84,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
     """A map as an SVG text that stands alone.
 
     Args:
-        name: Of the paper.
+        name: Name of the paper.
         columns: In the order of the paper; long ones go on beside themselves.
     """
     cells = [cell for column in columns for cell in column.cells]

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Complex = np.ndarray
 NEWTON_STEPS, MAP_STEPS, AXIS_STEPS = 40, 300, 400
 FACTOR = 0.25
-"""Of the heights above the axis along which the solution is followed."""
+"""Factor of the heights above the axis along which the solution is followed."""
 LOWEST = 1e-12
 EDGE_STEPS = 42
 SERIES_TERMS, SERIES_REACH, SERIES_TRUST = 6, 0.01, 1e-6

@@ -227,10 +227,10 @@ def executor_of(
     """An executor by its name; or, for several workers, one that gives the numbers of `sequential` to the bit.
 
     Args:
-        name: Of the executor.
-        workers: How many.
-        address: Of a Ray cluster; default: one that starts on this machine.
-        gpus_per_worker: Of the actors of Ray; default: none.
+        name: Name of the executor.
+        workers: Number of workers.
+        address: Address of a Ray cluster; default: one that starts on this machine.
+        gpus_per_worker: GPUs of each Ray actor; default: none.
 
     Raises:
         RunError: An unknown name, or one that is not for several workers.

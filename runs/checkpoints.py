@@ -64,10 +64,10 @@ class Checkpoints:
 
         Args:
             folder: Folder of the checkpoints alone.
-            run: What makes the run this one and no other; other runs' checkpoints are refused.
+            run: Identity of the run; other runs' checkpoints are refused.
             kinds: Named tuples that may stand in a state.
             device: Where the run computes.
-            earlier: What made it this run before; those checkpoints are read, too.
+            earlier: Identity that the run had under an earlier version; those checkpoints are read, too.
             keep_every: Rounds between checkpoints that stay.
         """
         self.folder, self._run, self._kinds, self._device = folder, run, kinds, torch.device(device)
@@ -224,7 +224,7 @@ class Checkpoints:
         return sorted((path for path in self._own() if path.suffix == ".json"), key=_number)
 
     def _own(self) -> list[Path]:
-        """What a run wrote: a folder of the name of a file is not of it."""
+        """The files and folders that a run wrote; a folder with the name of a file is not among them."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
         return [
             path for path in there if _OWN.fullmatch(path.name) and path.is_dir() == path.name.startswith(".writing-")

@@ -41,7 +41,7 @@ def train(options: argparse.Namespace) -> int:
     """Runs, resumes or lists.
 
     Raises:
-        RunError: What a user can mend.
+        RunError: A fault that a user can mend.
         FederationError: A run that cannot go on.
     """
     from torch import set_num_threads
@@ -162,7 +162,7 @@ def _asked(options: argparse.Namespace) -> tuple[Plan, Path]:
 
 
 def _given(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str, Any]:
-    """What was named on the command line, as values."""
+    """The options named on the command line, as values."""
     found = {name: getattr(options, name, None) for name in known}
     return {
         name: known[name].read(value) if isinstance(value, str) else value

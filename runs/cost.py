@@ -1,4 +1,4 @@
-"""What a run costs before it starts: floating-point operations and bytes, counted on one small batch of one client.
+"""Cost of a run before it starts: floating-point operations and bytes, counted on one small batch of one client.
 
 Operations of matrix products and convolutions are counted as PyTorch counts them, two for a multiplication with an
 addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Texts are taken to
@@ -26,11 +26,11 @@ FEW = 2 * BATCH
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one run, or of a round of one client.
+    """Cost of one run, or of one client's round.
 
     Attributes:
-        operations: With floating-point numbers.
-        bytes: That travel, down and up.
+        operations: Floating-point operations.
+        bytes: Bytes that travel, down and up.
     """
 
     operations: float
@@ -38,9 +38,9 @@ class Cost:
 
 
 def cost_of(plan: Plan) -> Cost:
-    """The cost of a run that trains a network: of its local steps, and of what comes to them in a round.
+    """The cost of a run that trains a network: of its local steps, and of the rest of a round.
 
-    What comes to the steps may grow with a client's data, as a gradient of all of them does; it is counted on few
+    The rest may grow with a client's data, as a gradient over all of them does; it is counted on few
     samples where clients have equally many, and all that is counted is one client's.
 
     Raises:

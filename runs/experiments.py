@@ -33,7 +33,7 @@ class Trial:
     """A line of an experiment: runs that differ in their seeds only.
 
     Attributes:
-        label: What it is called.
+        label: Name in tables and figures.
         algorithm: Name of the algorithm.
         problem: Name of the problem.
         rounds: Number of rounds; longer runs in the store serve, too.
@@ -139,7 +139,7 @@ class Sweep:
 
     Attributes:
         pool: Does the work.
-        cost: Of a run of a trial, in any unit above 0: the longest are begun first.
+        cost: Cost of a run of a trial, in any unit above 0: the longest are begun first.
     """
 
     pool: Executor
@@ -273,7 +273,7 @@ class _Watch:
         self._done, self._started = 0, time.monotonic()
 
     def of(self, number: int, trial: Trial, seed: int) -> Callable[[Mapping[str, Any]], None]:
-        """What is to be told the metrics of each round of a run."""
+        """Returns the function that takes the metrics of each round of a run."""
 
         def tell(metrics: Mapping[str, Any]) -> None:
             done = metrics["round"]

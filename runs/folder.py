@@ -61,13 +61,13 @@ def train(
     A start that fails writes nothing, and a run without a checkpoint gives way to any other.
 
     Args:
-        plan: What to run.
+        plan: The run, from names and numbers.
         folder: Made if need be. A run that stands there is resumed; its rounds may be raised.
         progress: Told the metrics of every round.
         replace: Told what was removed of the run that stood in the folder, once the first round is done; default:
             refuse.
         say: Told, in a line, what a user should know.
-        parts: What the run is made of, where its plan does not tell.
+        parts: Algorithm, problem and executor of the run, where its plan does not tell.
 
     Returns:
         The last round's metrics.

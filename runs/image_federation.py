@@ -41,7 +41,7 @@ class ImageFederation:
         side: Height and width to which images are averaged; default: as they are.
         width: Width of the network; default: the paper's.
         norm: Normalisation of a residual network.
-        adapt: What happens to images that do not fit the network.
+        adapt: Treatment of images that do not fit the network.
         statistics: Statistics of batch norm: averaged with the weights, or those of each batch alone.
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, from the first; default: all.
@@ -206,7 +206,7 @@ def _images(
 
 
 def _stamp(name: str, root: str | None) -> tuple[object, ...]:
-    """What changes with the files of a data set: where they are, their sizes and their times."""
+    """A value that changes with the files of a data set: where they are, their sizes and their times."""
     folder = find(name, root)
     files = sorted(folder.iterdir()) if folder is not None else []
     states = [(path.name, path.stat()) for path in files]
@@ -227,9 +227,9 @@ def digest_of(*parts: nn.Module | Tensor) -> str:
 
 
 def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
-    """What the network makes of the start and the first samples: losses of training and tests, the gradient's norm.
+    """Results of the network for the start and the first samples: losses of training and tests, the gradient's norm.
 
-    It tells one network from another where layers and weights are the same.
+    They tell one network from another where layers and weights are the same.
     """
     network, w = problem.clients.network, problem.start
     data = Labelled(*(part[:samples] for part in problem.clients.data))

@@ -42,9 +42,9 @@ class LanguageFederation:
         partition: How the texts are divided among them.
         length: Most tokens of a text.
         truncate: Cut longer texts; else they are refused.
-        dtype: Of the frozen weights.
-        dropout: In place of the rates of drop-out that the model comes with.
-        weighed: Clients in averages, by the number of their samples, or of the tokens that their losses are of.
+        dtype: Type of the frozen weights.
+        dropout: Rate of drop-out in place of those that the model comes with.
+        weighed: Whether clients count in averages by the number of their samples, or of the tokens in their losses.
         at_once: Samples of a batch whose gradients are computed at a time, and added up; default: all.
         checkpointing: Compute layers' values again for the gradient in place of keeping them: less memory, more time.
         samples: Training samples used, drawn at random; default: all.
@@ -114,7 +114,7 @@ class LanguageFederation:
         """The problem.
 
         Args:
-            seed: Of a new head, of the samples and of their division.
+            seed: Seed of a new head, of the samples and of their division.
             device: Torch device.
             root: Where data sets lie.
 
@@ -242,7 +242,7 @@ def _tokenizer(place: Place, files: tuple[object, ...]) -> Any:
 
 
 def _stamp(place: Place) -> tuple[object, ...]:
-    """What changes with the files of a model."""
+    """A value that changes with the files of a model."""
     files = [place.folder / place.gguf] if place.gguf else sorted(place.folder.iterdir())
     return tuple((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file())
 

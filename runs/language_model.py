@@ -40,9 +40,9 @@ class Package:
     """A package of the registry that carries a model.
 
     Attributes:
-        name: Of the package.
-        version: Whose weights were looked at.
-        path: Of the folder or the file, inside the package.
+        name: Name of the package.
+        version: Version whose weights were looked at.
+        path: Path of the folder or the file, inside the package.
         layers: Patterns of the layers that LoRA is usually applied to.
     """
 
@@ -165,12 +165,12 @@ def model_of(
     """The model for a task, on the processor; a classifier's head that the files lack is drawn from the seed.
 
     Args:
-        place: Where it lies.
+        place: Place of the model's files.
         task: `classification` or `causal`.
-        classes: Of a classification.
-        dtype: Of the weights: `float32` or `bfloat16`.
-        dropout: In place of every rate of drop-out that its configuration has.
-        seed: Of the head.
+        classes: Number of classes in a classification.
+        dtype: Type of the weights: `float32` or `bfloat16`.
+        dropout: Rate of drop-out in place of every one that its configuration has.
+        seed: Seed of the head.
         pickled: Read weights that were pickled, where there are no others.
 
     Raises:
@@ -303,7 +303,7 @@ def _has_safetensors(place: Place) -> bool:
 
 
 def _require_whole(place: Place, module: nn.Module, info: Mapping[str, Any], task: Task) -> None:
-    """What the files lack was drawn at random: a head may be, with what pools for it, and nothing else."""
+    """Checks that the files lack nothing but a head, with what pools for it: missing weights are drawn at random."""
     lacking = sorted({*info["missing_keys"], *(key[0] for key in info["mismatched_keys"])})
     head = set(head_of(module, None)) if task == "classification" else set()
     others = [name for name in lacking if name not in head and not (head and "pooler." in name)]

@@ -61,12 +61,12 @@ class LanguageNetwork:
     Attributes:
         training: The model in training mode.
         testing: The same without drop-out.
-        task: What its loss is of.
+        task: Task that its loss belongs to.
         padding: A token of the model's that stands where there is none.
         random: Whether it drops features at random in training mode.
-        recomputed: What keeps no values for the gradient, if something does.
+        recomputed: Function that keeps no values for the gradient, if there is one.
         chooses: Whether the model makes logits of chosen places alone.
-        outputs: Of the model for a sample, or for one of its places.
+        outputs: Numbers in the model's output for a sample, or for one of its places.
     """
 
     statistics: ClassVar[frozenset[str]] = frozenset()
@@ -129,7 +129,7 @@ class LanguageNetwork:
         return total, (targets != NO_LOSS).sum(), 0
 
     def logits(self, module: Factorable, w: Mapping[str, Weight], x: Tensor, places: Tensor | None = None) -> Tensor:
-        """What the model makes of tokens (n, T): logits (n, classes), or (n, places, vocabulary)."""
+        """The model's output for tokens (n, T): logits (n, classes), or (n, places, vocabulary)."""
         real = x != PADDING
         named: dict[str, Any] = {"input_ids": x.where(real, self.padding), "attention_mask": real.to(torch.int64)}
         if places is not None:
@@ -155,7 +155,7 @@ def network_of(
 
     Args:
         module: A model of transformers; it is neither changed nor copied, but for its structure.
-        task: What its loss is of.
+        task: Task that its loss belongs to.
         trained: Names of the parameters that calls give; all others stay as they are.
         checkpointing: Compute layers' values again for the gradient in place of keeping them.
         unused: A token that the texts do not have, for padding, where the model names none for that.
@@ -260,7 +260,7 @@ class LanguageProblem(NetworkProblem):
 
     Attributes:
         shares: Weights of the clients in averages; none: the numbers of their samples.
-        known: What clients have before the first round: the pretrained weights.
+        known: Tensors that clients have before the first round: the pretrained weights.
         begun: Updates of weights by an adapter of PEFT from which factors start; none: fresh ones.
     """
 

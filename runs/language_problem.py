@@ -52,20 +52,20 @@ def language_problem(
         module: A model for sequence classification or causal language modelling, whose calls give ``logits``. It is
             not changed; its frozen weights are shared and not copied.
         train: The clients' samples, of the model's tokens.
-        parts: Which of them each client has, each sample once.
+        parts: Indices of each client's samples, each sample once.
         test: Samples for evaluation.
         layers: Patterns for the names of the layers that are trained, such as ``*.query, *.value``; none: all weights
             are.
         head: Patterns for the names of further layers that are trained beside them; default: a classifier's head, and
             none of a causal model.
-        weighed: Clients in averages, by the number of their `samples`, or of the `tokens` that their losses are of.
+        weighed: Whether clients count in averages by the number of their `samples`, or of the `tokens` in their losses.
         at_once: Samples of a batch whose gradients are computed at a time, and added up; default: all.
         checkpointing: Compute layers' values again for the gradient in place of keeping them: less memory, more time.
         adapter: Folder of an adapter of PEFT whose factors and head are the start.
         validation: Samples that are evaluated beside the test split.
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.
         rows: Samples at a time in evaluations and in full gradients.
-        name: What it is called.
+        name: Name of the problem.
 
     Raises:
         FederationError: Model, texts and layers do not go together; the message says what and where.

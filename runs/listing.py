@@ -18,7 +18,7 @@ from runs.tables import rows_of
 METRICS, LEDGER, SETTINGS = "metrics.csv", "ledger.csv", "settings.json"
 SEED = "seed"
 LEVEL = 0.95
-"""Of the intervals of paired differences."""
+"""Confidence level of the intervals of paired differences."""
 Row = Mapping[str, Any]
 
 
@@ -30,11 +30,11 @@ class FoundRun:
         folder: Folder of the run.
         algorithm: Name of the algorithm.
         problem: Name of the problem.
-        settings: What decides its numbers, by name.
-        conduct: What stays of how it was conducted.
-        rounds: Asked for.
-        rows: Metrics of the rounds so far; what was not evaluated in a round is not in its row.
-        versions: Versions of what computed it.
+        settings: Settings that decide its numbers, by name.
+        conduct: Stored part of its conduct.
+        rounds: Number of rounds asked for.
+        rows: Metrics of the rounds so far; a row lacks those that were not evaluated in its round.
+        versions: Versions of the software that computed it.
     """
 
     folder: Path
@@ -73,7 +73,7 @@ class FoundRun:
         return [row for row in self.rows if metric in row]
 
     def ledger(self) -> list[dict[str, Any]]:
-        """What travelled, message by message; nothing before the first round.
+        """Returns the messages that travelled, one by one; none before the first round.
 
         Raises:
             RunError: The table cannot be read.
@@ -86,8 +86,8 @@ class Group:
     """Runs that differ in their seeds only.
 
     Attributes:
-        label: What distinguishes them from the other groups, in words.
-        runs: By seed.
+        label: Difference from the other groups, in words.
+        runs: Runs by seed.
     """
 
     label: str

@@ -40,7 +40,7 @@ class Labelled(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What one local step looks at.
+    """Samples of one local step, with its random numbers.
 
     Attributes:
         samples: Indices among the client's samples, int64 (n,), on the device of the data.

@@ -82,9 +82,9 @@ class NetworkClient:
         return self.network.loss_and_statistics(w, self.data, own)
 
     def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:
-        """What the steps with these samples look at: with crops, flips and noise drawn here.
+        """Returns the batches of the steps with these samples; crops, flips and noise are drawn here.
 
-        All of it is brought to the device of the data at once, so that no step waits for a copy.
+        All of them are brought to the device of the data at once, so that no step waits for a copy.
         """
         prepare, device, sizes = self.network.preparation, self.data.x.device, [len(samples) for samples in indices]
         samples = torch.cat(list(indices)).to(device).split(sizes)
@@ -110,7 +110,7 @@ class NetworkClient:
         return [(len(part) / self.samples, part) for part in places.tensor_split(count)]
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """What distinguishes it from other clients."""
+        """Tensors that distinguish it from other clients."""
         return {"indices": self.indices}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> NetworkClient:
@@ -158,14 +158,14 @@ class NetworkProblem:
     """A network, clients with data, and how good weights are.
 
     Attributes:
-        name: What it is.
-        clients: Made when they are asked for.
+        name: Name of the problem.
+        clients: Clients, each made when it is asked for.
         start: Initial weights: the trained parameters, and the running statistics that travel.
-        splits: What weights are evaluated on; names of numbers begin with the split's, but for `test`.
+        splits: Samples on which weights are evaluated; names of numbers begin with the split's, but for `test`.
         own: Held-out samples of each client, for personal weights; none: all of the test split.
         rows: Samples evaluated at a time.
-        given: Of a network, of data and of clients' samples that functions and files of the user's gave, by what it
-            is: digests, and numbers that the network computes.
+        given: Digests of a network, of data and of clients' samples that the user's functions and files gave, by kind;
+            and numbers that the network computes.
     """
 
     name: str
@@ -238,7 +238,7 @@ def network_problem(
         module: Any network from inputs (n, ...) to one tensor of outputs (n, ...). Its parameters that need a gradient
             are trained; all others stay as they are. It is copied.
         train: Inputs and targets of all clients, on the module's device.
-        parts: Which of them each client has, each sample once.
+        parts: Indices of each client's samples, each sample once.
         test: Inputs and targets for evaluation.
         loss: Maps outputs and targets to the mean loss.
         preparation: Crops, flips and normalisation of images.
@@ -248,7 +248,7 @@ def network_problem(
         own: Held-out samples of each client, for personal weights, among `train`: in nobody's part, each once at a
             client.
         rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
-        name: What it is called.
+        name: Name of the problem.
         accuracy: Whether outputs (n, classes) are compared with targets in evaluations; default: where the loss is one
             of torch's for classes, since whole numbers may also be counts.
 

@@ -38,8 +38,8 @@ class Option:
     Attributes:
         name: With underscores; the command line has hyphens instead.
         kind: `int`, `float`, `bool`, `str` or `tuple` (of numbers).
-        help: What it is.
-        default: Where none is given; `MISSING`: one has to be.
+        help: Description in the help.
+        default: Value where none is given; `MISSING`: one has to be.
         words: The values of a word, if they are known.
         optional: ``None`` is a value, too.
         element: Kind of the numbers of a tuple.
@@ -128,7 +128,7 @@ class Form:
         kind: The dataclass.
         fixed: Values of fields that are no options.
         defaults: Defaults of options, by their names, before those of the fields.
-        kinds: What may stand for the protocols among the fields.
+        kinds: Alternatives for the protocols among the fields.
         seeded: Fields called ``seed`` are no options: each gets the run's seed, plus the number of those before it.
     """
 
@@ -273,7 +273,7 @@ def resolved(
     Args:
         options: By name.
         given: Values; of other names there must be none.
-        of: What the options are of, for the message.
+        of: Owner of the options, for the message.
         others: The options that there are with other values.
 
     Raises:
@@ -311,7 +311,7 @@ def nearest(name: str, known: Any) -> str:
 
 @cache
 def attribute_texts(kind: type) -> Mapping[str, str]:
-    """What the docstrings of a class and its bases say under ``Attributes:``, by field; without the signs of LaTeX."""
+    """Texts under ``Attributes:`` in the docstrings of a class and its bases, by field; without the signs of LaTeX."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         document = inspect.cleandoc(base.__dict__.get("__doc__") or "")

@@ -17,8 +17,8 @@ def export(folder: Path, out: Path, root: str | None = None) -> int:
     """Writes what the last checkpoint of a run of a language model adds to the model.
 
     Args:
-        folder: Of the run.
-        out: Of the adapter.
+        folder: Folder of the run.
+        out: Folder of the adapter.
         root: Where the data sets lie.
 
     Returns:

@@ -76,9 +76,9 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
     """The update of every factorised weight since the start, by its name.
 
     Args:
-        algorithm: One with an adapter.
-        state: Of it, after some rounds.
-        start: Weights before the first.
+        algorithm: An algorithm with an adapter.
+        state: State of the algorithm, after some rounds.
+        start: Weights before the first round.
 
     Raises:
         RunError: The algorithm has no adapter, or merged weights that are rounded to half precision.
@@ -185,7 +185,7 @@ def _turned(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
 
 
 def _stored_whole(module: nn.Module, asked: set[str], adapted: set[str], task: str) -> tuple[list[str], list[str]]:
-    """What `modules_to_save` is to say, and all modules that PEFT then wants whole: it compares the ends of names.
+    """Value of `modules_to_save`, and all modules that PEFT then wants whole: it compares the ends of names.
 
     Raises:
         RunError: PEFT cannot hold these modules whole.

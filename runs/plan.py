@@ -38,7 +38,7 @@ class Plan:
         algorithm: Name of the algorithm.
         problem: Name of the problem.
         settings: Every option that decides a number of the run, by name.
-        conduct: What decides none.
+        conduct: Settings that decide no number.
     """
 
     algorithm: str
@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes it this run and no other, for JSON."""
+        """Names and settings that make it this run and no other, for JSON."""
         return {"algorithm": self.algorithm, "problem": self.problem, **self.told}
 
     @property
@@ -83,7 +83,7 @@ def _digest(identity: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What a run is made of."""
+    """Algorithm, problem and executor of a run."""
 
     algorithm: Algorithm
     problem: FederatedProblem
@@ -157,8 +157,8 @@ class Standing:
 
     Attributes:
         plan: The run.
-        given: What `given_of` its problem was.
-        versions: Versions of what computed it.
+        given: Result of `given_of` for its problem.
+        versions: Versions of the software that computed it.
     """
 
     plan: Plan
@@ -167,12 +167,12 @@ class Standing:
 
 
 def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None) -> None:
-    """Writes what a run is, how it is conducted, and the versions of what computes it.
+    """Writes a run's plan, how it is conducted, and the versions of the software that computes it.
 
     Args:
         folder: Folder of the run.
         plan: The run.
-        given: What `given_of` its problem is.
+        given: Result of `given_of` for its problem.
         earlier: Digest under which an earlier version began it.
 
     Raises:
@@ -236,15 +236,15 @@ def standing(folder: Path) -> Standing:
 
 
 def require_same_given(folder: Path, run: Standing, given: Given) -> None:
-    """What functions and files of the user's give is to be that with which a run began.
+    """Checks that the user's functions and files give the same as when a run began.
 
     Args:
         folder: Folder of the run.
-        run: As it stands there; earlier versions have less in it.
-        given: As it is now.
+        run: The run as it stands there; earlier versions have less in it.
+        given: Result of `given_of` now.
 
     Raises:
-        RunError: Names what is another now.
+        RunError: Something differs now; the message names it.
     """
     changed = [name for name, now in given.items() if name in run.given and not _same(run.given[name], now)]
     causes = [name for name in changed if name != COMPUTED] or changed
@@ -265,7 +265,7 @@ def _same(before: Any, now: str | Sequence[float]) -> bool:
 
 
 def given_of(problem: FederatedProblem) -> Given:
-    """What functions and files of the user's gave a problem, by what it is: digests, and numbers that networks make."""
+    """Digests of what the user's functions and files gave a problem, by kind; and numbers that networks make."""
     found: Given = getattr(problem, "given", {})
     return found
 

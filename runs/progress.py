@@ -1,4 +1,4 @@
-"""What a running run shows: a bar with rate, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
+"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Progress = Callable[[dict[str, Any]], None]
 
 @contextmanager
 def following(plan: Plan, folder: Path) -> Iterator[Progress]:
-    """What is to be told the metrics of every round of a plan.
+    """Yields the function that takes the metrics of every round of a plan.
 
     Raises:
         RunError: TensorBoard is asked for and not installed.

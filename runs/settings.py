@@ -19,7 +19,7 @@ class RunSettings:
 
     Attributes:
         cohort: Clients of a round; default: all.
-        seed: Of everything random.
+        seed: Seed of everything random.
         alignment: Measure how far the clients' updates of a round point where the federation's does, in every round.
 
     Raises:
@@ -42,9 +42,9 @@ UNASKED = ("a_at", "precision", "personal_a_at", "personal_precision")
 PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
 COMPUTED = "computation in the network"
-"""What a problem calls the numbers that its network makes of the same weights and samples."""
+"""Name of the numbers that a problem's network makes of the same weights and samples."""
 STAYING = (*PLACE, "evaluate_every", "keep_every")
-"""What of a run's conduct its folder keeps; the first versions had these among what decides the numbers."""
+"""Settings of a run's conduct that its folder keeps; the first versions had these among what decides the numbers."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Conduct:
 
     Attributes:
         rounds: Number of rounds; a resumed run may raise it.
-        executor: Where clients work; the last digits may depend on it, but those of `ray` are of `sequential`.
+        executor: Where clients work; the last digits may depend on it, but `ray` gives those of `sequential`.
         device: Torch device of networks; the last digits may depend on it.
         evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
         workers: Processes among which the clients of a round are divided, each with one thread; or Ray actors.
-        address: Of the Ray cluster: as `ray start` names it, or `auto`; `local`, the default, starts one here that ends
-            with the run.
+        address: Address of the Ray cluster: as `ray start` names it, or `auto`; `local`, the default, starts one here
+            that ends with the run.
         gpus_per_worker: GPUs of a Ray actor, for a device that is one; a part such as 0.25 is shared.
         save_every: Seconds between checkpoints, at least; there are fewer where they take a twentieth of the time.
         keep_every: Rounds between checkpoints that stay, for `rankproof spectrum --checkpoints`; default: none does but

@@ -57,7 +57,7 @@ class Shelf:
         self._names: dict[Any, str] = {}
 
     def put(self, tensor: Tensor) -> list[Any]:
-        """What stands for a tensor: its name, and strides and shift unless these are the usual ones."""
+        """Description of a stored tensor: its name, and strides and shift unless these are the usual ones."""
         shift = tensor.data_ptr() % ALIGNED // tensor.element_size() if tensor.numel() else 0
         key = (tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.dtype, tensor.shape, tensor.stride())
         if key not in self._names:
@@ -148,10 +148,10 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
 
 
 def rich(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
-    """What `plain` took apart.
+    """Restores a value that `plain` took apart.
 
     Raises:
-        KeyError, TypeError, ValueError: It is not what `plain` gives.
+        KeyError, TypeError, ValueError: The value is not what `plain` gives.
     """
     if len(value) > 2 or (len(value) == 2 and "fields" not in value):
         raise ValueError("a part of a state that is two things")

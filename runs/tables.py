@@ -36,8 +36,8 @@ class Table:
 
         Args:
             path: Path of the file; made if need be.
-            columns: Of the first line; of rows without names, those of the first row.
-            before: What stands in it; what follows is cut off.
+            columns: Names in the first line; for rows without names, those of the first row.
+            before: Content of the file so far; what follows it is cut off.
 
         Raises:
             OSError: The file cannot be written; it is named.

@@ -41,7 +41,7 @@ def ended(program, pipe, processes, end, cwd):
 
 
 def _next(reader):
-    """What the pipe holds next; nothing when nobody can write to it any more."""
+    """Next content of the pipe; nothing when nobody can write to it any more."""
     ready, _, _ = select.select([reader], [], [], PATIENCE)
     assert ready, "nothing was written, and somebody still holds the pipe"
     return os.read(reader, 100)

@@ -39,7 +39,7 @@ def changed(draw, contents):
 
 
 def answered(read, *errors, names=""):
-    """What is read; none for an error that is for users."""
+    """The content read; none for an error that is for users."""
     try:
         return read()
     except errors as error:

@@ -88,7 +88,7 @@ def test_files_of_tests_have_names_of_their_own():
 
 
 def test_pictures_stand_beside_their_numbers():
-    """What ``X_picture`` draws, ``X`` has computed."""
+    """``X`` has computed the numbers that ``X_picture`` draws."""
     drawn = sorted((ROOT / "figures").glob("*_picture.py"))
     assert drawn
     for file in drawn:

@@ -12,7 +12,7 @@ PAGES = sorted(
 
 
 def anchors(text):
-    """What renderers of Markdown call the headings."""
+    """Names that renderers of Markdown give to the headings."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M), flags=re.M)
     return {re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

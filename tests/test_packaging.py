@@ -1,4 +1,4 @@
-"""What a wheel holds, and that it works where no checkout is."""
+"""Content of a wheel, and its use where no checkout is."""
 
 import json
 import os

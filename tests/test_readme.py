@@ -25,7 +25,7 @@ def test_its_python_example_runs():
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_its_counts_are_those_of_the_ledger(paper):
-    """Of a paper's statements and numbers, by verdict on record."""
+    """Counts of a paper's statements and numbers, by verdict on record."""
     stated = [claim.expect for claim in paper.claims() if claim.kind in STATED]
     (row,) = (line for line in README.splitlines() if line.startswith(f"| **{paper.called}**"))
     words = ("hold", "are corrected", "depend on the reading", "refuted", "not checkable")

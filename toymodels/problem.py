@@ -20,7 +20,7 @@ class Problem:
     The global loss is the mean of the clients' losses weighted by `shares`.
 
     Attributes:
-        name: What it is.
+        name: Name of the problem.
         clients: Each answers with ``loss(w)``; see `algorithms.Client`.
         start: Initial weights by name, here a single matrix ``W``.
         shares: Weights of the clients in averages, of sum 1.

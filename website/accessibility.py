@@ -32,7 +32,7 @@ RUN = "axe.run({resultTypes: ['violations']}).then(arguments[0], error => argume
 
 
 def missing(axe: Path) -> list[str]:
-    """What has to be installed."""
+    """Programs that have to be installed."""
     told = [] if find_spec("selenium") else ["the Python package selenium (pip install selenium)"]
     told += [] if _browser() else ["Chrome or Chromium (Debian: apt-get install chromium)"]
     told += [] if shutil.which("chromedriver") else ["chromedriver (Debian: apt-get install chromium-driver)"]

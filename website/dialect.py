@@ -94,5 +94,5 @@ def block(source: str, *_: Any, **__: Any) -> str:
 
 
 def makeExtension(**settings: Any) -> Dialect:
-    """What Markdown calls by the module's name."""
+    """Makes the extension; Markdown calls it by the module's name."""
     return Dialect(**settings)

@@ -1,4 +1,4 @@
-"""What MkDocs is told beyond its settings: pages outside `docs/`, what they link to, and the API reference."""
+"""Additions to MkDocs' settings: pages outside `docs/`, what they link to, and the API reference."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def relinked(text: str, path: str) -> str:
 
 
 def page_of(path: str) -> str:
-    """What stands on the site for a program or a folder without a page of its own: the program, or a list."""
+    """The site's page for a program or a folder without a page of its own: the program, or a list."""
     file = ROOT / path
     if file.is_dir():
         entries = sorted(entry for entry in file.iterdir() if entry.suffix in _LISTED)
@@ -82,7 +82,7 @@ def page_of(path: str) -> str:
 
 
 def reached(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]:
-    """What pages link to, and what that links to, each once.
+    """Pages that the given pages link to, directly or through others, each once.
 
     Args:
         pages: Paths of pages to start from.
@@ -106,7 +106,7 @@ def reached(pages: Iterable[str], known: Callable[[str], bool]) -> Iterator[str]
 
 
 def _target(link: str, path: str) -> str | None:
-    """What a link leads to, from the root; None if that is outside of the repository, or on the page itself."""
+    """Target of a link, from the root; None if that is outside of the repository, or on the page itself."""
     to = link.partition("#")[0]
     if not to or re.match(r"[a-z]+:", to):
         return None

@@ -73,7 +73,7 @@ def alexnet(
         seed: Seed of the initial weights.
         channels: Channels of the images.
         side: Height and width of the images.
-        adapt: What happens to images that are smaller than 32 x 32; see `workloads.sides.adapted`.
+        adapt: Treatment of images that are smaller than 32 x 32; see `workloads.sides.adapted`.
         hidden: Features between the linear layers.
         filters: Channels of the five convolutions.
         dtype: Type of the parameters.

@@ -1,6 +1,6 @@
 """Images prepared batch by batch on the device where they are: cropped, flipped and normalised.
 
-What is random is given: offsets and flips are drawn before the work, from a generator on the host, so that the same
+Randomness is given: offsets and flips are drawn before the work, from a generator on the host, so that the same
 seed gives the same images on every device and in every order.
 """
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 
 class Offsets(NamedTuple):
-    """What is random about a batch of n images.
+    """Random numbers for a batch of n images.
 
     Attributes:
         top: Row of the padded image where each crop begins, int64 (n,).

@@ -39,7 +39,7 @@ def read_batches(
 
     Args:
         contents: The files, each a pickled mapping with `data`, uint8 (n, 3072), red, green and blue planes by rows.
-        name: What to call the files in an error.
+        name: Name of the files in errors.
         labels: The mapping's key of the classes: `labels`, `fine_labels` or `coarse_labels`.
         classes: Number of classes.
 

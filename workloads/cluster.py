@@ -108,9 +108,9 @@ def workers_at_once(processors: float, graphics: float, each: float) -> int:
     """Workers of one processor each that a machine has at a time.
 
     Args:
-        processors: Of the machine.
+        processors: Processors of the machine.
         graphics: GPUs of the machine.
-        each: GPUs of a worker; one that takes a part has it of a single GPU.
+        each: GPUs of each worker; a fraction is a part of a single GPU.
 
     >>> workers_at_once(16, 1, 0.2), workers_at_once(16, 2, 0.4), workers_at_once(16, 3, 2), workers_at_once(4, 0, 0)
     (5, 4, 1, 4)

@@ -31,9 +31,9 @@ class Crew:
         """Starts them.
 
         Args:
-            count: How many.
-            serve: What each does, a function of a module: called with its connection and the settings.
-            settings: Of all.
+            count: Number of processes.
+            serve: Work of each process, a function of a module: called with its connection and the settings.
+            settings: Settings that all processes get.
         """
         if getattr(
             multiprocessing.current_process(), "_inheriting", False
@@ -69,7 +69,7 @@ class Crew:
 
         Args:
             failed: The error to raise where one of them ended, of how it ended and what to do.
-            close: What ends them, and puts right what its owner knows of them.
+            close: Ends them, and puts right what its owner knows of them.
         """
         try:
             yield

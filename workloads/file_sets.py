@@ -35,7 +35,7 @@ class FileSet:
         md5: MD5 of the unpacked content of each of its files.
         sources: Where it is fetched from, best first; empty: it is read where the user has it, and not fetched.
         places: Further folders where an operating system keeps the files.
-        otherwise: What to do when no source works, or there is none.
+        otherwise: Advice for when no source works, or there is none.
     """
 
     name: str
@@ -48,7 +48,7 @@ class FileSet:
 
     @property
     def remedy(self) -> str:
-        """What brings the data: a command where there is one."""
+        """How to get the data: a command where there is one."""
         if self.sources:
             return f"run `rankproof data fetch {self.name}`"
         return f"it is read where you have it and not fetched: {self.otherwise}"
@@ -71,7 +71,7 @@ class Status:
         name: The registry name.
         state: `present` (and verified), `missing`, or `damaged`.
         place: The folder it was found in, or None.
-        detail: What is wrong and the remedy; empty when present.
+        detail: The fault and its remedy; empty when present.
     """
 
     name: str

@@ -54,7 +54,7 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class FitResult:
-    """What training did.
+    """Results of training.
 
     Attributes:
         losses: Mean loss over the samples of each epoch, as met during the epoch.

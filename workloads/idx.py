@@ -20,7 +20,7 @@ def parse(content: bytes, name: str = "IDX data") -> NDArray[np.uint8]:
 
     Args:
         content: The whole file, header included.
-        name: What to call the file in an error.
+        name: Name of the file in errors.
 
     Raises:
         DataError: The magic number, the element type, a dimension, or the length is wrong.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 SETTINGS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONSAFEPATH"), "1")
-"""Of a worker: one thread for linear algebra, and no import of what lies where the user stands."""
+"""Environment of a worker: one thread for linear algebra, and no import from the user's current folder."""
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from workloads.vit import vit
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """What a network is made from.
+    """Sizes, seed and variant of a network.
 
     Attributes:
         classes: Number of logits.
@@ -27,7 +27,7 @@ class ModelSettings:
         seed: Seed of the initial weights.
         width: Width of the network, in the unit of `MODELS`; default: the paper's.
         norm: Normalisation of a residual network: `batch` or `group`.
-        adapt: What happens to images that do not fit; see `workloads.sides.adapted`.
+        adapt: Treatment of images that do not fit; see `workloads.sides.adapted`.
         dtype: Type of the parameters.
     """
 

@@ -25,7 +25,7 @@ class Place:
     """Where independent work is done.
 
     Attributes:
-        address: Of a Ray cluster, or `LOCAL`.
+        address: Address of a Ray cluster, or `LOCAL`.
         workers: Processors of a local cluster; default: those of this machine.
         graphics: GPUs of each piece of work; a part of one is shared.
     """

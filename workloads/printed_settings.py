@@ -17,7 +17,7 @@ class PrintedFederation:
         data: Registry names of its data sets.
         clients: Numbers of clients.
         participation: Share of the clients in each round.
-        partition: What they hold.
+        partition: How samples are divided among the clients.
         held_out: Training samples kept for validation.
     """
 

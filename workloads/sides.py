@@ -16,7 +16,7 @@ def adapted(network: str, side: int, needed: int, adapt: str) -> nn.Module:
     Args:
         network: Its name, for the error.
         side: Height and width of the images.
-        needed: What the network takes.
+        needed: Height and width of images that the network takes.
         adapt: A name of `ADAPTATIONS`.
 
     Raises:

@@ -25,13 +25,13 @@ class Samples(NamedTuple):
     """All samples of a data set.
 
     Attributes:
-        texts: Of each sample; of instructions, what comes before the answer.
-        labels: Their classes, int64 (n,); 0 where there are none.
+        texts: Texts of the samples; of instructions, what comes before the answers.
+        labels: Classes of the samples, int64 (n,); 0 where there are none.
         classes: Names of the classes.
-        origins: Their sources, int64 (n,).
+        origins: Sources of the samples, int64 (n,), counted in `origin_names`.
         origin_names: Names of the sources.
-        test: Whether they belong to the test split, bool (n,).
-        answers: Of instructions.
+        test: Whether samples belong to the test split, bool (n,).
+        answers: Answers to instructions; None for other data.
     """
 
     texts: list[str]

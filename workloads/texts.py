@@ -49,7 +49,7 @@ class TextSet:
         classes: Names of the classes; of instructions none.
         origins: The source of each, int64 (n,), counted in `origin_names`.
         origin_names: Names of the sources, at least one.
-        answers: Of instructions what is to be learnt; else None.
+        answers: Answers to be learnt, for instructions; else None.
         copies: Training samples left out since the test split has the same text.
         place: The folder the files were read from.
 

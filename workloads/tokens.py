@@ -23,7 +23,7 @@ NO_LOSS = -100
 
 
 class Tokenizer(Protocol):
-    """What is used of a tokenizer of the library transformers."""
+    """The part of a tokenizer of the library transformers that is used."""
 
     pad_token_id: int | None
     eos_token_id: int | None

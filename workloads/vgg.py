@@ -70,7 +70,7 @@ def vgg16(
         seed: Seed of the initial weights.
         channels: Channels of the images.
         side: Height and width of the images.
-        adapt: What happens to images that are smaller than 32 x 32, which five poolings would leave without a pixel;
+        adapt: Treatment of images that are smaller than 32 x 32, which five poolings would leave without a pixel;
             see `workloads.sides.adapted`.
         hidden: Features of the hidden layers of the head.
         stages: Channels of the convolutions, stage by stage.

@@ -122,7 +122,7 @@ def vit(
         seed: Seed of the initial weights.
         channels: Channels of the images.
         side: Height and width of the images.
-        adapt: What happens to images that are smaller than 32 x 32; see `workloads.sides.adapted`.
+        adapt: Treatment of images that are smaller than 32 x 32; see `workloads.sides.adapted`.
         patch: Side of a patch, a divisor of 32.
         width: Features of a token.
         depth: Attention layers.

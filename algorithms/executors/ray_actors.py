@@ -158,9 +158,9 @@ class _Actor(Member):
     """An actor, as who gives the orders knows it.
 
     Attributes:
-        handle: Ray's.
-        process: Its number, once the actor has started.
-        answer: What is awaited of it.
+        handle: Ray's handle of the actor.
+        process: Number of its process, once the actor has started.
+        answer: The answer awaited from it.
     """
 
     def __init__(self, handle: Any) -> None:
@@ -175,14 +175,14 @@ class _Actor(Member):
 
 
 class Worker:
-    """What an actor does."""
+    """An actor that works for federations."""
 
     def __init__(self, path: Sequence[str], threads: int, dtype: str) -> None:
         """Makes it as a worker process is.
 
         Args:
-            path: Of modules where the user stands.
-            threads: For linear algebra.
+            path: Folders of modules where the user stands.
+            threads: Threads for linear algebra.
             dtype: Name of the default type.
         """
         sys.path += [place for place in path if place not in sys.path]
@@ -194,7 +194,7 @@ class Worker:
         return os.getpid()
 
     def answer(self, order: Order, clients: Packed | None, lasting: Packed | None, trip: Packed | None) -> Answer:
-        """What comes of an order."""
+        """Returns the answer to an order."""
         whole = replace(order, clients=clients, lasting=lasting, trip=trip)
         return answered(whole, self._federations, shared=False)
 

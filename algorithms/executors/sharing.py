@@ -38,9 +38,9 @@ class Packed(NamedTuple):
 
     Attributes:
         text: Everything but the tensors.
-        places: Of the tensors.
-        entries: Of the tensors, as bytes: in shared memory, or with the message where they are few; or an array, which
-            others share in their own way.
+        places: Places of the tensors.
+        entries: Entries of the tensors, as bytes: in shared memory, or with the message where they are few; or an
+            array, which others share in their own way.
     """
 
     text: bytes
@@ -99,7 +99,7 @@ def unpack(packed: Packed, own: bool = False) -> Any:
 
 
 def _require_room(size: int) -> None:
-    """What does not fit ends the process when it is written, without a word."""
+    """Refuses data that do not fit, which would end the process without a word when they are written."""
     if os.path.isdir(_SHARED):
         room = os.statvfs(_SHARED)
         if size > room.f_bavail * room.f_frsize:

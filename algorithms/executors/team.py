@@ -1,4 +1,4 @@
-"""What executors of several workers have in common: who does which part of a trip, and what is done again.
+"""The common part of executors with several workers: who does which part of a trip, and what is done again.
 
 The cohort is cut into parts that depend on nothing but the cohort; a worker does a part and returns its sum, and the
 sums are added in the order of the cohort, as `fold` does in one process: the same bits for any number of workers, and
@@ -31,7 +31,7 @@ LOSSES = 3
 
 @dataclass
 class _Seen:
-    """What a worker holds of a federation."""
+    """A federation's data that a worker holds."""
 
     clients: object = None
     lasting: object = None
@@ -43,9 +43,9 @@ class Member(ABC):
     """A worker, as who gives the orders knows it.
 
     Attributes:
-        seen: What it holds of each federation.
-        told: Of how many federations it was told that they are gone.
-        lost: Whether it is no more, and what it held with it.
+        seen: Data that it holds of each federation.
+        told: Number of federations that it was told are gone.
+        lost: Whether it is gone, and what it held with it.
     """
 
     def __init__(self) -> None:
@@ -63,10 +63,10 @@ class _Served:
     """A federation: what of it goes to every worker, as it travels, and which worker holds what a client kept.
 
     Attributes:
-        number: By which workers know it.
-        clients: As they travel, beside what they were made of.
-        lasting: What clients were told or equipped with, likewise.
-        kept: What is kept in this round; the federation has one object for it.
+        number: Number by which workers know it.
+        clients: Clients as they travel, beside what they were made of.
+        lasting: Data that clients were told or equipped with, likewise.
+        kept: Data kept in this round; the federation has one object for them.
         owners: Workers by the numbers of clients that kept something.
         past: Trips of this round, each with the clients that kept something in it.
     """
@@ -83,8 +83,8 @@ class Team(ABC):
     """Clients among several workers, each with one thread for linear algebra unless told otherwise.
 
     Attributes:
-        workers: How many.
-        threads: Of each worker.
+        workers: Number of workers.
+        threads: Threads of each worker.
         say: Told, in a line, what happened to workers.
 
     Raises:
@@ -153,7 +153,7 @@ class Team(ABC):
         """Nothing to do: it goes with the next trip."""
 
     def _answers(self, trip: Trip, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
-        """What workers make of each part, in the order of the cohort."""
+        """Yields the workers' answers to each part, in the order of the cohort."""
         size = part_size(len(trip.cohort))
         parts = [trip.cohort[start : start + size] for start in range(0, len(trip.cohort), size)]
         with self._minded():

@@ -1,4 +1,4 @@
-"""What a worker of `algorithms.executors.team` does: it takes orders, and holds what is kept for the round."""
+"""A worker of `algorithms.executors.team`: it takes orders, and holds what is kept for the round."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from algorithms.trip import Reply, Trip
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is told: what all parts of a trip have in common, and one part.
+    """An order to a worker: what all parts of a trip have in common, and one part.
 
     Attributes:
-        clients: Of the federation, the first time; as they travel, like the next two.
-        lasting: What every client was told or equipped with, where that is new to the worker.
-        trip: Without clients and memories, the first time.
-        federation: Whose trip it is.
+        clients: Clients of the federation, the first time; as they travel, like the next two.
+        lasting: Data that every client was told or equipped with, where they are new to the worker.
+        trip: The trip without clients and memories, the first time.
+        federation: Number of the federation whose trip it is.
         gone: Federations that are no more: all that is held of them is forgotten.
         fresh: A new round: what clients kept is forgotten.
         part: Cohort, shares (none: replies are wanted), and what is sent to and known by these clients alone.
@@ -78,7 +78,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker says to an order.
+    """A worker's answer to an order.
 
     Attributes:
         content: Replies alone, or their sum and receipts; or what went wrong.
@@ -115,11 +115,11 @@ def settle(threads: int, dtype: torch.dtype) -> None:
 
 
 def answered(order: Order, federations: dict[int, Held], shared: bool = True) -> Answer:
-    """What comes of an order.
+    """Returns the answer to an order.
 
     Args:
         order: The order.
-        federations: What the worker holds, by their numbers; it is brought up to date.
+        federations: Data that the worker holds of federations, by their numbers; brought up to date here.
         shared: As `packed` takes it.
     """
     for number in order.gone:
@@ -153,7 +153,7 @@ def _read(message: Packed) -> Any:
 
 
 class Held:
-    """What a worker holds of a federation from one order to the next."""
+    """A federation's data that a worker holds from one order to the next."""
 
     def __init__(self) -> None:
         self.clients: Any = None

@@ -18,7 +18,7 @@ Predictions = Mapping[str, float]
 CLEARLY = 3.0
 """Half widths, with their bias, beyond which an interval excludes a prediction without doubt."""
 SHARE = 0.02
-"""Of a quantity, what it may lie off its prediction: little enough that a form 5 % off is noticed."""
+"""Share of a quantity by which it may lie off its prediction: small enough that a form 5 % off is noticed."""
 
 
 @dataclass(frozen=True)

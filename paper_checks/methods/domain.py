@@ -1,6 +1,6 @@
 """Domains as data: parameters with the range that a statement gives them, and what a search or a grid goes through.
 
-What of the stated range is not reached, and how small a violation the draws could have missed, belongs on the card.
+The card says which part of the stated range is not reached, and how small a violation the draws could have missed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Stated:
         return tuple(end for end, bracket in pairs if bracket in "[]")
 
     def beyond(self, low: float, high: float) -> str:
-        """What of it lies outside of a range, in words; empty if nothing does."""
+        """The part of it outside of a range, in words; empty if there is none."""
         sides = [f"below {low:g}"] if low > self.low else []
         return " and ".join(sides + ([f"above {high:g}"] if high < self.high else []))
 
@@ -133,7 +133,7 @@ class Axis:
         self.of.check(self.name, (self.low, self.high))
 
     def unreached(self) -> str:
-        """What of the stated range is not searched, in words; empty if all is."""
+        """The part of the stated range that is not searched, in words; empty if there is none."""
         beyond = self.of.beyond(self.low, self.high)
         told = f"{self.words}, " if self.words else f"|{self.name}| " if self.signed else f"{self.name} "
         size = "size of " if self.words and self.signed else ""
@@ -272,12 +272,12 @@ def drawn_in_words(count: int) -> str:
 
 
 def in_words(axes: Sequence[Axis], uniform: int) -> str:
-    """What was not searched, and the smallest part of the rest in which a violation would have been met.
+    """The part that was not searched, and the smallest part of the rest in which a violation would have been met.
 
-    Of n independent draws all miss a part of measure v with probability $(1 - v)^n$.
+    All of n independent draws miss a part of measure v with probability $(1 - v)^n$.
 
     Args:
-        axes: of the domain.
+        axes: axes of the domain.
         uniform: independent draws, uniform on the scale of the axes, that the assumption left.
     """
     outside = "; ".join(filter(None, (axis.unreached() for axis in axes)))

@@ -21,7 +21,7 @@ from paper_checks.claim import Claim, Evidence, Grade, Verdict, claim
 from paper_checks.context import Context
 
 Comparisons = Iterable[tuple[str, Effect]]
-"""What is stated in words, and the difference that is above zero where it is true."""
+"""Statements in words, each with the difference that is above zero where it is true."""
 
 
 UNDECIDED: tuple[Verdict, Grade | None] = ("not checkable here", None)
@@ -56,9 +56,9 @@ def judge_runs(
     """Undecided at the paper's scale, with what the stored runs say of each comparison, or of the figure as a whole.
 
     Args:
-        runs: What is stored.
+        runs: Stored runs of a figure.
         reason: Why it is undecided.
-        comparisons: What is stated, comparison by comparison; default: the figure's own words.
+        comparisons: Statements, comparison by comparison; default: the figure's own words.
     """
     id = runs.figure.id
     if runs.table is None:
@@ -92,11 +92,11 @@ def experiment(
     Args:
         module: Where it stands.
         id: Id of the claim.
-        figure: Whose stored runs are told.
-        where: In the paper.
-        says: What is stated.
+        figure: Figure whose stored runs are told.
+        where: Place in the paper.
+        says: Statement of the claim.
         why: It is undecided here.
-        comparisons: What is stated, comparison by comparison, from the figure's table; default: the figure's words.
+        comparisons: Statements, comparison by comparison, from the figure's table; default: the figure's words.
         also: Further inventory ids of the same statement.
         rest: More fields of the claim.
     """

@@ -98,7 +98,7 @@ Equations = Generator[Equation, None, tuple[Sequence[Point], str]]
 
 
 def _at_points(equation: Equation, points: Sequence[Point]) -> bool | None:
-    """What is known of an equation that is not expanded any more because another one is false."""
+    """Truth of an equation, as far as known, that is not expanded any more because another one is false."""
     for point in points:
         value = (equation.left - equation.right).subs(point)
         if value != 0 if value.is_comparable else value.is_polynomial() and not vanishes(value):

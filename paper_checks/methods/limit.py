@@ -67,7 +67,7 @@ def mean_interval(draws: NDArray[np.float64], level: float) -> Interval:
 
 @cache
 def _quantile(level: float, degrees: int) -> float:
-    """Of Student's law, two-sided; every form of a statement asks for the same few."""
+    """Two-sided quantile of Student's law; every form of a statement asks for the same few."""
     return float(t.ppf(1.0 - level / 2.0, degrees))
 
 

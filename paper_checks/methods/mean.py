@@ -27,7 +27,7 @@ Draws = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tails:
-    """What is known of the law of the draws; one of the two.
+    """Knowledge about the law of the draws; one of the two.
 
     Attributes:
         deviations: a bound on the standard deviation of one draw of each quantity, from its law. The intervals then
@@ -63,7 +63,7 @@ class Tails:
         return robust_interval(draws, self.deviations[name], level)
 
     def in_words(self, fewest: int) -> str:
-        """What the intervals rest on."""
+        """The basis of the intervals."""
         if self.normal:
             return f"nearly normal draws: {self.normal}; {drawn_in_words(fewest)}"
         return (

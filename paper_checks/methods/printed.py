@@ -32,7 +32,7 @@ class Rounded:
 
     @classmethod
     def printed(cls, text: str) -> Rounded:
-        """What a printed decimal can stand for.
+        """The range that a printed decimal can stand for.
 
         Raises:
             ValueError: the text is not a decimal number.
@@ -83,13 +83,13 @@ class Rounded:
 
 
 def largest(values: Iterable[Rounded]) -> Rounded:
-    """What the largest of several numbers can be."""
+    """The range of the largest of several numbers."""
     listed = list(values)
     return Rounded(max(value.low for value in listed), max(value.high for value in listed))
 
 
 def smallest(values: Iterable[Rounded]) -> Rounded:
-    """What the smallest of several numbers can be."""
+    """The range of the smallest of several numbers."""
     listed = list(values)
     return Rounded(min(value.low for value in listed), min(value.high for value in listed))
 

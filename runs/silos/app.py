@@ -17,7 +17,7 @@ from workloads.files import write_whole
 
 TEMPLATES = resources.files("runs.silos") / "written"
 FILES = ("pyproject.toml", "README.md", "LICENSE", "silos/server_app.py", "silos/client_app.py", "silos/task.py")
-"""Of the app; in the package each has the suffix .template, so that nothing takes them for its own."""
+"""Files of the app; in the package each has the suffix .template, so that nothing takes them for its own."""
 SHOWN: Mapping[str, Any] = {**SUGGESTED, "steps": 10, "learning_rate": 0.05, "client_ranks": "2,1"}
 """Values with which the written example learns, of those options that an algorithm has."""
 
@@ -26,9 +26,9 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
     """Writes the app.
 
     Args:
-        folder: New, or empty.
-        algorithm: Of the catalogue.
-        silos: Names.
+        folder: Folder of the app, new or empty.
+        algorithm: Name of an algorithm in the catalogue.
+        silos: Names of the silos.
 
     Returns:
         The files.

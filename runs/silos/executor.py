@@ -44,10 +44,10 @@ class Silos:
     """The executor.
 
     Attributes:
-        names: Of the silos; a silo's place among them is its client's number.
+        names: Names of the silos; a silo's place among them is its client's number.
         say: Told, in a line, what happens.
-        bytes_sent: In letters, of texts and tensors.
-        bytes_received: The same of answers.
+        bytes_sent: Bytes sent in letters, of texts and tensors.
+        bytes_received: Bytes received in answers, likewise.
 
     Raises:
         FederationError: Names that do not serve.
@@ -66,11 +66,11 @@ class Silos:
         """Asks nobody yet.
 
         Args:
-            names: Of the silos.
-            line: To them.
-            run: Under which silos keep what belongs to this run, hexadecimal digits.
-            patience: With them.
-            limits: Of answers.
+            names: Names of the silos.
+            line: Line to the silos.
+            run: Name under which silos keep what belongs to this run, hexadecimal digits.
+            patience: Patience with the silos.
+            limits: Limits of answers.
             say: Told what happens.
             pause: Seconds between looks for answers.
         """
@@ -337,7 +337,7 @@ class Silos:
 
 
 def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
-    """What stands for what a client keeps."""
+    """Tokens that stand for what a client keeps."""
     right = (
         isinstance(value, dict)
         and len(value) <= KEPT_NAMES

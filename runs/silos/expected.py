@@ -1,4 +1,4 @@
-"""What an upload has to look like: the server does the work itself, for a client of no loss and with one step.
+"""Expected form of an upload: the server does the work itself, for a client of no loss and with one step.
 
 Structure, shapes and types of an upload follow from what is sent, and not from data. Where such a client cannot do the
 work, since it needs more than a loss, silos are compared with one another.
@@ -39,11 +39,11 @@ class Lossless:
 
 
 class Expected(NamedTuple):
-    """What an upload is to be.
+    """Expected form of an upload.
 
     Attributes:
-        upload: As it travels.
-        made: What the server makes of it.
+        upload: Form of the upload as it travels.
+        made: Form of what the server makes of it.
         size: Bytes of its tensors.
     """
 
@@ -53,19 +53,19 @@ class Expected(NamedTuple):
 
 
 class Rehearsal:
-    """What uploads of a round have to look like; it remembers what work keeps for the round."""
+    """Expected forms of the uploads of a round; it remembers what work keeps for the round."""
 
     def __init__(self, client: Lossless) -> None:
         """Does nothing yet.
 
         Args:
-            client: In place of the silos' clients.
+            client: Client in place of the silos' clients.
         """
         self._client, self._round = client, -1
         self._kept: dict[int, dict[str, Any]] = {}
 
     def expected(self, trip: Trip) -> Mapping[int, Expected]:
-        """For each client of a cohort what its upload is to be; of none, where the work needs data."""
+        """The expected upload of each client of a cohort; of none, where the work needs data."""
         if trip.round != self._round:
             self._round, self._kept = trip.round, {}
         found: dict[int, Expected] = {}
@@ -91,12 +91,12 @@ class Rehearsal:
 
 
 def misfit(form: Form, expected: Form, exactly: bool) -> str | None:
-    """What is wrong with the form of an upload, in words; none where it fits.
+    """Returns the fault in the form of an upload, in words; none where it fits.
 
     Args:
-        form: Of the upload.
-        expected: As it should be.
-        exactly: Else sides of tensors may be smaller, as those of clients of lower rank are.
+        form: Form of the upload.
+        expected: Form as it should be.
+        exactly: Whether sizes must be equal; else tensors may have smaller sides, as those of clients of lower rank do.
     """
     if form.structure != expected.structure:
         return "an upload of another structure"

@@ -1,4 +1,4 @@
-"""What a server of silos works with: a line that carries letters, what a silo says of itself, and patience."""
+"""Tools of a server of silos: a line that carries letters, what a silo tells about itself, and patience."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runs.silos.wire import Letter
 
 
 class Line(Protocol):
-    """What carries letters; through Flower, or in tests without it."""
+    """A carrier of letters; through Flower, or in tests without it."""
 
     def nodes(self) -> Collection[int]:
         """Who is there, by numbers that mean nothing else."""
@@ -30,10 +30,10 @@ class Line(Protocol):
 
 @dataclass(frozen=True)
 class Patience:
-    """What a server does about silos that do not answer, or answer wrongly.
+    """The server's policy for silos that do not answer, or answer wrongly.
 
     Attributes:
-        seconds: That a trip may take; then the round goes on with those that answered, or ends.
+        seconds: Seconds that a trip may take; then the round goes on with those that answered, or ends.
         again: Seconds after which a silo that has not answered is asked again.
         least: Silos of a cohort that have to answer each trip; default: all.
         wrong: Whether a silo that sends what is refused, or whose client fails, will `stop` the run or is `left out` of
@@ -59,7 +59,7 @@ class Patience:
 
 
 class About(NamedTuple):
-    """What a silo says of its client.
+    """A silo's facts about its client.
 
     Attributes:
         samples: Size of its data.

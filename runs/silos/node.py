@@ -20,7 +20,7 @@ from runs.silos.registered import answered_kinds, drawer, sent_kinds, works
 from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, read, text_of, unpack
 
 ECHOED = ("run", "silo", "nonce", "round", "trip")
-"""What an answer repeats of its request."""
+"""Parts of a request that its answer repeats."""
 _SAID = 500
 
 
@@ -29,10 +29,10 @@ class Node:
     """A silo.
 
     Attributes:
-        name: As the server knows it.
-        client: With its data.
-        folder: Of the silo alone: what its client keeps lies there.
-        limits: Of requests.
+        name: Name of the silo at the server.
+        client: Client with its data.
+        folder: Folder of the silo alone: what its client keeps lies there.
+        limits: Limits of requests.
         further: Work beside the registered, by name.
     """
 
@@ -43,7 +43,7 @@ class Node:
     further: Mapping[str, Work] = field(default_factory=dict)
 
     def answer(self, letter: Letter) -> Letter:
-        """What the silo sends back; of an error that is not its own client's, its kind and no more."""
+        """The silo's answer; of an error that is not its own client's, its kind and no more."""
         try:
             content = read(letter, self.limits)
             return self._answer(content, letter.blobs, _echo(content))
@@ -94,7 +94,7 @@ class Node:
 
 
 def failure(error: Exception, request: Letter) -> Letter:
-    """What a silo says of an error: its text where it is one of ours; else its kind, since its text may hold data."""
+    """The silo's report of an error: its text where it is one of ours; else its kind, since its text may hold data."""
     echo: dict[str, Any] = {}
     with suppress(LetterError):
         echo = _echo(read(request, Limits()))

@@ -15,7 +15,7 @@ from algorithms.tree import Tree
 from runs.settings import RunError, at_least
 
 SILOS = "silos"
-"""What runs call it."""
+"""Name of the problem in runs."""
 Evaluate = Callable[[Mapping[str, Any]], Mapping[str, float]]
 
 
@@ -99,9 +99,9 @@ class SiloProblem:
     """Clients elsewhere, and where they start.
 
     Attributes:
-        clients: What is known of them.
+        clients: Clients as the server knows them.
         start: Initial weights.
-        measure: Of weights at the server, numbers by name; default: the clients are asked for their losses.
+        measure: Numbers by name for weights, evaluated at the server; default: the clients are asked for their losses.
     """
 
     clients: DistantClients

@@ -1,4 +1,4 @@
-"""What a silo does when it is asked: work by name, and the settings that work takes; it does nothing else."""
+"""Work that a silo does when it is asked, by name, and the settings that this takes; it does nothing else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def work_name(work: Work) -> str:
 
 @cache
 def sent_kinds() -> NamedTypes:
-    """What a silo makes of a request: named tuples, and settings of the algorithms of the catalogue."""
+    """Types that a silo reads in a request: named tuples, and settings of the algorithms of the catalogue."""
     alternatives = [kind for kinds in KINDS.values() for kind in kinds.values() if kind.__module__[:4] == "algo"]
     settings = [Descent, Adapter, Truncation, *alternatives, *(entry.kind for entry in ALGORITHMS.values())]
     return {**answered_kinds(), **{f"{kind.__module__}.{kind.__qualname__}": kind for kind in settings}}
@@ -57,15 +57,15 @@ def sent_kinds() -> NamedTypes:
 
 @cache
 def answered_kinds() -> NamedTypes:
-    """What a server makes of an answer: named tuples of the algorithms."""
+    """Types that a server reads in an answer: named tuples of the algorithms."""
     return named_types()
 
 
 def drawing(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
-    """What stands for a trip's `draw`: the settings whose method it is, and its name.
+    """Description of a trip's `draw` that can be sent: the settings whose method it is, and its name.
 
     Raises:
-        LetterError: It is no method of settings.
+        LetterError: It is not a method of settings.
     """
     if draw is None:
         return None

@@ -17,20 +17,20 @@ AGAIN = 20.0
 
 
 class Roll:
-    """The silos of a run, and the nodes that they are.
+    """The silos of a run and their nodes.
 
     Attributes:
-        places: Nodes by the numbers of clients, of those that are there.
-        about: What each has said of its client; it has to be the same when it comes back.
+        places: Nodes of the clients that are there, by the clients' numbers.
+        about: Facts that each silo told about its client; they have to be the same when it comes back.
     """
 
     def __init__(self, names: Sequence[str], line: Line, limits: Limits, say: Callable[[str], None]) -> None:
         """Asks nobody yet.
 
         Args:
-            names: Of the silos, in the order of their clients.
-            line: To the nodes.
-            limits: Of what they say.
+            names: Names of the silos, in the order of their clients.
+            line: Line to the nodes.
+            limits: Limits of the silos' answers.
             say: Told, in a line, what happens.
         """
         self._names, self._line, self._limits, self._say = names, line, limits, say
@@ -97,7 +97,7 @@ class Roll:
 
 
 def said_in(content: Mapping[str, Any]) -> str:
-    """What an answer says of a failure, in one line of some length."""
+    """The text of a failure in an answer, in one line of bounded length."""
     return "".join(sign if sign.isprintable() else " " for sign in str(content.get("said")))[:500]
 
 

@@ -30,11 +30,11 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
     """Trains with silos into a folder, or goes on where the run in it stood.
 
     Args:
-        config: Of the app: `algorithm`, `silos` (names between commas), `folder`, and options of the algorithm, of
-            `Conduct` and of `Patience` by name; `limit_mb`: the largest answer.
-        line: To the silos.
-        start: Gives the initial weights.
-        evaluate: Gives numbers by name for weights, with data of the server's; default: the silos' mean loss.
+        config: Configuration of the app: `algorithm`, `silos` (names between commas), `folder`, and options of the
+            algorithm, of `Conduct` and of `Patience` by name; `limit_mb`: the largest answer.
+        line: Line to the silos.
+        start: Function that returns the initial weights.
+        evaluate: Function from weights to numbers by name, with the server's data; default: the silos' mean loss.
 
     Returns:
         The last round's metrics.

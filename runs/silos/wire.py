@@ -29,10 +29,10 @@ class LetterError(ValueError):
 
 
 class Letter(NamedTuple):
-    """What travels.
+    """A message between server and silo.
 
     Attributes:
-        text: JSON.
+        text: Text in JSON.
         blobs: Tensors as safetensors, by name.
     """
 
@@ -41,19 +41,19 @@ class Letter(NamedTuple):
 
     @property
     def size(self) -> int:
-        """In bytes, nearly: a letter of the text counts as one."""
+        """Size in bytes, nearly: a character of the text counts as one."""
         return len(self.text) + sum(map(len, self.blobs.values()))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a letter may be at most.
+    """Largest sizes of a letter.
 
     Attributes:
-        bytes: Of its tensors.
+        bytes: Bytes of its tensors.
         text: Characters of its text.
-        depth: Of values within values.
-        blobs: Number of them.
+        depth: Depth of values within values.
+        blobs: Number of its tensors.
     """
 
     bytes: int = 1 << 30
@@ -70,7 +70,7 @@ class Packed(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of both, hexadecimal."""
+        """Digest of both, hexadecimal."""
         return hashlib.sha256(self.whole).hexdigest()
 
     @property
@@ -81,10 +81,10 @@ class Packed(NamedTuple):
 
     @staticmethod
     def of_whole(data: bytes) -> Packed:
-        """What `whole` made.
+        """Restores a packed value from what `whole` made.
 
         Raises:
-            LetterError: It did not make this.
+            LetterError: The data are not made by `whole`.
         """
         length = int.from_bytes(data[:8], "little")
         try:
@@ -97,7 +97,7 @@ def pack(value: Any, kinds: NamedTypes) -> Packed:
     """Takes a value apart.
 
     Args:
-        value: Of tensors, trees, numbers, texts, tuples, mappings and what `kinds` has.
+        value: A value made of tensors, trees, numbers, texts, tuples, mappings and what `kinds` has.
         kinds: Named tuples and settings that may stand in it.
 
     Raises:

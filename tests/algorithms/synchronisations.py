@@ -1,4 +1,4 @@
-"""What makes a program wait for a GPU: values read on the CPU, copies between devices, shapes that depend on values."""
+"""Operations that wait for a GPU: values read on the CPU, copies between devices, shapes that depend on values."""
 
 import torch
 from torch.utils import _pytree as pytree

@@ -109,7 +109,7 @@ def agree(found, expected):
 
 @cache
 def box(name, batch):
-    """What the box of an algorithm gives; computed once for all ways of running it."""
+    """Result of an algorithm's box; computed once for all ways of running it."""
     return {**PLAIN, **PERSONAL}[name][1](batch)
 
 

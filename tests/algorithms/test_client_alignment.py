@@ -80,7 +80,7 @@ def test_a_product_that_counts_twice_leads_elsewhere_than_its_client():
 
 
 def test_the_update_is_that_of_the_model_and_not_of_the_factors():
-    """Of FedLoRU: client models W + A_k B_k against the mean of the factors, over weights that accumulate."""
+    """For FedLoRU: client models W + A_k B_k against the mean of the factors, over weights that accumulate."""
     of = plan("fedloru", tau=1)
     parts = parts_of(of)
     found = list(rounds(parts.algorithm, parts.problem, rounds=2, aligned=True))

@@ -1,4 +1,4 @@
-"""What a federation draws, remembers and averages, and what the executors make of it."""
+"""Draws, memories and averages of a federation, and what the executors make of it."""
 
 import weakref
 from dataclasses import dataclass, replace

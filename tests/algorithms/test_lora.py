@@ -1,4 +1,4 @@
-"""What the LoRA algorithms and the exact scheme refuse, and the second half of a theorem's pair."""
+"""Refusals of the LoRA algorithms and of the exact scheme, and the second half of a theorem's pair."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What each algorithm becomes where another one is known, and that the executors agree."""
+"""Special cases in which an algorithm becomes another one or a known one, and agreement of the executors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What algorithms and federations refuse in one line, since its numbers would mean nothing."""
+"""Refusals of algorithms and federations, in one line, where numbers would mean nothing."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What holds where nothing is said: defaults of settings, and trips before the first round."""
+"""Behaviour where nothing is said: defaults of settings, and trips before the first round."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """Algorithms with orthonormal bases against their boxes on whole matrices, where no basis is chosen.
 
-Of U S V^T only W = U S V^T enters: the columns of [U | grad_U] span those of [W | G W^T], since grad_U = G V S^T and
+Only the product W = U S V^T enters: the columns of [U | grad_U] span those of [W | G W^T], since grad_U = G V S^T and
 V S^T = W^T U; a step in the coefficients of wide bases is W - rate P G Q with the projections P and Q on their spans.
 """
 

@@ -1,4 +1,4 @@
-"""What a reader sees of a picture: texts, and curves, bars and bands under the names that a legend gives them."""
+"""Visible content of a picture: texts, and curves, bars and bands under the names that a legend gives them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -126,10 +126,10 @@ def same(found: Iterable[Mark], expected: Iterable[Mark], rtol: float = 1e-9, as
     """Everything that is expected is drawn under its name, and nothing else.
 
     Args:
-        found: What is drawn.
-        expected: What should be; marks without a point count for nothing.
-        rtol: Of values.
-        aside: Of x, relative: marks may stand side by side.
+        found: Marks that are drawn.
+        expected: Marks that should be drawn; those without a point count for nothing.
+        rtol: Relative tolerance of values.
+        aside: Relative tolerance of x: marks may stand side by side.
     """
     left, missing = list(found), []
     for mark in expected:

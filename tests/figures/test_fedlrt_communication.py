@@ -1,4 +1,4 @@
-"""What FeDLRT sends, by counting: it is what the ledger of a run has, and the stated savings ask for these ranks."""
+"""Communication of FeDLRT, by counting: it equals the ledger of a run, and the stated savings ask for these ranks."""
 
 from dataclasses import replace
 from pathlib import Path

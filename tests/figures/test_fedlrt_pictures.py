@@ -30,7 +30,7 @@ def fig1():
 
 
 def cells(axes, table):
-    """What a panel of properties shows: where they are filled, and where not."""
+    """Content of a panel of properties: where they are filled, and where not."""
     filled, hollow = (
         [(x, y) for y, row in enumerate(table) for x, has in enumerate(row) if has == full] for full in (True, False)
     )

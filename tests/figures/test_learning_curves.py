@@ -33,7 +33,7 @@ LAPTOP = CURVE_SIZES["laptop"]
 LABELS = [method.label for method in METHODS]
 TINY = replace(CURVE_SIZES["quick"], rounds=4, every=4, tau=2)
 LIVE_MARGIN = 0.1
-"""Of the short runs, by the same bound."""
+"""Margin of the short runs, by the same bound."""
 
 
 @pytest.fixture(scope="module")

@@ -197,7 +197,7 @@ def test_what_is_no_run_of_a_network_is_one_line(capsys, tmp_path, trained, stat
 
 
 class Opened:
-    """What a file of weights must not bring along."""
+    """An object that a file of weights must not bring along."""
 
     def __reduce__(self):
         return (print, ("run",))

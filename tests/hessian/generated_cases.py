@@ -115,7 +115,7 @@ class Meaning:
         recombines: The losses of batches make up the loss over all samples by their sizes (or by `count`).
         count: Samples of a batch.
         targets: Which targets it takes: classes, ignored (some of them), or values.
-        options: Of `Curvature`.
+        options: Options of `Curvature`.
     """
 
     make: Callable[[nn.Module, torch.dtype], Callable[[Any, Any], Tensor]]
@@ -184,12 +184,12 @@ class Problem:
     """One generated case.
 
     Attributes:
-        name: What it is made of.
+        name: Parts of the case, in words.
         made_of: The same, one by one.
         model: The network, as a user would pass it.
         loss: The loss, as a user would pass it.
         data: The data, as a user would pass them.
-        options: Of `Curvature`.
+        options: Options of `Curvature`.
         several: There are several batches.
         recombines: The losses of batches make up that over all samples.
         exact: The Hessian of the loss over all samples, by the oracle.

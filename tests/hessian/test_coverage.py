@@ -13,7 +13,7 @@ from hessian import DenseOperator, extreme_eigenpairs, fit_measured, spectral_me
 from rmt import MarchenkoPastur, SpikedModel, draw_dense
 
 CHANCE = 1e-6
-"""Of each test to fail though all is as stated."""
+"""Probability that each test fails though all is as stated."""
 SKEW = {("outliers", 1), ("outliers", 2), ("power law", 1), ("power law", 2)}
 """Spectra and powers where few directions carry the sum, so that eight probes are not yet normal."""
 NORMAL = np.random.default_rng(0).standard_normal(150)

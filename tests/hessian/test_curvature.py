@@ -24,7 +24,7 @@ def dense(name):
 
 
 MOST_COLUMNS = 300
-"""Of a larger matrix the products with a few random vectors are compared: each touches every entry."""
+"""Columns up to which matrices are compared whole; larger ones by products with a few random vectors."""
 
 
 def vectors(P):

@@ -11,7 +11,7 @@ from hessian import Curvature, CurvatureError, exact_hessian, stable_rank_of
 
 PROBLEMS = list(problems())
 CONFIDENCE = 0.9999
-"""Of each interval: in a fixed set of problems, none may miss."""
+"""Confidence level of each interval: in a fixed set of problems, none may miss."""
 ROUNDING = {torch.float64: 1e-9, torch.float32: 2e-4}
 
 

@@ -15,7 +15,7 @@ from hessian.measured_fit import Side
 
 R = 200
 NODES = (np.array([-1.0, 1.0]),)
-"""Of 198 eigenvalues that were not computed, half at -1 and half at 1: their squares add up to 198."""
+"""Nodes of 198 eigenvalues that were not computed, half at -1 and half at 1: their squares add up to 198."""
 
 
 def fit(values=(30.0, -20.0), residuals=(0.1, 0.2), largest=1, nodes=NODES, **changes):
@@ -101,7 +101,7 @@ def test_sides_are_complete_where_the_last_pair_lies_within_the_cut():
 
 
 def test_nodes_beyond_the_cut_are_hidden_outliers():
-    """Of 198 eigenvalues, 1 % by weight are two."""
+    """A weight of 1 % of 198 eigenvalues is two."""
     values = np.array([30.0, -20.0])
     weights = np.array([0.98, 0.01])
     pairs = RitzPairs(values, torch.eye(R).double()[:2], np.zeros(2))

@@ -33,7 +33,7 @@ def by_hand(model, loss):
 
 
 class Small(nn.Module):
-    """What others are made of: a perceptron of 43 parameters."""
+    """Base of the other networks: a perceptron of 43 parameters."""
 
     def __init__(self):
         super().__init__()

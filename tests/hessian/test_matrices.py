@@ -69,7 +69,7 @@ def fisher_of_classes():
 
 
 def fisher_of_entries(score_square):
-    """Of independent scalar targets: the mean square of the slope of each one's loss by its output."""
+    """Fisher matrix of independent scalar targets, by the mean square of the slope of each one's loss by its output."""
     rows = jacobian().reshape(3 * SIZE, -1)
     return outer(rows, score_square(network()(X).detach()).reshape(-1)) / (3 * SIZE)
 

@@ -114,7 +114,7 @@ def test_a_bulk_that_is_no_semicircle_is_said_to_be_none():
 
 @pytest.mark.parametrize("noise", [Semicircle(0.5, center=1.0), MarchenkoPastur(0.5), Semicircle()])
 def test_intervals_of_distances_cover_the_exact_ones(noise):
-    """Of 40 matrices' semicircle distances at 95 %: all but 8 at a chance of 2e-4; the brackets make it rarer still."""
+    """At most 8 of 40 intervals at 95 % miss, but for a chance of 2e-4; the brackets make it rarer still."""
     missed = 0
     for seed in range(40):
         matrix = drawn(SpikedModel((), noise=noise), 80, seed)

@@ -47,7 +47,7 @@ def no_program(monkeypatch):
 
 @pytest.fixture(scope="module")
 def network():
-    """Of 12,010 parameters, which are most of what is held."""
+    """A network of 12,010 parameters, which are most of what is held."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = nn.Sequential(nn.Linear(100, 90), nn.Tanh(), nn.Linear(90, 30), nn.Tanh(), nn.Linear(30, 10))

@@ -1,4 +1,4 @@
-"""What a model or a loss keeps between calls, what it reads in half precision, and losses that change their minds."""
+"""State that models and losses keep between calls, parts in half precision, and losses that change."""
 
 import pytest
 import torch

@@ -214,7 +214,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
 
 
 def test_a_wrong_sum_is_seen(monkeypatch):
-    """What the comparison with this process is for."""
+    """The comparison with this process catches it."""
     monkeypatch.setattr("hessian.elsewhere.shares_of", lambda sizes, workers: [range(1, 2), range(1, 2)])
     with pytest.raises(CurvatureError, match="workers hold another loss"), Workers(2) as team:
         Curvature(NETWORK, LOSS, parts(4), workers=team)

@@ -1,4 +1,4 @@
-"""What takes long and is asked for by many tests of the papers is found out once."""
+"""Slow results that many tests of the papers ask for are computed once."""
 
 import os
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ def _alone(place: Path):
 
 @cache
 def _answers(package: str, shared: Path) -> dict[tuple[str, str], tuple[Stored, Replayed]]:
-    """Of all files of a paper: of the first process that asks, which the others read."""
+    """Answers for all files of a paper, from the first process that asks; the others read them."""
     kept = shared / f"{package}.replayed"
     with _alone(shared / f"{package}.lock"):
         if not kept.exists():
@@ -40,7 +40,7 @@ def _answers(package: str, shared: Path) -> dict[tuple[str, str], tuple[Stored, 
 
 
 def replayed_once(shared: Path):
-    """What stands in for `replay_in_fresh_process` for files as they are stored.
+    """A replacement of `replay_in_fresh_process` for files as they are stored.
 
     Args:
         shared: A folder of this run of the tests, the same in all of its processes.

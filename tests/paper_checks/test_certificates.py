@@ -51,7 +51,7 @@ def containers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ..
 
 
 def first_of_each(paths: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Of the parts of one name that stand in many entries of a list, as a setting in many certificates, the first."""
+    """The first of the parts of one name that stand in many entries of a list, as a setting in many certificates."""
     seen = set()
     for path in paths:
         kind = tuple("" if isinstance(key, int) else key for key in path[:-1]), path[-1]
@@ -101,7 +101,7 @@ def without(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def with_statement(id: str, **constants: Any) -> Replayed:
-    """What the proof comes to if its statement had other constants, and the certificate as well."""
+    """Result of the proof if its statement had other constants, and the certificate as well."""
     replay, values = PROOFS[id]
     return evaluated(replace(replay, states={**replay.states, **constants}), {**values, **constants})
 
@@ -114,7 +114,7 @@ def id(request: pytest.FixtureRequest) -> str:
 
 @cache
 def as_stored(id: str) -> Replayed:
-    """What the certificate comes to."""
+    """Result of the certificate."""
     return evaluated(*PROOFS[id])
 
 

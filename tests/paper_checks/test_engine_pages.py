@@ -38,7 +38,7 @@ def ran(ledger):
 
 
 def part_of(text, label):
-    """What a page says of one claim."""
+    """Part of a page on one claim."""
     return text.split(f"#### invented/{label}\n")[1].split("\n####")[0]
 
 

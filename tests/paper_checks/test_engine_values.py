@@ -1,4 +1,4 @@
-"""What the methods say of statements small enough to be judged by hand: margins, levels, words, and ends of ranges."""
+"""Results of the methods for statements small enough to be judged by hand: margins, levels, words, ends of ranges."""
 
 import pickle
 from fractions import Fraction

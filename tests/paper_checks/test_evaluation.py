@@ -1,4 +1,4 @@
-"""What a replay may come to: exact numbers, or floats with a bound on their error; all stored values are read."""
+"""Results of replays: exact numbers, or floats with a bound on their error; all stored values are read."""
 
 import math
 from fractions import Fraction
@@ -12,7 +12,7 @@ from paper_checks.evaluation import Hypothesis, Violation, evaluated, replay, us
 
 
 def outcome(*sides, values=None, **more):
-    """What a replay with these sides comes to."""
+    """Result of a replay with these sides."""
     return evaluated(replay("demo/eq-1")(lambda values: Violation(*sides, **more)), values or {})
 
 

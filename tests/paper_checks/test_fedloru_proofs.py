@@ -12,7 +12,7 @@ REPLAYS = replays_of(PAPER.package)
 
 
 def mathematics(id, values):
-    """What the steps of a proof come to with these constants, whatever the statement's are."""
+    """Result of a proof's steps with these constants, whatever the statement's are."""
     return evaluated(replace(REPLAYS[id, "certificate"], states={}), values)
 
 

@@ -1,4 +1,4 @@
-"""What the geometric claims of FeDLRT are measured with, against oracles."""
+"""Tools that measure the geometric claims of FeDLRT, against oracles."""
 
 import numpy as np
 import pytest

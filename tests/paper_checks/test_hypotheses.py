@@ -69,7 +69,7 @@ FACTORS = (
 
 
 def at(values: Any, path: tuple[Any, ...]) -> Any:
-    """What stands at a path."""
+    """The value at a path."""
     for key in path:
         values = values[key]
     return values
@@ -123,13 +123,13 @@ def moved(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, A
 
 
 def about(told: str) -> str:
-    """What a hypothesis says but for its two numbers."""
+    """The words of a hypothesis without its two numbers."""
     return re.sub(r"[-0-9./e+]+", "", told.split(", and not ")[0].replace("= nan", "="))
 
 
 @cache
 def beyond(id: str) -> tuple[tuple[tuple[Any, ...], Replayed], ...]:
-    """What the moved witnesses come to."""
+    """Results of the moved witnesses."""
     found, values = WITNESSES[id]
     return tuple((path, evaluated(found, one)) for path, one in moved(values))
 

@@ -22,7 +22,7 @@ NUMBERS = count(1)
 
 @pytest.fixture(autouse=True)
 def _import_path(monkeypatch):
-    """What is imported by name here is forgotten, and the path as it was."""
+    """Forgets what is imported by name here, and restores the path."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
     yield

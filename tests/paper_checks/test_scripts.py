@@ -85,7 +85,7 @@ def test_scripts_hold_the_values_the_hypotheses_and_the_sides_and_little_else():
 
 
 def run(id, tmp_path, **changed):
-    """What the script of an altered witness comes to."""
+    """Result of the script of an altered witness."""
     replay, values = WITNESSES[id]
     script = script_of(replay, {**values, **changed})
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""What stands in a file of a witness or a certificate is read, never run."""
+"""Stored values of a witness or a certificate are read, never run."""
 
 import json
 

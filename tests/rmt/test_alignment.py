@@ -140,7 +140,7 @@ def test_bad_requests_are_one_line():
 
 @pytest.mark.parametrize(("spikes", "rank", "R"), [((2.0,), 1, 5), ((3.0, -2.0), 2, 8), ((), 2, 6)])
 def test_the_smallest_frames_have_the_moments_of_uniform_ones(spikes, rank, R):
-    """What is left of a unit vector beside the spikes is spread evenly over the other R - k directions of a client."""
+    """The rest of a unit vector beside the spikes is spread evenly over the other R - k directions of a client."""
     rng, others = np.random.default_rng(R), R - len(spikes)
     found = {name: [] for name in ("elsewhere", "inner", "both", "orthogonal")}
     for _ in range(600):

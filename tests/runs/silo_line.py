@@ -9,8 +9,8 @@ class Beside:
     """A line to silos beside the server.
 
     Attributes:
-        silos: By the number of their node.
-        change: What becomes of an answer, given the node and its letter: a letter, an error in words, or none at all.
+        silos: Silos by the number of their node.
+        change: Function that alters an answer, given the node and its letters: to a letter, an error in words, or none.
     """
 
     def __init__(self, silos, change=lambda node, request, letter: letter):

@@ -91,7 +91,7 @@ def damaged(draw, files, folder):
 
 
 def meaning(content):
-    """What stands in settings, versions aside."""
+    """Content of settings, versions aside."""
     try:
         return {name: value for name, value in json.loads(content).items() if name != "versions"}
     except (ValueError, AttributeError, RecursionError):

@@ -1,4 +1,4 @@
-"""What is asked for is what is done, or it is refused: steps, randomness, frozen statistics, accuracy, flags."""
+"""Requests are fulfilled or refused: steps, randomness, frozen statistics, accuracy, flags."""
 
 import pytest
 import torch

@@ -184,7 +184,7 @@ class Stepping:
     \"\"\"One step.
 
     Attributes:
-        rate: Of the step.
+        rate: Learning rate of the step.
     \"\"\"
 
     rate: float = 0.1

@@ -1,4 +1,4 @@
-"""What stands in a folder: damage is mended or refused, nothing is overwritten unasked, kills leave what resumes."""
+"""Folders of runs: damage is mended or refused, nothing is overwritten unasked, kills leave what resumes."""
 
 import csv
 import hashlib
@@ -214,7 +214,7 @@ def test_a_run_goes_on_however_it_is_conducted(conduct, folder, tmp_path_factory
 
 
 def as_an_earlier_version_wrote_it(folder, executor="sequential", evaluate_every=1):
-    """What versions with executor, device and evaluate_every among the settings, and no cap, left: another digest."""
+    """Rewrites a folder as earlier versions left it: conduct among the settings, no cap, and so another digest."""
     stored = json.loads((folder / SETTINGS).read_text())
     conduct = {"executor": executor, "device": "cpu", "evaluate_every": evaluate_every}
     assert stored.pop("conduct").keys() == conduct.keys()
@@ -457,6 +457,6 @@ def test_whatever_a_kill_at_a_rename_leaves_resumes_to_the_bit(at, tmp_path, uni
 
 
 def clients(folder):
-    """What each client holds at the end, in whatever round its file was written."""
+    """Files of what each client holds at the end, in whatever round each was written."""
     index = json.loads((folder / CHECKPOINTS / "round-000004.json").read_text())["content"]
     return {client: index["files"][name] for client, name in index["personal"].items()}

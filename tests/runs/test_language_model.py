@@ -162,7 +162,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path):
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
-    """Of such a folder transformers makes a tokenizer that knows its special tokens alone."""
+    """For such a folder transformers makes a tokenizer that knows its special tokens alone."""
     bert().save_pretrained(tmp_path)
     with pytest.raises(RunError, match="has no tokenizer"):
         tokenizer_of(Place(tmp_path))

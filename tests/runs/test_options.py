@@ -49,8 +49,8 @@ class Falling:
     """A rate that falls.
 
     Attributes:
-        rate: The first.
-        period: Of the fall.
+        rate: The first rate.
+        period: Period of the fall.
     """
 
     rate: float
@@ -70,8 +70,8 @@ class Local:
 
     Attributes:
         steps: Number of steps.
-        learning_rate: Of each step.
-        optimiser: Of the steps.
+        learning_rate: Learning rate of each step.
+        optimiser: Optimiser of the steps.
     """
 
     steps: int = 1

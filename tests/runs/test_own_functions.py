@@ -435,7 +435,7 @@ def test_sparse_gradients_of_an_embedding_are_those_of_a_dense_one(local):
 
 
 class Switched(nn.Module):
-    """What it returns depends on the mode, as in networks with auxiliary outputs."""
+    """A network whose result depends on the mode, as in networks with auxiliary outputs."""
 
     def __init__(self, train):
         super().__init__()

@@ -99,7 +99,7 @@ def test_twenty_samples_each_and_half_a_matrix_of_its_own_unless_told():
 
 
 def test_offsets_are_normal_with_the_variances_of_both_matrices():
-    """Of a direction of norm 1, <D, common + h own> is normal of variance 1 + h^2; squares vary by 2 (1 + h^2)^2."""
+    """For a direction of norm 1, <D, common + h own> is normal of variance 1 + h^2; squares vary by 2 (1 + h^2)^2."""
     for h in (0.25, 3.0):
         streams = [np.random.default_rng([5, n]) for n in range(600)]
         drawn = [ridge_problem((2, 2), 1, stream, samples=1, heterogeneity=h).clients[0] for stream in streams]

@@ -1,4 +1,4 @@
-"""What a Ray cluster is asked before anything is made for it: addresses, GPUs, room."""
+"""Checks of a Ray cluster before anything is made for it: addresses, GPUs, room."""
 
 import pytest
 

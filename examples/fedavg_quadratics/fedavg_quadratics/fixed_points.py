@@ -23,11 +23,11 @@ SIZES = tuple(Fraction(1, 10**k) for k in (0, 1, 2, 4, 6, 8, 10))
 UNEQUAL, EQUAL = (1, 3), (1, 1)
 MINIMISERS = (0, 1)
 LEAST = 0.1
-"""Of the hidden constant of the problem with curvatures 1 and 3; the limit for small steps is 1/4."""
+"""Hidden constant that is tried for the problem with curvatures 1 and 3; the limit for small steps is 1/4."""
 
 
 def fixed_point(curvatures: Sequence[Any], minimisers: Sequence[Any], step: Any, E: int) -> Any:
-    """What one round of FedAvg leaves as it is, by numbers or symbols."""
+    """The fixed point of one round of FedAvg, by numbers or symbols."""
     pulls = [1 - (1 - step * a) ** E for a in curvatures]
     return sum(p * c for p, c in zip(pulls, minimisers, strict=True)) / sum(pulls)
 
@@ -55,12 +55,12 @@ class Ending:
 
     @property
     def minimiser(self) -> Fraction:
-        """Of the mean of the losses."""
+        """Minimiser of the mean of the losses."""
         return Fraction(sum(a * c for a, c in zip(self.curvatures, MINIMISERS, strict=True)), sum(self.curvatures))
 
     @property
     def distance(self) -> Fraction:
-        """Of the fixed point from the minimiser."""
+        """Distance of the fixed point from the minimiser."""
         return abs(fixed_point(self.curvatures, MINIMISERS, self.step, self.E) - self.minimiser)
 
 

@@ -25,10 +25,10 @@ END = "+"
 
 @dataclass(frozen=True)
 class Recursion:
-    """What the local steps of a round correct.
+    """Correction in the local steps of a round.
 
     Attributes:
-        name: of the method.
+        name: name of the method.
         sides: orthogonal parts of the space: one, or the block of the simplified correction and the rest.
         corrected: the sides on which each client's gradient at the start is replaced by the mean one.
     """

@@ -177,7 +177,7 @@ def few_draws(_, mean=1.0):
 
 
 def lottery(wins: int) -> np.ndarray:
-    """Of 1,000 draws of mean 1 each wins 2,000 with probability 1/2,000; often none does, and sometimes one."""
+    """1,000 draws of mean 1: each wins 2,000 with probability 1/2,000; often none does, and sometimes one."""
     return np.concatenate([np.full(wins, 2000.0), np.zeros(1000 - wins)])
 
 
