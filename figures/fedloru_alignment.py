@@ -49,7 +49,7 @@ def spans(rounds: int) -> tuple[range, range]:
 
 
 def differences(table: pd.DataFrame) -> Iterator[tuple[str, str, range, Effect]]:
-    """Low-rank updates' alignment minus FedAvg's in a span of rounds, paired over seeds: case, method, rounds, effect."""
+    """Alignment of low-rank updates minus FedAvg's by span, paired over seeds: case, method, rounds, effect."""
     runs = table[table.stage == RUN]
     for name, mine in cases(runs):
         for rounds in spans(int(runs["round"].max())):

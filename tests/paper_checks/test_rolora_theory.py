@@ -184,7 +184,7 @@ def test_the_second_iteration_on_the_same_samples_is_the_algorithms():
     ("s", "D", "place", "level"), [(0.5, 0.6, 0.3, 0.9), (0.9, 0.99, 0.0, 0.999), (0.3, 0.05, 0.5, 6)]
 )
 def test_the_worst_step_on_the_events_is_found_by_turning_the_gradient(s, D, place, level):
-    """Maximum over all lengths of b and deviations of the gradient that (13) and (76) allow, in the plane of a and a*."""
+    """Maximum over lengths of b and deviations of the gradient that (13) and (76) allow, in the plane of a and a*."""
     share = level * D / 16
     c = (D + (1 - D) * place) ** 0.5
     delta = (1 - c**2) ** 0.5
