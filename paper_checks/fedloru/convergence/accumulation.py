@@ -89,7 +89,7 @@ SCOPE = (
 
 @dataclass(frozen=True)
 class Round:
-    """What one round led to.
+    """Results of one round.
 
     Attributes:
         aggregated: A_t and B_t, as the server has them before any restart.
@@ -164,13 +164,13 @@ def judge_box(
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
 ) -> Evidence:
-    """What is returned, by listing and by text, where training goes on, and what clients hold as W, in executed runs.
+    """The returned model, by listing and by text, the model that training goes on from, and clients' W, in runs.
 
     Args:
         followings: the runs.
-        restart: what the factors start from after an accumulation.
+        restart: Start of the factors after an accumulation.
         leftover: whether the returned model has the factors that are not accumulated yet.
-        text_power: power of alpha in the formula of the text.
+        text_power: Power of alpha in the formula of the text.
         text_rounds: `tau` or `all`: the rounds which that formula sums over.
         scale: factor of alpha in what is returned.
         keep: the promises.
@@ -262,7 +262,7 @@ def judge_box_over_all_rounds(
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
 ) -> Evidence:
-    """What is returned, by listing and by text (over all rounds), where training goes on, and W, in executed runs."""
+    """The returned model, by listing and by text (over all rounds), the model that training goes on from, and W."""
     return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep, counted)
 
 

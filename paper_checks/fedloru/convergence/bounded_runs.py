@@ -96,7 +96,7 @@ class Setting:
     r"""A federation, a start and the settings of FedLoRU.
 
     Attributes:
-        name: What kind of run it is.
+        name: Kind of the run.
         clients: Losses, of equal weight and with one L and z.
         W: Start of the weights, ``(m, n)``.
         A: Start of A, ``(m, r)``.
@@ -108,7 +108,7 @@ class Setting:
         alpha: Scale of the product.
         noisy: Steps on single samples instead of all.
         size: Clients in a cohort; all of them by default.
-        restart: What the factors start from after an accumulation.
+        restart: Start of the factors after an accumulation.
         share: $\sigma^2$ in units of $G^2$; it is positive, as assumed, also where there is no noise.
         case: The run in plain numbers, if it can be followed by hand.
     """
@@ -195,7 +195,7 @@ class Means:
 
 @dataclass(frozen=True)
 class Trace:
-    r"""What a run came to: expectations round by round, and the constants of Assumption 4.1 for it.
+    r"""Results of a run: expectations round by round, and the constants of Assumption 4.1 for it.
 
     Attributes:
         setting: The run.

@@ -50,13 +50,13 @@ class Counted:
         n: Columns.
         r: Rank.
         K: Clients.
-        M: Of them in a cohort.
+        M: Clients in a cohort.
         T: Rounds.
         tau: Accumulation cycle.
         round_up: Numbers up in the first round, FedLoRU's.
         round_down: The same down, without what goes to all clients.
         total: All of FedLoRU's numbers.
-        told: Of these, what goes to all clients after the start.
+        told: Numbers among them that go to all clients after the start.
         full: All of FedAvg's.
         full_round: FedAvg's in one round and one direction.
     """

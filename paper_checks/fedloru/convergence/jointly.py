@@ -31,7 +31,7 @@ class Section:
     families: list[Family]
 
     def promised(self, restart: str, over: str, scale: float = 1.0, power: float = 0.5) -> dict[str, list[Promise]]:
-        """What is said, in one form of the algorithm; the rate is stated of factors that start anew."""
+        """Promises of one form of the algorithm; the rate is stated for factors that start anew."""
         promised: dict[str, list[Promise]] = {part: [] for part in PARTS}
         for one in self.followed[restart]:
             run, T = one.run, one.run.rounds

@@ -21,12 +21,12 @@ class Family:
     """Runs of several lengths T at the step size eta_0 / sqrt(T), within one set of constants.
 
     Attributes:
-        name: What they are.
+        name: Name of the runs.
         least: The least gradient in the factors, by T.
         weights: The least gradient in W, by T.
-        bound: What the least gradient times sqrt(T) is at most.
+        bound: Bound on the least gradient times sqrt(T).
         printed: Whether the weights of a cohort are the clients' shares as printed, which do not sum to 1 over it.
-        case: In plain numbers, if it can be replayed.
+        case: Case in plain numbers, if it can be replayed.
     """
 
     name: str

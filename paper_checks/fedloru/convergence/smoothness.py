@@ -23,7 +23,7 @@ from paper_checks.methods.promises import Promise
 
 @dataclass(frozen=True)
 class Assumed:
-    """What the assumptions bound, for one run, in units of their constants.
+    """Quantities that the assumptions bound, for one run, in units of their constants.
 
     Attributes:
         trace: The run.

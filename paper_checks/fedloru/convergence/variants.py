@@ -135,7 +135,7 @@ def judge_return(
     keep: tuple[str, ...],
     scope: str = SCOPE,
 ) -> Evidence:
-    """What a box returns against the model that was reached.
+    """The model that a box returns against the model that was reached.
 
     Args:
         endings: the ends of the runs.
@@ -208,7 +208,7 @@ def alg_2(
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
 ) -> Evidence:
-    """What is returned, where training goes on, what clients hold as W, and what they send, in executed runs."""
+    """The returned model, the model that training goes on from, clients' W, and what they send, in executed runs."""
     return judge_return(
         endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale, keep=keep
     )
@@ -270,7 +270,7 @@ def alg_3(
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
 ) -> Evidence:
-    """What is returned, where training goes on, what clients hold as W, and what they send, in executed runs."""
+    """The returned model, the model that training goes on from, clients' W, and what they send, in executed runs."""
     scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
     return judge_return(
         endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep, scope=scope
@@ -356,7 +356,7 @@ def alg_4(
     keep: tuple[str, ...] = ("returned", "sent"),
     idle: bool = True,
 ) -> Promises:
-    """What is returned against the model that the local steps descend in, and what clients send, in executed runs."""
+    """The returned model against the model that the local steps descend in, and what clients send, in executed runs."""
     for one in runs:
         if "returned" in keep:
             returned = scale * (one.W + one.alpha**personal_power * one.personal)

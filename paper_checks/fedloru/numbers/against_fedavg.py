@@ -46,7 +46,7 @@ class Sides:
 
     @property
     def inputs(self) -> dict[str, str]:
-        """What is printed, for a witness."""
+        """Printed numbers, for a witness."""
         return {"FedAvg": self.fedavg, "FedLoRU": " ".join(self.fedloru)}
 
 

@@ -40,7 +40,7 @@ def reason(data: str = CIFAR) -> str:
 def table(
     number: int, id: str, where: str, says: str, data: str = CIFAR, also: Sequence[str] = (), **rest: Any
 ) -> Claim:
-    """What a table says: that the first method of each pair is above the second, setting by setting."""
+    """Claim of a table: the first method of each pair is above the second, setting by setting."""
 
     def above(stored: pd.DataFrame) -> Comparisons:
         name = str(number)

@@ -34,7 +34,7 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Network:
-    """What a residual network consists of.
+    """Parts of a residual network.
 
     Attributes:
         depth: 10 or 18.

@@ -84,7 +84,7 @@ def claim_comm(values: Values) -> Proof:
 
 
 def nested_flaws(values: Values) -> list[tuple[bool, str]]:
-    """What fails of the count of nested matrices, and of its being less than 2mn."""
+    """Checks of the count of nested matrices, and of its being less than 2mn."""
     down, inner = rational(values["down"]), rational(values["inner"])
     sent = r * (m + n) + (m * p + p * r) + (r * q + q * n)
     return [(sympy.expand(sent - down * r * (m + n) - p * (m + inner * r) - q * (n + inner * r)) == 0, "the entries")]
@@ -155,7 +155,7 @@ def rows_of_one_sample() -> bool:
 
 
 def flaws_of_growth(values: Values, gain: int, per: Fraction, fewer: int) -> list[tuple[bool, str]]:
-    """What fails of the example and of the induction that makes it one for all sizes."""
+    """Checks of the example and of the induction that makes it one for all sizes."""
     a, b, x, eta = sympy.symbols("a b x eta", positive=True)
     new_a, new_b = a + eta * x * b, b + eta * x * a
     moved = sympy.expand(new_a * new_b - a * b - eta * x * (a**2 + b**2) - eta**2 * x**2 * a * b)
@@ -234,7 +234,7 @@ def products(*shapes: tuple[sympy.Symbol, sympy.Symbol, sympy.Symbol]) -> sympy.
 
 
 def merging_flaws(values: Values) -> list[tuple[bool, str]]:
-    """What fails of the count of what is outside local training."""
+    """Checks of the count of operations outside local training."""
     return [(products((m, r, n)) == rational(values["merging"]) * m * n * r, "the product at the end of a cycle")]
 
 

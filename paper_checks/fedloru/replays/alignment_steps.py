@@ -21,10 +21,11 @@ def outliers(values: Values) -> int:
 
 
 def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
-    r"""What the limit of the mean cosine lacks of the printed one, from below.
+    r"""A lower bound of the printed limit of the mean cosine minus the limit itself.
 
-    It is $A^2$ times that, A the mean cosine between $m + \sqrt b z$ and m, the slopes along the outliers. In one
-    dimension A is largest, $P(|z| \le |m|/\sqrt b)$, and $1 - P(|z| \le x)^2 \ge e^{-2x^2/\pi} \ge e^{-2x^2/3}$:
+    The limit is $A^2$ times the printed one, A the mean cosine between $m + \sqrt b z$ and m, the slopes along the
+    outliers. In one dimension A is largest, $P(|z| \le |m|/\sqrt b)$, and
+    $1 - P(|z| \le x)^2 \ge e^{-2x^2/\pi} \ge e^{-2x^2/3}$:
     a square holds less of a Gaussian law of the plane than the disc of equal area.
     """
     rank, errors = rank_of(values), Fraction(values["noise_square"])

@@ -33,7 +33,7 @@ class Run:
         T: Rounds.
         sigma2: Bound on the variance, positive.
         path: A and B, from the start on, after every local step.
-        assumes: What is assumed.
+        assumes: Assumptions of the statement, at this run.
     """
 
     L: Fraction
@@ -160,11 +160,11 @@ class TwoSteps:
 
     Attributes:
         path: A and B, from the start on.
-        slopes: Of the loss, at each.
+        slopes: Slopes of the loss, at each.
         loss: The loss of a weight above that at the first knot.
         L: Largest curvature.
         G: Largest slope.
-        assumes: What is assumed.
+        assumes: Assumptions of the statement, at these steps.
     """
 
     path: list[tuple[Fraction, Fraction]]

@@ -60,10 +60,10 @@ def eq_26_27(values: Values) -> Violation:
 def eq_29(values: Values) -> Violation:
     r"""A large entry in each of $m = p + q + 1$ blocks of indices gives m orthonormal vectors, $3\sigma$ on each.
 
-    What joins them, and the diagonal, has variance at most $\sigma^2/R$ in each of $m^2$ places and does not depend on
-    where the large entries are; by Markov's inequality its Frobenius norm exceeds half of $a\sigma - U/s_N$ with
-    probability at most $m^2/R$ over the square of that. So $\lambda_m(\epsilon_N) > U_N$ by a fixed amount, and
-    $\lambda_{p+1}(H_N) \ge \lambda_{p+1+q}(\epsilon_N)$ by (25).
+    The part that joins them, and the diagonal, has variance at most $\sigma^2/R$ in each of $m^2$ places and does not
+    depend on where the large entries are; by Markov's inequality its Frobenius norm exceeds half of
+    $a\sigma - U/s_N$ with probability at most $m^2/R$ over the square of that. So $\lambda_m(\epsilon_N) > U_N$ by a
+    fixed amount, and $\lambda_{p+1}(H_N) \ge \lambda_{p+1+q}(\epsilon_N)$ by (25).
     """
     R, p, assumes = rare_entries(values)
     size, edge = fractions(values, "size", "edge")

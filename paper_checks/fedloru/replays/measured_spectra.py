@@ -61,7 +61,7 @@ def eq_87(values: Values) -> Violation:
 
 
 def smoothed_squares(power: Any) -> Steps:
-    r"""Of the smoothed density $\sum_ix^2p(x)\Delta = \|H\|_F^2/R + h^2$, up to $10^{-30}$ of it for $\Delta \le h/2$.
+    r"""The smoothed density has $\sum_ix^2p(x)\Delta = \|H\|_F^2/R + h^2$, up to $10^{-30}$ of it for $\Delta \le h/2$.
 
     A kernel, the normal density of standard deviation h, turns the square $\lambda^2$ of an eigenvalue into
     $\lambda^2 + h^2$. A sum over a grid in the place of the integral adds, by Poisson's formula, terms with the factors

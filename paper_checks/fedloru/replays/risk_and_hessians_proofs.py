@@ -130,7 +130,7 @@ def def_omega(values: Values) -> Proof:
 
 
 def stable_rank(spectrum: list[tuple[Fraction, int]]) -> Fraction:
-    """Of a diagonal matrix, by entries and how often each stands there."""
+    """Stable rank of a diagonal matrix, by entries and how often each stands there."""
     return sum(v**2 * count for v, count in spectrum) / max(v**2 for v, _ in spectrum)
 
 

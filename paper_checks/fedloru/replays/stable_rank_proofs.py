@@ -54,7 +54,7 @@ def grows_with_noise() -> Steps:
 def eq_36(values: Values) -> Proof:
     r"""The numerator is $\sum\theta_j^2 + n^2R(1 + o(1))$; by eq. (29) every fixed index past the outliers is counted.
 
-    Of the eigenvalues inside the bulk none tends to an edge, and their mean square is the semicircle's, $n^2$, not
+    None of the eigenvalues inside the bulk tends to an edge, and their mean square is the semicircle's, $n^2$, not
     $U_N^2 = 4n^2$.
     """
     return concluded([*bulk_square(values), *semicircle(sympy.Integer(2))], "the mean square of the entries")

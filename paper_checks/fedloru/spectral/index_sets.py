@@ -117,7 +117,7 @@ def claim_inclusion(
 
 @dataclass(frozen=True)
 class Index:
-    r"""What one index adds to the sums; they are additive, so an identity for every membership proves theirs.
+    r"""Contribution of one index to the sums; they are additive, so an identity for every membership proves theirs.
 
     Attributes:
         at_m: whether its eigenvalue leaves the bulk at M.
@@ -137,7 +137,7 @@ class Index:
 
     @property
     def difference(self) -> Any:
-        """What the index adds to the left side of eq. 38, by eq. 36."""
+        """Contribution of the index to the left side of eq. 38, by eq. 36."""
         return (self.share_m if self.at_m else self.edge_m) - (self.share_n if self.at_n else self.edge_n)
 
     @property
@@ -146,7 +146,7 @@ class Index:
         return self.edge_m - self.edge_n
 
     def printed(self) -> tuple[Any, Any, Any]:
-        """What it adds to the three sums of eq. 38 as printed."""
+        """Contributions to the three sums of eq. 38 as printed."""
         return (
             (self.share_m - self.share_n) * int(self.at_n),
             (self.share_m - self.edge_n) * int(self.at_m and not self.at_n),

@@ -104,7 +104,7 @@ def eq_41(
     """
 
     def slope(values: Mapping[str, Any], four: Any) -> Any:
-        """What stands before the derivative of s_M."""
+        """Factor of the derivative of s_M."""
         g_Mj, _, _, g_M0 = outliers(values)
         t0, tj = values["theta_0"], values["theta_j"]
         return sign * four * values["sigma"] ** 2 * values["s_M"] * (t0**2 - tj**2) / (t0 * tj) * g_Mj / g_M0**g_power

@@ -91,7 +91,7 @@ class Instance:
         return {}
 
     def once(self, what: Hashable, find: Callable[[], Found]) -> Found:
-        """What was found out before, or is now: judges ask the same under every constant, and fractions take time."""
+        """Finds a result once: judges ask for the same under every constant, and fractions take time."""
         if what not in self._found:
             self._found[what] = find()
         return cast("Found", self._found[what])
