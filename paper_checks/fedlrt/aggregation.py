@@ -269,8 +269,8 @@ class Mean:
     """Low-rank models of clients in bases of their own, and what their mean comes to.
 
     Attributes:
-        size: Of the square weights.
-        rank: Of every model.
+        size: Side of the square weights.
+        rank: Rank of every model.
         clients: Number of clients.
         found: Rank of the mean.
         gap: Largest difference of its singular values from those of the stacked factors' core.

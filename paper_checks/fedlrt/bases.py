@@ -90,7 +90,7 @@ class Wide:
     """A low-rank point, gradients of clients there, and the wide bases of the toolkit.
 
     Attributes:
-        kind: Of the gradients, in words.
+        kind: Kind of the gradients, in words.
         factors: U ``(m, r)``, S ``(r, r)``, V ``(n, r)``.
         slopes: Gradient of every client in W, ``(m, n)``.
         G_U: Mean gradient in U, ``(m, r)``.

@@ -34,9 +34,9 @@ class Round:
         after: Factors at its end.
         U: Wide basis ``(m, 2r)``.
         V: Wide basis ``(n, 2r)``.
-        coefficients: What each client sends at the end, ``(2r, 2r)``.
+        coefficients: Coefficients that each client sends at the end, ``(2r, 2r)``.
         slopes: Gradient of each client in the wide coefficients at the start.
-        corrections: What each client adds to its gradients: worked out from what was sent.
+        corrections: Corrections that each client adds to its gradients: worked out from what was sent.
         trips: Number of trips.
     """
 
@@ -90,7 +90,7 @@ def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]
 
 
 def _with_corrections(watched: Round, fed: Watched, correction: Correction, slopes: tuple[Tensor, ...]) -> Round:
-    """What clients add: the mean that was sent minus their own, from the trips and not from the algorithm's code."""
+    """Corrections that clients add: the mean that was sent minus their own, from the trips, not from the algorithm."""
     last = fed.trips[-1].sent
     own: list[Tensor] = [torch.zeros_like(watched.start) for _ in slopes]
     r = watched.before.S["W"].shape[0]
@@ -134,7 +134,7 @@ def watch_all(context: Context) -> Watching:
 
 
 def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
-    """What the text says of every variant of FeDLRT in a round."""
+    """Promises of the text for every variant of FeDLRT in a round."""
     U, S, V = (part["W"] for part in one.after)
     sigma = S.diagonal()
     wide = torch.stack([one.U @ S_c @ one.V.mT for S_c in one.coefficients]).mean(dim=0)
@@ -187,7 +187,7 @@ def alg_1(
     corrected: str = "full",
     beyond: bool = False,
 ) -> Promises:
-    r"""What the text promises of every round, without and with the full correction.
+    r"""The promises of the text for every round, without and with the full correction.
 
     The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
     the tail from $\sigma_{r_1+1}$ on (see fedlrt/claim-trunc).

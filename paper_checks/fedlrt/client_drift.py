@@ -183,8 +183,8 @@ class Drift:
         case: Curvatures, minimisers and rate, for more than two clients.
         steps: Local steps.
         spread: Distance of the first local minimiser from the second.
-        distance: Of the limit from the global minimiser.
-        local: Of the mean of the local minimisers from the global one.
+        distance: Distance of the limit from the global minimiser.
+        local: Distance of the mean of the local minimisers from the global one.
     """
 
     case: Mapping[str, Any] | None

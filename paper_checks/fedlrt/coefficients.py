@@ -60,7 +60,7 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     expect=("holds", "proof"),
 )
 def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False, own: bool = True) -> Promises:
-    """What clients send against the recursion with gradients in W, and those against differentiation."""
+    """The clients' uploads against the recursion with gradients in W, and those against differentiation."""
     for one in rounds:
         for client, sent in zip(one.case.clients, one.coefficients, strict=True):
             used = client if own else one.case.clients[0]
@@ -104,7 +104,7 @@ def measure_full(context: Context) -> Corrected:
     expect=("holds", "proof"),
 )
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Promises:
-    """What clients send against the recursion, with full-rank gradients in the wide bases."""
+    """The clients' uploads against the recursion, with full-rank gradients in the wide bases."""
     for one in found.rounds:
         slopes = [pulled(one, client, one.start) for client in one.case.clients]
         mean = share * torch.stack(slopes).mean(dim=0)
@@ -186,7 +186,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
     expect=("holds", "proof"),
 )
 def eq_26(found: Corrected, sign: int = 1, stale: float = 1.0, whole: float = 1.0) -> Promises:
-    """What clients send against the recursion with full-rank gradients."""
+    """The clients' uploads against the recursion with full-rank gradients."""
     for one in found.rounds:
         start = one.U @ one.start @ one.V.mT
         forces = [-client.gradient({"W": start})["W"] for client in one.case.clients]

@@ -30,7 +30,7 @@ from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 _ROUNDING = 1e-11
 LIMIT = 1.0 / 12.0
-"""Of s λ L."""
+"""Bound on s λ L in the theorems."""
 
 WITNESS = {
     "W": [["1", "0"], ["0", "0"]],

@@ -125,7 +125,7 @@ def fig_2(
     panels: tuple[tuple[str, ...], ...] = (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",)),
     sides: float = 2.0,
 ) -> Promises:
-    """What travels without correction, in four messages, in order, and its size.
+    """The messages without correction: four, their contents in order, and their sizes.
 
     The beginning of the caption is lost; with the full correction two messages more travel.
     """

@@ -177,12 +177,12 @@ class Counted:
     """One round of a method.
 
     Attributes:
-        sizes: Of the layer.
-        trips: What was sent and answered.
-        operations: On the server and at the first client.
-        costs: By name. A client's memory is what its local steps need beside data: bases, coefficients (or weights),
-            their gradient, the correction; the server's is what it holds when it makes the next state.
-        messages: For each trip and direction, numbers per client.
+        sizes: Sizes of the layer.
+        trips: Messages that were sent and answered.
+        operations: Operations on the server and at the first client.
+        costs: Costs by name. A client's memory is what its local steps need beside data: bases, coefficients (or
+            weights), their gradient, the correction; the server's is what it holds when it makes the next state.
+        messages: Numbers per client, for each trip and direction.
     """
 
     sizes: Sizes

@@ -48,7 +48,7 @@ class Compared:
     """All methods on one problem.
 
     Attributes:
-        limits: Of FedAvg and FedLin, by basis and split.
+        limits: Limits of FedAvg and FedLin, by basis and split.
         variants: The first rounds of FeDLRT, by correction, in two readings.
         long: FeDLRT with full correction until single precision.
         coarse: The same in other readings, by tau, rank and size of the start.

@@ -20,9 +20,9 @@ class Crossing:
     """A low-rank method and its full-rank counterpart in a panel of Figure 3.
 
     Attributes:
-        panel: Which cost.
+        panel: Name of the cost.
         low: The low-rank method; full: the other one.
-        ranks: Of equal cost, as `counted` and by `Table 1`.
+        ranks: Ranks of equal cost, as `counted` and by `Table 1`.
         gains: How many times less the low-rank method costs at rank 1, likewise.
     """
 

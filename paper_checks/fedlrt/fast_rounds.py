@@ -23,20 +23,20 @@ class Losses(Protocol):
 
     @property
     def shares(self) -> Array:
-        """Of the clients in a mean, ``(clients,)``."""
+        """Shares of the clients in a mean, ``(clients,)``."""
 
     @property
     def target(self) -> Array:
         """The minimiser, ``(m, n)``."""
 
     def gradients(self, W: Array) -> Array:
-        """Of the clients' losses, ``(clients, m, n)``."""
+        """Gradients of the clients' losses, ``(clients, m, n)``."""
 
     def excess(self, W: Array) -> float:
         """The mean loss, over that of the minimiser."""
 
     def step(self, U: Array, V: Array, rate: float) -> Step:
-        """What a step of descent makes of a change ``(clients, kl, 1)`` of the coefficients S of U S V'."""
+        """Step of descent as a map of changes ``(clients, kl, 1)`` of the coefficients S of U S V'."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Bowls:
         return np.full(len(self.centres), 1.0 / len(self.centres))
 
     def gradients(self, W: Array) -> Array:
-        """Of the clients' losses, ``(clients, m, n)``."""
+        """Gradients of the clients' losses, ``(clients, m, n)``."""
         apart = (W - self.centres).reshape(len(self.centres), -1, 1)
         return np.asarray((self.matrices @ apart).reshape(self.centres.shape))
 
@@ -85,11 +85,11 @@ class Rounds:
     """Settings of FeDLRT.
 
     Attributes:
-        rank: Of the start.
+        rank: Rank of the start.
         correction: `none`, `simplified` or `full`.
-        rate: Of the local steps.
+        rate: Learning rate of the local steps.
         steps: Local steps.
-        tau: Of the truncation: the tail after the last kept value is below tau times the norm.
+        tau: Tolerance of the truncation: the tail after the last kept value is below tau times the norm.
         last: The last round.
         until: Distance to stop at.
         most: The highest rank that is kept.

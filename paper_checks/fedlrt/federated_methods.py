@@ -86,11 +86,11 @@ class Local:
     """One round of a full-rank method.
 
     Attributes:
-        clients: Of equal weight.
+        clients: Clients of equal weight.
         start: Weights of the server.
-        rate: Of a local step.
+        rate: Learning rate of a local step.
         steps: Number of local steps.
-        ends: What each client sends.
+        ends: Weights that each client sends.
         after: Weights after the round.
         trips: Trips of the round.
         stationary: Whether the start is a stationary point of the global loss.

@@ -46,11 +46,11 @@ def stream(context: Context) -> int:
 
 @dataclass(frozen=True)
 class Setting:
-    """What the data give in one basis.
+    """Properties of the data in one basis.
 
     Attributes:
         apart: Largest difference of the clients' second derivatives.
-        singular_values: Of the minimiser, over the largest.
+        singular_values: Singular values of the minimiser, over the largest.
         from_mean: Distance of the minimiser from the mean of the targets.
         curvature: The least over the largest.
     """

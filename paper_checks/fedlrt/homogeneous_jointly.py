@@ -54,7 +54,7 @@ class Test:
     followed: Followed
 
     def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
-        """What is said of the test, in one basis or run; of a start of size 0.1 or 1 not how it ends."""
+        """Promises about the test, in one basis or run; for a start of size 0.1 or 1 not about how it ends."""
         promised = {
             "step": [
                 Promise(

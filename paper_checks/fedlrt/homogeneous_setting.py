@@ -46,7 +46,7 @@ NORMALISED = {
 }
 """Name of the reading, what it says, and why, by basis."""
 COMMAND = "benchmarks/ranges_over_points.py"
-"""What makes the ranges over many draws that cards tell."""
+"""Program that computes the ranges over many draws told by cards."""
 
 
 def called(run: str) -> str:
@@ -56,7 +56,7 @@ def called(run: str) -> str:
 
 
 def started(size: str) -> str:
-    """What a statement on a run needs beside the normalisation: law and scale of the target, the start."""
+    """Conditions of a statement on a run beside the normalisation: law and scale of the target, the start."""
     return (
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
         rf"$B \in \mathbb R^{{4 \times 20}}$, if $\sigma_4(W_r) > {WEAKEST}\|W_r\|$, as for 99.5 % of such targets, "
@@ -101,7 +101,7 @@ NOT_FOLLOWED = (
     f"with value 1 at 1 a start of size 1 is followed for {FEW} rounds and one of size 0.1 for {WATCHED}, and where "
     "they end is not judged; with dx no start of size 1 is looked at"
 )
-"""What the runs to the end leave out."""
+"""Parts that the runs to the end leave out."""
 
 
 def stream(context: Context) -> int:

@@ -168,10 +168,10 @@ class Counts:
     """Rounds to a distance with one client and with 32.
 
     Attributes:
-        basis: Of the polynomials.
-        distance: Which.
-        one: With one client.
-        many: With 32, by correction.
+        basis: Normalisation of the polynomials.
+        distance: Distance that is reached.
+        one: Rounds with one client.
+        many: Rounds with 32 clients, by correction.
         away: Largest relative difference from the algorithm's own rounds in the first ones.
     """
 

@@ -29,8 +29,8 @@ class Grid:
     """The losses of some clients with one target.
 
     Attributes:
-        weights: Signed, of each client at each pair of nodes, ``(clients, nodes, nodes)``.
-        shares: Of the clients in a mean, ``(clients,)``.
+        weights: Signed weights of each client at each pair of nodes, ``(clients, nodes, nodes)``.
+        shares: Shares of the clients in a mean, ``(clients,)``.
         features: Polynomials at the nodes, ``(nodes, n)``.
         target: ``(n, n)``, where every loss is zero.
     """
@@ -41,12 +41,12 @@ class Grid:
     target: Array
 
     def gradients(self, W: Array) -> Array:
-        """Of the clients' losses, ``(clients, n, n)``."""
+        """Gradients of the clients' losses, ``(clients, n, n)``."""
         residual = self.features @ (W - self.target) @ self.features.T
         return np.asarray(self.features.T @ (self.weights * residual) @ self.features)
 
     def hessians(self, U: Array, V: Array) -> Array:
-        """Of the clients' losses in the coefficients S of U S V', ``(clients, kl, kl)``."""
+        """Hessians of the clients' losses in the coefficients S of U S V', ``(clients, kl, kl)``."""
         rows, columns = self.features @ U, self.features @ V
         (a, b, i), (c, d, j) = _pairs(U.shape[1]), _pairs(V.shape[1])
         moments = (rows[:, a] * rows[:, b]).T @ self.weights @ (columns[:, c] * columns[:, d])
@@ -55,7 +55,7 @@ class Grid:
 
     @cached_property
     def mean_weights(self) -> Array:
-        """Of the mean loss, ``(nodes, nodes)``."""
+        """Weights of the mean loss, ``(nodes, nodes)``."""
         return np.tensordot(self.shares, self.weights, 1)
 
     def excess(self, W: Array) -> float:
@@ -91,8 +91,8 @@ def on_grid(parts: Sequence[tuple[Array, Array]], target: Array, basis: str) -> 
 
     Args:
         parts: Coordinates x and y of each client.
-        target: ``(n, n)``.
-        basis: Of the polynomials.
+        target: Target of all clients, ``(n, n)``.
+        basis: Normalisation of the polynomials.
     """
     n, total = len(target), sum(len(x) for x, _ in parts)
     nodes, gauss = leggauss(2 * n - 1)

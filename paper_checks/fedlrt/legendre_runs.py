@@ -37,11 +37,11 @@ class Choice:
     Attributes:
         basis: Normalisation of the Legendre polynomials.
         clients: Number of clients.
-        split: Of the points.
-        correction: Of FeDLRT.
-        rank: Of the start.
-        scale: Of the start.
-        tau: Of the truncation.
+        split: Split of the points.
+        correction: Correction of FeDLRT.
+        rank: Rank of the start.
+        scale: Size of the start.
+        tau: Tolerance of the truncation.
     """
 
     basis: str = "uniform"

@@ -39,7 +39,7 @@ class Ends:
 
     Attributes:
         agree: Whether the clients' gradients at the minimiser lie in its block.
-        distances: Of FeDLRT.
+        distances: Distances of FeDLRT.
         left: How far one round leads away from the minimiser itself.
         away: Largest relative difference of a distance from that of the algorithm's own rounds, after a few.
         witness: The instance in short numbers, if it has any.
@@ -95,11 +95,11 @@ def by_hand() -> Ends:
 
 @dataclass(frozen=True, eq=False)
 class Sufficiency:
-    """What the simplified correction comes to.
+    """Results of the simplified correction.
 
     Attributes:
-        ends: On toy problems.
-        runs: Of the homogeneous test with four clients, by correction.
+        ends: Ends on toy problems.
+        runs: Runs of the homogeneous test with four clients, by correction.
         apart: How far its rounds are from those with the full correction in the heterogeneous test.
     """
 

@@ -19,7 +19,7 @@ SCOPE = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1
 
 
 THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 11 has it: "
-"""What a step of the theorem's proof stands under."""
+"""Hypotheses of each step of the theorem's proof."""
 
 
 def measure_traces(context: Context) -> list[Trace]:
@@ -73,7 +73,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     expect=("holds", "proof"),
 )
 def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Promises:
-    """What Algorithm 5 adds, with gradients in S formed from those in W and the bases of the start."""
+    """The correction of Algorithm 5, with gradients in S formed from those in W and the bases of the start."""
     for one in rounds:
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
             block = _corner(one, one.U[:, : one.rank].T @ (one.slope_at_start - slopes[0]) @ one.V[:, : one.rank])

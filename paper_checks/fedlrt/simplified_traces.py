@@ -16,7 +16,7 @@ from paper_checks.fedlrt.traces import Array, Trace, run_of, trace, with_slope
 from paper_checks.fedlrt.truncation_steps import E1, bowl
 
 RATES = (1e-3, 1.0 / 48.0, LIMIT, 0.5, 1.0)
-"""Of s λ L, at which the corners of the domain are tried."""
+"""Values of s λ L at which the corners of the domain are tried."""
 WITNESS = {
     "start": "1",
     "slope": [["10", "1"], ["2", "4"]],
@@ -30,7 +30,7 @@ WITNESS = {
 }
 """The losses are sign (300000 w11 + 800 w22 + w11 w22) + <slope, w> in the displacement w from start e1 e1'."""
 SLOPE = np.array([[10.0, 1.0], [2.0, 4.0]])
-"""Of norm 11, its square outside the block 21; it widens both bases."""
+"""A gradient of norm 11, its square outside the block 21; it widens both bases."""
 SCOPE = (
     "runs of 1 and 3 rounds: two opposite clients in 2 x 2, bowls, indefinite quadratics in 5 x 4 with 1 to 3 clients"
 )

@@ -22,12 +22,12 @@ class Step:
     """A point of rank r with its gradient.
 
     Attributes:
-        kind: In words.
+        kind: Kind of the point, in words.
         U: ``(m, r)``, orthonormal.
         S: ``(r, r)``.
         V: ``(n, r)``, orthonormal.
         G: Gradient in W, ``(m, n)``.
-        rate: Of the explicit Euler step.
+        rate: Size of the explicit Euler step.
     """
 
     kind: str

@@ -65,7 +65,7 @@ def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Kept:
-    """What a round with truncation leaves of the descent, from diag(3, 0) under |W - diag(3, 1)|^2/2.
+    """Descent of a round with truncation, from diag(3, 0) under |W - diag(3, 1)|^2/2.
 
     Attributes:
         rate: Learning rate, or time of the exact flows.

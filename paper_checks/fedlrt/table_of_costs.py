@@ -25,7 +25,7 @@ from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.promises import Promise, judge_promises
 
 WIDTH = 512
-"""Of Figure 3."""
+"""Width of the layer in Figure 3."""
 
 
 def count_costs(context: Context) -> dict[str, dict[str, Polynomial]]:

@@ -133,7 +133,7 @@ class Trace:
 
     @cached_property
     def change(self) -> float:
-        """Of the global loss, before truncation."""
+        """Change of the global loss, before truncation."""
         return self.losses[1] - self.losses[0]
 
     @cached_property

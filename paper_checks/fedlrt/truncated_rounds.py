@@ -18,7 +18,7 @@ from paper_checks.methods.worst_case.closed_form import best_constant
 from toymodels.quadratic import centred, random_quadratics
 
 LIMIT = 1.0 / 12.0
-"""Of s λ L."""
+"""Bound on s λ L in the theorems."""
 
 
 @dataclass(frozen=True)

@@ -73,9 +73,9 @@ class Heads:
 
     Attributes:
         parameters: All of a network.
-        factorised: Of the matrices of its head, or of the transformer's layers.
-        matrices: Of all weights of a layer, convolutions as matrices.
-        sides: Of the transformer's matrices.
+        factorised: Parameters of the matrices of a network's head, or of the transformer's layers.
+        matrices: Parameters of all weights of a layer, convolutions as matrices.
+        sides: Sides of the transformer's matrices.
     """
 
     parameters: Mapping[str, int]

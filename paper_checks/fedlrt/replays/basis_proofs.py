@@ -116,7 +116,7 @@ def step_20(values: Values) -> Proof:
 def step_21(values: Values) -> Proof:
     r"""With (5), $\dot S = -U^\top GV$ and $\dot U = -(I - P_U)GVS^{-1}$, and with $P_U = UU^\top$ every line is $-GV$.
 
-    Of the matrices nothing is used but $S^{-1}S = I$, so that the lines hold for all sizes, ranks and gradients.
+    Nothing is used of the matrices but $S^{-1}S = I$, so that the lines hold for all sizes, ranks and gradients.
     """
     sign, within = int(values["sign"]), rational(values["within"])
     inverse = (T if int(values["left"]) else S) ** -1

@@ -40,7 +40,7 @@ class Step:
 
     @property
     def multiplications(self) -> Any:
-        """Of a product; of a factorisation the leading order."""
+        """Multiplications of a product; of a factorisation the leading order."""
         rows, columns = self.takes[0]
         if self.does == "product":
             return rows * columns * self.takes[1][1]
@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Trip:
-    """What the server sends to all clients, and what each of them sends back."""
+    """Message of the server to all clients, and what each of them sends back."""
 
     sent: dict[str, Shape]
     back: dict[str, Shape]
@@ -78,7 +78,7 @@ def _layer(k: Any) -> list[Step]:
 
 
 def steps() -> list[Step]:
-    """What clients and server compute in a round of Algorithm 1 or 5; sums keep the shapes of what is sent."""
+    """Computations of clients and server in a round of Algorithm 1 or 5; sums keep the shapes of what is sent."""
     server = [Step("server", "QR", ((side, 2 * r),)) for side in (m, n)]
     server.append(Step("server", "SVD", ((2 * r, 2 * r),)))
     server += [Step("server", "product", ((side, 2 * r), (2 * r, r))) for side in (m, n)]

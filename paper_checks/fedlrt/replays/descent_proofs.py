@@ -1,8 +1,8 @@
 r"""Proofs of the corrected descent and convergence statements, L = 1, for all clients, steps and learning rates.
 
-What the local steps do is proved in `local_steps`; here are truncation, the sum of the parts and the constants that
-follow. A polynomial is shown to be non-negative by writing every quantity that is known to be non-negative as a symbol:
-then no coefficient may be negative.
+The effect of the local steps is proved in `local_steps`; here are truncation, the sum of the parts and the constants
+that follow. A polynomial is shown to be non-negative by writing every quantity that is known to be non-negative as a
+symbol: then no coefficient may be negative.
 """
 
 from __future__ import annotations
@@ -77,9 +77,10 @@ def lemma_6(values: Values) -> Proof:
 def eq_36(values: Values) -> Proof:
     r"""Smoothness between the model before and after truncation, then Cauchy and Schwarz.
 
-    What is cut has a norm of at most $\vartheta$, so that $L(W + D) - L(W) \le \langle\nabla L(W), D\rangle + \frac L2
-    \|D\|^2 \le \vartheta\|\nabla L(W)\| + \frac L2\vartheta^2$. With a bound G on the gradient along the way the mean
-    value gives $L(W + D) - L(W) = \langle\nabla L(W + hD), D\rangle \le \|\nabla L(W + hD)\|\,\|D\| \le G\vartheta$.
+    The part that is cut has a norm of at most $\vartheta$, so that $L(W + D) - L(W) \le \langle\nabla L(W), D\rangle +
+    \frac L2 \|D\|^2 \le \vartheta\|\nabla L(W)\| + \frac L2\vartheta^2$. With a bound G on the gradient along the way
+    the mean value gives $L(W + D) - L(W) = \langle\nabla L(W + hD), D\rangle \le \|\nabla L(W + hD)\|\,\|D\| \le
+    G\vartheta$.
     """
     flaw = _flaw_of_truncation(Fraction(values["square"]))
     return Proof(

@@ -148,7 +148,7 @@ PLAIN = (
 
 
 def _weakest(target: Array) -> Hypothesis:
-    """What is asked of the normal factors of the target."""
+    """Condition on the normal factors of the target."""
     sigma = np.linalg.svd(target, compute_uv=False)[:4]
     share = Fraction(float(sigma[-1] / np.linalg.norm(sigma)))
     return Hypothesis("last singular value of the target over its norm", share, ">", Fraction(3, 20))

@@ -1,4 +1,4 @@
-r"""What one round of local steps does to the mean loss, proved for all clients, steps and learning rates.
+r"""Effect of one round of local steps on the mean loss, proved for all clients, steps and learning rates.
 
 Let every client step along $-(p_c + D_c(e))$ from $e = 0$, with $\frac1C\sum_cp_c = g$, the mean gradient,
 $|p_c| \le \rho|g|$ in root mean square, and $|D_c(e)| \le L|e|$. With $x = s\lambda L \le 1$ and
@@ -8,7 +8,7 @@ Proof. $|e_k| \le ((1+\lambda L)^k - 1)|p_c|/L$ by induction, so that the mean s
 $|u| \le \rho|g|\,(((1+\frac xs)^s - 1)/x - 1) \le R\beta|g|$, $\beta = (e^x - 1 - x)/x$: the j-th coefficient of
 $(1+\frac xs)^s$ is $\frac1{j!}\prod_{i<j}(1 - \frac is) \le (1 - \frac1s)/j!$ for $j \ge 2$. By smoothness of the mean
 the change over $s\lambda$ is at most $-\langle g, g+u\rangle + \frac x2|g+u|^2$, in which $\langle g, u\rangle$ has the
-factor $-(1-x) \le 0$: at most $|g|^2(-1 + \frac x2 + (1-x)R\beta + \frac x2R^2\beta^2)$. What is left to see is
+factor $-(1-x) \le 0$: at most $|g|^2(-1 + \frac x2 + (1-x)R\beta + \frac x2R^2\beta^2)$. It remains to prove
 $(1-x)\beta + \frac x2R\beta^2 \le \frac x2$.
 """
 
@@ -23,7 +23,7 @@ from paper_checks.proof_steps import non_negative, positive
 
 
 def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
-    r"""What is left to see, for all R up to `largest` and x up to `limit`: why it is not proved; empty if it is.
+    r"""The last inequality, for all R up to `largest` and x up to `limit`: why it is not proved; empty if it is.
 
     $\beta \le \frac x2 + \frac{x^2}6 + \frac{x^3}{24}\cdot\frac1{1 - x/5}$, because the terms of its series fall by a
     factor of at most $\frac x5$ from the third on. The larger R, the harder the inequality, so that the largest

@@ -69,7 +69,7 @@ class Opposite:
 
     @property
     def change(self) -> Fraction:
-        """Of the global loss, which is linear."""
+        """Change of the global loss, which is linear."""
         return inner(self.slope, self.moved)
 
 

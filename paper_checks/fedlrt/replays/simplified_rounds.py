@@ -29,7 +29,7 @@ class Parts:
         self.nothing: Pair = ([Fraction(0)] * self.inside.size, [Fraction(0)] * self.outside.size)
 
     def change(self, client: int, point: int) -> Pair:
-        """Of a client's gradient between the start and one of its points."""
+        """Change of a client's gradient between the start and one of its points."""
         place = client * self.points + point
         return self.inside.unit(1 + place), self.outside.unit(self.clients + place)
 

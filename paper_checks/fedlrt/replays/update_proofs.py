@@ -243,9 +243,9 @@ def eq_40(values: Values) -> Proof:
 
 @proof("fedlrt/eq-42", share="1")
 def eq_42(values: Values) -> Proof:
-    r"""What is left has zeros in the corner, so that the squares of the two parts add up, entry by entry.
+    r"""The rest has zeros in the corner, so that the squares of the two parts add up, entry by entry.
 
-    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and nothing is left.
+    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero.
     """
     share = rational(values["share"])
     rest = S_c - share * corner(S_c[0, 0])
