@@ -93,9 +93,9 @@ def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Promises:
 
 
 CORRELATIONS = (-1.0, -0.9, -0.5, -0.1, 0.0, 0.1, 0.3, 0.5, 0.9, 0.99, 1.0)
-"""Of pairs of normal variables."""
+"""Correlations of pairs of normal variables."""
 COUNTS = tuple(2**k for k in range(10))
-"""Of signs in a sum."""
+"""Numbers of signs in a sum."""
 
 
 def product_ratios(context: Context) -> Array:

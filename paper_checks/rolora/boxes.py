@@ -38,7 +38,7 @@ class Round:
         base: Frozen weights.
         before: Factors at the start.
         after: Factors at the end.
-        trips: What travelled.
+        trips: Trips of the round, with what travelled.
         up: Numbers a client sent on each trip.
         alpha: Scale of the product.
     """

@@ -49,7 +49,7 @@ def worst_losses(_: Context) -> np.ndarray:
     expect=("holds", "proof"),
 )
 def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0, samples: int = 210) -> Evidence:
-    r"""What $\|\hat a^+\|^2$ lacks of 1, over the step, for the worst deviation of the gradient.
+    r"""The fall of $\|\hat a^+\|^2$ below 1, over the step, for the worst deviation of the gradient.
 
     With $\bar b = bb^*$, c the cosine and $\rho$ the length of the deviation, $\hat a^+$ is at least
     $|a - 2sb((b - c)a - \delta u)| - s\rho$ long.
@@ -111,7 +111,7 @@ r"""The largest step and a small angle, $\delta^t = \delta^0$, $\bar b = g$: C i
 
 
 def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
-    """Of the C of (117)."""
+    """Numerator of the C of (117)."""
     return 1 - 2 * s * (D - level) + 2 * s * tilde * (1 + level) ** 2
 
 

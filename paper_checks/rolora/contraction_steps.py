@@ -118,7 +118,7 @@ def run_steps(context: Context) -> list[Step]:
 
 
 def scope(steps: list[Step]) -> str:
-    """What was covered."""
+    """Scope of the check, in words."""
     return f"{len(steps)} iterations of Algorithm 2: 1 to 4 clients, d up to 20, m from 5 to 200, s from 0.001 to 1"
 
 

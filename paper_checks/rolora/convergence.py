@@ -84,7 +84,7 @@ def case_of(one: Course, tied: bool) -> dict[str, str] | None:
 
 
 def course_scope(kept: Sequence[Course], tied: bool) -> str:
-    """What was covered."""
+    """Scope of the check, in words."""
     sampled = ", and with 3 clients of 1000 samples, d = 5, for eps = 1e-3" if any(one.samples for one in kept) else ""
     return (
         f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 from 0.05 "

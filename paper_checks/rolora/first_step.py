@@ -172,7 +172,7 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
 
 
 def met_by(x: Any, s: Any) -> Any:
-    """What must be at most 3 for the first step to keep eq. (166), x = 1 - delta_0^2."""
+    """Quantity that must be at most 3 for the first step to keep eq. (166), x = 1 - delta_0^2."""
     return 4 * s**2 * x * (1 - x) + 4 * s * (2 * x - 1)
 
 

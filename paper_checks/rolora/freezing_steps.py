@@ -205,8 +205,8 @@ class Products:
     """Exact expectations in m and alpha.
 
     Attributes:
-        of_two: Of the product of the scales of two clients.
-        of_sum: Of the square of the sum over all clients but the first, by number of clients.
+        of_two: Expectations of the product of the scales of two clients.
+        of_sum: Expectation of the square of the sum over all clients but the first, by number of clients.
     """
 
     of_two: Mapping[tuple[int, int], sympy.Expr]
@@ -357,7 +357,7 @@ def draw_entries(context: Context) -> list[Point]:
     expect=("holds", "proof"),
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Equations:
-    r"""What another b adds to a client's loss is a square, in each column; two samples stand for any number of them.
+    r"""A client's loss at another b exceeds its least by a square, in each column; two samples stand for any number.
 
     All sides are inner products of $X_ia$ and $X_ia^*$, which an orthogonal map of the samples leaves as they are, and
     some such map brings the two vectors into the plane of the first two samples. Columns add up.

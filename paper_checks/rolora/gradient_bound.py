@@ -62,7 +62,7 @@ MEANT = {
     "given b": "(49), b of the same samples",
     "fresh": "(49), samples that b is independent of",
 }
-"""What stands for the expectation in (62)."""
+"""Meanings of the expectation in (62)."""
 
 
 @claim(

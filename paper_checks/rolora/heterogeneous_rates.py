@@ -211,12 +211,12 @@ def thm_A_14(
         courses: Runs.
         tied: Whether c is tied to the step.
         tie: c over s.
-        power: Of $\delta_0$ in the number of iterations.
+        power: Power of $\delta_0$ in the number of iterations.
         shortest: The shortest step that is judged.
         slack: Share of the number of iterations.
         tangents: Whether the number of iterations by tangents is judged as well.
         lead: The 2 in the denominator by tangents.
-        pull: What is taken off there, times s.
+        pull: Number that is subtracted there, times s.
         cross: The 2 in front of $s\delta_0^2$.
         longest: The longest step that is judged.
     """

@@ -81,7 +81,7 @@ def lem_A_15(
 def eq_249(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, own: bool = True, single: bool = False
 ) -> Promises:
-    """What the clients of the toolkit send in both halves, and what the server makes of it."""
+    """The uploads of the toolkit's clients in both halves, and what the server makes of them."""
     for one in _of(found, single):
         cosine, total = one.truth.mT @ one.a, torch.stack(one.minimisers).sum(dim=0)
         for b, mine in zip(one.minimisers, one.own_b, strict=True):

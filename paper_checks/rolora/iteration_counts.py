@@ -61,7 +61,7 @@ def judge_equivalence(counts: Sequence[Count], root: float, root_log: float, pow
         counts: Cases.
         root: The exponent is T over this.
         root_log: The same in the line of logarithms.
-        power: Of $\delta_0$ in the rate of that line.
+        power: Power of $\delta_0$ in the rate of that line.
         flip: Direction of the inequality after division by the negative logarithm.
     """
     tried, broken, example = 0, 0, None

@@ -106,14 +106,14 @@ def txt_half_cost(
     ffa: str = "half",
     share: float = 0.5,
 ) -> Evidence:
-    """What a round carries, up and down, is counted after the start, at which each method sends its first factors once.
+    """Numbers sent in a round, up and down, after the start, at which each method sends its first factors once.
 
     Args:
         traffic: from the ledger.
         shapes: whether the statement is for square matrices alone, or for any.
         over: for other shapes, each communication round, or the two of an iteration together.
-        ffa: for other shapes, whether FFA-LoRA is said to send half, or the share of the outputs.
-        share: of what LoRA sends.
+        ffa: whether FFA-LoRA is said to send half, or the share of the outputs, for other shapes.
+        share: share of what LoRA sends.
     """
     cells, half = {}, Fraction(share)
     for (inputs, outputs), counts in traffic.items():

@@ -34,8 +34,8 @@ class Iteration:
         own_b: $b_i^*$ of every client, ``(1, k)``.
         a: $a^t$, a unit vector.
         eta: Step.
-        minimisers: What the clients uploaded in the first half.
-        slopes: In the second half.
+        minimisers: Uploads of the clients in the first half.
+        slopes: Gradients of the clients in the second half.
         b_after: $b^{t+1}$.
         a_after: $a^{t+1}$.
         case: The same in fractions, if it can be followed by hand.

@@ -20,7 +20,7 @@ VALIDATION: Mapping[str, tuple[int, int]] = {"SST-2": (872, 444), "RTE": (277, 1
 
 
 def mean(values: Iterable[Rounded]) -> Rounded:
-    """What the mean of several numbers can be."""
+    """The range of the mean of several numbers."""
     listed = list(values)
     total = listed[0]
     for value in listed[1:]:

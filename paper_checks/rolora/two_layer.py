@@ -48,12 +48,12 @@ SMALL: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Start:
-    """What a method makes of a start.
+    """Results of a method from one start.
 
     Attributes:
-        method: Its name.
-        clients: Their number.
-        fall: Of the loss within the rounds, as a share of it.
+        method: Name of the method.
+        clients: Number of clients.
+        fall: Fall of the loss within the rounds, as a share of it.
         moved: Largest change of an entry of the trained weight.
         lit: Share of the hidden units that are above 0 for some image in the end.
     """
@@ -70,7 +70,7 @@ class Setting:
     """Runs by slope of ReLU at 0, frozen weight and size of the fixed layer; and what clients have.
 
     Attributes:
-        runs: Of every method.
+        runs: Runs of every method.
         small: How far the small network moves in a step, by slope.
         labels: Numbers of labels at each client, and of images in all, by number of clients.
     """

@@ -70,7 +70,7 @@ def minimiser_checks() -> tuple[tuple[str, bool], ...]:
 
 
 def _across(vector: Vector) -> Vector:
-    """What of a vector is orthogonal to a*."""
+    """The part of a vector that is orthogonal to a*."""
     return plus((1, vector), (-inner(vector, TRUTH), TRUTH))
 
 

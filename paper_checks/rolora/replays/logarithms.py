@@ -7,7 +7,7 @@ import sympy
 from paper_checks.proof_steps import positive
 
 w, y, z = sympy.symbols("w y z", positive=True)
-"""What 1 is shortened by, and the arguments of two functions."""
+"""The symbol of arguments 1/(1 + w) below 1, and the arguments of two functions."""
 
 
 def flaw_of_logarithms() -> str:

@@ -39,7 +39,7 @@ def weaker(values: Values, least: str = "", most: str = "") -> str:
 
 
 def ratio(step: Any, square: Any) -> Any:
-    """What the tangent is multiplied by."""
+    """Factor of the tangent in one iteration."""
     return 1 - 2 * step / (1 + 2 * step * square)
 
 
