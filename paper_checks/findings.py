@@ -237,7 +237,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
 
 
 def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> str | None:
-    """Claims in force without a proof on file, in words: nothing where the claim holds; none if everything has one."""
+    """Forms of a claim that stand without a proof on file, in words: empty where the claim holds; None if all have."""
     on_file = {kind: {file.id for file, _ in replayed if file.kind == kind} for kind in ("witness", "certificate")}
     if claim.expect == "holds":
         return "" if not replayed else None

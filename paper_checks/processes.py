@@ -63,7 +63,7 @@ def mapped(
     elsewhere: Executor | None = None,
     sizes: Sequence[int] = (),
 ) -> Generator[Answer, None, None]:
-    """Yields a module's function of each piece of work, in order; in this process, or in several.
+    """Yields what a module's function returns for each piece of work, in order; in this process, or in several.
 
     Args:
         function: The function.

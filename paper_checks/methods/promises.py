@@ -153,7 +153,7 @@ Promises = Generator[Promise, None, str]
 
 
 def _lines(promises: Sequence[Promise]) -> dict[str, Line]:
-    """All promises of each name in all runs; of an equality the distance is compared with what is left open."""
+    """Lines, one for all promises of a name in all runs; an equality's distance is compared with what is left open."""
     named = defaultdict[str, list[Promise]](list)
     for one in promises:
         named[one.name].append(one)

@@ -205,7 +205,7 @@ class Products:
     """Exact expectations in m and alpha.
 
     Attributes:
-        of_two: Expectations of the product of the scales of two clients.
+        of_two: Expectation of the product of the scales of two clients, by the clients.
         of_sum: Expectation of the square of the sum over all clients but the first, by number of clients.
     """
 
