@@ -1,6 +1,7 @@
-"""The floors: imports go down only, and the lower floors stay light."""
+"""The floors: imports go down only, and the lower floors stay light; docstrings name their noun first."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,46 @@ def test_pictures_stand_beside_their_numbers():
     assert drawn
     for file in drawn:
         assert file.with_name(file.name.replace("_picture.py", ".py")).exists(), f"{file.name} without its numbers"
+
+
+def strings_that_document(file):
+    """Line and text of each docstring, those of attributes and constants among them."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def questions_and_fragments(text):
+    """Offset of each first line or line of an argument that begins with "Of" or "What", not with its noun or verb."""
+    for offset, line in enumerate(text.splitlines()):
+        beginning = r"" if not offset else r"(?: *\*{0,2}\w[\w*`, .]*: +| *)"
+        if re.match(rf"{beginning}(?:Of|What) ", line):
+            yield offset
+
+
+@pytest.mark.parametrize("room", [*FLOORS, "benchmarks", "examples", "tests", "website"])
+def test_docstrings_name_their_noun_first(room):
+    place = ROOT / room
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [ROOT / f"{room}.py"]
+    found = [
+        f"{file.relative_to(ROOT)}:{number + offset}"
+        for file in files
+        for number, text in strings_that_document(file)
+        for offset in questions_and_fragments(text)
+    ]
+    assert files
+    assert not found, f'begin with "Of" or "What" in place of what they describe: {", ".join(found)}'
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets"),
+    [
+        ("What a scale changes.", [0]),
+        ("Of a worker: its threads.", [0]),
+        ("Sizes that depend on the scale.\n\n    Attributes:\n        rate: Of the local steps.", [3]),
+        ("A worker.\n\n    Args:\n        *parts, `more`: What it does.\n\n    Of these, none.", [3, 5]),
+        ("Learning rate of the steps: what it is, and of which.\n\n    rate: Offset.\n    Whatever comes.", []),
+    ],
+)
+def test_beginnings_are_found(text, offsets):
+    assert list(questions_and_fragments(text)) == offsets
