@@ -1,6 +1,6 @@
 """The folder of a silo: what its client keeps, what it was told, and which letters it has answered.
 
-A client's data never leave its silo: the server holds a token of them, by which it asks for a version. Versions of
+A client's kept state never leaves its silo: the server holds a token of it, by which it asks for a version. Versions of
 the last rounds stay, so that a server that was killed may go on from an earlier round.
 """
 
@@ -20,13 +20,13 @@ from workloads.files import write_whole
 HISTORY = 8
 """Rounds of its own whose versions a silo keeps."""
 TOKEN = re.compile(r"[kp]\d{1,12}-[0-9a-f]{64}")
-"""Token of data kept for the round (k) or for good (p), with the round that made them."""
+"""Token of a value kept for the round (k) or for good (p), with the round that made it."""
 RUN = re.compile(r"[0-9a-f]{12,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Keeping:
-    """Data that a silo keeps of one run."""
+    """Values, and numbers of answered requests, that a silo keeps of one run."""
 
     def __init__(self, folder: Path, run: str) -> None:
         """Makes the folder.
