@@ -106,8 +106,10 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
     readings=(
         Reading(
             "from a start",
-            "The same from given $A^1$, $B^1$, the same at all clients.",
-            why="Line 4 needs $A^1$ and $B^1$ at the first iteration, and the box names none.",
+            "The same from given $A^1$, $B^1$, the same at all clients, GD-update being steps of gradient descent on "
+            "the client's loss in the factor that is not fixed, as many and as long as one likes.",
+            why="Line 4 needs $A^1$ and $B^1$ at the first iteration, and the box names none; it leaves open what "
+            "GD-update is beyond its name.",
         ),
     ),
     kind="algorithm",

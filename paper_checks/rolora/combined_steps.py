@@ -48,7 +48,7 @@ def worst_losses(_: Context) -> np.ndarray:
     uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
     expect=("holds", "proof"),
 )
-def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0, samples: int = 210) -> Evidence:
+def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0, samples: int = 730) -> Evidence:
     r"""The fall of $\|\hat a^+\|^2$ below 1, over the step, for the worst deviation of the gradient.
 
     With $\bar b = bb^*$, c the cosine and $\rho$ the length of the deviation, $\hat a^+$ is at least
@@ -84,8 +84,8 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
             ("place of the mean", place, EITHER_SIDE),
         ),
         scope=f"on the events of (43) and (76): {len(grid)} angles, steps and thresholds up to D/16, the deviation "
-        f"that shortens the most; and by itself, with that probability, for m >= {samples} q, a independent of the "
-        "samples",
+        f"that shortens the most; and by itself, with that probability, for m >= {samples} q, at every a, of the "
+        "same samples too",
         printed=f"1 - |a+|^2 <= s ({first:g} eps~ (eps' + 1)^2 + {second:g} (eps'^2 + eps'))",
         lines=["on the events"] * len(grid),
     )

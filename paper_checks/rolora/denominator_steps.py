@@ -84,8 +84,8 @@ def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
         Reading(
             "constant of the thresholds",
             r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge Kq$, "
-            r"(107) to (109) hold with probability at least $1 - 2q^{-10}$, with (49) for $E[\nabla_al]$ and a "
-            "independent of the samples.",
+            r"(107) to (109) hold with probability at least $1 - 2q^{-10}$, with (49) for $E[\nabla_al]$, at every "
+            "$a^t$, with fresh samples in each iteration or the same in all of them.",
             {"of": "thresholds"},
             r"$\Omega$ leaves its constant open; $\epsilon_3$ is free and does not occur: it can be $\epsilon_2$.",
             ({"power": 1e5}, {"share": 0.02}),

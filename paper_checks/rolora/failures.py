@@ -6,7 +6,7 @@ For one client the minimiser is $(\cos + \delta T)b^*$ with the T of ``laws``, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, log, log1p, sqrt
+from math import exp, log, log1p
 
 from paper_checks.methods.promises import Promise
 from paper_checks.rolora.laws import student_tail
@@ -54,9 +54,6 @@ def failure_for_every_constant(
 
 
 def slope_tail(one: Setting) -> float:
-    r"""Bound of the log-probability that (116) fails for N clients whatever $\tilde\epsilon$ is, as in its proof."""
-    h, n = 0.5 * sqrt(one.e2), float(one.N * one.m)
-    apart = log(2.0 * one.N) - 0.5 * one.m * (h - log1p(h))
-    slope, mean = one.level**2 * n * (1.0 - h) / (2.0 * h**2), n * (1.0 - h) / 8.0
-    top = max(apart, -slope, -mean)
-    return top + log(exp(apart - top) + exp(-slope - top) + exp(-mean - top))
+    r"""Bound of the log-probability that (116) fails at some a, whatever $\tilde\epsilon$ is, as in its proof."""
+    spread = one.e2 * one.m / 100.0
+    return log(2.0 * one.N) - spread if one.d <= 2.0 * spread else 0.0

@@ -83,6 +83,20 @@ def most_successes(c: float, delta_0: float) -> float:
     return float(np.sqrt((THRESHOLDS.m - 1) / (4.0 * np.pi)) * np.log(quotient))
 
 
+def near_one() -> Evidence:
+    """One iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
+    return judge_inequality(
+        np.array([1.0 - most_successes(*NEAR_ONE)]),
+        np.array([2.0 * 2.0**-10]),
+        1e-9,
+        case=lambda _: {**THRESHOLDS.numbers(), "c": f"{NEAR_ONE[0]:.12g}", "delta_0": f"{NEAR_ONE[1]:.12g}"},
+        scope="one client, d = 2, m = 10 q, eps_0 = eps_1 = 0.1, eps_2 = 0.03, c = 1 - 1e-10, delta_0 = 1e-6, "
+        "every step",
+        printed="probability of failure at most 2 q^-10",
+        domain="this case alone, which decides where it fails",
+    )
+
+
 @claim(
     "rolora/a4-c",
     where="Appendix A.4, opening of the proof",
@@ -96,9 +110,9 @@ def most_successes(c: float, delta_0: float) -> float:
         LITERAL,
         Reading(
             "c of the step",
-            r"For steps up to $\frac1{2L_{max}^2}$, $c = \eta\|b^*\|^2$, thresholds as in Lemma 5.3, and an $a^t$ "
-            r"that is independent of the samples, of which there are at least K times the q of Lemma 5.3 (K = 100 is "
-            r"enough): with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$, $\delta^{t+1} \le "
+            r"For steps up to $\frac1{2L_{max}^2}$, $c = \eta\|b^*\|^2$, thresholds as in Lemma 5.3, and samples of "
+            r"which there are at least K times the q of Lemma 5.3 (K = 100 is enough), fresh ones in each iteration "
+            r"or the same in all: with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$, $\delta^{t+1} \le "
             r"\delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$. (With unlimited samples it is so for every c, by the step "
             r"$\min(c, \frac12)/\|b^*\|^2$.)",
             {"each": False},
@@ -120,19 +134,8 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         rate: of the bound on the events, times s.
     """
     free = cases.unlimited
-    if each:
-        near = judge_inequality(
-            np.array([1.0 - most_successes(*NEAR_ONE)]),
-            np.array([2.0 * 2.0**-10]),
-            1e-9,
-            case=lambda _: {**THRESHOLDS.numbers(), "c": f"{NEAR_ONE[0]:.12g}", "delta_0": f"{NEAR_ONE[1]:.12g}"},
-            scope="one client, d = 2, m = 10 q, eps_0 = eps_1 = 0.1, eps_2 = 0.03, c = 1 - 1e-10, delta_0 = 1e-6, "
-            "every step",
-            printed="probability of failure at most 2 q^-10",
-            domain="this case alone, which decides where it fails",
-        )
-        if not near.ok:
-            return near
+    if each and not (near := near_one()).ok:
+        return near
 
     def exact(case: Mapping[str, Fraction]) -> tuple[Fraction, Fraction]:
         step = min(case["c"], Fraction(cap))
@@ -211,9 +214,11 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     measure=search_first_steps,
     control=Form(r"The statement for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
     correction=Form(
-        r"With unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) "
-        r"+ 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$. (On "
-        r"the events of the lemmas it holds for $\eta \le 1/(2L_{max}^2)$, see rolora/lem-A.11.)",
+        r"For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100q$ it holds with probability at least $1 - 2\max\{\log N, "
+        r"d\}^{-10}$ (rolora/a4-c). With unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if "
+        r"and "
+        r"only if $4s^2x(1 - x) + 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all "
+        r"$\delta_0$.",
         {"exactly": True},
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
@@ -352,8 +357,7 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
     ),
     best={"widest": Best(0.1, "proved; searched up to 0.15")},
     because=r"(144) bounds $|1 - 2\eta\|\bar b\|^2|$ by a lower bound of $\|\bar b\|$, which fails for long steps; "
-    r"(160) "
-    "drops the bars.",
+    "(160) drops the bars.",
     expect=("corrected", "proof"),
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidence:

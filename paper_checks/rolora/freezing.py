@@ -135,8 +135,16 @@ def draw_frozen(context: Context) -> list[Frozen]:
     where="Section 5.1, after eq. (10)",
     says="If $a^0$ is not initialised parallel to $a^*$, the objective (10) can never be reduced to zero.",
     measure=draw_frozen,
-    control=Form(
-        r"The statement for $b^* \ne 0$ and linearly independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
+    readings=(
+        LITERAL,
+        Reading(
+            "normal samples, two or more",
+            r"For $m \ge 2$ normal samples and $b^* \ne 0$, almost surely: if $a^0$ is not initialised parallel to "
+            r"$a^*$, the objective (10) can never be reduced to zero.",
+            {"injective": True, "nonzero": True},
+            r"In Section 5.1 samples are normal and many; with $b^* = 0$ there is nothing to learn.",
+            ({"injective": False}, {"nonzero": False}, {"share": 0.99}),
+        ),
     ),
     correction=Form(
         r"For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and linearly independent "
@@ -147,7 +155,7 @@ def draw_frozen(context: Context) -> list[Frozen]:
         asks="weaker",
     ),
     because="One sample, or $b^* = 0$, is fitted exactly by some b, whatever $a^0$ is.",
-    expect=("corrected", "proof"),
+    expect=("depends on the reading", "proof"),
 )
 def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
     """The least value exactly; the toolkit's minimiser reaches it."""

@@ -13,11 +13,12 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
 from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.rolora.first_step import near_one
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from toymodels.regression import regression
 
@@ -30,15 +31,39 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
 @claim(
     "rolora/eq-167",
     where="Appendix A.4, eq. (167)",
-    says="If each of the T contractions holds with probability at least $1 - 2q^{-10}$, a union bound gives "
-    r"$P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
+    says=r"$\delta^1 \le \delta^0C$ and, from $\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, "
+    r"$\delta^{t+1} \le \delta^tC$ being proved, $\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union "
+    r"bound gives $P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
     measure=draw_unions,
-    mutants=[{"factor": 1.99}, {"per_step": False}, {"power": 11}],
-    uses=("rolora/a4-first-step",),
-    expect=("holds", "proof"),
+    readings=(
+        LITERAL,
+        Reading(
+            "as a union bound",
+            "If each of the T contractions holds with probability at least $1 - 2q^{-10}$, given those before it: "
+            "(167).",
+            {"given": True},
+            "It is said to be a union bound of the contractions, whose probabilities are shown before.",
+            ({"factor": 1.99}, {"per_step": False}, {"power": 11}),
+        ),
+    ),
+    because="For c near 1 one iteration misses the factor more often than that, whatever the step is.",
+    uses=("rolora/a4-first-step", "rolora/a4-c"),
+    expect=("depends on the reading", "proof"),
 )
-def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 10, per_step: bool = True) -> Evidence:
-    """Exact probabilities: failures that exclude one another (the worst case), independent ones, always the same."""
+def eq_167(
+    cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 10, per_step: bool = True, given: bool = False
+) -> Evidence:
+    """Exact probabilities: failures that exclude one another (the worst case), independent ones, always the same.
+
+    Args:
+        cases: numbers of iterations and values of q.
+        factor: printed as 2.
+        power: printed as 10.
+        per_step: whether the bound has T.
+        given: whether the probability of each contraction is given; else T = 1 and a c near 1 are judged.
+    """
+    if not given:
+        return near_one()
     worst, tried = None, 0
     for T, q in cases:
         fails = 2 / q**10

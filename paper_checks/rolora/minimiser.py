@@ -182,13 +182,13 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
     correction=Form(
-        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (37), (59), (62), "
-        r"(107) and (167) use that too) and every m (13) holds with probability at least $1 - N(1 + "
+        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (35), (59) and "
+        r"(62) use that too) and every m (13) holds with probability at least $1 - N(1 + "
         r"\epsilon'^2)^{-m/2}$: no net and no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, "
         r"d\}^{-10}$ (the q of Appendix "
         r"A.4). For one client and m = Cq the probability of failure is at least $\exp(-(x + 1)^2)$ with $x^2 = "
         r"\frac{Cd\log(2/\epsilon_0)}{2(1-\epsilon_0)^2(1-\epsilon_1)^2}$: it does not fall when $\epsilon_2 \to 0$, "
-        r"while $q^{-10} \to 0$. If C may depend on the thresholds the statement is true.",
+        r"while $q^{-10} \to 0$. If C may depend on the thresholds the statement is true, at every $a^t$.",
         {"bound": "least"},
         mutants=({"rate": 0.55}, {"power": 1e4}),
     ),
@@ -201,8 +201,9 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         Reading(
             "constant of the thresholds",
             FOR_ALL_THRESHOLDS + "then "
-            r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, for a independent of the "
-            "samples.",
+            r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, at every $a^t$, with "
+            r"fresh "
+            "samples in each iteration or the same in all of them.",
             {"constant": "thresholds"},
             LEFT_OPEN,
             ({"power": 1000.0},),
@@ -243,7 +244,8 @@ def printed_p0(one: Setting, m: float) -> float:
     correction=Form(
         r"With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = "
         r"\max\{\log N, d\}$: "
-        r"$1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest). The exponents of $p_0$ are "
+        r"$1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest), and for a independent of the samples "
+        r"(43) with probability at least $1 - Q^{-10}$. The exponents of $p_0$ are "
         r"$\epsilon_2^2m$ and $\epsilon_1^2m$, so that $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$ and not "
         r"$\exp(-Cq)$; and q bounds $\epsilon_1^2m$ only through $\log N$.",
         {"form": "least", "factor": 28.0},
@@ -261,7 +263,8 @@ def printed_p0(one: Setting, m: float) -> float:
         Reading(
             "constant of the thresholds",
             FOR_ALL_THRESHOLDS + "then "
-            r"$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for an absolute constant C.",
+            r"$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for an absolute constant C, and with probability at least $1 - "
+            r"q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
             {"constant": "thresholds", "factor": 28.0},
             LEFT_OPEN,
             ({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),

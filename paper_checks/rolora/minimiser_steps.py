@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, UP_TO_ONE, tried
 from paper_checks.methods.identity import (
@@ -112,11 +112,19 @@ def lower_tails(_: Context) -> Array:
 @claim(
     "rolora/eq-18",
     where="Appendix A.3, eq. (18)",
-    says=r"$P\{\|X_ia\|^2 \le (1-\epsilon_1)m\} \le \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ for any $\epsilon_1 \in "
+    says=r"As $X_i$ has independent standard normal entries and $\|a\| = 1$, $X_ia$ is a standard normal vector, and "
+    r"$P\{\|X_ia\|^2 \le (1-\epsilon_1)m\} \le \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ for any $\epsilon_1 \in "
     r"(0,1)$, where $K = \|\xi\|_{\psi_2} \ge 1$ for $\xi \sim N(0,1)$ and $c_1$ is some large absolute constant with "
     "which this holds.",
     measure=lower_tails,
     mutants=[{"c1": 1.9}, {"power": 1.0}],
+    readings=(
+        Reading(
+            "a independent of the samples",
+            r"For a unit vector a that is independent of $X_i$ (the first iteration, or fresh samples): (18).",
+            why="Then $X_ia$ is a standard normal vector, from which the text draws (18).",
+        ),
+    ),
     uses=("rolora/def-A.1",),
     expect=("holds", "proof"),
 )
@@ -205,6 +213,13 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: fl
     r"\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\|w\| \le c_2\|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
     measure=lambda context: gaussian_product_norm(0.0),
     mutants=[{"c2": 2.6}, {"c2": 1.4}],
+    readings=(
+        Reading(
+            "a and w fixed",
+            "(22) to (25) for unit vectors a and w that are fixed, or independent of the samples.",
+            why="Corollary A.5, from which (23) is, is one for a fixed vector; and the right sides have no samples.",
+        ),
+    ),
     stands_in={"c2": ("step 2",)},  # in the lines after it, it stands on both sides
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
     expect=("holds", "proof"),
@@ -294,6 +309,14 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     r"$\epsilon_2^2m/c_2^2 \le \epsilon_2m/c_2$.",
     measure=lambda context: gaussian_product_norm(0.0),
     mutants=[{"c2": 1.4}],
+    readings=(
+        Reading(
+            "for a positive K",
+            r"For $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op} > 0$, and a and w that are fixed, or independent of the "
+            r"samples: (30), (31) and $\epsilon_2^2m/c_2^2 \le \epsilon_2m/c_2$.",
+            why="For K = 0 both terms are 0/0; (22) to (25), from which they are, are for fixed vectors.",
+        ),
+    ),
     best={"c2": Best(1.479, "searched: the norm of a summand for w along b*, by a closed form of its moments")},
     uses=("rolora/eq-22",),
     expect=("holds", "proof"),

@@ -117,7 +117,8 @@ def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> E
         1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
         domain=tried_settings((one for one, _, _ in rows), [m for _, m, _ in rows]),
-        scope=f"exact law, the vector a independent of the samples; {len(rows)} settings with 1 to 100 clients, d up "
+        scope=f"exact law, the vector a independent of the samples (proved for every a, with c_3 = 1/100); {len(rows)} "
+        f"settings with 1 to 100 clients, d up "
         f"to 1000, m up to 30000, of which p_0 says something in {informative}",
         printed="log of the probability of failure",
     )

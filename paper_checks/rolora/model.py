@@ -112,9 +112,10 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
 
 @promises(
     "rolora/eq-7",
-    where="Section 5.1, eq. (7) with the local loss after it",
+    where="Section 5.1, eq. (7) with the local loss and the law of the samples after it",
     says=r"$\min_{a \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_{i=1}^Nl_i(a,b)$ with $l_i(a,b) = "
-    r"\frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm.",
+    r"\frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm. Every $X_i$ is a Gaussian random matrix of "
+    "independent standard normal entries.",
     measure=draw_samples,
     mutants=[{"power": 0.0}, {"norm": "operator"}, {"factor": 1.01}],
     kind="setting",

@@ -103,9 +103,9 @@ NUMBERS = Page(
             ("rolora/txt-table1-rolora",),
         ),
         Headline(
-            "With each run rounded to hundredths, six or nine runs can give every mean on SST-2 and RTE in Tables 1 "
-            "and 6, and three runs all but three on SST-2; with runs that are not rounded no number up to ten can. "
-            "The deviations are not used, and the number of seeds is not stated.",
+            "The number of seeds behind Tables 1 and 6 is not stated. The fewest runs that can give every mean on "
+            "SST-2 "
+            "and RTE are six with each rounded to hundredths, and 30 with runs that are not rounded.",
             ("rolora/table-1-runs",),
         ),
         Headline(

@@ -108,7 +108,9 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
         r"(76), for thresholds up to $(1 - (\delta^0)^2)/10$; for $m \ge 100q$ samples that $a^t$ is independent of, "
         r"and $\epsilon_3 = \epsilon_2$, they occur with probability at least $1 - 2\max\{\log N, d\}^{-10}$. "
         rf"Without any probability: if {FIXED}, that holds in every iteration of Algorithm 2, with the same samples in "
-        r"all of them. (The proof stops at half the step, at (117); on the events, for the printed thresholds, it was "
+        r"all of them; and for $m \ge 100q$ and the printed thresholds normal samples are that near to the identity "
+        r"with at least that probability, once for all iterations. (The proof stops at half the step, at (117); on the "
+        r"events, for the printed thresholds, it was "
         r"found to hold up to $0.71/L_{max}^2$ and not at $0.72/L_{max}^2$.) "
         r"At $\eta = 1/\|b^*\|^2$ and $\delta^0 = 0.28$ the first step shrinks $\delta$ to 0.743 of itself for "
         r"infinitely many samples, where 0.28 is stated, and 0.694 if (9) is read with $(1 - \delta^0)^2$.",

@@ -131,7 +131,9 @@ def _small_step(slope: float) -> float:
 
 @promises(
     "rolora/exp-5.2",
-    where="Section 5.2, with Figure 2",
+    where="Section 5.2, with Figure 2; judged is whether the model trains from the printed start; the loss, the "
+    "optimiser, the rates, the laws of A and of the fixed layer, and the numbers of iterations and of runs are not "
+    "printed (rolora/fig-2)",
     says="The model (12) is trained on MNIST with 60,000 training images, in two ways of distributing them: to 5 "
     "clients, each with the images of two specific labels, and to 10 clients, each with those of one, without overlap. "
     r"Only A and B are tunable, $W_{out}$ is fixed; the initialisation is the typical one, A a random Gaussian matrix "

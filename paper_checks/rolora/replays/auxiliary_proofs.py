@@ -129,9 +129,9 @@ def eq_26(values: Values) -> Proof:
     return Proof(not flaw, flaw or "Chernoff's bound for products of normal variables")
 
 
-@proof("rolora/eq-36", c1="16/9", c3="0.3774")
+@proof("rolora/eq-36", c1="16/9", c3="0.3774", every="1/100")
 def eq_36(values: Values) -> Proof:
-    r"""For a fixed a, or one independent of the samples; $c_1$ and $c_3$ are those of the proofs of (18) and (26).
+    r"""For an a independent of the samples with $c_1$ and $c_3$ of (18) and (26), for every $a^t$ with $c_3 = 1/100$.
 
     Let $\|b^*\| = 1$ and $a^* = ca + \delta u$ with a unit vector u across a. Then $\tilde b_i - g = \delta T_ib^*$
     with $T_i = z^\top w/\|z\|^2$ for the independent standard normal vectors $z = X_ia$ and $w = X_iu$ of m entries.
@@ -139,6 +139,18 @@ def eq_36(values: Values) -> Proof:
     $|T_i| \le \frac{\epsilon_2}{1-\epsilon_1} \le \epsilon'$. The row vector of (19) is a multiple of $b^*$: (26) along
     $b^*$ is enough, without a net, and $P\{|T_i| > \epsilon'\} \le 2e^{-c_3\epsilon_2^2m} +
     e^{-c_1\epsilon_1^2m/K^4} \le p_0$. Then a union over the clients.
+
+    From the second iteration on a depends on the samples, if they are the same in all. With $S_i = X_i^\top X_i/m$,
+    $\|S_i - I\|_{op} \le \rho$ gives $|T_i| \le \rho/\sqrt{1 - \rho^2}$ for every unit vector a, as $(S_i - I)a$ lies
+    in a ball of radius $\rho$: at most $\epsilon_2$ for $\rho^2 = \frac12\epsilon_2^2$. The singular values of $X_i$
+    are within $\sqrt d + t$ of $\sqrt m$ but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le
+    \frac1{25}\rho^2m$, $t = \frac15\rho\sqrt m$ keeps that to $z\sqrt m$, $z = \frac25\rho$, and $2z + z^2 \le \rho$:
+    it fails with probability at most $2e^{-\rho^2m/50} = 2e^{-\epsilon_2^2m/100}$. Where d is larger, $d\log3 >
+    \frac1{100}\epsilon_2^2m$ and $p_0 > 1$.
     """
     flaw = flaw_of_length(sympy.Rational(str(values["c1"]))) or flaw_of_products(values["c3"])
-    return Proof(not flaw, flaw or "(18) and (26), and a union over the clients")
+    every, z = Fraction(str(values["every"])), Fraction(2, 5)
+    # t^2/2 = rho^2 m/50 = eps_2^2 m/100; and d > eps_2^2 m/50 makes d log 3 more than c_3 eps_2^2 m.
+    met = 2 * z + z**2 <= 1 and every <= Fraction(1, 100) and surely(iv.log(3) - interval(50 * every))
+    flaw = flaw or ("" if met else "the constant for every a")
+    return Proof(not flaw, flaw or "(18) and (26), singular values for every a, and a union over the clients")

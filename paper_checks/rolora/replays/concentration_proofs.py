@@ -1,7 +1,7 @@
-r"""Proofs of the corrected concentration lemmas, for normal samples that a is independent of, and $d \ge 2$.
+r"""Proofs of the concentration lemmas, for normal samples, and $d \ge 2$, without which $\delta^t$ is 0.
 
-Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector u across a; $A = \log N$, $L = \log\frac2{\epsilon_0} \ge
-\log 2$, $Q = \max\{A, d\} \ge 2$.
+a is independent of the samples, unless every a is meant. Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector
+u across a; $A = \log N$, $L = \log\frac2{\epsilon_0} \ge \log 2$, $Q = \max\{A, d\} \ge 2$.
 """
 
 from __future__ import annotations
@@ -120,6 +120,28 @@ def enough_for_gradient(values: Values) -> str:
     return "" if met else "the number of samples for the gradient"
 
 
+def near_identity(every: object, every_more: object) -> str:
+    r"""Why $m \ge Kq$ is not enough for every unit vector a at once, of the same samples too; empty if it is.
+
+    With $S_i = X_i^\top X_i/m$, $\|S_i - I\|_{op} \le \rho \le 1$ fails with probability at most $2e^{-\rho^2m/50}$
+    where $d \le \rho^2m/25$: the singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$ but for a probability
+    of $2e^{-t^2/2}$ (Davidson and Szarek); $t = \frac15\rho\sqrt m$ makes that at most $z\sqrt m$, $z = \frac25\rho$,
+    and $2z + z^2 \le \rho$. Then $(S_i - I)a$ lies in a ball of radius $\rho$ for every a, so that $|T_i| \le
+    \rho/\sqrt{1 - \rho^2}$. Let $\rho^2 = \frac12\epsilon_2^2$: that is at most $\epsilon_2 \le \epsilon'$, which is
+    (13). With $\ell = -\log\min(\epsilon_1, \epsilon_2)$, $M = q\epsilon_2^2 \ge \max\{\log N, dL\} \ge 2\log2$ and
+    $\log q \le \log M + 2\ell$ it fails at some client with probability at most $2Ne^{-\epsilon_2^2m/100} \le q^{-10}$
+    for $K = 520 + 1450\ell$.
+    """
+    first, more, z = interval(every), interval(every_more), Fraction(2, 5)
+    met = (
+        2 * z + z**2 <= 1
+        and surely(first / 50 - 1 / LOG_2)
+        and surely(first / 100 - (iv.mpf(3) / 2 + 10 / EULER))  # log 2, log N and 10 log M over M
+        and surely(more / 100 * 2 * LOG_2 - 20)
+    )
+    return "" if met else "the number of samples for every a"
+
+
 @proof("rolora/lem-A.9", factor="20")
 def lem_A_9(values: Values) -> Proof:
     r"""The law of a client's minimiser, a union over clients, and the sample count.
@@ -139,20 +161,23 @@ def lem_A_9(values: Values) -> Proof:
     )
 
 
-@proof("rolora/lem-A.9@constant-of-the-thresholds", factor="20", more="50")
+@proof("rolora/lem-A.9@constant-of-the-thresholds", factor="20", more="50", every="520", every_more="1450")
 def lem_A_9_thresholds(values: Values) -> Proof:
-    r"""The same tail for $m \ge Kq$, $K = 20 + 50\ell$ with $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
+    r"""For a independent of the samples $K = 20 + 50\ell$ is enough, $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
 
-    $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that what is at least $\frac K2\log2\,M$,
-    $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM + 20\ell$.
+    By the tail of Lemma A.9 as corrected: $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that
+    what is at least $\frac K2\log2\,M$, $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM +
+    20\ell$. For every $a^t$, with the same samples in all iterations too, $K = 520 + 1450\ell$ is: see the last part.
     """
     half, more = interval(values["factor"]) / 2, interval(values["more"]) / 2
     met = surely(half * LOG_2 - 1 - 10 / EULER) and surely(more * LOG_2 * 2 * LOG_2 - 20)
     flaw = normal_quotient() or ("" if met else "the number of samples")
+    flaw = flaw or near_identity(values["every"], values["every_more"])
     return Proof(
         not flaw,
         flaw
-        or "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals",
+        or "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals; "
+        "for every a the known bound on singular values",
     )
 
 
@@ -197,20 +222,27 @@ def enough_of_thresholds(values: Values) -> str:
     return "" if enough else "the number of samples"
 
 
-@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", columns="300")
+@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", columns="300", every="520", every_more="1450")
 def lem_A_10_thresholds(values: Values) -> Proof:
-    r"""The events of the minimisers and of two columns, with a smaller threshold $\tau$ for these than $\epsilon_3$.
+    r"""For a independent of the samples two columns, for every a the whole of the mean Gram matrix.
 
-    Let $\tau = \min\{1, \tilde\epsilon\frac{\epsilon'}{1 + \epsilon'}\}$ and $K = 300(1 + \ell)\max\{1,
-    \epsilon_2^2/\tau^2\}$. Where $|T| \le \epsilon'$ and both columns, $(\bar S - I)a$ and $(\bar S - I)u$, are at most
-    $\tau$ long, the deviation of the gradient from (49) is at most $2\tau(1 + \epsilon')^2\delta \le
-    2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta$ in units of $\|b^*\|^2$, as in the proof of Lemma A.10 with $\tau$
-    for $\epsilon_3$. $Nm\tau^2 \ge Kq\tau^2 \ge 300(1 + \ell)q\epsilon_2^2$, so that each of the two fails with
-    probability at most $q^{-10}$.
+    The first, with a smaller threshold $\tau$ than $\epsilon_3$: let $\tau = \min\{1, \tilde\epsilon\frac{\epsilon'}{1
+    + \epsilon'}\}$ and $K = 300(1 + \ell)\max\{1, \epsilon_2^2/\tau^2\}$. Where $|T| \le \epsilon'$ and both columns,
+    $(\bar S - I)a$ and $(\bar S - I)u$, are at most $\tau$ long, the deviation of the gradient from (49) is at most
+    $2\tau(1 + \epsilon')^2\delta \le 2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta$ in units of $\|b^*\|^2$, as in the
+    proof of Lemma A.10 with $\tau$ for $\epsilon_3$. $Nm\tau^2 \ge Kq\tau^2 \ge 300(1 + \ell)q\epsilon_2^2$, so that
+    each of the two fails with probability at most $q^{-10}$.
+
+    The second: where $\|S_i - I\|_{op} \le \rho$ for every client, $\rho = \min\{\epsilon_2/\sqrt2,
+    \frac12\tilde\epsilon(\epsilon'^2 + \epsilon')\}$, every unit vector a has $|T| \le \rho/\sqrt{1 - \rho^2} \le
+    \epsilon'$ and a deviation of at most $2|\bar s|\delta\rho\sqrt{1 + T^2} \le 2\delta\rho/(1 - \rho^2) \le
+    4\delta\rho$, as $|\bar s| \le \sqrt{1 + T^2}$. That fails with probability at most $q^{-10}$ for K of $520 +
+    1450\ell$ times $\epsilon_2^2/(2\rho^2)$, by the last part.
     """
     level, tilde = sympy.symbols("level tilde", positive=True)
     same = sympy.expand((1 + level) ** 2 * tilde * level / (1 + level) - tilde * (level**2 + level))
     flaw = normal_quotient() or enough_for_gradient(values) or enough_of_thresholds(values)
+    flaw = flaw or near_identity(values["every"], values["every_more"])
     flaw = flaw or ("" if sympy.simplify(same) == 0 else "the threshold of the columns")
     return Proof(
         not flaw,
@@ -226,7 +258,8 @@ def eq_43(values: Values) -> Proof:
 
     $\log(1 + 2/\epsilon_0) \le 2L$, so that the exponents are at most $\log2 + 3M - c_3fM$ and $M - \frac f4M$
     ($c_1/K^4 = \frac14$). Plus $4Q \le 4M/\log2$ they fall in M: M = 2 log 2 decides. And $4Q > 10\log Q$, as $\log Q
-    \le Q/e$.
+    \le Q/e$. (43) follows by (37) and (42), whose proofs are [one](rolora--eq-36.md) and
+    [another](rolora--eq-38.md).
     """
     f, C = interval(values["factor"]), interval(values["C"])
     golden = (iv.sqrt(5) - 1) / 2
@@ -245,7 +278,8 @@ def eq_43_thresholds(values: Values) -> Proof:
 
     Beside log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so much
     that twice the first exponential and the second one add up to at most $e^{-Cq}$: what is left falls in q, so that
-    q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$.
+    q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$. (43) is [Lemma A.9 in this
+    reading](rolora--lem-A.9--constant-of-the-thresholds.md), if K is not less than the constant there.
     """
     f, C = interval(values["factor"]), interval(values["C"])
     golden = (iv.sqrt(5) - 1) / 2

@@ -150,6 +150,22 @@ def fixed_samples(share: Any, more: Any) -> str:
     )
 
 
+def near_identity(samples: Any, share: Any, threshold: Any) -> str:
+    r"""Why $m \ge Cq$ samples of each client are not that near to the identity that often; empty if they are.
+
+    Let $\rho = \frac3{10}\sqrt D$, and let $\epsilon_2 \le \epsilon' < \frac D{16}$. The singular values of $X_i$ are
+    within $\sqrt d + t$ of $\sqrt m$ but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le
+    \frac1{25}\rho^2m$, $t = \frac15\rho\sqrt m$ keeps that to $z\sqrt m$, $z = \frac25\rho$, and $2z + z^2 \le \rho$:
+    at some client $\|S_i - I\|_{op} > \rho$ with probability at most $2Ne^{-\rho^2m/50}$. For $m \ge 100q$, with $M =
+    \max\{\log N, d\log2\}$ and $Q = \max\{\log N, d\} \le M/\log2$, $m \ge 100 \cdot 256M/D^2$, so that $\rho^2m/50 \ge
+    46M$, which is more than $\log N + 10\log Q \le M + \frac{10}{e\log2}M$: a probability of at most $2Q^{-10}$.
+    """
+    z, e, log_2 = Fraction(2, 5), Fraction(2718, 1000), Fraction(693, 1000)  # both from below
+    spread = Fraction(str(share)) ** 2 * Fraction(str(samples)) / Fraction(str(threshold)) ** 2  # rho^2 m over M, D = 1
+    needed = 1 + 10 / (e * log_2)
+    return flaw_of(2 * z + z**2 <= 1 and spread / 25 * log_2 >= 1 and spread / 50 >= needed, "the samples")
+
+
 @proof("rolora/lem-A.11", limit="1/2", threshold="1/10")
 def lem_A_11(values: Values) -> Proof:
     r"""The events of the lemmas, and unlimited samples, by the two arguments of the setting.
@@ -170,16 +186,17 @@ def lem_A_11(values: Values) -> Proof:
     )
 
 
-@proof("rolora/lem-5.3", limit="1/2", threshold="1/10", share="3/10", factor="0.743", samples="100")
+@proof("rolora/lem-5.3", limit="1/2", threshold="1/10", share="3/10", factor="0.743", samples="100", printed="1/16")
 def lem_5_3(values: Values) -> Proof:
     r"""The events, fixed samples, and the factor at the largest step for $\delta^0 = 0.28$.
 
     The events have the stated probability by the proofs of Lemmas A.9 and A.10, with $\epsilon_2$ for $\epsilon_3$
-    (so that $\tilde\epsilon \le \epsilon'$).
+    (so that $\tilde\epsilon \le \epsilon'$), and fixed samples by singular values.
     """
     flaw = first_flaw(
         enough_for_minimisers(values["samples"]),
         enough_for_gradient(values),
+        near_identity(values["samples"], values["share"], values["printed"]),
         on_events(rational(values["limit"]), rational(values["threshold"])),
         fixed_samples(rational(values["share"]), rational(values["more"])),
     )
@@ -195,7 +212,7 @@ def lem_5_3(values: Values) -> Proof:
     )
 
 
-@proof("rolora/thm-5.4", limit="1/2", threshold="1/10", fixed="3/10", normal="5")
+@proof("rolora/thm-5.4", limit="1/2", threshold="1/10", fixed="3/10", normal="5", samples="100", printed="1/16")
 def thm_5_4(values: Values) -> Proof:
     r"""Every iteration contracts, by Lemma 5.3 as corrected.
 
@@ -215,6 +232,7 @@ def thm_5_4(values: Values) -> Proof:
         on_events(rational(values["limit"]), rational(values["threshold"])),
         fixed_samples(share, rational(values["more"])),
         flaw_of(enough, "the number of samples"),
+        near_identity(values["samples"], values["fixed"], values["printed"]),
     )
     return Proof(
         not flaw,
@@ -265,19 +283,21 @@ def eq_117(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"signs of polynomials in $1 - (\delta^0)^2$")
 
 
-@proof("rolora/a4-c@c-of-the-step", limit="1/2", threshold="1/10", samples="100")
+@proof("rolora/a4-c@c-of-the-step", limit="1/2", share="3/10", printed="1/16", samples="100")
 def a4_c(values: Values) -> Proof:
-    r"""On the events c = s up to 1/2; with unlimited samples that too, and for larger c the step 1/2.
+    r"""Fixed samples near the identity, c = s up to 1/2; with unlimited ones that too, for larger c the step 1/2.
 
-    There $(1 - D)(1 + u(1-u)) - (1-u)^2 = (u - D)(1 + u(1-u)) + (1-u)u(2-u)$ is not negative for $D \le u \le 1$.
+    With unlimited samples $(1 - D)(1 + u(1-u)) - (1-u)^2 = (u - D)(1 + u(1-u)) + (1-u)u(2-u)$ is not negative for $D
+    \le u \le 1$.
     """
     left = (1 - D) * (1 + u * (1 - u)) - (1 - u) ** 2
     right = (u - D) * (1 + u * (1 - u)) + (1 - u) * u * (2 - u)
     half = flaw_of(sympy.expand(left - right) == 0, "half the step")
-    minimisers, gradient = enough_for_minimisers(values["samples"]), enough_for_gradient(values)
-    events = on_events(rational(values["limit"]), rational(values["threshold"]))
-    flaw = first_flaw(minimisers, gradient, events, unlimited(), half)
-    return Proof(not flaw, flaw or r"signs of polynomials, and for $m \ge 100q$ the probability by Chernoff's bounds")
+    near = near_identity(values["samples"], values["share"], values["printed"])
+    fixed = fixed_samples(rational(values["share"]), rational(values["more"]))
+    steps = flaw_of(rational(values["limit"]) <= sympy.Rational(1, 2), "a step")
+    flaw = first_flaw(near, fixed, steps, unlimited(), half)
+    return Proof(not flaw, flaw or r"signs of polynomials, and for $m \ge 100q$ the probability by singular values")
 
 
 @proof("rolora/eq-124", limit="1/2", threshold="1/16")

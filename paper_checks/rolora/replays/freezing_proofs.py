@@ -78,7 +78,8 @@ def at_recovery(values: Values) -> Proof:
     r"""With $\delta^T \le \epsilon$ given, the expectation of Proposition 5.5 at $a^T$ is the statement.
 
     Its second term has the sign of $N(4 - m) - 2$, which is negative for $m \ge 4$, so that nothing is added to the
-    squared sine.
+    squared sine. That more iterations make $\epsilon$ arbitrarily small is [Theorem 5.4 as
+    corrected](rolora--thm-5.4.md), on samples that are near enough to the identity once for all iterations.
     """
     found = s5_rolora_loss.evaluate(values)
     assert isinstance(found, Proof)
@@ -101,3 +102,11 @@ def s5_saturate(values: Values) -> Proof:
     return Proof(
         bool(met), "a square is completed, and the inequality of Cauchy and Schwarz" if met else "the least value"
     )
+
+
+@proof("rolora/s5-saturate@normal-samples-two-or-more", share="1")
+def two_or_more(values: Values) -> Proof:
+    r"""The least value is positive for linearly independent $Xa^0$, $Xa^*$, which they almost surely are."""
+    found = s5_saturate.evaluate(values)
+    assert isinstance(found, Proof)
+    return found

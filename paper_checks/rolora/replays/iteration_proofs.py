@@ -27,7 +27,8 @@ def a4_first_step(values: Values) -> Proof:
     \delta_0)^2 = \frac{(1 - 2sx)^2}{1 + 4s^2x(1 - x)}$, and $(1 - sx)(1 + 4s^2x(1 - x)) - (1 - 2sx)^2 = sx(3 - f)$ with
     $f = 4s^2x(1 - x) + 4s(2x - 1)$: (166) holds if and only if $f \le 3$. For $0 < s \le 1$ f grows with x in (0, 1),
     as its slope is $4s^2(1 - 2x) + 8s > 0$, towards 4s at x = 1: so $f \le 3$ for all $\delta_0$ if and only if $s \le
-    \frac34$.
+    \frac34$. With samples of each client the first sentence is the case t = 0 of [the constant of the
+    rate](rolora--a4-c--c-of-the-step.md).
     """
     s, x = sympy.symbols("s x", positive=True)
     bound = rational(values["bound"])
@@ -45,7 +46,7 @@ def a4_first_step(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the step in coordinates, and its bound as an identity")
 
 
-@proof("rolora/eq-167", factor="2", power=10)
+@proof("rolora/eq-167@as-a-union-bound", factor="2", power=10)
 def eq_167(values: Values) -> Proof:
     r"""Let $F_t$ be the event that contraction t fails. Where some $F_t$ occur, they number at least 1.
 

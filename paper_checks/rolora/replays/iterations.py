@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from paper_checks.enclosures import enclosed
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
-from paper_checks.rolora.replays.gradient import learning_rate
+from paper_checks.rolora.replays.gradient import MANY_SAMPLES, learning_rate
 from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
@@ -54,7 +54,7 @@ def a4_first_step(values: Values) -> Violation:
         across / (along + across),
         square * (1 - s * x),
         assumes=assumes,
-        reads="unlimited samples; delta_1^2 against that of the bound",
+        reads=f"{MANY_SAMPLES}; delta_1^2 against that of the bound",
     )
 
 
@@ -89,8 +89,7 @@ def eq_175(values: Values) -> Violation:
     )
 
 
-@replay("rolora/a4-c")
-def a4_c(values: Values) -> Violation:
+def one_iteration(values: Values) -> Violation:
     """One client in the plane, any step: a lower bound of the probability that it misses C.
 
     The step turns a by an angle whose tangent is a positive number times R, m R a chi-square of k = m - 1 degrees of
@@ -121,3 +120,7 @@ def a4_c(values: Values) -> Violation:
         "most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, and 2 max{log "
         "N, d}^-10",
     )
+
+
+a4_c = replay("rolora/a4-c")(one_iteration)
+eq_167 = replay("rolora/eq-167")(one_iteration)

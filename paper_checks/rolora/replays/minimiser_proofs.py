@@ -64,7 +64,7 @@ def eq_19(values: Values) -> Proof:
 def eq_22(values: Values) -> Proof:
     r"""(22) is Lemma A.3; (23) the norm of a normal variable, twice; (24) the operator norm; (25) unit vectors.
 
-    a and w are fixed, or independent of the samples.
+    a and w are fixed, or independent of the samples; given them, $a^\top x_{i,j}$ and $x_{i,j}^\top v$ are normal.
     """
     flaw = flaw_of_norms(rational(values["c2"]))
     return Proof(not flaw, flaw or "a square, the inequality of Cauchy and Schwarz, and a Gaussian integral")

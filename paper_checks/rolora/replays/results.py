@@ -157,27 +157,6 @@ table_10_rounded = replay("rolora/table-10")(three_trials)
 table_10_whole = replay("rolora/table-10@trials-as-they-are")(three_trials)
 
 
-@replay("rolora/table-1-runs@runs-as-they-are")
-def table_1_runs(values: Values) -> Violation:
-    """Distance of a printed mean from the nearest one that 1, 2, ... runs of whole numbers of right answers give."""
-    text, size, most = values["mean"], int(values["examples"]), int(values["most"])
-    assumes = assuming(
-        Hypothesis("examples of RTE", size, "=", 277),
-        Hypothesis("runs at most", most, "=", 10),
-        Hypothesis("mean", Fraction(text), ">=", 0),
-        Hypothesis("mean", Fraction(text), "<=", 100),
-    )
-    units = (Fraction(100, runs * size) for runs in range(1, most + 1))
-    nearest = min((unit * round(Fraction(text) / unit) for unit in units), key=lambda mean: abs(mean - Fraction(text)))
-    return Violation(
-        abs(nearest - Fraction(text)),
-        half_unit(text),
-        assumes=assumes,
-        reads="RTE, LoRA, 3 clients: distance of the printed mean from the nearest one that 1 to 10 runs "
-        f"give, {float(nearest):.6g}",
-    )
-
-
 PRINTED = {"LoRA": "45.81", "FFA-LoRA": "45.80", "RoLoRA": "45.93"}
 
 

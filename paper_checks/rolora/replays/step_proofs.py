@@ -2,7 +2,7 @@ r"""Proofs of the steps of Lemma A.11 that hold as printed, and of (109) as corr
 
 Units: $\eta$ times $\|b^*\|^2$ is s; $c = a^\top a^*$, $c^2 + (\delta^t)^2 = 1$, $g = cb^*$. On the event of Lemma A.9
 $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and on those of (42) and (62) the gradient deviates from its expectation
-by at most (76). Where a probability is meant, a is independent of the samples.
+by at most (76).
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from paper_checks.rolora.replays.concentration_proofs import (
     enough_for_gradient,
     enough_of_thresholds,
     interval,
+    near_identity,
     normal_quotient,
     surely,
 )
 from paper_checks.rolora.replays.freezing_proofs import N, m
-from paper_checks.rolora.replays.gradient_proofs import flaw_of_deviation, flaw_of_tail
+from paper_checks.rolora.replays.gradient_proofs import flaw_of_deviation
 from paper_checks.rolora.replays.moment_proofs import PRODUCT, SCALE, alpha, flaw_of_moments
 from paper_checks.rolora.replays.moment_proofs import mean as own_moment
 from paper_checks.stored_values import Values
@@ -176,12 +177,15 @@ def eq_107(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"(76), and $\delta^t \le 1$")
 
 
-@proof("rolora/eq-107@constant-of-the-thresholds", factor="4", columns="300")
+@proof("rolora/eq-107@constant-of-the-thresholds", factor="4", columns="300", every="520", every_more="1450")
 def eq_107_thresholds(values: Values) -> Proof:
     r"""$\tilde\epsilon \le \epsilon'$ for $\epsilon_3 = \epsilon_2$, and each event fails with at most $q^{-10}$.
 
-    $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$: for (42) and for two columns, which
-    give (76), with $\tau = \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge Kq\epsilon_2^2$.
+    For a independent of the samples $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$: for
+    (42) and for two columns, which give (76), with $\tau = \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge
+    Kq\epsilon_2^2$. For every a, $K = 520 + 1450\ell$: where $\|S_i - I\|_{op} \le \rho = \epsilon_2/\sqrt2$ for every
+    client (see the part on every a), $|\bar s| \le \sqrt{1 + T^2} \le 1/\sqrt{1 - \rho^2}$, and the deviation is at
+    most $2|\bar s|\delta\rho\sqrt{1 + T^2} \le 2\rho/(1 - \rho^2) \le 2\epsilon_2(1 + \epsilon_2)^2$.
     """
     flaw = (
         flaw_of_first(rational(values["factor"]), sympy.Integer(1))
@@ -192,7 +196,14 @@ def eq_107_thresholds(values: Values) -> Proof:
     # eps' - eps~ = eps~ eps_1 / (1 - eps_1), with eps_1 = h / (1 + h).
     share = h / (1 + h)
     less = non_negative(sympy.cancel(tilde / (1 - share) - tilde))
-    flaw = flaw or ("" if less else "the number of samples")
+    # rho <= eps_2 (1 + eps_2)^2 (1 - eps_2^2 / 2), as 1/sqrt 2 < 1, with eps_2 = 1 / (1 + h).
+    e2 = 1 / (1 + h)
+    room = non_negative(sympy.cancel(((1 + e2) ** 2 * (1 - e2**2 / 2) - 1) * (1 + h) ** 4))
+    flaw = (
+        flaw
+        or ("" if less and room else "the number of samples")
+        or near_identity(values["every"], values["every_more"])
+    )
     return Proof(
         not flaw,
         flaw
@@ -226,43 +237,42 @@ def flaw_of_own_mean() -> str:
 def flaw_of_probability(samples: Any) -> str:
     r"""Why (116) does not hold with probability $1 - 2q^{-10}$ for $m \ge Cq$, by itself; empty if it does.
 
-    Let $b^* = 1$ in length, $Q_i = \|X_ia\|^2/m$ and $b_i = c + \delta T_i$: given the $Q_i$ the $T_i$ are
-    independent normal variables of variance $\frac1{mQ_i}$. $a^\top\nabla_al = -2\bar b\delta K$ with $K =
-    \frac1N\sum_i(Q_i - \bar Q)T_i$, so that by (105) there is nothing to show unless $|\bar b|\delta|K| >
-    \epsilon'$, where $|\bar b|\delta \le \frac12 + |\bar T|$: unless $|\bar T| > \frac12$ or $|K| > \epsilon'$. Let
-    $h^2 = \frac14\epsilon_2$. But for a probability of $2Ne^{-kh^2m}$, $k = \frac12(1 - \log2)$, $|Q_i - 1| \le h$
-    for all i, by the tails behind (59). Then K has a variance of at most $\frac{h^2}{m(1 - h)}$, as $\sum(Q_i -
-    \bar Q)^2 \le \sum(Q_i - 1)^2$, and exceeds $\epsilon' \ge \epsilon_2$ with probability at most
-    $e^{-\epsilon_2m}$; $\bar T$ exceeds $\frac12$ with at most $e^{-m/16}$. Together $4Ne^{-\kappa\epsilon_2m}$,
-    $\kappa = \frac k4$. With $\epsilon_2q \ge \epsilon_2^2q \ge \max\{\log N, 2\log2\}$, $\epsilon_2q \ge
-    \sqrt{2\log2}\sqrt q$ and $\log q \le \frac2e\sqrt q$ that is at most $2q^{-10}$ for $\kappa C \ge \frac12 + 1 +
-    \frac{20}{e\sqrt{2\log2}}$.
+    Let $\|b^*\| = 1$, $S_i = X_i^\top X_i/m$, $Q_i = a^\top S_ia$ and $b_i = c + \delta T_i$. $a^\top\nabla_al = 2\bar
+    b\delta K$ with $K = \frac1N\sum_i(\bar T - T_i)Q_i = \frac1N\sum_i(\bar T - T_i)(Q_i - 1)$. Where all $\|S_i -
+    I\|_{op} \le \rho$, for every unit vector a $(S_i - I)a$ lies in a ball of radius $\rho$: $|Q_i - 1| \le \rho$ and
+    $|T_i| \le e = \rho/\sqrt{1 - \rho^2}$, so that $|K| \le \rho e$ (the mean of $|T_i - \bar T|$ is at most the root
+    of their variance) and $|\bar b|\delta \le \sqrt{1 + e^2}$. With $\rho^2 = \frac12\epsilon_2$: $|a^\top\nabla_al|
+    \le 2\rho^2/(1 - \rho^2) \le 2\epsilon_2 \le 2\epsilon'$, and (105) gives (116). The singular values of $X_i$ are
+    within $\sqrt d + t$ of $\sqrt m$ but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le
+    \frac1{25}\rho^2m$, $t = \frac15\rho\sqrt m$ keeps that to $z\sqrt m$, $z = \frac25\rho$, and $2z + z^2 \le \rho$:
+    it fails at some client with probability at most $2Ne^{-\rho^2m/50} = 2Ne^{-\epsilon_2m/100}$. With $\epsilon_2q \ge
+    \epsilon_2^2q \ge \max\{\log N, d\log2, 2\log2\}$, $\epsilon_2q \ge \sqrt{2\log2}\sqrt q$ and $\log q \le
+    \frac2e\sqrt q$ that is at most $2q^{-10}$ for $\frac C{100} \ge 1 + \frac{20}{e\sqrt{2\log2}}$.
     """
-    c, d, b, turn = sympy.symbols("c d b turn")
     Q, T = sympy.symbols("Q:3"), sympy.symbols("T:3")
     both, scale, fit = (sum(terms) / 3 for terms in ([x * y for x, y in zip(Q, T, strict=True)], Q, T))
-    K = sum((x - scale) * y for x, y in zip(Q, T, strict=True)) / 3
-    slope = scale * (c + d * fit) - c * scale - d * both  # a'grad / (2 b)
-    kappa = (1 - LOG_2) / 8
-    return flaw_of_tail() or flaw_of(
-        the_slope=zero(slope + d * K),
-        the_spread=zero(sum((x - 1) ** 2 - (x - scale) ** 2 for x in Q) - 3 * (scale - 1) ** 2),
-        # c d <= 1/2 for c^2 + d^2 = 1.
-        the_length=zero((c + d * turn) * d - d**2 * turn - (c**2 + d**2) / 2 + (c - d) ** 2 / 2),
-        # (eps_2)^2 m (1 - h) / (2 h^2) at h^2 = eps_2 / 4 and h <= 1/2; 1/16 against kappa.
-        the_variance=zero(b**2 * (1 - sympy.Rational(1, 2)) / (2 * b / 4) - b),
-        the_rates=surely(interval("1/16") - kappa),
-        the_samples=surely(kappa * interval(samples) - interval("3/2") - 20 / (EULER * iv.sqrt(2 * LOG_2))),
+    K = sum((fit - y) * (x - 1) for x, y in zip(Q, T, strict=True)) / 3
+    rho, C, z = sympy.Symbol("rho", positive=True), interval(samples), sympy.Rational(2, 5)
+    e2 = rho**2 / (1 - rho**2)
+    # eps_2 - rho^2 / (1 - rho^2) at rho^2 = eps_2 / 2 and eps_2 = 1 / (1 + h)
+    half = 1 / (1 + h) / 2
+    return flaw_of(
+        the_slope=zero(scale * fit - both - K),
+        the_length=sympy.cancel(rho**2 * e2 * (1 + e2) - (rho**2 / (1 - rho**2)) ** 2) == 0,  # both sides squared
+        the_threshold=non_negative(sympy.cancel((2 * half - half / (1 - half)) * (1 + h) * (1 + 2 * h))),
+        the_distance=2 * z + z**2 <= 1,
+        the_dimensions=surely(C / 50 * LOG_2 - 1),
+        the_samples=surely(C / 100 - 1 - 20 / (EULER * iv.sqrt(2 * LOG_2))),
     )
 
 
-@proof("rolora/eq-116", first="4", second="4", one="1", samples="210")
+@proof("rolora/eq-116", first="4", second="4", one="1", samples="730")
 def eq_116(values: Values) -> Proof:
-    r"""On the events: (106), (107) to (109) with $\tilde\epsilon$, and (110) to (115). By itself: for $m \ge 210q$.
+    r"""On the events: (106), (107) to (109) with $\tilde\epsilon$, and (110) to (115). By itself: for $m \ge 730q$.
 
     The first takes (49) for the expectation; for that over all samples, $2\eta a^\top E[\nabla_al]$ is even smaller.
     The second does not follow from it: an absolute constant in $m = \Omega(q)$ does not give the events this
-    probability.
+    probability. It holds at every unit vector a at once, with fresh samples in each iteration or the same in all.
     """
     second = rational(values["second"])
     flaw = first_flaw(
@@ -272,4 +282,4 @@ def eq_116(values: Values) -> Proof:
         flaw_of_own_mean(),
         flaw_of_probability(values["samples"]),
     )
-    return Proof(not flaw, flaw or "(106), (109) with the threshold of (116), and (115); normal laws of N clients")
+    return Proof(not flaw, flaw or "(106), (109) with the threshold of (116), and (115); singular values of N clients")
