@@ -36,8 +36,8 @@ ANALYSIS = Page(
             "with the same samples throughout, as Algorithm 2 reads literally, it holds for steps up to "
             "$1/(2L_{max}^2)$ without any probability. The condition is that every client's mean product of samples, "
             r"$X_i^\top X_i/m$, is within $\frac3{10}|\cos\theta(a^0, a^*)|$ of the identity, $\theta$ the angle at "
-            r"the start; $m \ge 100q$ normal samples of each client are that near, with the stated q and thresholds, but "
-            r"for a probability of $2\max\{\log N, d\}^{-10}$.",
+            r"the start; $m \ge 100q$ normal samples of each client are that near, with the stated q and thresholds, "
+            r"but for a probability of $2\max\{\log N, d\}^{-10}$.",
             ("rolora/lem-5.3", "rolora/thm-5.4"),
         ),
         Headline(
