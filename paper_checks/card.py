@@ -42,6 +42,7 @@ STATED: tuple[Kind, ...] = ("statement", "number")
 """Kinds that can be true; the counts of what holds are theirs."""
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
+_READ = {True: "holds", False: "does not hold", None: "is undecided"}
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
 
@@ -87,12 +88,6 @@ class JudgedForm:
     stored: Mapping[str, Any] | None = None
 
     @property
-    def called(self) -> str:
-        """Its name; of a reading with what was found."""
-        found = {True: "holds", False: "does not hold", None: "undecided"}[self.evidence.ok]
-        return f"{self.name} ({found})" if self.name.startswith("reading: ") else self.name
-
-    @property
     def obtained(self) -> str:
         """The finding in numbers, and where, if not at the witness on file."""
         return obtained_beside(self.evidence, self.stored)
@@ -134,7 +129,8 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
 def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
     """Names and statements of the corrected and the weakened form, where they bear on the verdict."""
     if result.judged is not None:
-        return tuple((form.called, form.says) for form in judged_forms(result) if form.says)
+        forms_told = ((form, f" ({_READ[form.evidence.ok]})") for form in judged_forms(result) if form.says)
+        return tuple((f.name + found * f.name.startswith("reading: "), f.says) for f, found in forms_told)
     if result.decision.verdict in ("corrected", "refuted"):  # a stored result
         forms = (("corrected", result.claim.correction), ("weaker statement", result.claim.control))
         return tuple((name, form.says) for name, form in forms if form is not None)
@@ -180,11 +176,10 @@ def readings_told(result: Result) -> str:
     """Which readings hold and which do not, in one sentence; of a stored result, that some do."""
     if result.judged is None:
         return "holds in some readings, does not in others"
-    told = {True: "holds if read as", False: "does not hold if read as", None: "is undecided if read as"}
     readings = result.judged.readings(result.claim)
     parts = {
-        words: " or ".join(f"“{one.reading.name}”" for one in readings if one.evidence.ok is ok)
-        for ok, words in told.items()
+        f"{words} if read as": " or ".join(f"“{one.reading.name}”" for one in readings if one.evidence.ok is ok)
+        for ok, words in _READ.items()
     }
     return ", ".join(f"{words} {names}" for words, names in parts.items() if names)
 

@@ -54,7 +54,7 @@ def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str
     parts = Parts()
     body = "\n".join(_Body(parts, importlib.import_module(replay.evaluate.__module__), replay.evaluate.__name__).lines)
     needed = _used_only("\n".join([*parts.pieces, body]))
-    own = [text for name, text in _DEFINITIONS.items() if f"{name}(" in needed]
+    own = [text.rstrip() for name, text in _DEFINITIONS.items() if f"{name}(" in needed]
     if re.search(r"^ *(def|class) ", needed, re.MULTILINE):
         parts.imports.add("from __future__ import annotations")
     if "Fraction(" in needed:

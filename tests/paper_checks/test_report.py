@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from paper_checks import card
 from paper_checks.card import WIDTH, JudgedForm, card_text, first_sentence, in_short, judged_forms, summary_table
 from paper_checks.claim import GRADES, VERDICTS, Evidence, Form, claim
 from paper_checks.judging import Judged
@@ -483,8 +484,11 @@ def test_figures_stand_under_their_papers_in_the_order_of_the_papers():
     ]
 
 
-@pytest.mark.parametrize(("ok", "found"), [(True, "holds"), (False, "does not hold"), (None, "undecided")])
-def test_readings_are_shown_with_what_was_found(ok, found):
-    evidence = SimpleNamespace(ok=ok)
-    assert JudgedForm("reading: literal", "x", evidence).called == f"reading: literal ({found})"
-    assert JudgedForm("corrected", "x", evidence).called == "corrected"
+@pytest.mark.parametrize(("ok", "found"), [(True, "holds"), (False, "does not hold"), (None, "is undecided")])
+def test_readings_are_shown_with_what_was_found(ok, found, monkeypatch):
+    forms = [JudgedForm(name, "x", SimpleNamespace(ok=ok)) for name in ("reading: literal", "corrected")]
+    monkeypatch.setattr(card, "judged_forms", lambda result: forms)
+    assert card.other_forms(SimpleNamespace(judged=object())) == (
+        (f"reading: literal ({found})", "x"),
+        ("corrected", "x"),
+    )
