@@ -154,7 +154,7 @@ def fitting(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool
     Args:
         name: Name of the weight.
         W: The weight.
-        rank: Asked for.
+        rank: Rank asked for.
         convolution: How a kernel is read as a matrix.
         cap: Lower the rank to the smaller side.
 

@@ -69,10 +69,10 @@ def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left
     An update is the difference to the model before the round, all its weights as one vector. FedLoRU v2, Appendix F.5.
 
     Args:
-        algorithm: Whose round it was; its `client_model` reads what a client sent.
-        before: Its state before the round.
-        after: Its state after it.
-        sent: By the clients, as the server adds it up.
+        algorithm: Algorithm of the round; its `client_model` reads what a client sent.
+        before: State of the algorithm before the round.
+        after: State of the algorithm after the round.
+        sent: Uploads of the clients, as the server adds them up.
         left_out: Names of what is no weight, such as running statistics.
 
     Returns:

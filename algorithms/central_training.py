@@ -57,8 +57,8 @@ class Pool:
     """The data of several clients: the mean of their losses weighted by their shares.
 
     Attributes:
-        clients: Whose data it is.
-        shares: Their weights in averages.
+        clients: Clients whose data are pooled.
+        shares: Weights of the clients in averages.
     """
 
     clients: tuple[Client, ...]

@@ -238,8 +238,8 @@ def descend(
         client: Whose loss it is.
         start: Parameters: a tree, or mappings and tuples of trees.
         settings: Number and size of the steps.
-        memory: Its drawn numbers are the batches, its number of the round is that of a schedule.
-        assemble: From parameters to weights.
+        memory: Memory of the client: its drawn numbers are the batches, its number of the round is that of a schedule.
+        assemble: Map from parameters to weights.
         correction: Added to every gradient; of the parameters' structure.
         slot: Name under which a personal state of the optimiser is kept.
 

@@ -64,10 +64,10 @@ class FederationState:
 
     Attributes:
         round: Rounds done.
-        personal: Data that clients keep for good, by number; only clients that worked are there. A client's data stay
+        personal: Values that clients keep for good, by number, for clients that have worked. Those of a client stay
             the same object until it works again.
-        shared: Data that every client was told.
-        equipped: Data that every client keeps until its own work changes them.
+        shared: Values that every client was told.
+        equipped: Values that every client keeps until its own work changes them.
     """
 
     round: int = 0
@@ -80,7 +80,7 @@ class Federation:
     """Clients, what they hold, and the ledger of what travels.
 
     Attributes:
-        clients: In the order of their numbers.
+        clients: Clients in the order of their numbers.
         shares: Weights of the clients in averages, normalised over each cohort.
         seed: Seed of cohorts and of what clients draw.
         ledger: Record of the messages and bytes that have travelled.
@@ -100,12 +100,12 @@ class Federation:
         """Puts a federation together; a lazy sequence of clients (`Clients`) makes none of them here.
 
         Args:
-            clients: At least one, each with data.
+            clients: Clients, at least one, each with data.
             shares: Weights of the clients in averages; default: the sizes of their data.
             seed: Seed of cohorts and of what clients draw.
             executor: Default: one client after the other.
-            ledger: To go on with.
-            state: To go on from.
+            ledger: Ledger to go on with.
+            state: State to go on from.
             known: Tensors that every client has beforehand, such as a pretrained model's: telling them costs nothing.
 
         Raises:

@@ -42,7 +42,7 @@ class FeDLRT:
     Attributes:
         local: Local steps in the coefficients; a personal state of the optimiser follows the bases.
         rank: Rank of the start.
-        truncation: Which singular values stay.
+        truncation: Rule for the singular values that stay.
         correction: Correction of the drift of the clients' coefficient gradients: `none`, `full` or `simplified`.
         completion: Completion of a basis where the gradient does not determine it.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be

@@ -29,7 +29,7 @@ class NaiveFeDLRT:
         local: Local steps; each widens the client's bases, steps in the coefficients and truncates to the largest rank
             that came down. The state of an optimiser follows the bases from step to step.
         rank: Rank of the start; means of clients' models can have more, and clients then keep more.
-        truncation: Which singular values stay at the server.
+        truncation: Rule for the singular values that stay at the server.
         as_printed: Average coefficients across bases.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.

@@ -32,7 +32,7 @@ class Factorable:
     """A module prepared for calls.
 
     Attributes:
-        module: As it was given.
+        module: The module as it was given.
         layers: Patterns of the layers whose weights may be values.
         shapes: Shapes of parameters and buffers, by name.
         trained: Names of the parameters that every call must give: those that require gradients.
@@ -123,7 +123,7 @@ def observe(
 
     Args:
         network: As in `call`, like the rest.
-        weights: With the buffers that are to be followed.
+        weights: Weights, with the buffers that are to be followed.
         inputs: Inputs of the module.
 
     Raises:

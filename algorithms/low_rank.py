@@ -165,8 +165,8 @@ class Truncation:
     Attributes:
         tau: Relative threshold; 0 keeps all that are not zero to rounding.
         rule: `after` or `printed`.
-        least: At least so many stay; 0: a threshold that leaves none is an error.
-        most: At most so many stay.
+        least: Smallest number of values that stay; 0: a threshold that leaves none is an error.
+        most: Largest number of values that stay.
 
     Raises:
         FederationError: A value out of its range.

@@ -22,11 +22,11 @@ BASES = "bases"
 
 
 def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: Tree) -> Mapping[str, Any]:
-    """A client's personal data, with the state of its optimiser in new bases.
+    """A client's personal values, with the state of its optimiser in new bases.
 
     Args:
-        personal: Personal data of the client.
-        client: In coefficient space; its statistics have no state.
+        personal: Personal values of the client.
+        client: Client in coefficient space; its statistics have no state.
         S: Coefficients and weights without bases, in the order of the state.
         U: New bases, ``(m, r)``.
         V: New bases, ``(n, r)``.

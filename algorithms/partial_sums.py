@@ -73,7 +73,7 @@ def fold(trip: Trip, replies: Iterable[Reply], shares: Sequence[float]) -> tuple
 
     Args:
         trip: The trip.
-        replies: In the order of its cohort.
+        replies: Replies in the order of the cohort.
         shares: Shares of the clients.
 
     Raises:

@@ -27,7 +27,7 @@ class PersonalFedLoRU(FedLoRU):
 
     Attributes:
         personal: Local steps in L and U.
-        personal_adapter: Their rank, scale, start and layers.
+        personal_adapter: Rank, scale, start and layers of L and U.
     """
 
     personal: Descent = field(default_factory=Descent)

@@ -70,7 +70,7 @@ class RunState:
     Attributes:
         round: Rounds done.
         algorithm: State of the algorithm.
-        federation: Data that clients hold between rounds.
+        federation: Values that clients keep between rounds.
     """
 
     round: int

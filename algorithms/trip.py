@@ -79,9 +79,9 @@ class Memory:
 
     Attributes:
         number: Number of the client; a tensor where the work of several clients is one evaluation.
-        kept: Data that it kept on earlier trips of this round.
-        personal: Data that it keeps for good.
-        shared: Data that every client was told.
+        kept: Values that it kept on earlier trips of this round.
+        personal: Values that it keeps for good.
+        shared: Values that every client was told.
         drawn: Random numbers for this work, drawn before it from (seed, round, trip, client).
         round: Number of the round, from 1.
     """
@@ -134,10 +134,10 @@ class Trip:
         then: Function that the server applies to an upload before it is added up.
         seed: Seed of what clients draw.
         draw: Draws what the work needs at random.
-        kept: Data kept on earlier trips of the round, by client.
-        personal: Data kept for good, by client; they take precedence over `equipped`.
-        equipped: Data that every client keeps until its own work changes them.
-        shared: Data that every client was told.
+        kept: Values kept on earlier trips of the round, by client.
+        personal: Values kept for good, by client; they take precedence over `equipped`.
+        equipped: Values that every client keeps until its own work changes them.
+        shared: Values that every client was told.
         key: Key of the federation.
     """
 

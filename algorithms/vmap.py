@@ -31,7 +31,7 @@ class StackableClient(Client, Protocol):
 
 @dataclass(frozen=True)
 class Columns:
-    """Data of several clients, of one structure: one tensor for all of them in place of each one's.
+    """Values of several clients, of one structure: one tensor for all of them in place of each one's.
 
     Attributes:
         tensors: Tensors stacked along 0, or common to all.
@@ -46,7 +46,7 @@ class Columns:
     form: Any
 
     def whole(self, given: Sequence[Tensor]) -> Any:
-        """Data of one client, made of its tensors."""
+        """Values of one client, made of its tensors."""
         own = iter(given)
         return pytree.tree_unflatten([next(own) if leaf is _TENSOR else leaf for leaf in self.leaves], self.form)
 

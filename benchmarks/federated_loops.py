@@ -36,7 +36,7 @@ class Task(NamedTuple):
         module: The network at its start.
         travelling: Names of the parameters and running statistics that are averaged.
         x: Inputs of all clients.
-        y: Their labels.
+        y: Labels of the inputs.
         parts: Each client's samples.
         rate: Learning rate of the steps.
         batch: Samples of a step.

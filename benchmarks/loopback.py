@@ -29,8 +29,8 @@ class Loopback:
     """A SuperLink and a SuperNode for each silo, without TLS, on free ports of 127.0.0.1.
 
     Attributes:
-        folder: For Flower's home, logs, and a folder of each silo.
-        silos: Their names.
+        folder: Folder for Flower's home, logs, and a folder of each silo.
+        silos: Names of the silos.
     """
 
     def __init__(self, folder: Path, silos: tuple[str, ...]) -> None:

@@ -151,7 +151,7 @@ def errors_of_few(trip: Averaged, few: int, draws: int, rng: np.random.Generator
     """Root mean square, over cohorts drawn from those who sent, of the error that the few would make by themselves.
 
     Args:
-        trip: With factors of both kinds from each client.
+        trip: The trip, with factors of both kinds from each client.
         few: Number of clients of such a cohort.
         draws: Number of cohorts.
         rng: Draws them.

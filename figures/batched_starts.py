@@ -58,11 +58,11 @@ def run_fedlrt(
     """Rounds of FeDLRT on one problem for each start.
 
     Args:
-        clients: Each with as many targets as there are starts.
+        clients: Clients, each with as many targets as there are starts.
         starts: Weights, ``(starts, m, n)``.
-        algorithm: Its own rank and truncation are not used.
+        algorithm: Algorithm, whose own rank and truncation are not used.
         ranks: Ranks of each start.
-        truncations: One for each start.
+        truncations: Truncation of each start.
         rounds: The last round.
         follow: Sees every round, and ends starts.
     """
@@ -107,8 +107,8 @@ def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tu
     r"""A round as $w \mapsto A w + b$ on weights written as rows.
 
     Args:
-        algorithm: Whose round it is.
-        clients: With targets ``(problems, m, n)``.
+        algorithm: Algorithm of the round.
+        clients: Clients with targets ``(problems, m, n)``.
 
     Returns:
         The transpose of A, ``(mn, mn)``, and b for each problem, ``(problems, mn)``.
@@ -128,9 +128,9 @@ def powers(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tenso
 
     Args:
         A: Transposed matrix of the map.
-        b: Its constants.
+        b: Constants of the map.
         starts: ``(problems, m, n)``.
-        rounds: Which.
+        rounds: Numbers of the rounds.
     """
     ones = torch.ones(len(starts), 1, dtype=A.dtype)
     maps: dict[int, tuple[Tensor, Tensor]] = {1: (A, b)}

@@ -29,7 +29,7 @@ class Line:
 
     Attributes:
         keys: Names of the line, by column of the table; all lines of a design have the same columns.
-        algorithm: Its name on the command line.
+        algorithm: Name of the algorithm on the command line.
         problem: Name of the data set.
         options: Options of the run, the seed and, where it is chosen, the learning rate left out.
         metric: Name of the metric that is compared, a share of 1.
@@ -190,7 +190,7 @@ def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
 
     Args:
         table: Table of `results`.
-        last: How many evaluations.
+        last: Number of evaluations.
 
     Returns:
         The keys, seed, rate, value, bytes (of the whole run) and failed, one row for each run.

@@ -37,7 +37,7 @@ class Value:
     Attributes:
         group: Setting; written where it changes.
         name: Name of the row.
-        published: As printed, in per cent; none: nothing is printed.
+        published: Printed value, in per cent; none: nothing is printed.
         obtained: Mean over the seeds, in per cent; nan where every run failed.
         half_width: Half the width of its 95 % interval; nan for one seed.
         failed: Number of runs that failed.

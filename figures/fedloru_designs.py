@@ -31,7 +31,7 @@ class Sourced:
 
     Attributes:
         name: Name of the setting.
-        value: As it is run at the paper's scale.
+        value: Value at the paper's scale.
         source: Where it is from.
     """
 

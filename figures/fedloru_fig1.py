@@ -36,7 +36,7 @@ class Fig1Sizes:
     Attributes:
         every: Epochs between measurements.
         iterations: Lanczos steps of PyHessian's density, from one random vector; its default is 100.
-        relative_width: Asked of the interval of the stable rank.
+        relative_width: Width asked of the interval of the stable rank, relative to the value.
     """
 
     side: int

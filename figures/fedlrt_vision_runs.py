@@ -30,7 +30,7 @@ class Vision:
     """A figure at a scale.
 
     Attributes:
-        network: Its name.
+        network: Name of the network.
         data: Name of the data set.
         layers: Patterns of the factorised layers.
         rows: Rows of the figure, names of `VARIANTS`.

@@ -25,9 +25,9 @@ class Method:
     """An algorithm as it is run here.
 
     Attributes:
-        label: Its name in the picture.
-        algorithm: Its name on the command line.
-        settings: Options that are its own.
+        label: Name of the algorithm in the picture.
+        algorithm: Name of the algorithm on the command line.
+        settings: Options of the algorithm alone.
         personal: Whether the clients' own models are what it trains.
     """
 
@@ -215,8 +215,8 @@ def experiment_of(
     Args:
         sizes: Sizes of the scale.
         cases: Data sets and splits.
-        rates: By the labels of the algorithms.
-        seeds: The same for all algorithms and cases, so that samples, clients and start are the same.
+        rates: Learning rates by the labels of the algorithms.
+        seeds: Seeds, the same for all algorithms and cases, so that samples, clients and start are the same.
     """
     return Experiment(
         tuple(

@@ -155,9 +155,9 @@ def readings_table(
     """Runs every method in every reading; readings of the same data go together.
 
     Args:
-        purpose: Names the random streams.
-        readings: Which.
-        plan: Sizes.
+        purpose: Name of the random streams.
+        readings: Readings to run.
+        plan: Sizes of the runs.
         targets: Target of each start, ``(starts, m, n)``, for all clients; or of each, ``(clients, starts, m, n)``.
         settings: Seed and progress.
 

@@ -44,7 +44,7 @@ class Step:
         spike: The spike.
         location: The largest eigenvalue that was drawn.
         overlap: Squared overlap of its eigenvector with the spike's.
-        location_limit: Its limit.
+        location_limit: Limit of the largest eigenvalue.
         overlap_limit: The limit of the overlap.
         location_printed: The first branch of Proposition 3.1, where it is printed to hold.
     """
@@ -80,7 +80,7 @@ def animated(steps: Sequence[Step], edges: NDArray[np.float64], density: NDArray
     """The animation as SVG text: spectrum above, eigenvalue and overlap against the spike below.
 
     Args:
-        steps: As from `crossing`.
+        steps: Steps as returned by `crossing`.
         edges: Edges of the histogram's cells, shape ``(cells + 1,)``.
         density: Heights of its bars, shape ``(cells,)``.
     """

@@ -70,8 +70,8 @@ class Plateau:
     r"""FFA-LoRA's losses over $\|b^*\|^2\delta_0^2$ in one draw.
 
     Attributes:
-        training: On the samples.
-        population: In expectation over new samples.
+        training: Loss on the samples.
+        population: Expected loss on new samples.
         excess: `training` less the same at $b = (a^{0T}a^*)b^*$, whose mean is 1; so its mean is $\tilde c$, with less
             spread than `training` has.
     """

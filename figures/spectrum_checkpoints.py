@@ -132,8 +132,8 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     """Writes ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
 
     Args:
-        table: As measured.
-        request: How.
+        table: The measured table.
+        request: Request for the measurement.
         folder: Folder of the states.
         out: Where the files go.
 

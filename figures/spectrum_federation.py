@@ -49,7 +49,7 @@ class TrainedRun:
 
         Args:
             folder: Folder of the run.
-            device: On which to measure.
+            device: Device of the measurement.
 
         Raises:
             RunError, FederationError, DataError: The folder, the network or the data do not serve, or are others now.
@@ -88,9 +88,9 @@ def curvatures(
 
     Args:
         problem: Network and clients.
-        weights: The server's.
-        clients: Their numbers; `SERVER` for all samples.
-        double: In double precision.
+        weights: Weights of the server.
+        clients: Numbers of the clients; `SERVER` for all samples.
+        double: Whether to measure in double precision.
         options: Options of `Curvature`.
 
     Raises:

@@ -58,7 +58,7 @@ def noise_size(hessians: list[Tensor]) -> float:
     r"""Root mean square per row of the deviation of independent Hessians from their mean: $\sigma s$, for a semicircle.
 
     Args:
-        hessians: At least two, of disjoint sets of equally many samples, each ``(P, P)``.
+        hessians: Hessians, at least two, of disjoint sets of equally many samples, each ``(P, P)``.
     """
     mean = torch.stack(hessians).mean(dim=0)
     squares = sum(float((hessian - mean).square().sum()) for hessian in hessians)

@@ -52,7 +52,7 @@ def fill_table(
     """Fills axes with a table: heads at 0, rows at 1, 2, and so on, downwards; a rule above a row that is a heading.
 
     Args:
-        axes: To be filled.
+        axes: Axes to fill.
         heads: Heads of the columns; the first column is on the left of its cells, the others on the right.
         rows: Cells from the first column on; a row may have fewer.
         widths: Widths of the columns, in any unit.

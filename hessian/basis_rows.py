@@ -33,7 +33,7 @@ class Store:
         dtype: Type of what is stored; nothing: that of the matrix.
         reserve: Rows in memory that are allocated at once; 0: memory grows with the rows, and more than doubles on the
             way.
-        folder: For a file of the rows beyond those, which is removed with the basis; nothing: no such rows.
+        folder: Folder for a file of the rows beyond those, which is removed with the basis; nothing: no such rows.
     """
 
     dtype: torch.dtype | None = None
@@ -46,9 +46,9 @@ class Rows:
 
     Args:
         P: Length of each.
-        dtype: In which they are given and handed out.
-        device: On which.
-        store: How they are kept.
+        dtype: Type in which they are given and handed out.
+        device: Device of the rows.
+        store: Storage of the rows.
     """
 
     def __init__(self, P: int, dtype: torch.dtype, device: torch.device, store: Store) -> None:

@@ -63,7 +63,7 @@ class Probes:
 
     Attributes:
         squares: One for each probe; if exact, those of an orthonormal basis of the complement, possibly empty.
-        exact: Their sum is the squared norm itself.
+        exact: Whether their sum is the squared norm itself.
         directions: d, the dimension of the complement.
     """
 
@@ -145,7 +145,7 @@ def draw_probes(
         operator: The matrix.
         V: Orthonormal rows ``(m, P)``, as they are or as a basis stores them.
         count: Number of probes.
-        rng: Their source.
+        rng: Source of the probes.
         chunk: Probes multiplied together.
         report: Told the number of probes done.
         complement: Rows of a complement for which there is room; nothing: any number.

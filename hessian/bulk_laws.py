@@ -31,9 +31,9 @@ class Bulk:
 
     Attributes:
         size: Number of eigenvalues.
-        nodes: One increasing array per probe.
-        weights: Their weights; each probe's and the eigenvalues' masses add up to 1.
-        eigenvalues: Those that were computed, increasing, each of mass 1/size.
+        nodes: Nodes of each probe, increasing.
+        weights: Weights of the nodes; each probe's and the eigenvalues' masses add up to 1.
+        eigenvalues: Eigenvalues that were computed, increasing, each of mass 1/size.
     """
 
     size: int
@@ -47,8 +47,8 @@ class Bulk:
 
         Args:
             measure: Measure of the whole spectrum.
-            outliers: How many of its atoms are outliers.
-            eigenvalues: Its other atoms.
+            outliers: Number of its atoms that are outliers.
+            eigenvalues: The other atoms.
         """
         size = measure.P - outliers
         weights = tuple(w * (measure.P / size) for w in measure.weights)
@@ -77,7 +77,7 @@ class Bulk:
 
         Args:
             cdf: Distribution function of the law.
-            confidence: That the interval covers the distance of the bulk itself.
+            confidence: Confidence that the interval covers the distance of the bulk itself.
         """
         middles = np.unique(np.concatenate([*(_middles(x) for x in self.nodes), self.eigenvalues]))
         value = float(np.abs(cdf(middles) - self.cdf(middles)).max())

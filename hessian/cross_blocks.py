@@ -66,7 +66,7 @@ class CrossBlock:
         """Stable rank, spectral and Frobenius norm with their intervals.
 
         Args:
-            settings: For `stable_rank_of`; a product with the dilated matrix is one with B and one with its transpose.
+            settings: Settings of `stable_rank_of`; a product with the dilated matrix is one with B and one with B^T.
 
         Raises:
             CurvatureError: As `stable_rank_of`.

@@ -25,7 +25,7 @@ class Reading:
     Attributes:
         support: `grid`: the points of the smoothed density; `nodes`: the quadrature's nodes with their weights.
         points: Grid points, Q.
-        margin: By which the grid reaches past the spectrum's ends, in units of the eigenvalues.
+        margin: Reach of the grid past the spectrum's ends, in units of the eigenvalues.
         ends: The spectrum's ends: `mean` of the runs' extreme nodes, or the `extreme` ones of all runs.
         variance: Variance of the Gaussian kernel, in squared units of the eigenvalues.
         scaled: The variance is multiplied by the grid's length where that exceeds 1.

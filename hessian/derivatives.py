@@ -66,7 +66,7 @@ def require_second_derivatives(
         matrix: One of `hessian.middles.MATRICES`.
         padding: Rows that are taken as constants, by the position of the parameter.
         sizes: Samples of each batch.
-        dtypes: In which products are tested, by preference; default: double precision, then the model's own.
+        dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
 
     Raises:
         CurvatureError: There is no second derivative, or the products are none; the message says which test failed.

@@ -57,7 +57,7 @@ class Workers:
     `close`, or with this process. A script that uses processes needs the line ``if __name__ == "__main__":``.
 
     Attributes:
-        count: How many.
+        count: Number of workers.
         devices: Device of each; nothing: that of the model.
         ray: Address of a Ray cluster whose actors they are, or `local`; nothing: processes of this machine.
     """
@@ -160,8 +160,8 @@ class Workers:
         """Returns the workers' answers.
 
         Args:
-            link: As given by `take`.
-            orders: One for each of the first workers.
+            link: Link as given by `take`.
+            orders: Orders, one for each of the first workers.
             message: Message of `Link.ask`.
 
         Raises:
@@ -184,9 +184,9 @@ class PiecesElsewhere:
     """Pieces that workers have.
 
     Attributes:
-        used: Which parameters the loss depends on.
+        used: Whether the loss depends on each parameter.
         keeps_graph: Whether workers reuse graphs.
-        workers: How many have some.
+        workers: Number of workers that have some.
     """
 
     def __init__(self, objective: Objective, matrix: str, keep: bool, team: Workers) -> None:

@@ -45,7 +45,7 @@ def exact_hessian(
         loss: Maps (outputs, targets) to a scalar that is a mean over samples, also where all are differentiated at
             once; `Curvature` takes other losses.
         inputs: The N samples, (N, ...).
-        targets: Their targets, (N, ...).
+        targets: Targets of the samples, (N, ...).
         columns: Columns differentiated together on the `columns` route; memory grows with columns times rows.
         rows: Samples differentiated together.
         method: `layered`, `columns`, or `auto`: `layered` where it applies and agrees with an exact product.

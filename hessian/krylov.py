@@ -35,8 +35,8 @@ class RitzPairs:
     r"""Approximate eigenpairs.
 
     Attributes:
-        values: In decreasing order, shape ``(k,)``.
-        vectors: Orthonormal rows, shape ``(k, P)``.
+        values: Eigenvalues in decreasing order, shape ``(k,)``.
+        vectors: Eigenvectors as orthonormal rows, shape ``(k, P)``.
         residuals: $\|Hu - \theta u\|_2$ with a floor for rounding; an eigenvalue lies within that of each value.
     """
 
@@ -290,7 +290,7 @@ def extreme_eigenpairs(
         rng: Source of the starting vectors.
         block: Starting vectors; an eigenvalue repeated more often than this can be missed.
         basis: Rows of the basis before a restart; default: 40 more than twice the pairs. Memory is basis times P.
-        products: At most about so many.
+        products: Largest number of products, about.
         progress: Told what is going on.
 
     Raises:

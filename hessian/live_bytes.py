@@ -20,8 +20,8 @@ class Held:
     """Bytes of tensors that a computation made.
 
     Attributes:
-        peak: At most at a time.
-        left: That are still there at its end, its answer included.
+        peak: Largest number of bytes at a time.
+        left: Bytes that are still there at its end, its answer included.
     """
 
     peak: int

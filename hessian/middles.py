@@ -146,7 +146,7 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
         slope: Slope of the loss, there.
         targets: Targets of the data: those outside the support of the law belong to no entry.
         law: Law of the targets.
-        loss: As a function of the outputs.
+        loss: The loss as a function of the outputs.
 
     Raises:
         CurvatureError: The loss is no multiple of minus the log likelihood, the targets are no values of the law, or

@@ -117,8 +117,8 @@ def stable_rank(
         relative_width: Width of the whole interval, relative to the value.
         confidence: Confidence level of the interval.
         seed: Seed of starting vectors and probes.
-        products: At most so many products with the matrix.
-        basis: At most so many rows of the Krylov basis; memory is basis times the number of parameters.
+        products: Largest number of products with the matrix.
+        basis: Largest number of rows of the Krylov basis; memory is basis times the number of parameters.
         chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
         memory: A budget, as in `stable_rank_of`, that the checks keep too.
         progress: Told what is going on.
@@ -169,8 +169,8 @@ def stable_rank_of(
         rng: Source of starting vectors and probes.
         relative_width: Width of the whole interval, relative to the value.
         confidence: Confidence level of the interval.
-        products: At most so many products; where they do not suffice, the interval is wider and `reached` is false.
-        basis: At most so many rows of the Krylov basis; memory is basis times P.
+        products: Largest number of products; where they do not suffice, the interval is wider and `reached` is false.
+        basis: Largest number of rows of the Krylov basis; memory is basis times P.
         chunk: Probes multiplied together: more than 1 pays where data are streamed.
         memory: Bytes, words such as ``6 GiB``, or a `Budget` that names a folder too: how the basis is kept rests on
             it, and what lower precision costs is in the interval. An operator tells what it holds by its attribute

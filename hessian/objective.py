@@ -223,7 +223,7 @@ class Objective:
 
         Args:
             batch: The batch.
-            number: Its number, for messages.
+            number: Number of the batch, for messages.
             weight: Factor of its loss.
             matrix: One of `hessian.middles.MATRICES`.
             at: In place of the chosen parameters.
@@ -257,7 +257,7 @@ class Objective:
             output: Output of the batch.
             slope: Slope of the loss by the outputs.
             batch: The batch.
-            number: Its number, for messages.
+            number: Number of the batch, for messages.
             matrix: `gauss-newton` or `fisher`.
             at: In place of the chosen parameters; without, a loss at the outputs must be what it was at first.
 

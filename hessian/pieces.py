@@ -75,7 +75,7 @@ class PiecesHere:
 
     Attributes:
         objective: The loss over them.
-        used: Which parameters it depends on.
+        used: Whether it depends on each parameter.
         workers: Nobody else.
     """
 
@@ -215,7 +215,7 @@ def shares_of(sizes: list[int], workers: int) -> list[range]:
 
     Args:
         sizes: Samples of each batch.
-        workers: How many there are; no more get a share than there are batches.
+        workers: Number of workers; no more get a share than there are batches.
     """
     number = min(workers, len(sizes))
     ends = list(accumulate(sizes))

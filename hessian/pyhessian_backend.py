@@ -94,7 +94,7 @@ class Quadrature:
     Attributes:
         P: Dimension.
         nodes: Ritz values of each run, increasing, shape ``(iterations,)`` each.
-        weights: Their weights, each run's of sum 1.
+        weights: Weights of the nodes, each run's of sum 1.
         settings: Settings of the computation.
         version: Version of PyHessian.
     """

@@ -31,7 +31,7 @@ class Moment:
 
     Attributes:
         value: The estimate of tr(H^k)/P.
-        sd: Its standard error, as the probes' spread shows it: from few probes often too small, above all where few
+        sd: Standard error, as the probes' spread shows it: from few probes often too small, above all where few
             directions make the spread. Not a number for a single probe.
     """
 
@@ -46,7 +46,7 @@ class SpectralMeasure:
     Attributes:
         P: Dimension.
         nodes: One array per probe: Ritz values of what is left when the atoms are taken out.
-        weights: Their weights, each probe's of sum 1 - len(atoms)/P.
+        weights: Weights of the nodes, each probe's of sum 1 - len(atoms)/P.
         atoms: Eigenvalues taken out, decreasing; each has mass 1/P.
     """
 

@@ -37,7 +37,7 @@ class Actors:
         Args:
             count: Number of actors.
             devices: Device of each actor: `cpu` or `cuda`.
-            address: As `ray.init` takes it, or `local` for a cluster that starts on this machine and ends with this.
+            address: Address for `ray.init`, or `local` for a cluster that starts on this machine and ends with this.
 
         Raises:
             CurvatureError: Ray is not installed, there is no such cluster, or it has no room for them.
@@ -69,7 +69,7 @@ class Actors:
         """Returns the answers of the first actors to an order for each.
 
         Args:
-            orders: As many as there are actors, or fewer.
+            orders: Orders, as many as there are actors, or fewer.
             vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
             taken: The matrix for all of them to take.

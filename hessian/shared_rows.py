@@ -30,7 +30,7 @@ class Frame(NamedTuple):
         columns: Entries of each.
         width: Entries of each product.
         dtype: Type of both.
-        workers: How many write products.
+        workers: Number of workers that write products.
     """
 
     rows: int
@@ -65,8 +65,8 @@ class SharedFile:
     """A file that is seen as memory.
 
     Attributes:
-        path: By which others find it, until it is unlinked; its memory goes with the last process that sees it.
-        memory: Its bytes.
+        path: Path by which others find it, until it is unlinked; its memory goes with the last process that sees it.
+        memory: Bytes of the file.
     """
 
     path: str

@@ -33,8 +33,8 @@ class SpectrumSettings:
         probes: Probes of the quadrature.
         steps: Lanczos steps of each probe.
         seed: Root of the random streams.
-        products: At most so many products for the stable rank, and at most so many for the eigenpairs.
-        basis: At most so many rows in memory, each as large as the parameters.
+        products: Largest number of products for the stable rank, and likewise for the eigenpairs.
+        basis: Largest number of rows in memory, each as large as the parameters.
         chunk: Probes of the stable rank multiplied together: more than 1 pays where data are streamed.
         memory: Budget of memory for the whole measurement; None: no limit.
 

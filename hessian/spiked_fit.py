@@ -42,7 +42,7 @@ class SpikedFit:
         spike_sd: Standard deviations of the spikes by theory, for Gaussian noise: that of the outlier over
             $1 - \sigma^2/\theta^2$.
         sigma: $\sigma$, half the bulk edge.
-        sigma_sd: Its standard deviation by theory, $\sigma / R$.
+        sigma_sd: Standard deviation of $\sigma$ by theory, $\sigma / R$.
         cuts: An eigenvalue outside these two numbers is called an outlier: the bulk edges and `MISTAKEN` beyond.
         distance: Kolmogorov distance of the eigenvalues not called outliers from the fitted semicircle.
         iterations: Times the noise was estimated.

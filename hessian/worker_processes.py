@@ -63,7 +63,7 @@ class Processes:
         """Returns the answers of the first workers to an order for each.
 
         Args:
-            orders: As many as there are workers, or fewer.
+            orders: Orders, as many as there are workers, or fewer.
             vectors: Vectors for all of them, (k, columns).
             width: Entries of each product.
             taken: The matrix for all of them to take.

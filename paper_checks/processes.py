@@ -103,7 +103,7 @@ def fresh_interpreter(
     stands, nor Python's settings in the environment, nor what interpreters run there at their start.
 
     Args:
-        program: Its text. A line on its standard input is the question; it calls `end_with_input` then.
+        program: Text of the program. A line on its standard input is the question; it calls `end_with_input` then.
         question: One line.
         search_path: Folders it imports from.
         packages: Installed packages whose folders it imports from as well.

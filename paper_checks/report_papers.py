@@ -58,7 +58,7 @@ class PaperTold:
         main: The paper's proposal, its main claim, and whether that survives; empty if not told.
         cited: Authors, date and versions.
         link: Where it can be read; empty if nowhere.
-        themes: In the order of the paper.
+        themes: Themes in the order of the paper.
         headlines: Findings that rest on claims of this run, those that matter most first.
         graph: Graphs of its results and what they rest on, steps left out.
     """
@@ -100,7 +100,7 @@ def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
     """Results paper by paper and theme by theme.
 
     Args:
-        run: Its results in the order of the papers, and the papers.
+        run: The run: its results in the order of the papers, and the papers.
         notes: For each claim that holds, the claims below it that do not hold as printed.
     """
     told = []

@@ -32,7 +32,7 @@ class Cell:
     """One statement on a map.
 
     Attributes:
-        id: Its claim.
+        id: Id of the claim.
         where: Where the paper has it; may hold LaTeX between dollar signs.
         verdict: Colours and signs the cell.
         importance: Sets its shape and size.
@@ -65,7 +65,7 @@ class Column:
 
     Attributes:
         title: Subject of the section.
-        cells: Its statements in their order.
+        cells: Statements of the section in their order.
     """
 
     title: str
@@ -85,7 +85,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
 
     Args:
         name: Name of the paper.
-        columns: In the order of the paper; long ones go on beside themselves.
+        columns: Columns in the order of the paper; long ones go on beside themselves.
     """
     cells = [cell for column in columns for cell in column.cells]
     counts = Counter(cell.verdict for cell in cells)
@@ -177,8 +177,8 @@ def files(maps: Mapping[str, tuple[str, Sequence[Column]]], folder: Path) -> dic
     """Maps as the content of SVG files in a folder.
 
     Args:
-        maps: By the short name of the paper: its name as people know it, columns.
-        folder: Where they are to stand.
+        maps: Maps by the short name of the paper: its name as people know it, columns.
+        folder: Folder of the files.
     """
     return {folder / f"map-{name}.svg": draw(called, columns).encode() for name, (called, columns) in maps.items()}
 

@@ -76,7 +76,7 @@ class Experiment:
     """A table of runs.
 
     Attributes:
-        trials: Its lines.
+        trials: Lines of the experiment.
 
     Raises:
         RunError: A label twice.
@@ -102,7 +102,7 @@ class Outcome:
 
     Attributes:
         trial: The line of its experiment.
-        seed: Its seed.
+        seed: Seed of the run.
         run: The run, its rows up to the rounds of the trial.
         failure: Why it ended before its last round, in a line; else empty.
     """

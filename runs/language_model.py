@@ -63,7 +63,7 @@ class Place:
     """Where a model lies.
 
     Attributes:
-        folder: With its files.
+        folder: Folder with its files.
         gguf: Name of the file that holds weights and tokenizer, where it is of that kind.
     """
 

@@ -225,7 +225,7 @@ def differing(runs: Sequence[FoundRun], lacked: bool = False) -> list[str]:
     """Names of the settings in which the runs that have them differ, the seed left out.
 
     Args:
-        runs: To compare.
+        runs: Runs to compare.
         lacked: Also those that some runs have and others lack.
     """
     names = dict.fromkeys(name for run in runs for name in run.settings if name != SEED)

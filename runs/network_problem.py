@@ -40,7 +40,7 @@ class NetworkClient:
     Attributes:
         network: The network, the same for all clients.
         data: The samples of all clients.
-        indices: Which of them are this client's, int64 (n,).
+        indices: Indices of this client's samples, int64 (n,).
         rows: Samples at a time in passes over all of them.
     """
 

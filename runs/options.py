@@ -36,7 +36,7 @@ class Option:
     """One setting.
 
     Attributes:
-        name: With underscores; the command line has hyphens instead.
+        name: Name with underscores; the command line has hyphens instead.
         kind: `int`, `float`, `bool`, `str` or `tuple` (of numbers).
         help: Description in the help.
         default: Value where none is given; `MISSING`: one has to be.
@@ -158,8 +158,8 @@ class Form:
         """The object of the given values; what is not given is the default.
 
         Args:
-            values: By the names of the options.
-            seed: For fields of that name, if these are no options.
+            values: Values by the names of the options.
+            seed: Seed for fields of that name, if these are no options.
 
         Raises:
             RunError: An option that has no default is not given.
@@ -271,7 +271,7 @@ def resolved(
     """Every option with its value.
 
     Args:
-        options: By name.
+        options: Options by name.
         given: Values; of other names there must be none.
         of: Owner of the options, for the message.
         others: The options that there are with other values.

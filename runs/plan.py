@@ -287,8 +287,8 @@ def elsewhere(plan: Plan, run: Standing) -> list[str]:
     """A line, if a run in a folder was computed by other versions or in another place.
 
     Args:
-        plan: As it is computed now.
-        run: As it stands there.
+        plan: Plan of the run now.
+        run: Run as it stands in the folder.
     """
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: plan.conduct.kept(name) for name in PLACE}}

@@ -49,7 +49,7 @@ class Shelf:
     A tensor that stands in several places of a state is on the shelf once, and is one tensor again afterwards.
 
     Attributes:
-        tensors: Their numbers by name, as they are stored.
+        tensors: Numbers of the tensors by name, as they are stored.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Taken:
     """Takes tensors from a shelf that was stored.
 
     Attributes:
-        tensors: Their numbers by name.
+        tensors: Numbers of the tensors by name.
         device: Where the run computes.
     """
 

@@ -20,7 +20,7 @@ class Mark:
     """The first part of a file.
 
     Attributes:
-        length: In bytes.
+        length: Length in bytes.
         sha256: SHA-256 digest of these bytes, as hexadecimal digits.
     """
 

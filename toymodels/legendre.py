@@ -28,7 +28,7 @@ def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Arra
     """Values of the first Legendre polynomials, ``(points, degrees)``.
 
     Args:
-        points: In [-1, 1], shape ``(points,)``.
+        points: Points in [-1, 1], shape ``(points,)``.
         degrees: Number of polynomials.
         basis: `plain`: value 1 at 1; `dx`: orthonormal for dx; `uniform`: for the uniform law, dx/2.
 

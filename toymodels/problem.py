@@ -26,7 +26,7 @@ class Problem:
         shares: Weights of the clients in averages, of sum 1.
         smoothness: A Lipschitz constant L of every client's gradient in the Frobenius norm, the least one if `exact`.
         minimiser: Minimiser of the global loss, if there is one that is known.
-        least: Its value there.
+        least: Value of the global loss at the minimiser.
         facts: Further known numbers and tensors.
         measures: Functions of the weights worth following, by name.
     """

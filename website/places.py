@@ -24,7 +24,7 @@ def place(path: str) -> str:
     """Where a file or folder lies among the sources of the site.
 
     Args:
-        path: From the root of the repository, with `/`.
+        path: Path from the root of the repository, with `/`.
 
     >>> place("docs/spectra.md"), place("README.md"), place("examples/own_data.py")
     ('spectra.md', 'index.md', 'source/examples/own_data.py.md')
@@ -42,7 +42,7 @@ def targets(text: str, path: str) -> Iterator[str]:
 
     Args:
         text: The page.
-        path: Its own, from the root.
+        path: Path of the page, from the root.
     """
     for piece, is_code in _pieces(text):
         for link in () if is_code else _LINK.findall(piece):
@@ -55,7 +55,7 @@ def relinked(text: str, path: str) -> str:
 
     Args:
         text: The page.
-        path: Its own, from the root.
+        path: Path of the page, from the root.
 
     >>> relinked("[it](docs/spectra.md#blocks), `[it](x)`", "README.md")
     '[it](spectra.md#blocks), `[it](x)`'

@@ -19,8 +19,8 @@ class Offsets(NamedTuple):
 
     Attributes:
         top: Row of the padded image where each crop begins, int64 (n,).
-        left: Its column, likewise.
-        flip: Whether it is mirrored, bool (n,).
+        left: Column where each crop begins, likewise.
+        flip: Whether the image is mirrored, bool (n,).
     """
 
     top: Tensor

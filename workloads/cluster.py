@@ -40,7 +40,7 @@ def cluster(
     """Ray, connected; a cluster that this process has joined before is taken.
 
     Args:
-        address: As `ray.init` takes it, or `LOCAL`.
+        address: Address as `ray.init` takes it, or `LOCAL`.
         workers: Processors that a local one has at least.
         failed: The error to raise, of what is wrong.
         most: Processors that a local one has; default: as many as this machine, or `workers`.

@@ -23,8 +23,8 @@ class Crew:
     A script that starts them needs the line ``if __name__ == "__main__":``, since every one of them imports it.
 
     Attributes:
-        processes: Started.
-        connections: To each of them; at the other end is the first argument of what it does.
+        processes: Processes that were started.
+        connections: Connections to the processes; at the other end is the first argument of what each does.
     """
 
     def __init__(self, count: int, serve: Callable[..., None], *settings: Any) -> None:

@@ -31,7 +31,7 @@ class FileSet:
     Attributes:
         name: The registry name.
         title: The name in print.
-        folder: Its folder under a root, such as `MNIST/raw` or `cifar-100-python`.
+        folder: Folder of the data set under a root, such as `MNIST/raw` or `cifar-100-python`.
         md5: MD5 of the unpacked content of each of its files.
         sources: Where it is fetched from, best first; empty: it is read where the user has it, and not fetched.
         places: Further folders where an operating system keeps the files.

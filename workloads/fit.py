@@ -84,7 +84,7 @@ def fit(
     Args:
         model: Maps (n, ...) inputs to logits (n, classes).
         x: The N inputs, (N, ...), on the model's device.
-        y: Their classes, int64 (N,).
+        y: Classes of the inputs, int64 (N,).
         settings: How to train.
         loss: Maps (logits, classes) to the mean loss.
         progress: Called with (epochs done, mean loss of the epoch).

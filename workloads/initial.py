@@ -23,7 +23,7 @@ def initialised(shapes: M, seed: int, dtype: torch.dtype = torch.float32, *, fan
         shapes: The network, on the meta device.
         seed: Seed of the initial weights.
         dtype: Type of the parameters.
-        fan: Which channels of a convolution count: `in` keeps the size of the signal, `out` that of the gradient.
+        fan: Channels of a convolution that count: `in` keeps the size of the signal, `out` that of the gradient.
     """
     model = shapes.to_empty(device="cpu").to(dtype)
     rectified = {

@@ -23,7 +23,7 @@ class Layout:
     Attributes:
         below: The folder below the data set's own, or empty.
         splits: The files of each split, in the order in which `read` takes them.
-        read: From their verified contents and a name for errors to images (N, *shape) and classes (N,).
+        read: Map from verified contents and a name for errors to images (N, *shape) and classes (N,).
         shape: Shape of one image: (height, width) of grey levels, or (channels, height, width).
         classes: Number of classes.
     """

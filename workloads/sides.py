@@ -14,7 +14,7 @@ def adapted(network: str, side: int, needed: int, adapt: str) -> nn.Module:
     which leaves the network and its parameter count as they are: 28 x 28 becomes 32 x 32 with two pixels on each side.
 
     Args:
-        network: Its name, for the error.
+        network: Name of the network, for the error.
         side: Height and width of the images.
         needed: Height and width of images that the network takes.
         adapt: A name of `ADAPTATIONS`.

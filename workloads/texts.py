@@ -31,7 +31,7 @@ class TextFiles(FileSet):
     """One data set of texts.
 
     Attributes:
-        read: From the contents of its files to all samples.
+        read: Map from the contents of its files to all samples.
     """
 
     read: Reader

@@ -47,9 +47,9 @@ class TokenSet:
         classes: Names of the classes; of a causal task none.
         origins: Where each sample comes from, int64 (n,), counted in `origin_names`.
         origin_names: Names of the sources.
-        kept: Which samples of the data set these are, increasing, int64 (n,).
-        truncated: How many samples were cut to the length.
-        dropped: How many samples were left out, since nothing of their answers lay within the length.
+        kept: Indices of these samples in the data set, increasing, int64 (n,).
+        truncated: Number of samples that were cut to the length.
+        dropped: Number of samples that were left out, since nothing of their answers lay within the length.
 
     Raises:
         DataError: Shapes that do not fit, or a sample without a token.

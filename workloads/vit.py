@@ -60,7 +60,7 @@ class VisionTransformer(nn.Module):
 
     Attributes:
         fit: Brings the images to 32 x 32.
-        embedding: From the pixels of a patch to its token.
+        embedding: Map from the pixels of a patch to its token.
         token: The class token, which the head reads.
         positions: Added to the tokens, one for each.
         layers: Attention layers.

@@ -38,7 +38,7 @@ class Actors(Team):
     is made for a run.
 
     Attributes:
-        address: As `ray.init` takes it, or `local` for a cluster that starts on this machine and ends with this.
+        address: Address for `ray.init`, or `local` for a cluster that starts on this machine and ends with this.
         graphics: GPUs of each actor; a part of one is shared.
 
     Raises:

@@ -80,7 +80,7 @@ def unpack(packed: Packed, own: bool = False) -> Any:
     """The message.
 
     Args:
-        packed: As it arrived.
+        packed: The message as it arrived.
         own: Tensors get memory of their own; else they lie in the message's and are not to be changed.
     """
     entries = packed.entries
@@ -99,7 +99,7 @@ def unpack(packed: Packed, own: bool = False) -> Any:
 
 
 def _require_room(size: int) -> None:
-    """Refuses data that do not fit, which would end the process without a word when they are written."""
+    """Refuses a message that does not fit, which would end the process without a word when it is written."""
     if os.path.isdir(_SHARED):
         room = os.statvfs(_SHARED)
         if size > room.f_bavail * room.f_frsize:

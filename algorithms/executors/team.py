@@ -31,7 +31,7 @@ LOSSES = 3
 
 @dataclass
 class _Seen:
-    """A federation's data that a worker holds."""
+    """State of a federation that a worker is known to hold."""
 
     clients: object = None
     lasting: object = None
@@ -43,7 +43,7 @@ class Member(ABC):
     """A worker, as who gives the orders knows it.
 
     Attributes:
-        seen: Data that it holds of each federation.
+        seen: State that it holds of each federation.
         told: Number of federations that it was told are gone.
         lost: Whether it is gone, and what it held with it.
     """
@@ -65,8 +65,8 @@ class _Served:
     Attributes:
         number: Number by which workers know it.
         clients: Clients as they travel, beside what they were made of.
-        lasting: Data that clients were told or equipped with, likewise.
-        kept: Data kept in this round; the federation has one object for them.
+        lasting: Values that clients were told or equipped with, likewise.
+        kept: Values kept in this round; the federation has one object for them.
         owners: Workers by the numbers of clients that kept something.
         past: Trips of this round, each with the clients that kept something in it.
     """

@@ -27,7 +27,7 @@ class Order:
 
     Attributes:
         clients: Clients of the federation, the first time; as they travel, like the next two.
-        lasting: Data that every client was told or equipped with, where they are new to the worker.
+        lasting: Values that every client was told or equipped with, where they are new to the worker.
         trip: The trip without clients and memories, the first time.
         federation: Number of the federation whose trip it is.
         gone: Federations that are no more: all that is held of them is forgotten.
@@ -50,9 +50,9 @@ def packed(what: str, message: Any, shared: bool = True) -> Packed:
     """A message as it travels.
 
     Args:
-        what: It is.
+        what: Name of the message, for errors.
         message: The message.
-        shared: Its tensors lie in memory that processes of this machine share.
+        shared: Whether its tensors lie in memory that processes of this machine share.
 
     Raises:
         FederationError: It cannot be sent to another process.
@@ -119,7 +119,7 @@ def answered(order: Order, federations: dict[int, Held], shared: bool = True) ->
 
     Args:
         order: The order.
-        federations: Data that the worker holds of federations, by their numbers; brought up to date here.
+        federations: States of federations that the worker holds, by their numbers; brought up to date here.
         shared: As `packed` takes it.
     """
     for number in order.gone:
@@ -153,7 +153,7 @@ def _read(message: Packed) -> Any:
 
 
 class Held:
-    """A federation's data that a worker holds from one order to the next."""
+    """State of a federation that a worker holds from one order to the next."""
 
     def __init__(self) -> None:
         self.clients: Any = None

@@ -98,7 +98,7 @@ class Wide:
         Ut: [U|Ubar] as the clients assemble it.
         Vt: [V|Vbar].
         library_u: The orthogonal factor of [U|G_U] of the library.
-        library_v: That of [V|G_V].
+        library_v: The orthogonal factor of [V|G_V], likewise.
         St: S in the corner of zeros, as the clients assemble it.
     """
 

@@ -46,7 +46,7 @@ class Bowls:
     Attributes:
         matrices: Second derivatives in the entries row by row, ``(clients, mn, mn)``.
         centres: Minimisers, ``(clients, m, n)``.
-        target: That of the mean loss, ``(m, n)``.
+        target: Minimiser of the mean loss, ``(m, n)``.
     """
 
     matrices: Array

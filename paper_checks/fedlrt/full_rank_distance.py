@@ -29,8 +29,8 @@ class Beside:
 
     Attributes:
         inside: Whether the targets lie in the bases of the start.
-        distance: Between the two after the last round.
-        travelled: From the start to FedLin's end.
+        distance: Distance of the two after the last round.
+        travelled: Distance from the start to FedLin's end.
         missed: Largest part of a local direction outside the wide bases, in the Frobenius norm.
         cut: Largest truncated part.
         growth: (1 + rate L)^steps of a round.

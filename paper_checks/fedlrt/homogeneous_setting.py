@@ -138,8 +138,8 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
     """Whether the text determines the curvatures: the least over the largest, as if all bases gave the first's.
 
     Args:
-        curvatures: By basis.
-        bases: Which may be meant.
+        curvatures: Least curvature over the largest, by basis.
+        bases: Bases that may be meant.
         n: Degree of the polynomials plus one, for the witness.
     """
     first = curvatures[bases[0]]

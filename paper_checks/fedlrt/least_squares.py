@@ -49,7 +49,7 @@ class Followed:
     """FeDLRT on one problem in all bases and with a cruder truncation, and FedLin.
 
     Attributes:
-        runs: By basis, or by what else is changed.
+        runs: Runs by basis, or by what else is changed.
         away: Largest relative difference of the run from the algorithm's own rounds.
         full: FedLin's distances and excess losses at the rounds of the grid, by basis or start.
     """

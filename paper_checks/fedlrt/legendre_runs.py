@@ -174,8 +174,8 @@ class Deltas:
     """A run on the homogeneous test, and the least delta of Assumption 1 at the start of each round.
 
     Attributes:
-        ranks: round by round.
-        distances: To the minimiser.
+        ranks: Ranks round by round.
+        distances: Distances to the minimiser.
         of_mean: The least delta for the global loss.
         of_clients: The least one for all clients.
     """

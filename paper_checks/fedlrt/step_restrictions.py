@@ -31,7 +31,7 @@ class Stepped:
     """One explicit step of every method from one start.
 
     Attributes:
-        rate: Its size, in units of 1/L.
+        rate: Size of the step, in units of 1/L.
         slope: Norm of the gradient at the start.
         before: Loss there.
         errors: Distance from the full-rank step, by method.
@@ -71,7 +71,7 @@ class Kept:
         rate: Learning rate, or time of the exact flows.
         theta: Bound on what is cut.
         gained: Descent of the round.
-        full: That of the full-rank step, or flow.
+        full: Descent of the full-rank step, or flow.
         case: The same in plain numbers.
     """
 

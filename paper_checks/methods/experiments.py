@@ -39,7 +39,7 @@ def runs_of(figure: str) -> Callable[[Context], StoredRuns]:
     """Reads what is stored of a figure.
 
     Args:
-        figure: Its id.
+        figure: Id of the figure.
     """
 
     def measure(context: Context) -> StoredRuns:

@@ -32,7 +32,7 @@ class Moments:
     """Expectations for 1 to 4 clients, in m and alpha, and exact points.
 
     Attributes:
-        terms: By name and number of clients; N is a number.
+        terms: Expectations by name and number of clients; N is a number.
         points: Values of m and alpha.
     """
 

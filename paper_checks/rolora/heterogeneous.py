@@ -82,12 +82,12 @@ class Pair:
     r"""A pair (a', b') of one federation.
 
     Attributes:
-        loss: Its global loss.
-        least: The least one, by Definition A.13.
+        loss: Global loss of the pair.
+        least: Least global loss, by Definition A.13.
         off: Square distance of its product from that of the minimiser.
         sign: The pair is this times $(a^*, \bar b^*)$, or 0 if it is none of these or no unit vector.
         apart: Squared distance from $(a^*, \bar b^*)$.
-        case: For the witness.
+        case: Case for the witness.
     """
 
     loss: float

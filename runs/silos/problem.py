@@ -25,7 +25,7 @@ class SiloSettings:
 
     Attributes:
         clients: Number of silos.
-        silos: Their names, between commas; a silo's place among them is the number of its client.
+        silos: Names of the silos, between commas; a silo's place among them is the number of its client.
 
     Raises:
         RunError: Names that do not serve, or not as many.

@@ -120,7 +120,7 @@ def unpack(packed: Packed, kinds: NamedTypes) -> Any:
     """Puts a value together; on the processor.
 
     Args:
-        packed: As it arrived, within its limits.
+        packed: The value as it arrived, within its limits.
         kinds: As in `pack`; nothing else is made.
 
     Raises:

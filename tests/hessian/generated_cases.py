@@ -114,7 +114,7 @@ class Meaning:
         sum: It sums, and the oracle's total is a sum.
         recombines: The losses of batches make up the loss over all samples by their sizes (or by `count`).
         count: Samples of a batch.
-        targets: Which targets it takes: classes, ignored (some of them), or values.
+        targets: Targets that it takes: classes, ignored (some of them), or values.
         options: Options of `Curvature`.
     """
 

@@ -28,8 +28,8 @@ class Ranks:
     Attributes:
         generic: Whether the losses are quadratic with drawn coefficients.
         shape: Rows, columns and rank of the factors.
-        ranks: After every accumulation.
-        case: In plain numbers.
+        ranks: Ranks after every accumulation.
+        case: Case in plain numbers.
         keeps: Whether A is kept and one step makes a cycle.
         samples: Samples of all clients together where the losses are least squares with few of them.
     """

@@ -35,8 +35,8 @@ class LocalRun:
         setting: The run.
         cohort: The clients that took part.
         script: Samples of each step by the identity of the client; empty for all.
-        uploads: Their factors, in the order of the cohort.
-        mean: The server's.
+        uploads: Factors that the clients sent, in the order of the cohort.
+        mean: Mean at the server.
     """
 
     setting: Setting
@@ -120,9 +120,9 @@ class Averaged:
     Attributes:
         shares: p of every client, of sum 1.
         cohort: The clients that took part.
-        uploads: Their factors.
+        uploads: Factors that the clients sent.
         mean: The toolkit's average.
-        case: In plain numbers.
+        case: Case in plain numbers.
     """
 
     shares: tuple[float, ...]

@@ -140,7 +140,7 @@ class Growth:
         rate: Step size.
         largest: The largest norm of a sample's gradient.
         root: The root of their second moment, the G of (A.2).
-        case: In plain numbers.
+        case: Case in plain numbers.
     """
 
     start: float

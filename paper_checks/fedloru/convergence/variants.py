@@ -285,7 +285,7 @@ class Served:
         case: The run in plain numbers, if it can be followed by hand.
         W: Global weights.
         personal: Personal product of client 0.
-        alpha: Its scale.
+        alpha: Scale of the personal product.
         model: The model of client 0.
         sent: Numbers sent by each client.
         size: Numbers in W.
