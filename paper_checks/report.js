@@ -9,7 +9,8 @@
   const fields = ["text", "verdict", "paper", "importance"].map((name) => byId(`filter-${name}`));
   const [text, verdict, paper, importance] = fields;
   const first = byId("filter-first");
-  const called = new Map(cards.map((card) => [card, card.querySelector("h4").textContent.toLowerCase()]));
+  const called = new Map(cards.map((card) => [card, [card.querySelector("h4").textContent, card.querySelector("header").textContent]
+    .map((words) => words.toLowerCase())]));
 
   // Words with a number, such as "Theorem 4", are one name: Theorem 4.2 is another.
   function finder(query) {
@@ -31,8 +32,9 @@
     for (const pointer of pointers) pointer.classList.toggle("out", !shown.has(pointer.dataset.claim));
     for (const group of groups) group.hidden = !group.querySelector("article.card:not([hidden])");
     byId("filter-count").textContent = shown.size === cards.length ? "" : `${shown.size} of ${cards.length}`;
+    first.textContent = shown.size === 1 ? "go to it" : `first of ${shown.size}`;
     const found = cards.filter((card) => shown.has(card.id));
-    const nearest = found.find((card) => wanted(called.get(card))) || found[0];
+    const nearest = [0, 1].map((i) => found.find((card) => wanted(called.get(card)[i]))).find(Boolean) || found[0];
     first.hidden = !nearest || shown.size === cards.length;
     if (nearest) first.href = `#${nearest.id}`;
   }

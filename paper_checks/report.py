@@ -21,9 +21,9 @@ from paper_checks.arguments import Argument, argument_of
 from paper_checks.claim import IMPORTANCES, VERDICTS, Grade, Importance, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.mathml import rich
-from paper_checks.paper import Paper
 from paper_checks.replay import replays_of
-from paper_checks.report_papers import FIRST, home, papers_told, place
+from paper_checks.report_links import claims_of, figure_groups, figures_of, headings, pointers
+from paper_checks.report_papers import FIRST, home, papers_told
 from paper_checks.result import Result, Run
 from workloads.files import write_whole
 
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 VERDICT_MEANS: Mapping[Verdict, str] = {
     "refuted": "does not hold as printed, and no corrected statement is given: a printed number is another one, or "
-    "only a weaker statement passes the same check. How much hangs on it is its importance, below: a theorem can be "
-    "corrected, and a misprint refuted.",
+    "only a weaker statement passes the same check.",
     "corrected": "does not hold as printed, and a statement close to it, shown beside it, passes the same check.",
     "depends on the reading": "the print can be read in several ways; in some it holds and in some it does not, each "
     "established as above.",
@@ -41,19 +40,20 @@ VERDICT_MEANS: Mapping[Verdict, str] = {
     "holds": "passes on the whole scope stated, and the same check refutes deliberately wrong variants (mutants).",
 }
 GRADE_MEANS: Mapping[Grade, str] = {
-    "proof": "exact: an identity of symbols, exact fractions or intervals, or a certificate verified step by step.",
-    "certified": "a numerical bound with its gap reported, without an exact certificate.",
-    "statistical": f"measured on random draws, each claim at a false-alarm probability of at most {LEVEL:g}.",
-    "search": "no violation was found by a search that does find small changes of the statement.",
+    "proof": "a machine did it exactly: identities of symbols, comparisons of exact numbers or intervals, or a case in "
+    "exact numbers that violates the statement, evaluated again by other code. Where a card says “proof, step by "
+    "step”, a machine does the steps that are calculated; the words between them are there for readers to judge.",
+    "certified": "a machine computed a numerical bound and reports its gap; it is not exact.",
+    "statistical": "a machine measured random draws; a true statement fails such a check with a probability of at most "
+    f"{LEVEL:g}.",
+    "search": "a machine searched and found no violation, and does notice small changes of the statement; cases that "
+    "were not searched may violate it.",
 }
 IMPORTANCE_MEANS: Mapping[Importance, str] = {
     "result": "a theorem, a proposition, or what a paper is known for.",
     "step": "a step of a proof, a definition, a remark.",
     "detail": "a misprint, a rounding, a single number.",
 }
-
-OTHER_FIGURES = "Random matrices, spectra and training"
-"""Heading of figures that belong to no paper."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class ReportFigure:
     reason: str = ""
 
     @classmethod
-    def missing(cls, id: str, title: str, caption: str, reason: str) -> ReportFigure:
-        """A figure that could not be drawn, with the reason."""
-        return cls(id, title, caption, reason=reason)
+    def missing(cls, id: str, title: str, caption: str, reason: str, command: str = "") -> ReportFigure:
+        """A figure that could not be drawn, with the reason, and the command that makes what it lacks."""
+        return cls(id, title, caption, command=command, reason=reason)
 
     @classmethod
     def of(cls, made: Made) -> ReportFigure:
@@ -156,6 +156,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
     }
     together, alone = status_graph.components(uses)
     by_id = {result.claim.id: result for result in run.results}
+    seen = figures_of(run.results, figures, run.papers)
     script = (Path(__file__).parent / "report.js").read_text(encoding="utf-8")
     return environment.get_template("report.html").render(
         script=Markup(script),
@@ -163,6 +164,10 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         run=run,
         card=card,
         certainty=report_cards.certainty,
+        found_in_words=report_cards.found_in_words,
+        forms_told=report_cards.forms_told,
+        figure_told=report_cards.figure_told,
+        fails=report_cards.fails,
         constants_in_words=report_cards.constants_in_words,
         results=by_id,
         figures=figures,
@@ -173,7 +178,10 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         figure_groups=figure_groups(figures, run.papers),
         pointers=pointers,
         others=sum(result.claim.kind not in card.STATED for result in run.results),
-        place=place,
+        headings=headings(run.results),
+        figures_of=seen,
+        figures_seen=lambda ids: {figure.id: figure for id in ids for figure in seen[id]}.values(),
+        claims_of=claims_of(seen),
         importances=IMPORTANCE_MEANS,
         exceptions=exceptions_first(run.results),
         counts=Counter((r.decision.verdict, r.decision.grade) for r in run.results),
@@ -199,23 +207,6 @@ def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
     """Numbers of statements and numbers by verdict, over all papers."""
     counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
-
-
-def figure_groups(figures: Sequence[ReportFigure], papers: Sequence[Paper]) -> list[tuple[str, list[ReportFigure]]]:
-    """Figures of each paper under the name of its method, in the order of the papers, then all others."""
-    called = {paper.name: paper.called or paper.name for paper in papers}
-    groups: dict[str, list[ReportFigure]] = {name: [] for name in (*called.values(), OTHER_FIGURES)}
-    for figure in figures:
-        groups[called.get(figure.id.split("/")[0], OTHER_FIGURES)].append(figure)
-    return [(name, found) for name, found in groups.items() if found]
-
-
-def pointers(ids: Sequence[str], results: Mapping[str, Result]) -> list[tuple[str, str]]:
-    """Claims with what they are called in their paper; with their labels where that is the same for several."""
-    names = {id: place(results[id].claim.where)[0] for id in ids}
-    often = Counter(names.values())
-    labelled = {id: f"{name} ({results[id].claim.label})" for id, name in names.items() if often[name] > 1}
-    return [(id, labelled.get(id, name)) for id, name in names.items()]
 
 
 def repository() -> str:

@@ -1,4 +1,4 @@
-"""Words on the report's cards: how sure each half of a verdict is, and what the names of constants stand for."""
+"""Words on the report's cards and figures: what was found, how sure it is, and what names of constants stand for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import inspect
 import re
 from collections.abc import Iterator
 
+from paper_checks import card
 from paper_checks.claim import Claim, Evidence, Grade
-from paper_checks.result import Result
+from paper_checks.report_papers import NOT_AS_PRINTED
+from paper_checks.result import OUTCOME, Result
 
 _ARGUMENT = re.compile(r"^(\w+): (.*)$")
 _HOLDS: dict[Grade, str] = {
@@ -44,6 +46,52 @@ def _certainty(result: Result) -> Iterator[tuple[str, str]]:
 
 def _holding(evidence: Evidence, *, proved: bool) -> str:
     return BY_PROOF if proved else _HOLDS[evidence.grade]
+
+
+def fails(result: Result) -> bool:
+    """Whether it is a result, not a step or a detail, that holds in no reading of the print."""
+    return result.claim.importance == "result" and result.decision.verdict in NOT_AS_PRINTED
+
+
+def found_in_words(result: Result) -> str:
+    """The verdict as a sentence; of readings how many hold, for their names say nothing before they are read."""
+    if result.decision.verdict != "depends on the reading" or result.judged is None:
+        return card.headline(result)
+    outcomes = [one.evidence.ok for one in result.judged.readings(result.claim)]
+    first, *rest = [(words, outcomes.count(ok)) for ok, words in OUTCOME.items() if ok in outcomes]
+    told = [f"{first[0]} in {first[1]} of {len(outcomes)} readings of the print"]
+    told += [f"{words} in {number}" for words, number in rest]
+    return f"{card.sentence_case(', '.join(told))}; they are below."
+
+
+def forms_told(result: Result) -> list[tuple[str, str]]:
+    """Forms beside the printed one, each with a heading; a reading says first whether the statement holds in it."""
+    if result.judged is None or result.decision.verdict != "depends on the reading":
+        return [(card.sentence_case(name), says) for name, says in card.other_forms(result)]
+    readings = [
+        (f"{card.sentence_case(OUTCOME[one.evidence.ok])}, read as “{one.reading.name}”", one.reading.says)
+        for one in result.judged.readings(result.claim)
+    ]
+    forms = card.judged_forms(result)[len(readings) :]
+    return readings + [(card.sentence_case(form.name), form.says) for form in forms]
+
+
+def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
+    """The finding of a figure, a list ``a; b; c``: its beginning up to a number of characters, and the rest.
+
+    >>> figure_told("one; two; three", 10)
+    ('one; two', ['three'])
+    """
+    parts: list[str] = []
+    for part in text.split("; "):
+        if parts and parts[-1].count("$") % 2:  # inside a formula
+            parts[-1] += f"; {part}"
+        else:
+            parts.append(part)
+    shown = 1
+    while shown < len(parts) and len("; ".join(parts[: shown + 1])) <= most:
+        shown += 1
+    return "; ".join(parts[:shown]), parts[shown:]
 
 
 def constants_in_words(claim: Claim) -> dict[str, str]:

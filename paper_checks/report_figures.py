@@ -17,7 +17,7 @@ from paper_checks.report import ReportFigure
 from runs.settings import RunError
 from workloads.idx import DataError
 
-NOT_COMPLETE = "its runs are not complete; `rankproof figure {id} --scale laptop` makes them"
+NOT_COMPLETE = "its runs are not complete"
 """Why an experiment is not drawn."""
 
 
@@ -73,7 +73,8 @@ class _One:
         if self.stored and stored_numbers(figure, laptop) is not None:
             settings = laptop
         elif self.stored and settings.scale == "quick" and not figure.quick_decides:
-            return ReportFigure.missing(id, figure.title, figure.caption, NOT_COMPLETE.format(id=id))
+            command = f"rankproof figure {id} --scale laptop"
+            return ReportFigure.missing(id, figure.title, figure.caption, NOT_COMPLETE, command)
         try:
             return ReportFigure.of(make(figure, settings, self.out, recompute=self.recompute))
         except (DataError, RunError) as error:  # data or a model that are not here, an extra that is not installed

@@ -17,6 +17,9 @@ from paper_checks.result import Result, Run
 from paper_checks.status_map import Cell, Column
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
+_PLACES = re.compile(r"Section|Appendi|Algorithm|Table|Figure|Earlier versions|v\d ")
+NOT_AS_PRINTED: tuple[Verdict, ...] = ("refuted", "corrected")
+"""Verdicts on statements that hold in no reading of the print."""
 FIRST = 5
 """Findings of a paper that stand on the first screen; the others are folded."""
 
@@ -39,6 +42,16 @@ class Theme:
     def column(self) -> Column:
         """Its place on the map."""
         return Column(self.title, tuple(Cell.of(result.claim, result.decision.verdict) for result in self.results))
+
+    @property
+    def short(self) -> str:
+        """Its subject, in a few words.
+
+        >>> Theme("", "Section 3.2 and Appendix G: runs of it (Theorem 4), and more", ()).short
+        'runs of it'
+        """
+        where, _, what = self.title.partition(": ")
+        return re.split(r"[,;:(]", what if what and _PLACES.match(where) else where)[0].strip()
 
     @property
     def tally(self) -> str:
@@ -90,6 +103,12 @@ class PaperTold:
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
     @property
+    def failing(self) -> tuple[int, int]:
+        """How many of the statements and numbers are results, and how many of those do not hold as printed."""
+        found = [one for one in self.results if one.claim.kind in card.STATED and one.claim.importance == "result"]
+        return len(found), sum(one.decision.verdict in NOT_AS_PRINTED for one in found)
+
+    @property
     def others(self) -> str:
         """Verdicts of the kinds that are neither, in words; empty where there are none."""
         found = [one.decision.verdict for one in self.results if one.claim.kind not in card.STATED]
@@ -130,6 +149,15 @@ def place(where: str) -> tuple[str, str]:
     parts = re.split("[,;] ", where)
     called = next(filter(_NUMBERED.match, parts), parts[0])
     return called, where if called != where else ""
+
+
+def is_numbered(name: str) -> bool:
+    """Whether a name is that of a numbered statement, table, figure and the like.
+
+    >>> is_numbered("Theorem 4"), is_numbered("Section 5.1")
+    (True, False)
+    """
+    return _NUMBERED.match(name) is not None
 
 
 def _named_home(claim: Claim, papers: Sequence[Paper]) -> tuple[Paper | None, str]:

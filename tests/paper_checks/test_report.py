@@ -19,17 +19,7 @@ from paper_checks.judging import Judged
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.replay import Replayed, Stored
-from paper_checks.report import (
-    GRADE_MEANS,
-    OTHER_FIGURES,
-    VERDICT_MEANS,
-    ReportFigure,
-    exceptions_first,
-    figure_groups,
-    pointers,
-    render,
-    write_report,
-)
+from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, exceptions_first, render, write_report
 from paper_checks.report_cards import constants_in_words
 from paper_checks.result import Result, Run
 from paper_checks.sensitivity import NoticedChange
@@ -460,28 +450,6 @@ def test_results_that_rest_on_each_other_are_written(results, tmp_path):
     main = tuple(replace(one, claim=replace(one.claim, importance="result")) for one in results)
     path = write_report(Run(main, 0, "quick", 2.0), [], {}, tmp_path)
     assert 'class="graph"' in path.read_text(encoding="utf-8")
-
-
-def test_claims_that_are_called_the_same_are_told_apart_by_their_labels(results):
-    by_id = {result.claim.id: result for result in results}
-    first, second, *_ = by_id.values()
-    other = replace(second.claim, where=first.claim.where)
-    ids, known = (first.claim.id, other.id), {first.claim.id: first, other.id: replace(second, claim=other)}
-    (_, one), (_, two) = pointers(ids, known)
-    assert one != two
-    assert one.endswith(f"({first.claim.label})")
-    assert pointers(ids[:1], known)[0][1] == one.removesuffix(f" ({first.claim.label})")
-
-
-def test_figures_stand_under_their_papers_in_the_order_of_the_papers():
-    papers = [SimpleNamespace(name="b", called="Bee"), SimpleNamespace(name="a", called="")]
-    figures = [replace(figure(), id=id) for id in ("rmt/x", "a/1", "b/2", "a/3")]
-    groups = figure_groups(figures, papers)
-    assert [(name, [one.id for one in some]) for name, some in groups] == [
-        ("Bee", ["b/2"]),
-        ("a", ["a/1", "a/3"]),
-        (OTHER_FIGURES, ["rmt/x"]),
-    ]
 
 
 @pytest.mark.parametrize(("ok", "found"), [(True, "holds"), (False, "does not hold"), (None, "is undecided")])

@@ -78,4 +78,5 @@ def test_an_experiment_that_has_not_run_is_not_drawn_at_a_scale_that_decides_not
         monkeypatch.setattr(module, "select", lambda ids, figure=figure: [figure])
         (found,) = report_figures([figure], Settings(), tmp_path, stored=stored)
         assert bool(found.svg) == drawn
-        assert drawn or found.reason == NOT_COMPLETE.format(id=figure.id)
+        assert drawn or found.reason == NOT_COMPLETE
+        assert found.command.startswith(f"rankproof figure {figure.id} --scale {'quick' if drawn else 'laptop'}")
