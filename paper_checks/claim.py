@@ -25,6 +25,7 @@ Importance = Literal["result", "step", "detail"]
 
 VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
 FAILING: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading")  # a reading fails
+NOT_AS_PRINTED: tuple[Verdict, ...] = ("refuted", "corrected")  # every reading fails
 KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm", "experiment")
 IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
 LONGEST_REASON = 140  # characters of the sentence that says why a statement fails

@@ -34,7 +34,9 @@
     byId("filter-count").textContent = shown.size === cards.length ? "" : `${shown.size} of ${cards.length}`;
     first.textContent = shown.size === 1 ? "go to it" : `first of ${shown.size}`;
     const found = cards.filter((card) => shown.has(card.id));
-    const nearest = [0, 1].map((i) => found.find((card) => wanted(called.get(card)[i]))).find(Boolean) || found[0];
+    const begins = found.filter((card) => called.get(card)[0].startsWith(text.value.trim().toLowerCase()));
+    const nearest = [[begins, 0], [found, 0], [found, 1]].map(([some, part]) => some.find((card) => wanted(called.get(card)[part])))
+      .find(Boolean) || found[0];
     first.hidden = !nearest || shown.size === cards.length;
     if (nearest) first.href = `#${nearest.id}`;
   }

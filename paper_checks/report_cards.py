@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 
 from paper_checks import card
-from paper_checks.claim import Claim, Evidence, Grade
-from paper_checks.report_papers import NOT_AS_PRINTED
+from paper_checks.claim import NOT_AS_PRINTED, Claim, Evidence, Grade
 from paper_checks.result import OUTCOME, Result
 
 _ARGUMENT = re.compile(r"^(\w+): (.*)$")

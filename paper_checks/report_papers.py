@@ -11,15 +11,13 @@ from itertools import chain, groupby, zip_longest
 from markupsafe import Markup
 
 from paper_checks import card, status_graph
-from paper_checks.claim import VERDICTS, Claim, Verdict
+from paper_checks.claim import NOT_AS_PRINTED, VERDICTS, Claim, Verdict
 from paper_checks.paper import Headline, Paper
 from paper_checks.result import Result, Run
 from paper_checks.status_map import Cell, Column
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
 _PLACES = re.compile(r"Section|Appendi|Algorithm|Table|Figure|Earlier versions|v\d ")
-NOT_AS_PRINTED: tuple[Verdict, ...] = ("refuted", "corrected")
-"""Verdicts on statements that hold in no reading of the print."""
 FIRST = 5
 """Findings of a paper that stand on the first screen; the others are folded."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from markupsafe import escape
 
-from paper_checks.claim import VERDICTS, Claim, Importance, Verdict
+from paper_checks.claim import NOT_AS_PRINTED, VERDICTS, Claim, Importance, Verdict
 from paper_checks.paper import Paper
 from paper_checks.plain_mathematics import plain_text
 from paper_checks.status_graph import SIGNS
@@ -100,7 +100,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
         tallest = max(tallest, min(ROWS, len(column.cells)))
         body += _column(column, number, x, top)
         x += width + 6.0
-    height = top + _HEAD + _PITCH * tallest + 44.0
+    height = top + _HEAD + _PITCH * tallest + 66.0
     colours = _colours()
     rules = "".join(
         f".{_kind(verdict)}{{fill:{colours[_kind(verdict) + '-bg']};stroke:{colours[_kind(verdict)]}}}"
@@ -121,7 +121,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
             f'<text class="k" y="20" font-weight="700">{escape(name)}: a column for each of {len(columns)} sections, '
             f"a cell for each of {len(cells)} claims</text>",
             *body,
-            *_key(counts, height - 14.0),
+            *_key(counts, height - 36.0),
             "</svg>\n",
         ]
     )
@@ -142,8 +142,13 @@ def _shape(importance: Importance, verdict: Verdict, x: float, y: float) -> str:
     place = f'x="{x - size / 2:g}" y="{y - size / 2:g}" width="{size:g}" height="{size:g}" rx="{radius:g}"'
     stroke = 2 if importance == "result" else 1
     letters = f'x="{x:g}" y="{y + 0.24 * size:g}" style="font-size:{0.7 * size:.1f}px;font-weight:700"'
-    sign = f'<text class="t-{kind}" {letters}>{SIGNS[verdict]}</text>'
-    return f'<rect class="{kind}" stroke-width="{stroke}" {place}/>{sign}'
+    signed, filled = letters, ""
+    if importance == "result" and verdict in NOT_AS_PRINTED:
+        colours = _colours()
+        signed = letters.replace('style="', f'style="fill:{colours[kind + "-bg"]};')
+        filled = f' style="fill:{colours[kind]}"'
+    sign = f'<text class="t-{kind}" {signed}>{SIGNS[verdict]}</text>'
+    return f'<rect class="{kind}" stroke-width="{stroke}" {place}{filled}/>{sign}'
 
 
 def _key(counts: Mapping[Verdict, int], y: float) -> Iterator[str]:
@@ -159,6 +164,8 @@ def _key(counts: Mapping[Verdict, int], y: float) -> Iterator[str]:
         yield f'<rect {place} fill="#f3f4f0" stroke="#565d68"/>'
         yield f'<text class="k" x="{x + size + 5:g}" y="{y:g}">{importance}</text>'
         x += size + 18.0 + 7.2 * len(importance)
+    filled = "Filled squares: results that do not hold as printed."
+    yield f'<text class="k" x="0" y="{y + 22:g}" fill="#565d68">{filled}</text>'
 
 
 def _kind(verdict: Verdict) -> str:

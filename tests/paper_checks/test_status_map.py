@@ -46,6 +46,22 @@ def test_cells_do_not_lie_on_each_other_and_are_within_the_picture():
     assert all(0 <= x <= width - 24 and 0 <= y <= height - 40 for x, y in places)
 
 
+@pytest.mark.parametrize(
+    ("verdict", "importance", "filled"),
+    [
+        ("refuted", "result", True),
+        ("corrected", "result", True),
+        ("depends on the reading", "result", False),
+        ("holds", "result", False),
+        ("refuted", "step", False),
+        ("corrected", "detail", False),
+    ],
+)
+def test_results_that_do_not_hold_as_printed_are_filled(verdict, importance, filled):
+    (shape,) = shapes(draw("A", [Column("A.", cells(1, verdict, importance))]))
+    assert ("style" in shape.attrib) == filled
+
+
 def test_names_are_text():
     odd = Cell("a/b", f"eq. 1 {HOSTILE}", "refuted", "result")
     text = draw(HOSTILE, [Column(HOSTILE, (odd,))])
