@@ -49,7 +49,9 @@ class Theme:
         'runs of it'
         """
         where, _, what = self.title.partition(": ")
-        return re.split(r"[,;:(]", what if what and _PLACES.match(where) else where)[0].strip()
+        if not what or not _PLACES.match(where):
+            return _few_words(self.title)
+        return f"{where.rpartition(', ')[2]}: {_few_words(what)}" if what.startswith("its ") else _few_words(what)
 
     @property
     def tally(self) -> str:
@@ -156,6 +158,12 @@ def is_numbered(name: str) -> bool:
     (True, False)
     """
     return _NUMBERED.match(name) is not None
+
+
+def _few_words(text: str) -> str:
+    """Text up to the first mark or bracket, unless that comes too early to say anything."""
+    mark = re.search(r"[,:(]", text[8:])
+    return text[: 8 + mark.start()].strip() if mark else text
 
 
 def _named_home(claim: Claim, papers: Sequence[Paper]) -> tuple[Paper | None, str]:

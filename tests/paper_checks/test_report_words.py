@@ -8,6 +8,7 @@ from test_report import FAILS, PASSES, figure, page_of, result
 
 from paper_checks.claim import LITERAL, Reading
 from paper_checks.judging import Judged, JudgedReading
+from paper_checks.ledger import PAPERS
 from paper_checks.report_cards import fails, figure_told, forms_told, found_in_words
 from paper_checks.report_links import OTHER_FIGURES, claims_of, figure_groups, figures_of, headings, pointers
 from paper_checks.report_papers import Theme
@@ -110,8 +111,16 @@ def test_a_figure_that_lacks_its_runs_takes_one_line_with_the_command():
     [
         ("Section 3, eq. (1): limits of eigenvalues (Lemma 1), and more", "limits of eigenvalues"),
         ("Parameter counts, recomputed: Appendix C", "Parameter counts"),
+        ("Algorithms 3 and 4: FedAvg, FedLin and others, executed", "FedAvg, FedLin and others"),
+        ("Section 4, one test: its setting, in all norms", "one test: its setting"),
         ("invented", "invented"),
     ],
 )
 def test_sections_have_short_names(title, short):
     assert Theme("", title, ()).short == short
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_no_two_sections_of_a_paper_have_one_short_name(paper):
+    names = [Theme("", paper.told(theme)[0].rstrip("."), ()).short for theme in paper.themes]
+    assert len(set(names)) == len(names)
