@@ -39,7 +39,7 @@ def first(output):
 
 def close(a, b):
     """To the rounding of a chain of products, which differs between machines."""
-    return float((a - b).detach().norm()) <= 1e-12 * (1.0 + float(b.detach().norm()))
+    return float((a - b).detach().norm()) <= 1e-11 * (1.0 + float(b.detach().norm()))
 
 
 def required(value):
