@@ -268,7 +268,7 @@ def test_the_spectrum(tables):
         ("(a) spectrum, $R=80$", "", "density"),
         ("(b) eigenvalues below $x$, minus the law", r"$x$ (in units of $\sigma s$)", r"$R\,(F_R-F)$"),
         (
-            r"(c) outliers of 5 draws, $R=80$; mean $\pm 2$ s.e. in red",
+            r"(c) outliers of 5 draws, $R=80$; mean $\pm 2$ s.e. in orange",
             "(outlier $-$ predicted place) / predicted sd",
             "",
         ),
