@@ -2,15 +2,17 @@
 
 ``python benchmarks/large_networks.py [--device cuda] [--only resnet-18]``. ResNet-18 (11 million parameters) on genuine
 Fashion-MNIST images after some steps of training, with batch norm on its running statistics; a transformer of 100
-million parameters on random tokens at its initial weights, the fused attention replaced by plain products; and two
-smaller ones, whose resident memory is compared with budgets. Each network runs in a process of its own, so that the
-peak of the memory is its own. Results are added to the JSON file by device.
+million parameters on random tokens at its initial weights, the fused attention replaced by plain products, and one of a
+billion where ``--only`` asks for it; and two smaller networks, whose resident memory is compared with budgets. Each
+network runs in a process of its own, so that the peak of the memory is its own. Results are added to the JSON file by
+device.
 ``--memory "5 GiB"`` gives a budget, whose results stand beside the others.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import multiprocessing
 import os
@@ -43,11 +45,11 @@ WIDTH = 0.05
 class Decoder(nn.Module):
     """A causal transformer that predicts the next token: (n, length) tokens to (n, length, vocabulary) logits."""
 
-    def __init__(self, vocabulary: int, width: int, layers: int, length: int) -> None:
+    def __init__(self, vocabulary: int, width: int, layers: int, heads: int, length: int) -> None:
         super().__init__()
         self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
         layer = nn.TransformerEncoderLayer(
-            width, 12, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+            width, heads, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
         )
         self.layers = nn.TransformerEncoder(layer, layers, nn.LayerNorm(width), enable_nested_tensor=False)
         self.head = nn.Linear(width, vocabulary, bias=False)
@@ -95,11 +97,13 @@ def wide_perceptron(device: str, batch: int, memory: str | None) -> Curvature:
     return Curvature(network, nn.CrossEntropyLoss(), (x, y), memory=memory)
 
 
-def transformer(device: str, batch: int, memory: str | None) -> Curvature:
-    """A transformer of 100 million parameters."""
+def transformer(
+    device: str, batch: int, memory: str | None, width: int = 768, layers: int = 12, heads: int = 12
+) -> Curvature:
+    """A transformer, by default of 100 million parameters."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = Decoder(20_000, 768, 12, 64)
+        network = Decoder(20_000, width, layers, heads, 64)
         tokens = torch.randint(20_000, (batch, 65))
     network.to(device).eval()
     tokens = tokens.to(device)
@@ -113,6 +117,7 @@ def transformer(device: str, batch: int, memory: str | None) -> Curvature:
 NETWORKS = {
     "resnet-18": resnet_18,
     "transformer-100m": transformer,
+    "transformer-1b": functools.partial(transformer, width=2048, layers=20, heads=16),
     "resnet-10": narrow_resnet,
     "perceptron-1m": wide_perceptron,
 }
@@ -219,9 +224,9 @@ def main() -> int:
         return 2
     results = json.loads(options.out.read_text()) if options.out.exists() else {}
     context = multiprocessing.get_context("spawn")
-    for name in [options.only] if options.only else NETWORKS:
+    for name in [options.only] if options.only else [name for name in NETWORKS if name != "transformer-1b"]:
         batch = options.batch or (32 if options.device == "cpu" else 256)
-        if name == "transformer-100m" and not options.batch:
+        if name.startswith("transformer") and not options.batch:
             batch //= 8
         answer = context.Queue()
         process = context.Process(
