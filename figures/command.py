@@ -74,7 +74,7 @@ def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) ->
         "--scale",
         choices=("quick", "laptop", "paper"),
         default=None if stored else "quick",
-        help="size; default: " + ("laptop where its numbers are stored here, else quick" if stored else "quick"),
+        help="size; default: " + ("that of the numbers stored here, else quick" if stored else "quick"),
     )
     parser.add_argument("--device", type=named, default="cpu", metavar="D", help="torch device; default: cpu")
     parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from figures.figure import Figure, Settings
+from figures.figure import SCALES, Figure, Settings
 from figures.ledger import select
 from figures.make import make
 from figures.stored_numbers import stored_numbers
@@ -37,8 +37,8 @@ def report_figures(
         figures: what to draw, in the order of the answer.
         settings: scale, seed, device, where the data are.
         out: folder to write to.
-        stored: at scale laptop where those numbers are stored with the project, unless they are to be computed anew;
-            an experiment without them is left out at scale quick, which decides nothing about it.
+        stored: at the scale of the numbers that are stored with the project, unless they are to be computed anew; an
+            experiment without them is left out at scale quick, which decides nothing about it.
         recompute: use neither cached nor stored numbers.
         jobs: processes; pictures and numbers do not depend on it.
         progress: called with the id of each figure as it is there.
@@ -69,9 +69,10 @@ class _One:
     def __call__(self, id: str) -> ReportFigure:
         [figure] = select([id])
         settings = replace(self.settings, told=lambda text: print(f"{id}: {text}", file=sys.stderr))
-        laptop = replace(settings, scale="laptop")
-        if self.stored and stored_numbers(figure, laptop) is not None:
-            settings = laptop
+        scales = (replace(settings, scale=scale) for scale in SCALES[:0:-1])
+        stored = next((one for one in scales if self.stored and stored_numbers(figure, one) is not None), None)
+        if stored is not None:
+            settings = stored
         elif self.stored and settings.scale == "quick" and not figure.quick_decides:
             command = f"rankproof figure {id} --scale laptop"
             return ReportFigure.missing(id, figure.title, figure.caption, NOT_COMPLETE, command)

@@ -15,6 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
+from runs.experiments import one_thread
 from runs.network_problem import NetworkProblem
 from runs.plan import Plan, parts_of
 
@@ -46,6 +47,11 @@ def cost_of(plan: Plan) -> Cost:
     Raises:
         RunError, DataError: Settings that do not serve, or data that are not here.
     """
+    with one_thread():
+        return _counted(plan)
+
+
+def _counted(plan: Plan) -> Cost:
     given = plan.settings
     problem = parts_of(plan).problem
     width = problem.width_of(given["batch"]) if isinstance(problem, NetworkProblem) else None

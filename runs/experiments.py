@@ -178,7 +178,7 @@ def carried_out(
         failures = _spread(lacking, store, root, sweep, say)
     watch = _Watch(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
     waiting = [] if sweep is not None else list(enumerate(lacking, start=1))
-    with _one_thread():
+    with one_thread():
         while waiting:
             busy = []
             for number, (trial, seed) in waiting:
@@ -302,8 +302,11 @@ def in_minutes(seconds: float) -> str:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread of torch, as `rankproof train` has, while open: a run's bits depend on their number."""
+def one_thread() -> Iterator[None]:
+    """One thread of torch, as `rankproof train` has, while open: a run's bits depend on their number.
+
+    Two on busy processors take ten times as long for small networks.
+    """
     import torch
 
     before = torch.get_num_threads()

@@ -1,0 +1,223 @@
+"""Digest of the definitions that a function rests on: what it names, what those name, and so on, across modules.
+
+A digest of whole files changes with every line of every module that is imported on the way, whatever it is for. Here a
+definition counts if a name leads to it: functions, classes (whole, their methods included) and values at the top of
+modules. Comments, docstrings, annotations and the layout of the text do not count, nor do modules that draw
+(`X_picture`) or count what a run would cost (`X_cost`, `cost`). Names are followed as they are written: what is
+imported by a text at run time is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+Place = tuple[Path, str]
+"""A module's file and a name at its top."""
+
+
+def code_digest(data: Callable[..., Any], rooms: Sequence[str], root: Path) -> str | None:
+    """SHA-256 over the definitions that a function rests on; none where its module is no file of a project.
+
+    Args:
+        data: The function: of a module, made by one of a module, or part of one (`functools.partial`).
+        rooms: Packages that count.
+        root: Folder of the packages.
+    """
+    project = _Project(tuple(rooms), root)
+    waiting = [place for name in _named_by(data) for place in [project.found(*name)] if place is not None]
+    if not waiting:
+        return None
+    reached: dict[Place, str] = {}
+    while waiting:
+        place = waiting.pop()
+        if place not in reached:
+            reached[place], names = _definition(project, *place, place[0].stat().st_mtime_ns)
+            waiting += names
+    digest = hashlib.sha256()
+    for text in sorted(set(reached.values())):
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _named_by(value: Any) -> Iterator[Place]:
+    """Names at the top of modules that a function, or what it was made of, stands for."""
+    if isinstance(value, partial):
+        for part in (value.func, *value.args, *value.keywords.values()):
+            yield from _named_by(part)
+    elif isinstance(value, FunctionType | type):
+        file = getattr(sys.modules.get(value.__module__), "__file__", None)
+        if file is not None:
+            place, own = Path(file).resolve(), value.__qualname__.split(".")[0]
+            line = value.__code__.co_firstlineno if isinstance(value, FunctionType) and own == "<lambda>" else None
+            names = [own] if line is None else _around(place, line)
+            yield from ((place, name) for name in names)
+        for cell in getattr(value, "__closure__", None) or ():
+            yield from _named_by(cell.cell_contents)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _named_by(part)
+
+
+_BESIDE = ("_picture", "cost")
+"""Ends of names of modules on which no number rests."""
+
+
+@dataclass(frozen=True)
+class _Module:
+    """The top of a module: statements that define each name, and where imported names are from."""
+
+    definitions: Mapping[str, Sequence[ast.stmt]]
+    imports: Mapping[str, tuple[str, str | None]]
+
+
+@dataclass(frozen=True)
+class _Project:
+    rooms: tuple[str, ...]
+    root: Path
+
+    def found(self, file: Path, name: str) -> Place | None:
+        """Where a name at the top of a module is defined; none where that is outside the rooms."""
+        module = _module(file, file.stat().st_mtime_ns)
+        if name in module.definitions:
+            return file, name
+        if name not in module.imports:
+            return None
+        of, inner = module.imports[name]
+        return None if inner is None else self._imported(self._absolute(of, file), inner)
+
+    def places(self, tree: ast.AST, file: Path) -> list[Place]:
+        module, found = _module(file, file.stat().st_mtime_ns), []
+        local = dict(_imports_of(tree))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                if node.id in local and local[node.id][1] is not None:
+                    of, inner = local[node.id]
+                    found.append(self._imported(self._absolute(of, file), str(inner)))
+                else:
+                    found.append(self.found(file, node.id))
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                of, inner = local.get(node.value.id) or module.imports.get(node.value.id) or ("", None)
+                whole = f"{self._absolute(of, file)}.{inner}" if inner else self._absolute(of, file)
+                found.append(self._imported(whole, node.attr))
+        return [place for place in found if place is not None]
+
+    def _imported(self, module: str, name: str) -> Place | None:
+        file = self._file(module)
+        return None if file is None or file.stem.endswith(_BESIDE) else self.found(file, name)
+
+    def _absolute(self, module: str, file: Path) -> str:
+        """A module's dotted name, from one that may begin with dots."""
+        level = len(module) - len(module.lstrip("."))
+        if not level:
+            return module
+        package = file.parent.parts[len(self.root.parts) :]
+        return ".".join([*package[: len(package) + 1 - level], *filter(None, [module[level:]])])
+
+    def _file(self, module: str) -> Path | None:
+        parts = module.split(".")
+        if parts[0] not in self.rooms:
+            return None
+        place = self.root.joinpath(*parts)
+        candidates = (place.with_suffix(".py"), place / "__init__.py")
+        return next((file for file in candidates if file.is_file()), None)
+
+
+@cache
+def _definition(project: _Project, file: Path, name: str, changed: int) -> tuple[str, list[Place]]:
+    """The text of a definition as it runs, and the places of the names in it, at the state of a file of a moment."""
+    texts, places = [], []
+    for statement in _module(file, changed).definitions[name]:
+        bare = _Bare().visit(deepcopy(statement))
+        texts.append(ast.unparse(ast.fix_missing_locations(bare)))
+        places += project.places(bare, file)
+    return "\n".join(texts), places
+
+
+@cache
+def _module(file: Path, changed: int) -> _Module:
+    """The top of a module, at the state of its file of a moment."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    definitions: dict[str, list[ast.stmt]] = {}
+    for statement in _flat(tree.body):
+        for name in _defined(statement):
+            definitions.setdefault(name, []).append(statement)
+    top = ast.Module([s for s in _flat(tree.body) if isinstance(s, ast.Import | ast.ImportFrom)], [])
+    return _Module(definitions, dict(_imports_of(top)))
+
+
+def _around(file: Path, line: int) -> list[str]:
+    """Names whose definitions a line is part of."""
+    definitions = _module(file, file.stat().st_mtime_ns).definitions
+    return [
+        name
+        for name, statements in definitions.items()
+        if any(statement.lineno <= line <= (statement.end_lineno or line) for statement in statements)
+    ]
+
+
+def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements at the top, also those under a condition or in an attempt."""
+    for statement in body:
+        if isinstance(statement, ast.If | ast.Try | ast.With | ast.For):
+            for part in ("body", "orelse", "finalbody"):
+                yield from _flat(getattr(statement, part, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from _flat(handler.body)
+        else:
+            yield statement
+
+
+def _defined(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return [
+        node.id for target in targets if target is not None for node in ast.walk(target) if isinstance(node, ast.Name)
+    ]
+
+
+def _imports_of(tree: ast.AST) -> Iterator[tuple[str, tuple[str, str | None]]]:
+    """Each imported name, its module, and its name there; none: the module itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield (
+                    alias.asname or alias.name.split(".")[0],
+                    (alias.name if alias.asname else alias.name.split(".")[0], None),
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, ("." * node.level + (node.module or ""), alias.name)
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes docstrings and annotations away."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Texts that stand alone."""
+        alone = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Pass() if alone else self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """An argument."""
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function."""
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """A value, or a field of a class."""
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
