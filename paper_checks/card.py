@@ -315,6 +315,7 @@ def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
     yield from _entry("compared", form.compared)
     yield from _entry("printed" if not form.says else "predicted", evidence.printed)
     yield from _entry("obtained", form.obtained)
+    yield from _entry("shown", evidence.shown)
     yield from _entry("slack", f"{form.slack:.6g}" if form.slack is not None else "")
     yield from _entry("scope", f"{evidence.scope}; {cases_text(evidence)}")
     for mutant in form.mutants:

@@ -114,6 +114,13 @@ class Evidence:
             return "proof"
         return "certified" if self.gap is not None else "search"
 
+    @property
+    def shown(self) -> str:
+        """Facts that hold for all values of their symbols, in words, where ``obtained`` does not tell them."""
+        if not self.ok or "identically 0" in self.obtained:
+            return ""
+        return "; ".join(dict.fromkeys(fact.says for fact in self.facts if fact.everywhere))
+
 
 @dataclass(frozen=True)
 class Form:

@@ -56,7 +56,9 @@ def identity(says: str, difference: sympy.Expr) -> Fact | None:
 
 def positive(says: str, expression: sympy.Expr, substitution: Mapping[sympy.Symbol, sympy.Expr]) -> Fact | None:
     """Shows that a rational expression is positive wherever the new symbols are (`proves_positive`)."""
-    return Fact(f"{says}: positive", True, _SHOWN) if proves_positive(expression, substitution) else None
+    at = ", ".join(f"{name} = {value}" for name, value in substitution.items())
+    words = f"{says}: positive for all positive symbols{f', {at}' if at else ''}"
+    return Fact(words, True, _SHOWN) if proves_positive(expression, substitution) else None
 
 
 def compared(says: str, left: Exact, relation: Relation, right: Exact) -> Fact | None:

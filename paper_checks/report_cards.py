@@ -44,7 +44,9 @@ def _certainty(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def _holding(evidence: Evidence, *, proved: bool) -> str:
-    return BY_PROOF if proved else _HOLDS[evidence.grade]
+    if proved:
+        return BY_PROOF
+    return f"{_HOLDS[evidence.grade]}{f' ({evidence.shown})' if evidence.shown else ''}"
 
 
 def fails(result: Result) -> bool:

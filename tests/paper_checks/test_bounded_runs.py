@@ -8,7 +8,8 @@ import torch
 
 from algorithms.tree import Tree
 from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, follow, scalar_setting
-from paper_checks.fedloru.convergence.bounded_settings import BACK_AND_FORTH, draw_settings
+from paper_checks.fedloru.convergence.bounded_settings import BACK_AND_FORTH, draw_settings, judge_bounds
+from paper_checks.methods.promises import Promise
 
 ONE = torch.ones(1, 1, dtype=torch.float64)
 
@@ -62,3 +63,8 @@ def test_expectation_over_cohorts_of_one_of_two():
 def test_every_kind_of_run_is_drawn():
     names = {setting.name for setting in draw_settings(np.random.default_rng(1), 1)}
     assert {"without noise", "with noise", "cohorts", "cohorts with noise", "pure noise"} <= names
+
+
+def test_lines_that_are_broken_by_much_are_not_near_equality():
+    lines = [Promise("a line", left, right, 1e-12, True) for left, right in ((1.0, 1.005), (1.0, 2.0), (2.0, 1.0))]
+    assert judge_bounds(lines, "three lines").tight == pytest.approx(1 / 3)

@@ -54,7 +54,7 @@ TAMPERED = {
     ],
     "thm-4.2@with-some-constants": [{"start": "133/100"}, {"first_factor": "133/100"}, {"second_factor": "33/100"}],
     "thm-4.2-rate": [{"power": "1"}, {"power": "1/4"}, {"start": "4/3"}],
-    "claim-alpha-ext": [{"curvature_power": 1}, {"gradient_power": 0}],
+    "claim-alpha-ext@of-the-corrected-bounds": [{"curvature_power": 1}, {"gradient_power": 0}],
     "eq-WT": [{"power": 0}, {"scale": "99/100"}, {"cycles": []}],
     "claim-reinit": [{"accumulated": "99/100"}],
     "claim-comm": [{"half": "51/100"}, {"sides": "99/100"}],

@@ -169,6 +169,6 @@ def judge_bounds(lines: Sequence[Promise], scope: str) -> Evidence:
     evidence = judge_promises(lines, scope)
     compared = [float(line.right / line.left) for line in lines if line.left > 1e-12 and line.right > 0.0]
     slack = min(compared, default=None)
-    tight = sum(ratio <= 1.01 for ratio in compared) / len(lines) if lines else None
+    tight = sum(0.99 <= ratio <= 1.01 for ratio in compared) / len(lines) if lines else None
     obtained = evidence.obtained + (f"; right/left at least {slack:.5g}" if slack is not None else "")
     return replace(evidence, slack=slack, tight=tight, obtained=obtained)

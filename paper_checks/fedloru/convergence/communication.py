@@ -231,7 +231,8 @@ def count_nested(context: Context) -> list[NestedCount]:
             "A client that sends nested matrices receives and sends $r(m+n) + r_A(m+r) + r_B(n+r)$ numbers in a "
             r"round that does not end a cycle, and for $r \le \frac13\min(m, n)$ that is less than $2mn$.",
             {"reach": 3.0},
-            r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training.",
+            r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training. Where it "
+            r"is $r \ll m$ or $r \ll n$ (Section 4.1), r may be the smaller side, and the literal reading is left.",
             ({"products": True}, {"inner": 0.0}, {"down": 2.0}),
         ),
     ),

@@ -210,8 +210,8 @@ def eq_71_75(
         r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta E}4(\mathbb{E}\|\nabla_B"
         r"f_t(A_tB_t)\|^2 + \mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2) + \eta^2G^2E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + "
         r"G^2)C_B^2 + (1+\frac12LC_A^2)C_A^2\} + \frac14\eta^3E(E-1)^2G^2(d_A^2 + d_B^2)$ with $d_A = LC_B(C_A^2+"
-        r"C_B^2)+GC_A$, $d_B = LC_A(C_A^2+C_B^2)+GC_B$: Lemma B.7 for A leaves a factor $C_B^2$ in the brace, before "
-        r"which $G^2$ is enough, and $d_A$, $d_B$ are those of the corrected Lemma B.8.",
+        r"C_B^2)+GC_A$, $d_B = LC_A(C_A^2+C_B^2)+GC_B$. The first part of the brace keeps the factor $C_B^2$ of Lemma "
+        r"B.7 for A, $\eta^2G^2E^2$ is enough before the brace, and $d_A$, $d_B$ are those of the corrected Lemma B.8.",
         {"form": "corrected"},
         ({"power": 0}, {"first": 0.7}, {"kept": 1.2}),
     ),
@@ -293,8 +293,10 @@ def _constants(
     measure=draw_constants,
     control=Form(r"The arithmetic from (76) to (77), with a $K_2$ that depends on $\eta$ through D.", {"same": False}),
     correction=Form(
-        r"Given (76), which fails with its own constants (eq-76): the same for all step sizes up to a largest one, "
-        r"$\bar\eta$, with $1 + \bar\eta^2E^2(\sigma^2+G^2)$ in D; these do not depend on $\eta$.",
+        r"Given (76), which fails with its own constants (eq-76), (77) holds for every $\bar\eta > 0$ and all $\eta "
+        r"\le \bar\eta$ with the printed $K_1$ and $K_2 = \frac{16\bar D}3(C_A^2+C_B^2)$, where $\bar D = "
+        r"E^2(\sigma^2+G^2)\{6C_A^2C_B^2(1 + \bar\eta^2E^2(\sigma^2+G^2)) + G^2\}$ is D at $\bar\eta$; neither "
+        r"constant depends on $\eta$.",
         {"largest": True},
         ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
     ),

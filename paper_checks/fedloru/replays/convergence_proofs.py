@@ -209,7 +209,7 @@ def sec_4_jointly(values: Values) -> Proof:
     return concluded(flaws, "restart, averages, final model and rate, each by its own proof")
 
 
-@proof("fedloru-v2/claim-alpha-ext", curvature_power=2, gradient_power=1)
+@proof("fedloru-v2/claim-alpha-ext@of-the-corrected-bounds", curvature_power=2, gradient_power=1)
 def claim_alpha_ext(values: Values) -> Proof:
     r"""The chain rule, for f as for each client and sample.
 

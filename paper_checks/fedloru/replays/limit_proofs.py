@@ -127,15 +127,22 @@ def fixed_index(values: Values) -> Proof:
 
 @proof("fedloru-v2/prop-3.1-bulk", edge="2")
 def prop_3_1_bulk(values: Values) -> Proof:
-    r"""Fixed indices by eq. (29); an index $i = \lfloor cR\rfloor$ between two of the noise with the same share.
+    r"""An index with $i(R)/R \to c$ between two of the noise with the same limiting share.
 
-    $\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$, and $(i \pm k)/R \to c$: both ends
-    tend to the $(1-c)$-quantile of the semicircle by (W), where its distribution function is strictly increasing.
+    $\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$ for $p < i \le R - q$, and $(i \pm
+    k)/R \to c$. For $0 < c < 1$ both ends tend to the $(1-c)$-quantile of the semicircle by (W), where its distribution
+    function is strictly increasing. For $c = 0$ the upper end is at most $\lambda_1(\epsilon_N) \to U$ by (B), and the
+    lower one is at least $\lambda_{\lfloor\delta R\rfloor}(\epsilon_N)$ for large R and every $\delta > 0$; its limit,
+    the $(1-\delta)$-quantile, tends to U with $\delta \to 0$. Fixed indices have c = 0 (eq. 29); $c = 1$ is mirrored.
     """
     c, R, k = sympy.symbols("c R k", positive=True)
     share = sympy.limit((c * R + k) / R, R, sympy.oo)
-    steps = [*past_the_outliers(rational(values["edge"]), 1), (share == c, "the share of a shifted index")]
-    return concluded(steps, "eq. (29) and Weyl's inequalities with the indices as symbols")
+    steps = [
+        *past_the_outliers(rational(values["edge"]), 1),
+        (share == c, "the share of a shifted index"),
+        (sympy.limit((sympy.sqrt(R) + k) / R, R, sympy.oo) == 0, "the share of an index that grows more slowly than R"),
+    ]
+    return concluded(steps, "Weyl's inequalities with the indices as symbols, Wigner's law and the edges of eq. (29)")
 
 
 @proof("fedloru-v2/eq-26-27@for-wigner-matrices", edge="2")

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``rate``: runs whose gradient is the same for every length."""
+"""Replays of the claims in ``rate``, whose gradient is the same for every length, and of scales other than 1."""
 
 from __future__ import annotations
 
@@ -87,4 +87,42 @@ def gradient_in_W(values: Values) -> Violation:
         reads="one client, loss |W - target|^2/2 of 2 x 2 weights, linear farther out, W = 0 and B = 0: "
         "nothing moves; squared gradient in W, the same for every T, against the corrected bound for this "
         "T, with E = 1, G = |target|, C_A = |A|",
+    )
+
+
+@replay("fedloru-v2/claim-alpha-ext")
+def claim_alpha_ext(values: Values) -> Violation:
+    """Both sides of (9) with the printed constants, with L, G and sigma of the loss as a function of AB.
+
+    The loss is L w^2/2 up to |w| = zone and linear beyond, w = W + alpha AB; its least value is 0. There is no noise.
+    """
+    L, zone, W, A, B, rate, share, alpha = fractions(values, "L", "zone", "W", "A", "B", "rate", "share", "alpha")
+    E, T = followed(values, "steps"), followed(values, "rounds")
+    positive = {"L": L, "zone z": zone, "learning rate": rate, "sigma^2, as a share of G^2": share}
+    assumes = assuming(
+        *(Hypothesis(name, value, ">", 0) for name, value in positive.items()),
+        Hypothesis("alpha", alpha, "!=", 0),
+        Hypothesis("steps E", E, "=", 1),
+        Hypothesis("rounds T", T, ">=", 1),
+    )
+    w = abs(W + alpha * A * B)
+    above = L * w**2 / 2 if w <= zone else L * zone * (w - zone / 2)
+    total, C_A, C_B = Fraction(0), abs(A), abs(B)
+    for _ in range(T):
+        slope = alpha * L * max(min(W + alpha * A * B, zone), -zone)
+        total += slope**2 * (A**2 + B**2)
+        A, B = A - rate * slope * B, B - rate * slope * A
+        C_A, C_B = max(C_A, abs(A)), max(C_B, abs(B))
+    curvature, G2 = alpha**2 * L, (alpha * L * zone) ** 2
+    s2 = (1 + share) * G2
+    brace = (curvature * C_B**2 + curvature**2 * C_A**2 * C_B**2 + G2) / 2 + (1 + curvature * C_A**2 / 2) * C_A**2
+    D = s2 * (6 * C_A**2 * C_B**2 * (1 + rate**2 * s2) + G2)
+    bound = 4 * above / (3 * rate * T) + Fraction(8, 3) * s2 * brace * rate
+    return Violation(
+        total / T,
+        bound + Fraction(16, 3) * D * (C_A**2 + C_B**2) * rate**2,
+        assumes=assumes,
+        reads="one weight w = W + alpha AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps = 1, T = "
+        "rounds, sigma^2 = share G^2; mean squared gradient in the factors, against (9) with alpha^2 L, |alpha| G and "
+        "alpha sigma in the place of L, G and sigma",
     )

@@ -33,7 +33,11 @@ def lem_A_1a(values: Values) -> Proof:
     for name, left in statements.items():
         terms = [expression(term, names) for term in values[name]]
         verified &= all(term.is_nonnegative for term in terms) and sympy.simplify(left - sum(terms)) == 0
-    return Proof(bool(verified), "|1/(x-z)| <= 1/v and |1/(x-z) - 1/(y-z)| <= |x-y|/v^2 as sums of squares")
+    return Proof(
+        bool(verified),
+        "|1/(x-z)| <= 1/v and |1/(x-z) - 1/(y-z)| <= |x-y|/v^2 as sums of squares: 1/(x-z) is bounded and continuous "
+        "in x, and weak convergence is that of the integrals of such functions, of which the transform is one",
+    )
 
 
 @replay("fedloru-v2/lem-A.1b")

@@ -114,7 +114,7 @@ SCENES = {
 DISTINCT = tuple(name for name in SCENES if name != "opposite spikes")
 RANKS = 5
 R = 20_000
-SETTLED = "outliers and their overlaps lack the order of 1/R"
+SETTLED = "outliers and their overlaps are off their limits by the order of 1/R"
 
 
 @dataclass(frozen=True)

@@ -60,17 +60,18 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     correction=Form(
         r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with "
         "components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
-        r"direction. The slopes $m + \sqrt b\,z$ are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and "
-        r"the expected quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le "
-        r"r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. "
-        "The printed limits hold if and only if $b = 0$ ($A_r = 1$ also for slopes that vary in size only).",
+        r"direction; $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$ are "
+        r"random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected quotient is no quotient of "
+        r"expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = "
+        r"E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. The printed limits hold if and only if $b = 0$ ($A_r = 1$ "
+        "also for slopes that vary in size only).",
         {"form": "direction"},
         mutants=({"noise": 2.0}, {"noise": 0.5}),
     ),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
     because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is no "
     "quotient of means.",
-    best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
+    best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
 )
 def eq_51_54(
@@ -328,7 +329,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
     because="The mean slope along bulk eigenvectors is 0; what shortens the cosine is the mean square of the slopes.",
-    best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
+    best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
 )
 def eq_57_58(

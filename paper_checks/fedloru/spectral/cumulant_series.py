@@ -50,9 +50,10 @@ def draw_values(context: Context) -> list[Point]:
 @identities(
     "fedloru-v1/eq-36",
     where="v1 Appendix A.3, eq. (36) and after; iclr Appendix A.3, eq. (32) and after",
-    says=r"$F_j = \left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\frac{g_M(j)g_N(1) - g_N(j)g_M(1)}"
-    r"{g_M(1)g_N(1)}$ ($g(j)$ for $g^{-1}(\theta_j)$), and $g_M(j)g_N(1) - g_N(j)g_M(1) = \theta_1\{s_NR(s_N/\theta_j) "
-    r"- s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - s_NR(s_N/\theta_1)\} + s_Ns_M\{R(s_M/\theta_1)"
+    says=r"$F_j = \left(\frac{g_M(j)}{g_M(1)}\right)^2 - \left(\frac{g_N(j)}{g_N(1)}\right)^2 = "
+    r"\left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\frac{g_M(j)g_N(1) - g_N(j)g_M(1)}{g_M(1)g_N(1)}$ "
+    r"($g(j)$ for $g^{-1}(\theta_j)$), and $g_M(j)g_N(1) - g_N(j)g_M(1) = \theta_1\{s_NR(s_N/\theta_j) - "
+    r"s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - s_NR(s_N/\theta_1)\} + s_Ns_M\{R(s_M/\theta_1)"
     r"R(s_N/\theta_j) - R(s_N/\theta_1)R(s_M/\theta_j)\}$.",
     measure=draw_values,
     control=Form("The quotient, and the numerator up to its sign.", {"squared": True}),

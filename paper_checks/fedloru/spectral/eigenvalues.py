@@ -263,18 +263,20 @@ class Ordered:
 
 BULK = Setting((2.0, -2.0), 2.0, 0.5)
 _UNIT = Semicircle(1.0)
+SLOW = "lambda_i at i = floor(log2 R)"
 
 
 def measure_bulk(context: Context) -> Ordered:
-    """Eigenvalues at a fixed index past the outliers, and at a fixed share of the spectrum."""
+    """Eigenvalues at a fixed index past the outliers, at one that grows slowly, and at shares of the spectrum."""
     ladders, inside, edges, shares = {}, {}, {}, {}
     positive, rungs = SpikedModel(BULK.spikes[:1], Semicircle(BULK.sigma), BULK.s), []
     for R in (10**6, 10**8):
-        rng = context.rng(f"fixed index, R = {R}")
-        rungs.append((R, np.array([draw_banded(positive, R, rng, top=4).top(4) for _ in range(context.size(12, 60))])))
-    for index in (2, 4):
-        name = f"lambda_{index}, p = 1"
-        ladders[name] = Ladder(tuple((R, found[:, index - 1]) for R, found in rungs))
+        rng, top = context.rng(f"fixed index, R = {R}"), R.bit_length() - 1
+        rungs.append(
+            (R, np.array([draw_banded(positive, R, rng, top=top).top(top) for _ in range(context.size(12, 60))]))
+        )
+    for name, index in (("lambda_2, p = 1", 2), ("lambda_4, p = 1", 4), (SLOW, 0)):
+        ladders[name] = Ladder(tuple((R, found[:, index - 1]) for R, found in rungs))  # the last one for index 0
         edges[name] = 2.0 * BULK.noise
     rng = context.rng("fixed share")
     for share in (0.1, 0.5, 0.8):
@@ -304,47 +306,48 @@ def measure_bulk(context: Context) -> Ordered:
         ),
         Reading(
             "fixed index",
-            r"For every fixed $i > p$, $\lambda_i(H_N) \to U_N$, and for every index at a fixed distance from the "
-            "other end the limit is $L_N$. Almost surely, for Wigner matrices as in eq-29; for other noise see there.",
+            r"$\lambda_i(H_N) \to U_N$ for every fixed $i > p$, and $\lambda_{R-i}(H_N) \to L_N$ for every fixed $i "
+            r"\ge q$. Almost surely, for Wigner matrices as in eq-29; for other noise see there.",
             {"fixed_only": True},
-            "Its proof ends with eq. (29), for all fixed i.",
+            r"Its proof ends with eq. (29), for all $i > p$ (respectively, $i \ge q$) fixed.",
             ({"edge": 2.1},),
         ),
     ),
     correction=Form(
-        r"Almost surely, for Wigner matrices as in eq-29: for fixed $i > p$, $\lambda_i \to U_N$, and mirrored from "
-        r"below; for $i = \lfloor cR\rfloor$, $0 < c < 1$, $\lambda_i$ converges to the $(1-c)$-quantile of the "
-        "semicircle on $[L_N, U_N]$, inside the bulk.",
+        r"Almost surely, for Wigner matrices as in eq-29: if $p < i(R) \le R - q$ and $i(R)/R \to c$, then "
+        r"$\lambda_{i(R)}(H_N)$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$: to $U_N$ for $c = "
+        r"0$, as for every fixed index, to $L_N$ for $c = 1$, and to a value inside the bulk for $0 < c < 1$.",
         {"interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"edge": 2.02}),
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
     importance="result",
-    because="Indices that grow with R have limits inside the bulk; only those at a fixed distance from an end tend "
-    "to an edge.",
-    hypotheses=(Dropped(r"an index at a fixed distance from an end", {"fixed_only": False}),),
+    because=r"An index that grows in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside "
+    "the bulk.",
+    hypotheses=(Dropped(r"an index that does not grow in proportion to R", {"fixed_only": False}),),
     expect=("depends on the reading", "proof"),
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
-    """Indices at a fixed distance from the top, and at a fixed share of the spectrum."""
+    """Indices at a fixed distance from the top or one that grows slowly, and at a fixed share of the spectrum."""
 
     def predict(interior: str, edge: float, **_: Any) -> Predictions:
         found = {}
         for name, limit in data.edges.items():
             value = data.predicted_inside.get(name)
-            if value is None:
+            if value is None and (name != SLOW or not fixed_only):
                 found[name] = limit * edge / 2.0
-            elif not fixed_only:
+            elif value is not None and not fixed_only:
                 # A limit "in {L, U}" is read as the nearer of the two.
                 found[name] = {"edges": limit * edge / 2.0, "quantile": value, "mirrored": -value}[interior]
         return found
 
     predicted = predict(interior, edge)
+    shares = ", ".join(f"{share:g}" for share in data.shares.values())
+    others = "" if fixed_only else f", one that grows like log R, and shares {shares} of the spectrum"
     return judge_limit(
         {name: data.ladders[name] for name in predicted},
         predicted,
         resolution=0.01,
-        scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s; fixed indices, and shares "
-        f"{', '.join(f'{share:g}' for share in data.shares.values())} of the spectrum",
+        scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s; fixed indices{others}",
         settings={name: {"sigma": BULK.sigma, "s": BULK.s, "share": data.shares.get(name, 0.0)} for name in predicted},
     )

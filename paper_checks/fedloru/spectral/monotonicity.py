@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, positive, together
 from paper_checks.fedloru.spectral.spike_sets import READINGS, Gap, Instance, assumed, draw_instances, judge_instances
@@ -34,6 +34,7 @@ from paper_checks.fedloru.spectral.stable_rank import (
     parameters,
     search_signs,
 )
+from paper_checks.fedloru.spectral.stable_rank_estimates import bound_4
 from paper_checks.methods.domain import UP_TO_ONE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -247,11 +248,26 @@ def search_boundary(context: Context) -> Searched:
 @claim(
     "fedloru-v2/claim-sign-N",
     where="Appendix A.4, after eqs. (39) and (43)",
-    says=r"Given $\theta_0^2 \ge \sigma^2 s_M^2 > \sigma^2 s_M s_N$, the numerator of (43) is positive; $s_M^2 - "
-    "s_N^2$ is positive.",
+    says=r"The difference $s_M^2 - s_N^2$ is positive; given the assumption that $\theta_0^2 \ge \sigma^2s_M^2 > "
+    r"\sigma^2s_Ms_N$, the numerator is positive, ensuring that (43) is positive.",
     measure=search_boundary,
     mutants=[{"threshold": 0.9}, {"decreasing": False}, {"larger": "N"}, {"sigma_power": 2}],
+    readings=(
+        Reading(
+            "s strictly decreasing",
+            r"For $M < N$, $0 < s_N < s_M$ and $\theta_0^2 \ge \sigma^2s_M^2$: $s_M^2 - s_N^2 > 0$, $\theta_0^2 \ge "
+            r"\sigma^2s_M^2 > \sigma^2s_Ms_N$, and the numerator $4\sigma^2(s_M^2 - s_N^2)(\theta_0^2 - "
+            r"\sigma^4s_M^2s_N^2/\theta_0^2)$ of (43) is positive, as is (43), whose denominator is a square.",
+            why=r"s is a monotonic decreasing function; $U_N < U_M$, as Appendix A.4 puts it before (38), is $s_N < "
+            r"s_M$, and $\sigma^2s_M^2 > \sigma^2s_Ms_N$ asks for it too. With $s_M = s_N$ the difference is 0.",
+        ),
+    ),
     uses=("fedloru-v2/eq-43",),
+    hypotheses=(
+        Dropped(r"$s_M \ne s_N$", {"decreasing": False}),
+        Dropped(r"$s_N \le s_M$", {"larger": "N"}),
+        Dropped(r"$\theta_0^2 \ge \sigma^2s_M^2$", {"threshold": 0.01}),
+    ),
     expect=("holds", "proof"),
 )
 def claim_sign_N(
@@ -297,26 +313,11 @@ def claim_sign_N(
             return evidence
     largest = (SIGMA * (S_N + A), SIGMA * (S_N + A) + B)  # at the assumption and above it
     shown = [
-        positive(name, right - left, {S_M: S_N + A, THETA_0: theta_0})
+        positive(f"right less left of {name}", right - left, {S_M: S_N + A, **at})
         for name, (left, right) in ((name, line(number, SYMBOLS)) for number, name in enumerate(lines))
-        for theta_0 in largest
+        for at in ([{THETA_0: theta_0} for theta_0 in largest] if THETA_0 in (right - left).free_symbols else [{}])
     ]
     return replace(evidence, printed="; ".join(lines), facts=together(*shown) if threshold >= 1 else ())
-
-
-def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:
-    r"""Right side of eq. 4 for any kind of number.
-
-    Args:
-        values: the paper's parameters.
-        weight: sum of $|\theta_0/\theta_j - \theta_j/\theta_0|$ over the set.
-        count: $B_N$.
-        g_power: power of $g_M^{-1}(\theta_0)$ below.
-    """
-    t0, sigma, s_M, s_N = (values[name] for name in ("theta_0", "sigma", "s_M", "s_N"))
-    g_M0, g_N0 = wigner_outlier(t0, sigma * s_M), wigner_outlier(t0, sigma * s_N)
-    bracket = 8 * sigma**4 * s_M * s_N * weight + 4 * sigma**2 * count * (t0**2 - sigma**4 * s_M**2 * s_N**2 / t0**2)
-    return (s_M**2 - s_N**2) / (g_M0**g_power * g_N0**2) * bracket
 
 
 def _bounds(case: Mapping[str, Any], g_power: int = 2, least: int = 1) -> tuple[Any, Any]:

@@ -246,8 +246,8 @@ def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations
     where="Appendix A.2, Proposition A.4, eqs. (14) to (20)",
     says=r"Let $\theta_1, \ldots, \theta_k$ be fixed non-zero reals and suppose some $\tilde R > k$ has "
     r"$\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ non-empty. Then $\Omega^R(\theta_1, \ldots, \theta_k)$ is "
-    r"non-empty for all $R \ge \tilde R$: a model that ignores one more weight has the same Hessian but for a zero "
-    "row and column.",
+    r"non-empty for all $R \ge \tilde R$: a model that is independent of one more weight has the same Hessian but for "
+    "a zero row and column, (14) to (20).",
     measure=draw_weights,
     mutants=[{"coupling": 1}, {"curvature": 1}],
     uses=("fedloru-v2/eq-17",),
@@ -260,12 +260,15 @@ def prop_A_4(points: list[Point], coupling: float = 0.0, curvature: float = 0.0)
     old = _total_hessian(MODEL, WEIGHTS[:2])
     padded = (MODEL[0] + sympy.Rational(coupling) * z * WEIGHTS[0] + sympy.Rational(curvature) * z**2, MODEL[1])
     new = _total_hessian(padded, WEIGHTS).subs(z, 0)
-    yield from [Equation(f"entry {i + 1}3", new[i, 2], sympy.Integer(0)) for i in range(3)]
-    yield from [Equation(f"entry {i + 1}{j + 1}", new[i, j], old[i, j]) for i in range(2) for j in range(i, 2)]
+    yield from [Equation(f"entry ({i + 1}, 3)", new[i, 2], sympy.Integer(0)) for i in range(3)]
+    yield from [Equation(f"entry ({i + 1}, {j + 1})", new[i, j], old[i, j]) for i in range(2) for j in range(i, 2)]
     block = sympy.Matrix(2, 2, sympy.symbols("a b b c"))
     bordered = sympy.diag(block, 0)
     yield Equation("characteristic polynomial", bordered.charpoly(t).as_expr(), t * block.charpoly(t).as_expr())
-    return points, "one weight added to any twice differentiable model; by induction all R"
+    return points, (
+        "two weights and a third added, all 2-jets of model and loss, symbolic: enough, since an entry has derivatives "
+        "in two weights; by induction all R; that R~ exceeds k is not used"
+    )
 
 
 POINT = WEIGHTS[2]  # the new weight z, at 0 like the others

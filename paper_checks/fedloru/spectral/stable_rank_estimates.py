@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import sympy
 
@@ -92,3 +93,18 @@ def judge_estimates(
         scope="expressions (36) with 1 to 19 indices beside the spikes, the same number at M and at N",
         printed="the difference of the expressions (36) is positive, and at least the right side of (4)",
     )
+
+
+def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:
+    r"""Right side of eq. 4 for any kind of number.
+
+    Args:
+        values: the paper's parameters.
+        weight: sum of $|\theta_0/\theta_j - \theta_j/\theta_0|$ over the set.
+        count: $B_N$.
+        g_power: power of $g_M^{-1}(\theta_0)$ below.
+    """
+    t0, sigma, s_M, s_N = (values[name] for name in ("theta_0", "sigma", "s_M", "s_N"))
+    g_M0, g_N0 = wigner_outlier(t0, sigma * s_M), wigner_outlier(t0, sigma * s_N)
+    bracket = 8 * sigma**4 * s_M * s_N * weight + 4 * sigma**2 * count * (t0**2 - sigma**4 * s_M**2 * s_N**2 / t0**2)
+    return (s_M**2 - s_N**2) / (g_M0**g_power * g_N0**2) * bracket

@@ -54,7 +54,7 @@ ABOVE = {
 BETWEEN = {"theta_0 between": Sizes((0.7,), 1.0, 0.5)}
 BELOW = {"theta_0 below both": Sizes((0.3,), 1.0, 0.5)}
 R = 10**9
-SETTLED = "R is 10^9: means over R eigenvalues, and edges that lack R^(-2/3)"
+SETTLED = "R is 10^9: means over R eigenvalues, and edges that are off their limits by the order of R^(-2/3)"
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ def expected_ratio(sizes: Sizes, noise: float, part: str, bulk: float) -> float:
 
 def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     """Both sample sizes of every setting in which Theorem 3.2 speaks."""
-    columns = {f"{who}, {name}": (name, place) for name in ABOVE for place, who in enumerate(("client", "server"))}
+    quantity = {"numerator": "||H||_F^2 / R", "norm": "||H||_2", "stable rank": "srank(H)/R"}[part]
+    people = ("client", "server")
+    columns = {f"{quantity}, {who}, {name}": (name, place) for name in ABOVE for place, who in enumerate(people)}
 
     def predict(bulk: float) -> Predictions:
         return {
@@ -128,7 +130,8 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     return judge_limit(
         {label: Ladder(((R, found[name][:, place]),), SETTLED) for label, (name, place) in columns.items()},
         predict(bulk),
-        scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
+        scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2"
+        + ("; N_u + N_l = R less the outliers, all at the edges" if bulk == 4.0 and part != "norm" else ""),
         settings={label: {**ABOVE[name].numbers(), "place": place} for label, (name, place) in columns.items()},
     )
 

@@ -310,29 +310,33 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     shrunk = (2 * M / wigner_outlier(first, N)) ** 2 * (N / M) ** power
     above = {M: N + a, first: N + a + b}
     return together(
-        identity("the edge at N", _edge(first, N) - shrunk),
-        positive("the bracket", _edge(first, M) - _edge(first, N), above),
+        identity("(U_N/g_N^-1)^2 less U_M^2/(g_N^-1)^2 (s_N/s_M)^2", _edge(first, N) - shrunk),
+        positive("the bracket, M = sigma s(M), N = sigma s(N)", _edge(first, M) - _edge(first, N), above),
     )
 
 
 @claim(
     "fedloru-v1/S3",
     where="v1 and iclr, Appendix A.3, part (iii)",
-    says=r"$S_3 = \sum_{j=a_N+1}^{p+\alpha}\left\{\frac{U_M^2}{g_M(1)^2} - \frac{U_N^2}{g_N(1)^2}\right\} = (p + "
-    r"\alpha - a_N - 1)\left(\frac{U_M^2}{g_M(1)^2} - \frac{U_M^2}{g_N(1)^2}\frac{s_N^2}{s_M^2}\right)$ by $U_N/s_N = "
-    "U_M/s_M$, and is negative, as each of the six sums is said to be; by the power series of R then $Q = 0$, with Q "
-    "as printed, which is defined nowhere.",
+    says=r"$S_3 = \sum_{j=a_N+1}^{p+\alpha}\left\{\left(\frac{U_M}{g_M^{-1}(\theta_1)}\right)^2 - \left(\frac{U_N}"
+    r"{g_N^{-1}(\theta_1)}\right)^2\right\} = (p + \alpha - a_N - 1)\left(\frac{U_M^2}{\{\theta_1 + s(M)"
+    r"\mathcal{R}_\mu(s(M)\theta_1^{-1})\}^2} - \frac{U_N^2}{\{\theta_1 + s(N)\mathcal{R}_\mu(s(N)\theta_1^{-1})"
+    r"\}^2}\right) = (p + \alpha - a_N - 1)\left(\frac{U_M^2}{\{\theta_1 + s(M)\mathcal{R}_\mu(s(M)\theta_1^{-1})"
+    r"\}^2} - \frac{U_M^2}{\{\theta_1 + s(N)\mathcal{R}_\mu(s(N)\theta_1^{-1})\}^2}\frac{s(N)^2}{s(M)^2}\right)$, "
+    r"the last by $U_N/s(N) = U_M/s(M)$; by the power series expansion of the R-transform $Q = 0$ (Q is defined "
+    "nowhere); each of the six sums is negative.",
     measure=draw_instances,
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
-        r"The prefactor is $p + \alpha - a_N$, the number of terms. For the semicircle the bracket is positive for "
-        r"$\theta_1 > \sigma s_M$, so that $S_3 \ge 0$.",
+        r"The prefactor is $p + \alpha - a_N$, the number of terms, for all of them are equal. For the semicircle of "
+        r"variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N), so that $S_3 \ge 0$, "
+        "and 0 only where there is no term.",
         {"offset": 0, "sign": 1},
         mutants=({"offset": 1}, {"offset": -1}, {"sign": -1}, {"power": 1}),
         asks="neither",
     ),
     uses=("fedloru-v2/eq-43",),
-    because=r"The sum has $p + \alpha - a_N$ terms, one more, and its bracket is positive for $\theta_1 > \sigma s_M$.",
+    because=r"The sum has $p + \alpha - a_N$ terms, one more, and for the semicircle its bracket is positive.",
     expect=("corrected", "proof"),
 )
 def s3(

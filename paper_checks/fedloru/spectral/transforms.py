@@ -45,6 +45,7 @@ class Converging:
         limit: that of the limit.
         distance: distance of the n-th law from the limit; tends to 0.
         power: 2 for the distance $W_1$, 1 for total variation.
+        elsewhere: mass beside the part that has this distance, for any law; tends to 0.
     """
 
     name: str
@@ -52,6 +53,11 @@ class Converging:
     limit: Transform
     distance: Callable[[int], float]
     power: int
+    elsewhere: Callable[[int], float] = lambda n: 0.0
+
+    def bound(self, n: int, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound on the difference of the transforms at a height v; it tends to 0."""
+        return np.asarray(self.distance(n) / v**self.power + self.elsewhere(n) / v)
 
 
 def converging_laws() -> tuple[Converging, ...]:
@@ -96,6 +102,16 @@ def converging_laws() -> tuple[Converging, ...]:
             uniform.stieltjes,
             lambda n: 0.25 / min(n, GRID),
             2,
+        ),
+        Converging(
+            "grids to the uniform law with an atom of mass 1/n at n^2",
+            lambda n: (
+                lambda z: (1 - 1 / n) * _grid(min(n, GRID)).stieltjes(z) + PointMass(float(n) ** 2).stieltjes(z) / n
+            ),
+            uniform.stieltjes,
+            lambda n: (1 - 1 / n) * 0.25 / min(n, GRID),
+            2,
+            lambda n: 1 / n,
         ),
         Converging(
             "semicircles",
@@ -143,8 +159,9 @@ def measure_approaches(context: Context) -> Approaches:
 @claim(
     "fedloru-v2/lem-A.1a",
     where="Appendix A.1, Lemma A.1 a)",
-    says=r"For probability measures $\mu_n$: if $\mu_n \to \mu$ weakly, where $\mu$ is a measure, then "
-    r"$g_{\mu_n}(z) \to g_\mu(z)$ for any $z = u + iv$, $v > 0$.",
+    says=r"Let $\mu_n$ be probability measures on $\mathbb{R}$ with the Stieltjes transforms $g_{\mu_n}$: if $\mu_n "
+    r"\to \mu$ weakly, where $\mu$ is a measure on $\mathbb{R}$, then $g_{\mu_n}(z) \to g_\mu(z)$ pointwise for any "
+    r"$z = u + iv$, $v > 0$.",
     measure=measure_approaches,
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
     expect=("holds", "proof"),
@@ -160,7 +177,7 @@ def lem_A_1a(
         if laws.name not in limits:
             limits[laws.name] = mass * laws.limit(data.z - shift)
         left.append(np.abs(values - limits[laws.name]))
-        right.append(constant * laws.distance(n) / (np.abs(data.z) if uniform else height) ** laws.power)
+        right.append(constant * laws.bound(n, np.abs(data.z) if uniform else height))
         # Rounding of z - x, relative to z - x, plus that of the closed forms; 1e-10 is the accuracy of the uniform law.
         rounding = 64 * np.finfo(float).eps * (2.0 + np.abs(data.z) / height) / height
         error.append(rounding + (1e-10 * np.abs(limits[laws.name]) if "uniform" in laws.name else 0.0))
@@ -172,12 +189,13 @@ def lem_A_1a(
         case=places,
         size=np.tile(1.0 / height, len(data.rungs)),  # no transform is larger
         scope=f"{len(limits)} sequences up to n = {data.rungs[-1][1]}, {len(data.z)} points with v from "
-        f"{height.min():g} to {height.max():g}, |z|/v up to 10^7",
+        f"{height.min():g} to {height.max():g}, |z|/v up to 10^7; these converge in W_1, in total variation, or in W_1 "
+        "but for a mass that tends to 0; that weak convergence is enough in every other case is the certificate's",
         domain=tried(
             ("v", np.tile(height, len(data.rungs)), POSITIVE),
             ("n", np.repeat([n for _, n, _ in data.rungs], len(height)), FROM_ONE),
         ),
-        printed="|g_n(z) - g(z)| <= W_1(mu_n, mu)/v^2 or TV(mu_n, mu)/v",
+        printed="|g_n(z) - g(z)| <= a bound that tends to 0: W_1/v^2, TV/v, or the sum of both for parts of mu_n",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.inequality import judge_inequality
@@ -107,18 +107,33 @@ def measure_pairs(context: Context) -> list[Pair]:
     where="Appendix A.1, Lemma A.3, eqs. (10) and (11)",
     says=r"For Hermitian $A, B \in \mathbb{C}^{n \times n}$ and $i, j \in \{1, \ldots, n\}$: $\lambda_{i+j-1}(A+B) "
     r"\le \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$, and $\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ for "
-    r"$i+j \ge n+1$.",
+    r"$i+j \ge n+1$, where $\lambda_i(D)$ is the i-th eigenvalue of D.",
     measure=measure_pairs,
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
+    readings=(
+        Reading(
+            "decreasing order",
+            r"Both lines for all admissible i and j, with $\lambda_1(D) \ge \cdots \ge \lambda_n(D)$.",
+            why=r"The lemma prints no order; Section 3 orders $\theta_1 > \cdots > \theta_{p+q}$, and Proposition 3.1 "
+            r"has $\lambda_1(H_N)$ at the upper edge.",
+        ),
+    ),
+    hypotheses=(Dropped("decreasing order", {"increasing": True}),),
     expect=("holds", "proof"),
 )
 def lem_A_3(
-    pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1, tighten: float = 0.0
+    pairs: list[Pair],
+    upper_shift: int = 0,
+    lower_shift: int = 0,
+    sign: int = 1,
+    tighten: float = 0.0,
+    increasing: bool = False,
 ) -> Evidence:
     """All admissible index pairs of every pair of matrices; ``tighten`` asks for room in units of the norms."""
     rows: list[Row] = []
     for pair in pairs:
-        a, b, both, error = pair.eigenvalues()
+        *spectra, error = pair.eigenvalues()
+        a, b, both = (found[::-1] for found in spectra) if increasing else spectra
         n, room = len(a), tighten * (np.abs(a).max() + np.abs(b).max())
         for i in range(1, n + 1):
             for j in range(1, n + 1):
