@@ -177,6 +177,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         first=FIRST,
         figure_groups=figure_groups(figures, run.papers),
         pointers=pointers,
+        unchecked=sum(result.decision.verdict == "not checkable here" for result in run.results),
         others=sum(result.claim.kind not in card.STATED for result in run.results),
         headings=headings(run.results),
         figures_of=seen,
@@ -257,7 +258,7 @@ def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 def head_and_rest(text: str, most: int = 220) -> tuple[str, list[str]]:
     """A long list ``a; b; c`` as its first entry and the others, to be folded; a short text as itself."""
-    head, *rest = text.split("; ")
+    head, *rest = report_cards.entries(text)
     return (head, rest) if len(text) > most and rest else (text, [])
 
 

@@ -83,16 +83,32 @@ def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
     >>> figure_told("one; two; three", 10)
     ('one; two', ['three'])
     """
-    parts: list[str] = []
-    for part in text.split("; "):
-        if parts and parts[-1].count("$") % 2:  # inside a formula
-            parts[-1] += f"; {part}"
-        else:
-            parts.append(part)
+    parts = entries(text)
     shown = 1
     while shown < len(parts) and len("; ".join(parts[: shown + 1])) <= most:
         shown += 1
     return "; ".join(parts[:shown]), parts[shown:]
+
+
+def entries(text: str) -> list[str]:
+    """The entries of a list ``a; b; c``; a semicolon in brackets or in a formula parts nothing.
+
+    >>> entries("one (2; 3); $[4; 5)$; six")
+    ['one (2; 3)', '$[4; 5)$', 'six']
+    """
+    parts: list[str] = []
+    for part in text.split("; "):
+        if parts and (parts[-1].count("$") % 2 or _open(parts[-1]) > 0):
+            parts[-1] += f"; {part}"
+        else:
+            parts.append(part)
+    return parts
+
+
+def _open(text: str) -> int:
+    """Brackets that are open at the end of a text, formulas left out."""
+    outside = "".join(text.split("$")[::2])
+    return sum(outside.count(one) for one in "([") - sum(outside.count(one) for one in ")]")
 
 
 def constants_in_words(claim: Claim) -> dict[str, str]:

@@ -103,10 +103,12 @@ class PaperTold:
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
     @property
-    def failing(self) -> tuple[int, int]:
-        """How many of the statements and numbers are results, and how many of those do not hold as printed."""
+    def failing(self) -> tuple[int, int, int]:
+        """How many of the statements and numbers are results, do not hold as printed, and depend on the reading."""
         found = [one for one in self.results if one.claim.kind in card.STATED and one.claim.importance == "result"]
-        return len(found), sum(one.decision.verdict in NOT_AS_PRINTED for one in found)
+        verdicts = [one.decision.verdict for one in found]
+        off = sum(verdict in NOT_AS_PRINTED for verdict in verdicts)
+        return len(found), off, verdicts.count("depends on the reading")
 
     @property
     def others(self) -> str:
