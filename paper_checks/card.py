@@ -282,7 +282,8 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         *_entry("kind", f"{claim.kind}, {claim.importance}"),
         *_entry("statement", plain_text(claim.says, encoding)),
     ]
-    explained = "" if decision.verdict in ("holds", "not checkable here") else f". {headline(result)}"
+    plain = decision.verdict == "not checkable here" or (decision.verdict == "holds" and claim.kind in STATED)
+    explained = "" if plain else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
     lines += _entry("because", plain_text(claim.because, encoding) if result.decision.verdict in FAILING else "")
     if not result.as_expected:

@@ -167,6 +167,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         found_in_words=report_cards.found_in_words,
         forms_told=report_cards.forms_told,
         figure_told=report_cards.figure_told,
+        caption_told=report_cards.caption_told,
         fails=report_cards.fails,
         constants_in_words=report_cards.constants_in_words,
         results=by_id,

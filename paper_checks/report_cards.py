@@ -11,6 +11,7 @@ from paper_checks.claim import NOT_AS_PRINTED, Claim, Evidence, Grade
 from paper_checks.result import OUTCOME, Result
 
 _ARGUMENT = re.compile(r"^(\w+): (.*)$")
+_SENTENCE = re.compile(r"\. (?=[A-Z$])")
 _HOLDS: dict[Grade, str] = {
     "proof": "proof, by symbols or exact numbers of the check",
     "certified": "certified, by a bound with its gap",
@@ -88,6 +89,19 @@ def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
     while shown < len(parts) and len("; ".join(parts[: shown + 1])) <= most:
         shown += 1
     return "; ".join(parts[:shown]), parts[shown:]
+
+
+def caption_told(text: str, most: int = 420) -> tuple[str, str]:
+    """A caption: its first sentences up to a number of characters, at least one, and the rest.
+
+    >>> caption_told("Loss by round, cf. $L. M$. Bands: all seeds. Five seeds.", 45)
+    ('Loss by round, cf. $L. M$. Bands: all seeds.', 'Five seeds.')
+    """
+    ends = [found.start() + 1 for found in _SENTENCE.finditer(text) if text.count("$", 0, found.start()) % 2 == 0]
+    if len(text) <= most or not ends:
+        return text, ""
+    cut = max([end for end in ends if end <= most], default=ends[0])
+    return text[:cut], text[cut:].strip()
 
 
 def entries(text: str) -> list[str]:
