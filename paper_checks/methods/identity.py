@@ -85,7 +85,8 @@ def judge_identity(
         return Evidence(None, scope, cases=len(points), reason=reason, lines=lines)
     names = [equation.name for equation in equations]
     listed = "; ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}, {len(names)} lines"
-    obtained = f"difference of the sides is identically 0 in all {len(equations)} lines"
+    many = f"in all {len(equations)} lines" if len(equations) > 1 else "in its one line"
+    obtained = f"difference of the sides is identically 0 {many}"
     stated = f"{scope}; positive: {', '.join(positive)}" if positive else scope
     return Evidence(
         True, stated, listed, obtained, float(len(equations)), cases=len(points), facts=tuple(facts), lines=lines

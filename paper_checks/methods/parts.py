@@ -12,7 +12,8 @@ from paper_checks.methods.sides import UndefinedError
 def judge_parts(parts: Iterable[Evidence]) -> Evidence:
     """The first part that does not pass, else the one with the least margin; the level is the sum over all judged.
 
-    The whole is proved only if every part is, and no surer than its weakest part.
+    The whole is proved only if every part is, and no surer than its weakest part. A part without a case leaves the
+    whole without one; else the cases are those of the part that is told.
 
     Args:
         parts: evidence of each part; those after one that does not pass are not asked for.
@@ -37,7 +38,7 @@ def judge_parts(parts: Iterable[Evidence]) -> Evidence:
     return replace(
         weakest,
         level=spent,
-        cases=min(part.cases for part in judged),
+        cases=weakest.cases if all(part.cases for part in judged) else 0,
         whole=all(part.whole for part in judged),
         facts=tuple(fact for part in judged for fact in part.facts) if proved else (),
         gap=max(gaps) if len(gaps) == len(judged) else None,

@@ -12,7 +12,7 @@ from scipy.stats import binom, chi2, gamma
 
 from paper_checks.claim import Best, Dropped, Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, OPEN_UNIT, tried
+from paper_checks.methods.domain import EITHER_SIDE, FROM_ONE, Stated, tried
 from paper_checks.methods.identity import (
     Equation,
     Equations,
@@ -123,7 +123,8 @@ def product_ratios(context: Context) -> Array:
         Dropped(
             "sub-Gaussian variables, for the inequality",
             {},
-            "another variable has an infinite norm, and the bound says nothing; a sub-exponential product needs it",
+            "a variable that is not sub-Gaussian has an infinite norm, and the bound says nothing; the product can "
+            "then fail to be sub-exponential, as that of two equal squares of a normal variable does",
         ),
     ),
     expect=("holds", "proof"),
@@ -202,8 +203,9 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
 @identities(
     "rolora/cor-A.5",
     where="Appendix A.2, Corollary A.5",
-    says=r"For x with independent standard normal entries and any fixed a, $\|a^\top x\|_{\psi_2} \le C'\|a\|$, $C'$ "
-    r"some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard normal variables.",
+    says=r"For x with independent standard normal entries and any fixed a, $a^\top x$ is sub-Gaussian and $\|a^\top "
+    r"x\|_{\psi_2} \le C'\|a\|$, $C'$ some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard "
+    "normal variables.",
     measure=lambda context: generic_points(context, sympy.symbols("a:3"), 3),
     mutants=[{"C": 0.99}, {"C": 1.01}],
     uses=("rolora/def-A.1", "rolora/lem-A.4"),
@@ -296,19 +298,19 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Promise
 )
 def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1) -> Evidence:
     r"""The farthest unit vector from the net has $\sup = 1 - \epsilon^2/2$, so that $1/(1 - \epsilon^2/2)$ is sharp."""
-    kept = nets[nets[:, 1] < below]
-    right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
+    every_point = [(inf, 0.0, 1.0)]  # eps = 0: a net of all points, and the largest product is 1
+    kept = np.concatenate([every_point, nets[nets[:, 1] < below]])
+    with np.errstate(divide="ignore"):  # a power below 0, which a smaller constant can be
+        right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
     return judge_inequality(
         np.ones(len(kept)),
         right,
         1e-12,
         quotient=True,
-        case=lambda index: {"points": int(kept[index, 0])},
-        # For eps = 0 the net is dense, and both sides are |a|.
-        domain=tried(("eps", kept[:, 1], OPEN_UNIT)),
+        case=lambda index: {"points": float(kept[index, 0])},
+        domain=tried(("eps", kept[:, 1], Stated(0.0, 1.0, "[)"))),
         scope="nets of up to 10000 points of the circle, no antipodes needed, and coordinate vectors in d = 2 "
-        "and 3, at "
-        "the farthest unit vector; 1/(1 - eps^2/2) is the sharp factor",
+        "and 3, at the farthest unit vector, and all points for eps = 0; 1/(1 - eps^2/2) is the sharp factor",
         printed=f"1 <= sup / (1 - {share:g} eps^{power:g})",
     )
 

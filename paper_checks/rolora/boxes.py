@@ -228,8 +228,8 @@ def run_flexlora(context: Context) -> FlexRun:
 @claim(
     "rolora/alg-flexlora",
     where="Sections 3.2 and 6 (FlexLoRA)",
-    says=r"The product of every client's matrices gives $\Delta W_i$; the next global B and A come from a truncated "
-    r"SVD of the average of the $\Delta W_i$.",
+    says=r"The product of every client's matrices gives $\Delta W_i$ accurately; the B and A of the next iteration "
+    r"come from a truncated SVD of the average of the $\Delta W_i$.",
     measure=run_flexlora,
     mutants=[{"rate": 1.01}, {"cut": 1}, {"scale": 1.001}],
     kind="algorithm",
@@ -250,7 +250,9 @@ def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float =
         promises.append(Promise("numbers sent", one.up[0], r * sum(mean.shape)))
     for models in found.models:
         for split in ("left", "right"):
-            promises.append(same("the split does not change the model", models[split][0], models["balanced"][0]))
+            promises.append(
+                same("the split does not change this round's model", models[split][0], models["balanced"][0])
+            )
             apart = max(apart, float((models[split][1] - models["balanced"][1]).abs().max()))
     return judge_promises(
         promises,
@@ -347,10 +349,11 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
 @claim(
     "rolora/alg-2",
     where="Algorithm 2 with Section 5.1 and eq. (14)",
-    says=r"For t = 1 to T: $a \leftarrow a^{t-1}$, $b \leftarrow b^{t-1}$; $\tilde b_i \leftarrow "
-    r"\mathrm{argmin}_bl_i(a, b)$ for every i; $\bar b = \frac1N\sum_i\tilde b_i$; $\nabla_al_i(a, \bar b)$ for every "
-    r"i; $\hat a^+ \leftarrow a - \frac\eta N\sum_i\nabla_al_i(a, \bar b)$, $\hat a \leftarrow \hat a^+/\|\hat "
-    r"a^+\|$; $a^t \leftarrow \hat a$, $b^t \leftarrow \bar b$.",
+    says=r"Input: step size $\eta$, number of iterations T, number of clients N. For t = 1 to T: $a \leftarrow "
+    r"a^{t-1}$, $b \leftarrow b^{t-1}$; $\tilde b_i \leftarrow \mathrm{argmin}_bl_i(a, b)$ for every i; $\bar b = "
+    r"\frac1N\sum_i\tilde b_i$; $\nabla_al_i(a, \bar b)$ for every i; $\hat a^+ \leftarrow a - \frac\eta "
+    r"N\sum_i\nabla_al_i(a, \bar b)$, $\hat a \leftarrow \hat a^+/\|\hat a^+\|$; $a^t \leftarrow \hat a$, $b^t "
+    r"\leftarrow \bar b$.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     kind="algorithm",

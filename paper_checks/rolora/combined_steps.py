@@ -123,7 +123,11 @@ def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
     r"- 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose "
     r"$\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ such that $1 - (\delta^0)^2 > "
     r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + \epsilon'), 2\epsilon' + "
-    r"2\tilde\epsilon(\epsilon'+1)^2)$; then $C \le \frac{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}{\sqrt{1 - "
+    r"2\tilde\epsilon(\epsilon'+1)^2)$; then $C = \frac{1 - 2\eta(1-(\delta^0)^2)\|b^*\|^2 + 2\eta\epsilon'\|b^*\|^2 + "
+    r"2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + "
+    r"\epsilon')\|b^*\|^2}} \le \frac{1 - 2\eta(1-(\delta^0)^2)\|b^*\|^2 + \eta(2\epsilon' + "
+    r"2\tilde\epsilon(\epsilon'+1)^2)\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + "
+    r"\epsilon')\|b^*\|^2}} \le \frac{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}{\sqrt{1 - "
     r"\eta(1-(\delta^0)^2)\|b^*\|^2}} = \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=search_steps,
     control=Form("The lines after (117).", {"first": False}),
@@ -186,7 +190,9 @@ def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float 
                 "on the event; every line",
             )
         )
-    broken = next((evidence for evidence in found if not evidence.ok), found[0])
+    broken = next((one for one in found if not one.ok), None)
+    if broken is None:
+        return replace(found[0], printed=f"{found[0].printed} to {found[-1].printed}, {len(found)} lines")
     s, delta, level, tilde = (Fraction(value) for value in LONGEST.values())
     least = float(numerator(s, 1 - delta**2, level, tilde))
     if broken.printed != "(117)" or broken.ok or s > limit or least >= 0.0:

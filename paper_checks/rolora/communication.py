@@ -182,8 +182,8 @@ KILOBYTES = (1000.0, 1024.0)
     ),
     kind="number",
     importance="detail",
-    because="No size of a number and no KB gives 187.5 and 250; they are 1000 times the sizes in MiB. The methods do "
-    "send equally much.",
+    because="No number of 1, 2, 4 or 8 bytes and no KB gives 187.5 and 250; they are 1000 times the sizes in MiB. The "
+    "methods do send equally much.",
     expect=("refuted", "proof"),
 )
 def table_8(

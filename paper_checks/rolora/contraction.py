@@ -99,13 +99,13 @@ r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for
     "rolora/lem-A.11",
     where=r"Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123); the scan has $\epsilon_0^2$ in both logarithms, "
     r"read as the $\epsilon_0$ of Lemma 5.3",
-    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$, m the number of samples for "
-    r"each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = "
-    r"\frac{\epsilon_3}{1-\epsilon_0}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = "
-    r"\Omega(q)$ for $q = \max\{\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\}$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any "
-    r"t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with "
-    "probability at least $1 - 2q^{-10}$.",
+    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t = \|(I_d - a^*a^{*\top})a\|$ for $a = a^t$, $\delta^t \le "
+    r"\delta^{t-1} \le \cdots \le \delta^0$, m the number of samples for each updating step, $\epsilon' = "
+    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ for "
+    r"$\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = \Omega(q)$ for $q = \max\{\frac{\log "
+    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\}$, $\epsilon', \tilde\epsilon < "
+    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
+    r"\eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at least $1 - 2q^{-10}$.",
     measure=search_steps,
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(

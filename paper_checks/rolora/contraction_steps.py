@@ -129,9 +129,11 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
 @claim(
     "rolora/eq-81",
     where="Appendix A.3, eqs. (81) to (85)",
-    says=r"$P\hat a^+ = Pa - \eta PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top - "
-    r"a^*b^{*\top})\bar b + \eta P(\ldots) = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$ with "
-    r"$P = I_d - a^*(a^*)^\top$, by $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$ and $Pa^* = 0$.",
+    says=r"$\hat a^+ = a - \eta E[\nabla_al] + \eta(E[\nabla_al] - \nabla_al)$ and $P\hat a^+ = Pa - \eta "
+    r"PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top - a^*b^{*\top})\bar b + \eta "
+    r"P(E[\nabla_al] - \nabla_al) = Pa - 2\eta Pa\bar b^\top\bar b + \eta P(E[\nabla_al] - \nabla_al) = Pa(1 - "
+    r"2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$ with $P = I_d - a^*(a^*)^\top$, by $E[\nabla_al] = "
+    r"2(a\bar b^\top - a^*b^{*\top})\bar b$ and $Pa^* = 0$.",
     measure=lambda context: generic_points(context, sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta"), 3),
     readings=(
         LITERAL,

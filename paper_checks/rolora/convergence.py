@@ -113,8 +113,9 @@ def largest_step() -> Promises:
     says=r"In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le "
     r"\frac1{L_{max}^2}$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$ for $c \in (0, 1)$, $m = "
     r"\Omega(q)$ and $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, $\epsilon'$, $\tilde\epsilon$ and q as "
-    r"in Lemma 5.3, then with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and "
-    r"$\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
+    r"in Lemma 5.3, then with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$, "
+    r"which is called $\epsilon$-accurate recovery, and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + "
+    r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=lambda context: (run_courses(context), fixed_runs(context)),
     control=Form(
         r"With infinitely many samples, $c = \eta\|b^*\|^2 \le 1/2$.", {"limit": 0.5, "sampled": False, "tied": True}
@@ -216,10 +217,10 @@ def thm_5_4(
 @promises(
     "rolora/s5-rolora-loss",
     where="Section 5.1, after Proposition 5.5",
-    says=r"By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery; its expected global loss is at most $(1 + "
-    r"\epsilon)\|b^*\|^2\epsilon^2$. With the same $a^0$, $a^*$ and $b^*$ as FFA-LoRA it reduces the loss caused by "
-    r"the angle from $\|b^*\|^2(\delta^0)^2$ to $\|b^*\|^2\epsilon^2$. By more iterations $\epsilon$ can be made "
-    "arbitrarily small.",
+    says=r"By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser; its expected global "
+    r"loss is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$. With the same $a^0$, $a^*$ and $b^*$ as FFA-LoRA its "
+    r"ability to update a reduces the loss caused by the angle from $\|b^*\|^2(\delta^0)^2$ to $\|b^*\|^2\epsilon^2$. "
+    r"By more iterations $\epsilon$ can be made arbitrarily small.",
     measure=run_courses,
     correction=Form(
         r"With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2 > 0$, on the events of Theorem 5.4 as corrected, "

@@ -27,8 +27,9 @@ from paper_checks.rolora.own_samples import own_samples
 @promises(
     "rolora/eq-102",
     where="Appendix A.3, eqs. (102) to (106)",
-    says=r"$\|\hat a^+\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge 1 - 2\eta a^\top\nabla_al = "
-    r"1 - 2\eta a^\top(\nabla_al - E[\nabla_al]) - 2\eta a^\top E[\nabla_al]$.",
+    says=r"$\|\hat a^+\|^2 = \|a - \eta\nabla_al\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge "
+    r"a^\top a - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top\nabla_al = 1 - 2\eta a^\top(\nabla_al - E[\nabla_al]) - "
+    r"2\eta a^\top E[\nabla_al]$.",
     measure=run_steps,
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     expect=("holds", "proof"),
@@ -93,12 +94,12 @@ def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
     ),
     uses=("rolora/eq-65", "rolora/lem-A.9", "rolora/lem-A.10"),
     importance="detail",
-    because=r"(109) has $\epsilon'$ for the $\tilde\epsilon$ of (76), more than (62) gives for $\epsilon_3 > "
+    because=r"(109) has $\epsilon'$ for the $\tilde\epsilon$ of (76), larger for $(1-\epsilon_1)\epsilon_3 > "
     r"\epsilon_2$; $m = Cq$ gives no $q^{-10}$.",
     correction=Form(
         r"With $\tilde\epsilon$ as the first factor of (109), as in (116) and (152), on the events of (42) and (62), "
-        r"with (49) for $E[\nabla_al]$. With $\epsilon_3 = \epsilon_2$ the printed one follows, since then "
-        r"$\tilde\epsilon \le \epsilon'$.",
+        r"with (49) for $E[\nabla_al]$. Where $\epsilon_3 \le \frac{\epsilon_2}{1-\epsilon_1}$, so for $\epsilon_3 = "
+        r"\epsilon_2$, the printed one follows, since then $\tilde\epsilon \le \epsilon'$.",
         {"of": "events", "form": "tilde"},
         mutants=({"form": "prime"}, {"factor": 0.1}),
         asks="neither",

@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import exp, log, log1p
 
+import numpy as np
+
+from paper_checks.claim import Evidence
+from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise
 from paper_checks.rolora.laws import student_tail
 from paper_checks.rolora.minimiser import Setting
@@ -16,8 +20,9 @@ SMALLEST = {1.0: 1e-2, 10.0: 1e-12, 20.0: 1e-30, 100.0: 1e-110}
 """A threshold that refutes m = C q, by C: the larger C, the smaller it must be."""
 ABSOLUTE = tuple(Setting(1, 2, 0.1, 0.1, e2, C) for C, e2 in SMALLEST.items())
 ABSOLUTE_SCOPE = (
-    f"one client, {len(ABSOLUTE)} settings, delta = 3/5, eps_3 = eps_2, m = C q for C from 1 to 100, which are "
-    "absolute constants"
+    f"one client, delta = 3/5, eps_3 = eps_2; {len(ABSOLUTE)} absolute constants C in m = C q, "
+    f"{', '.join(f'{C:g}' for C in SMALLEST)}, each with a threshold eps_2 of its own, judged as one: a C that keeps "
+    "the probability would do, and C = 1 is told"
 )
 
 
@@ -57,3 +62,34 @@ def slope_tail(one: Setting) -> float:
     r"""Bound of the log-probability that (116) fails at some a, whatever $\tilde\epsilon$ is, as in its proof."""
     spread = one.e2 * one.m / 100.0
     return log(2.0 * one.N) - spread if one.d <= 2.0 * spread else 0.0
+
+
+THRESHOLDS = Setting(1, 2, 0.1, 0.1, 0.03, 10.0)
+NEAR_ONE = 1.0 - 1e-10, 1e-6
+"""A constant c, and the first angle distance."""
+
+
+def most_successes(c: float, delta_0: float) -> float:
+    r"""A bound of the probability that the first step keeps its bound, for one client in the plane and any step.
+
+    The step turns a by $\varphi$, $\tan\varphi = 2ss_1\delta_0R$, with $mR \sim \chi^2_{m-1}$ independent of $s_1$, and
+    must end within $\psi = \arcsin(C\delta_0)$ of $a^*$: R in an interval whose ends have one quotient, whatever
+    s and $s_1$ are. The density of $\log R$ is at most $\sqrt{(m-1)/(4\pi)}$.
+    """
+    first, room = np.arcsin(delta_0), np.arcsin(np.sqrt(1.0 - c * (1.0 - delta_0**2)) * delta_0)
+    quotient = np.tan(first + room) / np.tan(first - room)
+    return float(np.sqrt((THRESHOLDS.m - 1) / (4.0 * np.pi)) * np.log(quotient))
+
+
+def near_one() -> Evidence:
+    """One iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
+    return judge_inequality(
+        np.array([1.0 - most_successes(*NEAR_ONE)]),
+        np.array([2.0 * 2.0**-10]),
+        1e-9,
+        case=lambda _: {**THRESHOLDS.numbers(), "c": f"{NEAR_ONE[0]:.12g}", "delta_0": f"{NEAR_ONE[1]:.12g}"},
+        scope=f"one client, d = 2, m = {THRESHOLDS.m:.0f}, ten times the q of Lemma 5.3 for eps_0 = eps_1 = 0.1 and "
+        "eps_2 = 0.03, c = 1 - 1e-10, delta_0 = 1e-6, every step",
+        printed="probability of failure at most 2 max{log N, d}^-10",
+        domain="this case alone, which decides where it fails",
+    )

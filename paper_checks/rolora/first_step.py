@@ -12,13 +12,13 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, together
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched, drawn_in_words
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.rolora.contraction import events
-from paper_checks.rolora.minimiser import Setting
+from paper_checks.rolora.failures import near_one
 
 
 def quotient_squared(square: Any, s: Any) -> Any:
@@ -66,37 +66,6 @@ def search_rates(context: Context) -> Rates:
     return Rates(unlimited, drawn)
 
 
-THRESHOLDS = Setting(1, 2, 0.1, 0.1, 0.03, 10.0)
-NEAR_ONE = 1.0 - 1e-10, 1e-6
-"""A constant c, and the first angle distance."""
-
-
-def most_successes(c: float, delta_0: float) -> float:
-    r"""A bound of the probability that the first step keeps its bound, for one client in the plane and any step.
-
-    The step turns a by $\varphi$, $\tan\varphi = 2ss_1\delta_0R$, with $mR \sim \chi^2_{m-1}$ independent of $s_1$, and
-    must end within $\psi = \arcsin(C\delta_0)$ of $a^*$: R in an interval whose ends have one quotient, whatever
-    s and $s_1$ are. The density of $\log R$ is at most $\sqrt{(m-1)/(4\pi)}$.
-    """
-    first, room = np.arcsin(delta_0), np.arcsin(np.sqrt(1.0 - c * (1.0 - delta_0**2)) * delta_0)
-    quotient = np.tan(first + room) / np.tan(first - room)
-    return float(np.sqrt((THRESHOLDS.m - 1) / (4.0 * np.pi)) * np.log(quotient))
-
-
-def near_one() -> Evidence:
-    """One iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
-    return judge_inequality(
-        np.array([1.0 - most_successes(*NEAR_ONE)]),
-        np.array([2.0 * 2.0**-10]),
-        1e-9,
-        case=lambda _: {**THRESHOLDS.numbers(), "c": f"{NEAR_ONE[0]:.12g}", "delta_0": f"{NEAR_ONE[1]:.12g}"},
-        scope="one client, d = 2, m = 10 q, eps_0 = eps_1 = 0.1, eps_2 = 0.03, c = 1 - 1e-10, delta_0 = 1e-6, "
-        "every step",
-        printed="probability of failure at most 2 q^-10",
-        domain="this case alone, which decides where it fails",
-    )
-
-
 @claim(
     "rolora/a4-c",
     where="Appendix A.4, opening of the proof",
@@ -107,7 +76,13 @@ def near_one() -> Evidence:
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
     because="For c near 1 the bound is below what the noise of the samples leaves, whatever the step is.",
     readings=(
-        LITERAL,
+        Reading(
+            "every c",
+            r"For every $c \in (0, 1)$ there is a step size $\eta$ with which, for m of the order of the q of Lemma "
+            r"5.3 and thresholds as there, $\delta^{t+1} \le \delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$ with probability "
+            r"at least $1 - 2\max\{\log N, d\}^{-10}$.",
+            why="It is so by its letter: c is any number in (0, 1), and only the step is left to choose.",
+        ),
         Reading(
             "c of the step",
             r"For steps up to $\frac1{2L_{max}^2}$, $c = \eta\|b^*\|^2$, thresholds as in Lemma 5.3, and samples of "
@@ -145,18 +120,14 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
     square = (free["ratio"] * free["delta_0"]) ** 2
     left = quotient_squared(square, np.minimum(free["c"], cap))
     right = 1 - strength * free["c"] * (1 - free["delta_0"] ** 2)
-    scope = (
-        f"{len(left)} cases: delta_0 and c in (0, 1), delta_t <= delta_0, unlimited samples; "
-        f"{len(cases.events['D'])} on the events: steps up to 1/2, thresholds up to their bounds, every "
-        "angle up to the first one, five lengths of b, the gradient off in the worst direction"
-    )
+    unlimited = f"{len(left)} cases with unlimited samples: delta_0 and c in (0, 1), delta_t <= delta_0"
     first = judge_inequality(
         left,
         right,
         0.0,
         exact=exact,
         case=free,
-        scope=scope,
+        scope=unlimited,
         printed="(delta_{t+1}/delta_t)^2 <= C^2",
         domain=free.domain,
     )
@@ -168,9 +139,10 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         right,
         1e-12,
         case=cases.events,
-        scope=scope,
+        scope=f"{len(left)} cases on the events: steps up to 1/2, thresholds up to their bounds, every angle up to the "
+        "first one, five lengths of b, the gradient off in the worst direction",
         printed=f"(delta_(t+1)/delta_t)^2 <= 1 - {rate:g} s (1 - delta_0^2) on the events",
-        domain=f"{free.domain}; on the events {drawn_in_words(len(left))}",
+        domain=f"{drawn_in_words(len(left))}; before these {first.scope}",
     )
 
 
@@ -253,7 +225,7 @@ def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, lo
         0.0,
         exact=exact,
         case=chosen,
-        scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples",
+        scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, {longest:g}], unlimited samples",
         domain=cases.domain,
         printed="(delta_1/delta_0)^2 <= 1 - s x" if not exactly else "the inequality exactly where the bound is met",
     )
@@ -349,13 +321,15 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
     measure=draw_steps,
     control=Form(r"The statement for $\eta \le 1/(4L_{max}^2)$.", {"longest": 0.25}),
     correction=Form(
-        r"Every line holds with (49) for $E[\nabla_al]$, as (126) has it, and for $\eta \le 1/(2L_{max}^2)$, where $1 "
-        r"- 2\eta\|\bar b\|^2 \ge -\epsilon'^2$. For longer steps it can be much below 0: then a lower bound of "
-        r"$\|\bar b\|$ does not bound its modulus, as (144) has it, and (160) leaves the bars out.",
+        r"For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$ every line holds as printed, $E[\nabla_al]$ being "
+        r"(49) throughout, which (126) puts for it. There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$; for longer steps "
+        r"it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its modulus, as (144) has it, and "
+        "(160) leaves the bars out.",
         {"longest": 0.5},
         mutants=({"longest": 0.55}, {"widest": 0.16}),
     ),
     best={"widest": Best(0.1, "proved; searched up to 0.15")},
+    stands_in={"longest": ("(144)", "(160)"), "widest": ("(162) to (165)",)},  # what a longer step or threshold breaks
     because=r"(144) bounds $|1 - 2\eta\|\bar b\|^2|$ by a lower bound of $\|\bar b\|$, which fails for long steps; "
     "(160) drops the bars.",
     expect=("corrected", "proof"),
@@ -381,12 +355,14 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidenc
             scope=f"{len(left)} first steps: delta_0 in (0, 1), eta ||b*||^2 up to {longest:g}, eps' = eps~ up to "
             "their bound, errors of every direction up to theirs",
             domain=drawn_in_words(len(left)),
+            lines=[name] * len(left),
         )
         for name, (left, right) in lines.items()
     ]
+    every = {name: line for one in found for name, line in one.lines.items()}
     broken = [evidence for evidence in found if not evidence.ok]
     if not broken:
-        return replace(found[-1], printed=f"{len(lines)} lines")
+        return replace(found[-1], printed=f"{len(lines)} lines", lines=every)
     first = broken[0]
     simple = np.flatnonzero(lines[first.printed][0] > lines[first.printed][1] + 1e-9)[0]
     d, s = float(chosen.delta[simple]), float(chosen.step[simple])
@@ -396,4 +372,6 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidenc
         "step": f"{s:.12g}",
         "eps": f"{float(chosen.share[simple]) * (1 - d**2) * widest:.12g}",
     }
-    return replace(first, obtained=f"{first.obtained}; broken: {', '.join(e.printed for e in broken)}", witness=witness)
+    sides = " and right ".join(f"{side[simple]:.6g}" for side in lines[first.printed])
+    told = f"left {sides} at the witness; broken: {', '.join(one.printed for one in broken)}"
+    return replace(first, obtained=told, witness=witness, lines=every)

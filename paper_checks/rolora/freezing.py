@@ -48,8 +48,9 @@ def draw_entries(context: Context) -> list[Point]:
 @identities(
     "rolora/eq-10",
     where="Section 5.1, eq. (10); the lower limit is printed as p = i, and there is no i",
-    says=r"The objective $\|Xa^*b^{*\top} - Xa^0b^\top\|^2$ can be transformed to $\sum_{p=i}^d(a^*b_p^* - "
-    r"a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
+    says=r"The objective of $\min_{b \in \mathbb R^d}\|Xa^*b^{*\top} - Xa^0b^\top\|^2$, $a^0$ the random "
+    r"initialisation, $b_p$ and $b_p^*$ the p-th entries of b and $b^*$, can be transformed to $\sum_{p=i}^d(a^*b_p^* "
+    r"- a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
     measure=draw_entries,
     mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
     readings=(
@@ -133,7 +134,8 @@ def draw_frozen(context: Context) -> list[Frozen]:
 @claim(
     "rolora/s5-saturate",
     where="Section 5.1, after eq. (10)",
-    says="If $a^0$ is not initialised parallel to $a^*$, the objective (10) can never be reduced to zero.",
+    says="$a^0$ stays fixed during training. If it is not initialised parallel to $a^*$, the objective (10) can "
+    "never be reduced to zero, because optimising b only scales $a^0b_p$ along $a^0$ and leaves the angle as it is.",
     measure=draw_frozen,
     readings=(
         LITERAL,
@@ -154,13 +156,17 @@ def draw_frozen(context: Context) -> list[Frozen]:
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
         asks="weaker",
     ),
-    because="One sample, or $b^* = 0$, is fitted exactly by some b, whatever $a^0$ is.",
+    because=r"One sample with $Xa^0 \ne 0$ is fitted exactly by some b, at whatever angle $a^0$ is, and so is $b^* = "
+    "0$.",
     expect=("depends on the reading", "proof"),
 )
 def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
     """The least value exactly; the toolkit's minimiser reaches it."""
-    scope = f"{len(problems)} problems in whole numbers: 1 to 5 samples in 2 to 5 dimensions, degenerate ones too"
     kept = [one for one in problems if (one.injective or not injective) and (any(one.case["b"]) or not nonzero)]
+    scope = (
+        f"{len(kept)} of {len(problems)} problems in whole numbers: 1 to 5 samples in 2 to 5 dimensions, degenerate "
+        "ones too"
+    )
     zero = [one for one in kept if one.least == 0]
     if zero:
         return Evidence(
@@ -239,9 +245,10 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
 @claim(
     "rolora/prop-5.5",
     where="Section 5.1, Proposition 5.5, eq. (11); Appendix A.4.1, eq. (244)",
-    says=r"In the setting of Section 5.1, for any $(a^*, b^*)$, $a^0$ and $\delta^0 \in (0, 1)$, FFA-LoRA has the "
-    r"expected global loss $E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde "
-    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$; the appendix adds: as N and m approach infinity.",
+    says=r"In the setting of Section 5.1, for any $(a^*, b^*)$, $a^0$ and $\delta^0 \in (0, 1)$, the shared global "
+    "model $(a^0, b^{FFA})$ of FFA-LoRA has the expected global loss, over all randomness in the $X_i$, "
+    r"$E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde c)\|b^*\|^2(\delta^0)^2$ "
+    r"with $\tilde c = O(\frac1{Nm})$; the appendix adds: as N and m approach infinity.",
     measure=simulate_freezing,
     mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}],
     readings=(

@@ -11,15 +11,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import (
-    Equation,
-    Equations,
-    Point,
-    generic_points,
-    identities,
-    judge_identity,
-    rational,
-)
+from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import ALPHA, M, expectation, scalar_product, scale, symbols_of, target_square
@@ -97,6 +89,12 @@ def eq_vv(data: Moments, shift: float = 0.0, factor: float = 1.0) -> Evidence:
     return judge_moments(data, {"v'v": lambda N: rational(factor) * (M + rational(shift))})
 
 
+LETTERS = (
+    r"With $s_i = \frac{(X_ia)^\top(X_ia^*)}{\|X_ia\|^2}$, $z_2 = \frac1N(s_2 + \ldots + s_N)$, $v = X_1a^*$, $u_1 = "
+    r"\frac{s_1}NX_1a$, $u_2 = z_2X_1a$ and $\alpha = a^\top a^*$: "
+)
+
+
 def first_square(weight: float, noise: float) -> sympy.Expr:
     r"""$\alpha^2m + 1 - \alpha^2$."""
     return rational(weight) * ALPHA**2 * M + rational(noise) * (1 - ALPHA**2)
@@ -105,9 +103,12 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
 @claim(
     "rolora/eq-189",
     where="Appendix A.4.1, eqs. (189) to (204)",
-    says=r"With $u_1 = \frac{s_1}NX_1a$, $\alpha = a^\top a^*$, $r_1 = \|x_{1,1}\|^2$ and $r_2 = x_{1,1}^\top "
-    r"x_{1,2}$: $E[u_1^\top u_1] = \frac1{N^2}E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \frac{\alpha^2m + (1 - "
-    r"\alpha^2)}{N^2}$, with $E[r_2^2/r_1] = 1$.",
+    says=r"With $z_1 = \frac{s_1}N$, $s_1 = \frac{(X_1a)^\top(X_1a^*)}{\|X_1a\|^2}$, $u_1 = z_1X_1a$, $\alpha = "
+    r"a^\top a^*$, $\beta = \sqrt{1 - \alpha^2}$, $r_1 = \|x_{1,1}\|^2$ and $r_2 = x_{1,1}^\top x_{1,2}$: $u_1^\top "
+    r"u_1 = z_1^2\|X_1a\|^2 = \frac1{N^2}\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}$ and "
+    r"$E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = E[\frac{(\alpha r_1 + \beta r_2)^2}{r_1}] = E[\alpha^2r_1] + "
+    r"E[\frac{\beta^2r_2^2}{r_1}] + E[2\alpha\beta r_2] = \alpha^2m + \beta^2$, with $E[r_2^2/r_1] = 1$, so that "
+    r"$E[u_1^\top u_1] = \frac{\alpha^2m + (1 - \alpha^2)}{N^2}$.",
     measure=measure_moments("u1'u1", "r2^2/r1"),
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
     expect=("holds", "proof"),
@@ -121,8 +122,7 @@ def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.
 @claim(
     "rolora/eq-227",
     where="Appendix A.4.1, eqs. (227) to (229)",
-    says=r"With $v = X_1a^*$, $u_1 = \frac{s_1}NX_1a$ and $\alpha = a^\top a^*$, $E[v^\top u_1] = "
-    r"\frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - \alpha^2)}N$.",
+    says=LETTERS + r"$E[v^\top u_1] = \frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - \alpha^2)}N$.",
     measure=measure_moments("v'u1"),
     mutants=[{"power": 2}, {"noise": 2.0}, {"weight": 0.5}],
     uses=("rolora/eq-189",),
@@ -150,8 +150,7 @@ def without_mean(name: str, share: float) -> Evidence:
 @claim(
     "rolora/eq-230",
     where="Appendix A.4.1, eqs. (230) to (236); the factor $z_2$ before the second term of (232) multiplies 0",
-    says=r"With $z_2 = \frac1N(s_2 + \ldots + s_N)$ and $u_2 = z_2X_1a$: $E[v^\top u_2] = \alpha mE[z_2] = "
-    r"\frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
+    says=LETTERS + r"$E[v^\top u_2] = \alpha mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
     measure=measure_moments("v'u2"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
@@ -176,7 +175,8 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
 @claim(
     "rolora/eq-237",
     where="Appendix A.4.1, eqs. (237) to (240)",
-    says=r"$E[u_1^\top u_2] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot (N - 1)E[s_i] = \frac{(N - 1)m\alpha^2}{N^2}$.",
+    says=LETTERS
+    + r"$E[u_1^\top u_2] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot (N - 1)E[s_i] = \frac{(N - 1)m\alpha^2}{N^2}$.",
     measure=measure_moments("u1'u2"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
@@ -223,8 +223,8 @@ def measure_products(_: Context) -> Products:
 @claim(
     "rolora/eq-207",
     where="Appendix A.4.1, eqs. (207) and (208)",
-    says=r"$E[z_2^2] = E[\frac{(s_2 + \ldots + s_N)^2}{N^2}] = \frac1{N^2}(\sum_{i=2}^NE[s_i^2] + \sum_{i=1,j=1,i\ne "
-    "j}^NE[s_is_j])$.",
+    says=LETTERS + r"$E[z_2^2] = E[\frac{(s_2 + \ldots + s_N)^2}{N^2}] = \frac1{N^2}(\sum_{i=2}^NE[s_i^2] + "
+    r"\sum_{i=1,j=1,i\ne j}^NE[s_is_j])$.",
     measure=measure_products,
     control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
     correction=Form(
@@ -256,8 +256,8 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
 @claim(
     "rolora/eq-205",
     where="Appendix A.4.1, eqs. (205) to (226)",
-    says=r"With $z_2 = \frac1N(s_2 + \ldots + s_N)$, $u_2 = z_2X_1a$ and $R = x_{i,1}^\top x_{i,2}/\|x_{i,1}\|^2$: "
-    r"$E[u_2^\top u_2] = mE[z_2^2] = \frac m{N^2}[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}]$, with "
+    says=LETTERS + r"with $R = x_{i,1}^\top x_{i,2}/\|x_{i,1}\|^2$, "
+    r"$E[u_2^\top u_2] = mE[z_2^2] = \frac m{N^2}[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}]$, "
     r"$E[s_i] = \alpha$, $E[s_i^2] = \alpha^2 + (1 - \alpha^2)\frac1{m - 2}$ and $E[R^2] = E[\frac1{\|x_{i,1}\|^2}] = "
     r"\frac1{m - 2}$.",
     measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
@@ -299,9 +299,11 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
 @claim(
     "rolora/eq-241",
     where="Appendix A.4.1, eqs. (241) to (243)",
-    says=r"$\frac1m\|X_1a^* - \bar sX_1a\|^2 = \frac1m(v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top "
-    r"u_2 + 2u_1^\top u_2) = (1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m - 2)}] = (\delta^0)^2(1 + \tilde c)$, with "
-    r"$\tilde c = \frac{N(4 - m) - 2}{N^2m(m - 2)} = O(\frac1{Nm})$ as N and m approach infinity.",
+    says=LETTERS
+    + r"with $\bar s$ the mean of the $s_i$, $\frac1m\|X_1a^* - \bar sX_1a\|^2 = \frac1m(v^\top v + u_1^\top "
+    r"u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2) = (1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m "
+    r"- 2)}] = (\delta^0)^2(1 + \tilde c)$, $\tilde c = \frac{N(4 - m) - 2}{N^2m(m - 2)} = O(\frac1{Nm})$ as N and m "
+    "approach infinity.",
     measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
     control=Form("The expectations of both sides.", {"mean": True}),
     correction=Form(
@@ -333,64 +335,3 @@ def eq_241(
         formula = (1 - ALPHA**2) * corrected_loss(N, four, two, power)
         lines += [Equation(f"(241), N = {N}", t["loss"], six), Equation(f"(242), N = {N}", six / M, formula)]
     return judge_identity(lines, data.points, FEW, positive=("m",))
-
-
-# Two samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.
-OURS, THEIRS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "uv")
-B_STAR, OTHER_B, SCALE = sympy.symbols("b1:3"), sympy.symbols("f1:3"), sympy.Symbol("s")
-
-
-def draw_entries(context: Context) -> list[Point]:
-    """Values of all symbols."""
-    return generic_points(context, (SCALE, *OURS, *THEIRS, *B_STAR, *OTHER_B), 3)
-
-
-@identities(
-    "rolora/eq-182",
-    where="Appendix A.4.1, eqs. (182) to (186)",
-    says=r"Minimising the objective gives $b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = "
-    r"s_ib^{*\top}$, so that $\bar b = \frac1N\sum_is_ib^* = \bar sb^*$ and $\|X_ia^*b^{*\top} - X_ia\bar b^\top\|^2 "
-    r"= \|(X_ia^* - \bar sX_ia)b^{*\top}\|^2 = \|X_ia^* - \bar sX_ia\|^2\|b^*\|^2$.",
-    measure=draw_entries,
-    mutants=[{"factor": 1.01}, {"power": 1}, {"swapped": True}],
-    uses=("rolora/alg-ffa",),
-    expect=("holds", "proof"),
-)
-def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Equations:
-    r"""A client's loss at another b exceeds its least by a square, in each column; two samples stand for any number.
-
-    All sides are inner products of $X_ia$ and $X_ia^*$, which an orthogonal map of the samples leaves as they are, and
-    some such map brings the two vectors into the plane of the first two samples. Columns add up.
-    """
-    s_i = rational(factor) * OURS.dot(THEIRS) / (THEIRS.dot(THEIRS) if swapped else OURS.dot(OURS))
-    for number, (b, other) in enumerate(zip(B_STAR, OTHER_B, strict=True), start=1):
-        at_other, at_b_i = (THEIRS * b - OURS * free for free in (other, s_i * b))
-        excess = at_other.dot(at_other) - at_b_i.dot(at_b_i)
-        square = OURS.dot(OURS) * (other - s_i * b) ** 2
-        yield Equation(f"(182), column {number}: what another b adds is a square", excess, square)
-    outer, rest = (THEIRS - SCALE * OURS) * sympy.Matrix([B_STAR]), THEIRS - SCALE * OURS
-    apart = THEIRS * sympy.Matrix([B_STAR]) - OURS * (SCALE * sympy.Matrix([B_STAR]))
-    yield from [Equation("(185)", left, right) for left, right in zip(apart, outer, strict=True)]
-    squares = sum(entry**2 for entry in apart)
-    yield Equation("(186)", squares, rest.dot(rest) * sum(b**power for b in B_STAR))
-    return points, (
-        "two samples, two columns, every entry symbolic; enough, as an orthogonal map of the samples keeps all inner "
-        "products and brings two vectors into one plane, and columns add up"
-    )
-
-
-@claim(
-    "rolora/eq-187",
-    where="Appendix A.4.1, eqs. (187) and (188)",
-    says=r"$\|v - u_1 - u_2\|^2 = v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2$.",
-    measure=lambda context: generic_points(context, sympy.symbols("v1:4 p1:4 q1:4"), 3),
-    mutants=[{"cross": -2.0}, {"cross": 1.0}, {"twice": 1.0}],
-    expect=("holds", "proof"),
-)
-def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evidence:
-    """The square is expanded in three dimensions, which is as many as three vectors span."""
-    v, u_1, u_2 = (sympy.Matrix(sympy.symbols(f"{name}1:4")) for name in "vpq")
-    whole = v - u_1 - u_2
-    six = v.dot(v) + u_1.dot(u_1) + u_2.dot(u_2) - rational(twice) * (v.dot(u_1) + v.dot(u_2))
-    six += rational(cross) * u_1.dot(u_2)
-    return judge_identity([Equation("(188)", whole.dot(whole), six)], points, "any three vectors in three dimensions")

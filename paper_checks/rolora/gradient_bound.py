@@ -155,7 +155,14 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
     r"N}|\ldots| \le \frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - a^*b^{*\top}\|_{op}\|\bar b\| = "
     r"\frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d - aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le "
     r"\frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le "
-    r"\ldots \le 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
+    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \|(I_d - aa^\top)a^*\|\|b^*\|)\|\bar b\| = "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)\|\bar b - g + g\| \le "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|g\|) \le "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|b^*\|) = "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\|^2 + \delta^t\|\bar b - g\|\|b^*\| + \|\bar b - g\|\|b^*\| + "
+    r"\delta^t\|b^*\|^2) \le \frac{2\epsilon_3}{1-\epsilon_0}((\epsilon')^2(\delta^t)^2 + \epsilon'(\delta^t)^2 + "
+    r"\epsilon'\delta^t + \delta^t)\|b^*\|^2 \le \frac{2\epsilon_3}{1-\epsilon_0}(\epsilon' + 1)^2\delta^t\|b^*\|^2 = "
+    r"2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
     measure=chain_grid,
     readings=(
         LITERAL,

@@ -101,8 +101,9 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
 @claim(
     "rolora/lem-A.16",
     where="Appendix A.5, Lemma A.16, eq. (254)",
-    says=r"If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \delta_{t-1} \le \cdots \le \delta_0$ and $\eta \le "
-    r"\frac1{2L_{max}^2}$, then $\delta_{t+1} \le \delta_t \cdot (1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2)$.",
+    says=r"Let $\delta_t = |\sin\theta(a^*, a^t)|$. If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \delta_{t-1} \le "
+    r"\cdots \le \delta_0$ and $\eta \le \frac1{2L_{max}^2}$, then $\delta_{t+1} \le \delta_t \cdot (1 - 2\eta(1 - "
+    r"(\delta^0)^2)\|\bar b^*\|^2)$.",
     measure=search_contraction,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),
@@ -154,7 +155,7 @@ def run_courses(context: Context) -> list[Course]:
     says=r"In the setting of Section A.5, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: with $\eta \le "
     r"\frac1{2L_{max}^2}$ and $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ for $c \in (0, 1)$, "
     r"$\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(\bar b^*)^\top\| \le \epsilon\|a^*(\bar "
-    r"b^*)^\top\|$.",
+    r"b^*)^\top\|$, which is called $\epsilon$-accurate recovery of the global minimiser.",
     measure=run_courses,
     control=Form(r"The statement at the longest step, $\eta\|\bar b^*\|^2 = 1/2$.", {"shortest": 0.5}),
     correction=Form(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import sympy
@@ -61,7 +61,8 @@ def lem_A_15(
     where="Appendix A.5, proof of Lemma A.15, eqs. (249) to (253)",
     says=r"$b_i = \frac{b_i^*a^{*\top}a}{a^\top a} = b_i^*a^{*\top}a$; the server computes the average $\bar b = "
     r"\sum_ib_i = \sum_ib_i^*a^{*\top}a = \bar b^*a^{*\top}a$; $\nabla_al_i(a, \bar b) = 2(a\bar b^\top\bar b - "
-    r"a^*b_i^{*\top}\bar b)$; $\hat a^+ = a - \frac\eta N\sum_i\nabla_al_i(a, \bar b) = a - 2\eta(a\bar b^\top\bar b "
+    r"a^*b_i^{*\top}\bar b)$; $\hat a^+ = a - \frac\eta N\sum_i\nabla_al_i(a, \bar b) = a - 2\frac\eta "
+    r"N\sum_i(a\bar b^\top\bar b - a^*b_i^{*\top}\bar b) = a - 2\eta(a\bar b^\top\bar b "
     r"- a^*\bar b^{*\top}\bar b)$, $\hat a = \hat a^+/\|\hat a^+\|$.",
     measure=iterations,
     control=TWICE,
@@ -101,10 +102,12 @@ def eq_249(
 @promises(
     "rolora/eq-255",
     where=r"Appendix A.5, proof of Lemma A.16, eqs. (255) to (262); the third term of (257) lacks $2\eta$, but is 0",
-    says=r"With $P = I_d - a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar "
-    r"b^{*\top}\bar b}{\|\ldots\|} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$, and "
-    r"$\delta_{t+1} \le \delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + "
-    r"2\eta a^*\bar b^{*\top}\bar b\|}$.",
+    says=r"By Lemma A.15 $b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \frac{a^t - 2\eta(a^t\bar "
+    r"b^\top\bar b - a^*\bar b^{*\top}\bar b)}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|}$. "
+    r"With $P = I_d - a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar b^{*\top}\bar "
+    r"b}{\|\ldots\|} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$, and $\delta_{t+1} \le "
+    r"\delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + 2\eta a^*\bar "
+    r"b^{*\top}\bar b\|}$.",
     measure=iterations,
     mutants=[{"factor": 1.99}, {"third": "a"}, {"power": 1}, {"tight": 0.999}],
     uses=("rolora/lem-A.15",),
@@ -158,10 +161,15 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
 @identities(
     "rolora/eq-263",
     where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269)",
-    says=r"$C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar "
-    r"b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b} = \frac{|1 - 2\eta\bar b^\top\bar "
+    says=r"For the C of (260): $C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{\|a(1 - 2\eta\bar b^\top\bar b) + 2\eta "
+    r"a^*\bar b^{*\top}\bar b\|^2} = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2a^\top a + "
+    r"4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b} = "
+    r"\frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar "
+    r"b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b}$; and, as $\bar b = \bar "
+    r"b^*a^{*\top}a = \bar b^*\cos\theta(a^*, a)$, it is $\frac{|1 - 2\eta\bar b^\top\bar "
     r"b|^2}{1 + 4\eta^2\bar b^\top\bar b(\bar b^{*\top}\bar b^* - \bar b^\top\bar b)} \le (1 - 2\eta\bar b^\top\bar "
-    r"b)^2 = (1 - 2\eta\|\bar b\|^2)^2$.",
+    r"b)^2 = (1 - 2\eta\|\bar b\|^2)^2$, because $\bar b^{*\top}\bar b^* - \bar b^\top\bar b = (1 - "
+    r"\cos^2\theta(a^*, a))\bar b^{*\top}\bar b^* \ge 0$.",
     measure=draw_points,
     mutants=[{"four": 3.99}, {"sign": -1}, {"cross": 2.0}, {"power": 1}],
     uses=("rolora/eq-255",),
@@ -242,7 +250,8 @@ def eq_270(
         )
         for name, (left, right) in sides.items()
     ]
-    return next((evidence for evidence in found if not evidence.ok), found[-1])
+    broken = next((evidence for evidence in found if not evidence.ok), None)
+    return broken or replace(found[-1], printed="; ".join(sides))
 
 
 @claim(
@@ -250,10 +259,11 @@ def eq_270(
     where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (281) has the sum over the clients twice, "
     "(282) a "
     r"for $a^*$, both of length 1",
-    says=r"$\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - a^0(b^{FFA})^\top\|^2$ splits into "
-    r"$\frac1N\sum_i\|a(b_i^* - \bar b^*)^\top\|^2$, $\|a^*(\bar b^*)^\top - a^0a^{0\top}a^*(\bar b^*)^\top\|^2 = "
-    r"\|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, which gives $\gamma^2 + \|\bar "
-    r"b^*\|^2\delta_0^2$.",
+    says=r"With $b_i = \frac{b_i^*a^{*\top}a^0}{a^{0\top}a^0} = b_i^*a^{*\top}a^0$ and $b^{FFA} = \frac1N\sum_ib_i = "
+    r"\bar b^*a^{*\top}a^0$: $\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - "
+    r"a^0(b^{FFA})^\top\|^2$ splits into $\frac1N\sum_i\|a(b_i^* - \bar b^*)^\top\|^2$, $\|a^*(\bar b^*)^\top - "
+    r"a^0a^{0\top}a^*(\bar b^*)^\top\|^2 = \|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, which "
+    r"gives $\gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
     measure=iterations,
     mutants=[{"cross": 1}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
     uses=("rolora/def-A.13",),
@@ -293,7 +303,8 @@ def eq_274(
 @claim(
     "rolora/eq-286",
     where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292)",
-    says=r"$\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$ is $T\log(1 - c(1-(\delta^0)^2)) \le "
+    says=r"In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$, "
+    r"which is $(1 - c(1-(\delta^0)^2))^T \le \frac\epsilon{\delta^0}$ and $T\log(1 - c(1-(\delta^0)^2)) \le "
     r"\log(\frac\epsilon{\delta^0})$; $T \ge \frac{\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} > "
     r"\frac{\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac1{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, "
     r"by $\log(1 - x) < -x$ for $|x| < 1$.",

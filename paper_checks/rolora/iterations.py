@@ -18,7 +18,7 @@ from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
 from paper_checks.methods.promises import Promise, Promises, promises
-from paper_checks.rolora.first_step import near_one
+from paper_checks.rolora.failures import near_one
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from toymodels.regression import regression
 
@@ -31,9 +31,10 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
 @claim(
     "rolora/eq-167",
     where="Appendix A.4, eq. (167)",
-    says=r"$\delta^1 \le \delta^0C$ and, from $\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, "
-    r"$\delta^{t+1} \le \delta^tC$ being proved, $\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union "
-    r"bound gives $P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
+    says=r"With $C = \sqrt{1 - c(1-(\delta^0)^2)}$ and $q = \max\{\log N, d\}$: by $\delta^1 \le \delta^0C$, from "
+    r"$\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, assumed and $\delta^{t+1} \le \delta^tC$ proved, "
+    r"$\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union bound gives "
+    r"$P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
     measure=draw_unions,
     readings=(
         LITERAL,
@@ -96,9 +97,9 @@ def eq_167(
 @claim(
     "rolora/eq-168",
     where="Appendix A.4, eqs. (168) to (171), of which the last is empty",
-    says=r"$\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le \epsilon$, $(1 - c(1-(\delta^0)^2))^{T/2} \le "
-    r"\frac\epsilon{\delta^0}$ and $\frac T2\log(1 - c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$ are the "
-    "same.",
+    says=r"In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le "
+    r"\epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le \frac\epsilon{\delta^0}$ and $\frac T2\log(1 - "
+    r"c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.",
     measure=search_counts,
     mutants=[{"root_log": 1.0}, {"power": 1.0}, {"flip": -1}],
     expect=("holds", "proof"),
@@ -186,8 +187,9 @@ def draw_endings(context: Context) -> list[Ending]:
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
     says=r"Where $\delta^T \le \epsilon$ and, by Lemma A.9, $\|b^{T+1} - g^T\| \le \epsilon'\delta^T\|b^*\|$ with "
-    r"$(g^T)^\top = (a^T)^\top a^*b^{*\top}$: $\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1} - g^T)^\top\| + "
-    r"\|(a^T(a^T)^\top - I_d)a^*b^{*\top}\| = \|a^T\|\|b^{T+1} - g^T\| + \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| \le "
+    r"$(g^T)^\top = (a^T)^\top a^*b^{*\top}$: $\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1})^\top - "
+    r"a^T(g^T)^\top\| + \|a^T(g^T)^\top - a^*b^{*\top}\| = \|a^T(b^{T+1} - g^T)^\top\| + \|(a^T(a^T)^\top - "
+    r"I_d)a^*b^{*\top}\| = \|a^T\|\|b^{T+1} - g^T\| + \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| \le "
     r"\epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\| = (1 + "
     r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=draw_endings,
@@ -220,9 +222,12 @@ def eq_175(
             Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
             Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
             Promise("(179)", one.first + one.second, bound, error, at_most=True),
-            Promise("(180)", bound, last, error, at_most=not equal, case=ENDING if one is endings[-1] else None),
+            Promise("(180): at most", bound, last, error, at_most=True),
             Promise("the parts are orthogonal", one.apart, root, error, at_most=True),
         ]
+        if equal:
+            case = ENDING if one is endings[-1] else None
+            yield Promise("(180): at least, as it prints an equality", last, bound, error, at_most=True, case=case)
     scope = (
         f"{len(endings)} means of minimisers, 1 to 5 clients in 2 to 10 dimensions with 5 to 400 samples; the two "
         "parts are orthogonal, so that already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"

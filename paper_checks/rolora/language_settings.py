@@ -36,7 +36,7 @@ NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"
     "rolora/exp-6",
     where="Section 6, implementation and configurations",
     says="All clients take part in each round. The learning rate is chosen from eight between 5e-4 and 1e-1; for each "
-    "data set the best performance on the test set is taken, and the average over several seeds; the methods are "
+    "data set the best performance on the test set is taken, and the average over multiple seeds; the methods are "
     "compared under the same number of communication rounds.",
     measure=lambda context: RATES,
     kind="setting",

@@ -66,7 +66,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
     "rolora/txt-half-cost",
     where="Section 6.1, effect of the number of fine-tuning parameters; Section 3.1 for the shapes",
     says="With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of "
-    "that of LoRA.",
+    "that of LoRA, since they freeze parameters.",
     measure=count_traffic,
     mutants=[{"share": 0.45}, {"share": 0.55}],
     importance="result",

@@ -151,6 +151,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         else:
             right = [-power * log(one.q) for one, _ in cases]
         left = np.array([tail for _, tail in cases])
+        several = ", and at most N times that for N = 10, 1000" if bound != "q" else ""
         evidence = judge_inequality(
             left,
             np.array(right),
@@ -158,9 +159,8 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
             case=partial(_numbers, cases),
             domain=tried_settings(one for one, _ in cases),
             scope=f"m = C q for C = {', '.join(f'{one:g}' for one in FACTORS)}, each by itself, with thresholds down "
-            f"to {', '.join(f'{one:g}' for one in SMALLEST.values())}; exact law for one client, and at most N times "
-            f"that for N = 10, 1000. The constant in m = Omega(q) is an absolute one; of {len(cases)} settings with C "
-            f"= {C:g}",
+            f"to {', '.join(f'{one:g}' for one in SMALLEST.values())}, of which the {len(cases)} settings with C = "
+            f"{C:g} are told; the constant in m = Omega(q) is an absolute one; exact law for one client{several}",
             printed="log of the probability of failure",
         )
         if bound == "q" and evidence.ok:
@@ -176,10 +176,11 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
 @claim(
     "rolora/lem-A.9",
     where="Appendix A.3, Lemma A.9, eq. (13)",
-    says=r"Let $a = a^t$, $g^\top = a^\top a^*b^{*\top}$ and $\bar b = \frac1N\sum_{i=1}^Nb_i$. If $m = \Omega(q)$ "
-    r"and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then "
-    r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, where $\epsilon' = "
-    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$.",
+    says=r"Let $a = a^t$, $\delta^t = \|(I_d - a^*a^{*\top})a\|$, $g^\top = a^\top a^*b^{*\top}$ and $\bar b = "
+    r"\frac1N\sum_{i=1}^Nb_i$. If $m = \Omega(q)$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then with probability $1 - q^{-10}$: $\|\bar b - g\| \le "
+    r"\epsilon'\delta^t\|b^*\|$, where $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, "
+    r"\epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
     correction=Form(
         "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (35), (59) and "
@@ -235,8 +236,9 @@ def printed_p0(one: Setting, m: float) -> float:
 @claim(
     "rolora/eq-43",
     where="Appendix A.3, the chain before eq. (43), and eq. (43)",
-    says=r"If $m = \Omega(q)$ then $1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for a large absolute constant C; then with "
-    r"probability at least $1 - q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
+    says=r"With the $p_0$ of (36): if $m = \Omega(q)$, q as in Lemma A.9, then $1 - Np_0 > 1 - \exp(-Cq) > 1 - "
+    r"q^{-10}$ for a large absolute constant C; then with probability at least $1 - q^{-10}$, $\|\bar b - g\| \le "
+    r"\epsilon'\delta^t\|b^*\|$.",
     measure=lambda context: tuple(
         Setting(N, d, *e, C)
         for C, e, N, d in product((10.0, 40.0), (*THRESHOLDS[:6], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))

@@ -256,7 +256,8 @@ def summed_products(_: Context) -> Array:
     r"X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w| \ge \epsilon_2m\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} = "
     r"P\{|\sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)| \ge \ldots\} \le "
     r"2\exp(-c\min(\frac{\epsilon_2^2m^2K^2}{\sum_j\|Z_j\|_{\psi_1}^2}, \frac{\epsilon_2mK}{\max_j\|Z_j\|_{\psi_1}})) "
-    r"= 2\exp(-c_3\epsilon_2^2m)$, where $Z_j$ are the summands and K is the operator norm.",
+    r"= 2\exp(-c_3\epsilon_2^2m)$, where $Z_j$ are the summands and $K = \|(I_d - "
+    r"aa^\top)a^*b^{*\top}\|_{op}$.",
     measure=summed_products,
     uses=("rolora/thm-A.8", "rolora/eq-22", "rolora/eq-30"),
     importance="detail",

@@ -88,8 +88,8 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
     "rolora/eq-36",
     where="Appendix A.3, eqs. (36) and (37)",
     says=r"$P\{\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - p_0$, $p_0 = "
-    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ and "
-    r"$\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$; and "
+    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$, $c_1$ and K "
+    r"those of (18), $c_3$ that of (29), and $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$; and "
     r"$P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.",
     measure=union_rows,
     mutants=[{"scale": 20.0}],

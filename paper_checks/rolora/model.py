@@ -132,7 +132,7 @@ def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", fac
         yield same("the loss", one.client.loss({"W": W.detach()}), loss.detach())
         yield same("its gradient", one.client.gradient({"W": W.detach()})["W"], slope)
         yield Promise("its minimum", float(one.client.loss({"W": one.truth @ one.own_b})), 0.0)
-    return SIZES
+    return f"{SIZES}; every line for samples of any law: that they are normal is a hypothesis, not checked here"
 
 
 STEP_AXES = (
@@ -222,7 +222,7 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
 
 @promises(
     "rolora/table-3",
-    where="Appendix A.1, Table 3",
+    where=r"Appendix A.1, Table 3; $\|\cdot\|$ of a matrix, which it leaves out, is the Frobenius norm (Section 1.2)",
     says=r"Table 3: $a^*, b_i^*$ are the true parameters of client i, $\bar b^*$ the average of the $b_i^*$, $a^t, "
     r"b^t$ the global parameters of iteration t, $\delta_t$ the angle distance $|\sin\theta(a^*, a^t)|$, $\eta$ the "
     r"step size, $I_d$ the identity; $\|\cdot\|$ is the $l_2$ norm of a vector, $\|\cdot\|_{op}$ the operator norm of "

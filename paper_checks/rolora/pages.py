@@ -9,7 +9,8 @@ ANALYSIS_THEMES = (
     *("auxiliary", "minimiser", "minimiser_steps", "minimiser_union"),
     *("gradient", "gradient_steps", "gradient_bound", "contraction", "contraction_steps", "denominator_steps"),
     "combined_steps",
-    *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
+    *("first_step", "iterations", "freezing_steps", "freezing_algebra"),
+    *("heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
 )
 NUMBER_THEMES = (
     *("running_text", "messages", "communication", "results", "number_of_clients", "experiments"),

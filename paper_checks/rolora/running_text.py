@@ -97,7 +97,8 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
     "rolora/txt-exponential",
     where="Sections 1 and 5.1, judged for every step that Theorem 5.4 allows",
     says="In a tractable setting, local linear models with rank-1 adapters, RoLoRA converges exponentially to the "
-    "global minimiser, and outperforms FFA-LoRA.",
+    "global minimiser, from a random unit vector a and with large q, and outperforms FFA-LoRA, whose fixed "
+    "down-projection limits performance.",
     measure=run_courses,
     correction=Form(
         r"With unlimited samples (the expected loss), for $0 < \kappa = \eta \|b^*\|^2 < 1$ the tangent of the angle "

@@ -94,13 +94,13 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
 @claim(
     "rolora/lem-5.3",
     where="Section 5.1, Lemma 5.3, eq. (9)",
-    says=r"Let $\|b^*\| \le L_{max}$ and $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$, m the number of samples "
-    r"for each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = "
-    r"\frac{\epsilon_3}{1-\epsilon_0}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = "
-    r"\Omega(q)$ for $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any t "
-    r"and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-\delta^0)^2}\|b^*\|^2$ with "
-    r"probability at least $1 - 2q^{-10}$.",
+    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t = \|(I_d - a^*a^{*\top})a^t\|$ and $\delta^t \le \delta^{t-1} \le "
+    r"\cdots \le \delta^0$, m the number of samples for each updating step, $\epsilon' = "
+    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ for "
+    r"$\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = \Omega(q)$ for $q = \max(\frac{\log "
+    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < "
+    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
+    r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
     measure=lambda context: (first_steps(context), fixed_runs(context)),
     control=Form("The angle distance does not grow.", {"rate": 0.0}),
     correction=Form(

@@ -301,6 +301,12 @@ def test_parts_add_their_levels_and_are_no_surer_than_the_weakest():
     assert judge_parts([drawn, Evidence(False, "", margin=-1.0)]).level == LEVEL / 2
 
 
+def test_cases_of_parts_are_those_of_the_part_that_is_told():
+    many, few = Evidence(True, "", obtained="many", margin=1.0, cases=7), Evidence(True, "", margin=2.0, cases=3)
+    assert (judge_parts([many, few]).obtained, judge_parts([many, few]).cases) == ("many", 7)
+    assert judge_parts([many, Evidence(True, "", margin=2.0, cases=0)]).cases == 0
+
+
 def test_parts_after_one_that_does_not_pass_are_not_asked_for():
     def parts():
         yield Evidence(None, "", reason="too few")

@@ -114,11 +114,11 @@ def one_iteration(values: Values) -> Violation:
         Fraction(2, 2**10),
         assumes=assumes,
         given={"sqrt(1 - c (1 - delta_0^2)), from above": bound, "length of the interval, from above": length},
-        reads="one client, d = 2, m = C q samples, any step: it turns a by an angle whose tangent is a number times "
-        "R, m R a chi-square of m - 1 degrees of freedom, and keeps the factor only if log R is in an interval of "
-        "length 2.02 f /((1 - 2 f)(1 - 4 delta_0^2)), f = sqrt(1 - c (1 - delta_0^2)); the density of log R is at "
-        "most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, and 2 max{log "
-        "N, d}^-10",
+        reads="one client, d = 2, m = C q samples, q of Lemma 5.3, any step: it turns a by an angle whose tangent is "
+        "a number times R, m R a chi-square of m - 1 degrees of freedom, and keeps the factor only if log R is in an "
+        "interval of length 2.02 f /((1 - 2 f)(1 - 4 delta_0^2)), f = sqrt(1 - c (1 - delta_0^2)); the density of "
+        "log R is at most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, "
+        "and 2 max{log N, d}^-10",
     )
 
 

@@ -119,6 +119,6 @@ def eq_43(values: Values) -> Violation:
         enclosed("ln", 2 * int(values["N"]))[0] + net,
         -4 * at.q[0],
         assumes=at.assumes,
-        reads="m = C q samples, c_3 at its largest; logarithms of N p_0, from below, and of exp(-4 q): a smaller "
-        "eps_2 leaves the first and makes the second as small as one likes, whatever C is",
+        reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "
+        "exp(-4 q): a smaller eps_2 leaves the first and makes the second as small as one likes, whatever C is",
     )
