@@ -194,7 +194,7 @@ ANALYSIS = Page(
             "not: a round of FeDLRT sends $6nr + 5r^2$ numbers without correction, $6nr + 7r^2$ with the simplified "
             "and $6nr + 13r^2$ with the full one, where $6nr + 6r^2$, $6nr + 8r^2$ and $6nr + 10r^2$ are printed. "
             "Figure 3 puts the rank from which low rank no longer pays at 40 % of full rank; by the printed entries "
-            "that is so of communication with the full correction (compute 20 %, memory 30 %), by the counts of "
+            "that is so of communication with the full correction (compute 18 %, memory 31 %), by the counts of "
             "compute and memory with the simplified one (39 to 40 %).",
             ("fedlrt/table-1", "fedlrt/fig-3"),
         ),
