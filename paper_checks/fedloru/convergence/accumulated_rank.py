@@ -107,7 +107,8 @@ def measure_ranks(context: Context) -> list[Ranks]:
 @promises(
     "fedloru-v2/claim-rank-growth",
     where="Section 4.1, Practical advantages",
-    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced.",
+    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced, "
+    "enabling the initiation of new learning phases.",
     measure=measure_ranks,
     readings=(
         LITERAL,

@@ -173,15 +173,21 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
 @claim(
     "fedloru-v2/eq-63-66",
     where="Appendix B.1, proof of Lemma B.8, eqs. (63) to (66)",
-    says=r"$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le "
-    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E(2\mathbb{E}[\|\nabla_Wf_{t,i}^{(k)} - "
-    r"\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)}\|^2] + 2\mathbb{E}[\|\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)} - "
-    r"B_{t,0}^{(k)}\|^2])$ (63), with $C_B^2$ and $G^2$ for the squares without a difference (64). "
-    r"$\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2\mathbb{E}\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2 = "
-    r"\mathbb{E}\|(A_{t,i} - A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) + (A_{t,i} - A_{t,0})(B_{t,i} - "
-    r"B_{t,0})\|^2 \le 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,0}\|^2\|B_{t,i} - "
-    r"B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2]$ (65), and by Lemma B.7 and "
-    r"Assumption B.3 it is at most $12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
+    says=r"By Jensen's inequality $\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le "
+    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E\mathbb{E}\|\nabla_Af_{t,i}^{(k)} - \nabla_Af_{t,0}^{(k)}\|^2 = "
+    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E\mathbb{E}\|(\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)})(B_{t,i}^{(k)})^T + "
+    r"\nabla_Wf_{t,0}^{(k)}(B_{t,i}^{(k)} - B_{t,0}^{(k)})^T\|^2 \le "
+    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E2\mathbb{E}\|\nabla_Wf_{t,i}^{(k)} - "
+    r"\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)}\|^2 + 2\mathbb{E}\|\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)} - "
+    r"B_{t,0}^{(k)}\|^2$ (63, both terms under the sums), with $C_B^2$ and $G^2$ for the squares without a difference "
+    r"(64). $\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2\mathbb{E}\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2 "
+    r"= L^2\mathbb{E}\|(A_{t,0} + (A_{t,i} - A_{t,0}))(B_{t,0} + (B_{t,i} - B_{t,0})) - A_{t,0}B_{t,0}\|^2 = "
+    r"\mathbb{E}\|(A_{t,i} - A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) + (A_{t,i} - A_{t,0})(B_{t,i} - B_{t,0})\|^2 "
+    r"\le 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2] + "
+    r"3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2]$ (65), and by Lemma B.7 and Assumption B.3 it is at "
+    r"most $3C_B^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_A^2 + 3C_A^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_B^2 + 3 \cdot "
+    r"2\eta^2i^2(\sigma^2+G^2)C_A^2 \cdot 2\eta^2i^2(\sigma^2+G^2)C_B^2 \le "
+    r"12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
     measure=follow_settings,
     control=Form(r"The bound with $L \le 1$ and one constant C for both factors.", {"comparable": True}),
     correction=Form(

@@ -85,7 +85,8 @@ ROUNDS = (
     where="Section 4.1, eq. (7)",
     says=r"$A_{t,i+1}^{(k)} = A_{t,i}^{(k)} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)}; "
     r"\xi_{t,i}^{(k)})$, $B_{t,i+1}^{(k)} = B_{t,i}^{(k)} - \eta\nabla_Bf^{(k)}(W_t + \alpha "
-    r"A_{t,i}^{(k)}B_{t,i}^{(k)}; \xi_{t,i}^{(k)})$, $i = 0, \ldots, E-1$.",
+    r"A_{t,i}^{(k)}B_{t,i}^{(k)}; \xi_{t,i}^{(k)})$, $i = 0, \ldots, E-1$, where $\nabla f^{(k)}(W; \xi^{(k)})$ is a "
+    r"stochastic gradient on a randomly sampled subset $\xi^{(k)}$ of client k's data.",
     measure=run_rounds,
     mutants=[{"alpha_power": 0}, {"alpha_power": 2}, {"together": False}, {"steps": -1}, {"sign": -1.0}],
     kind="algorithm",

@@ -1,4 +1,4 @@
-"""Section 4.2: Theorem 4.2 and scales other than 1."""
+"""Section 4.2 and the end of Appendix B: Theorem 4.2 and scales other than 1."""
 
 from __future__ import annotations
 
@@ -20,6 +20,72 @@ from paper_checks.fedloru.convergence.bounded_settings import (
 )
 from paper_checks.fedloru.convergence.drift import printed_D
 from paper_checks.methods.promises import Promise
+
+
+def draw_sequences(context: Context) -> list[tuple[list[float], list[float], float]]:
+    """Sequences f_0.. f_{T+1} and g_t with (77): g_t = f_t - f_{t+1} + K at every t; a short one by hand first."""
+    rng = context.rng("sequences")
+    found = [([0.0, 1.0, 0.0], [0.0, 2.0], 1.0)]
+    for _ in range(context.size(200, 2000)):
+        T = int(rng.integers(1, 8))
+        f = rng.uniform(0.0, 1.0, T + 2)
+        f[rng.integers(0, T + 2)] = 0.0
+        K = float(max(0.0, np.max(np.diff(f)))) * float(rng.choice([1.0, 1.5]))
+        found.append((f.tolist(), [float(f[t] - f[t + 1] + K) for t in range(T + 1)], K))
+    return found
+
+
+@claim(
+    "fedloru-v2/eq-78-79",
+    where="Appendix B.2, eqs. (78) and (79); Theorem 4.2, eq. (9)",
+    says=r"Summing (77) over $t = 1, \ldots, T$ yields $\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + "
+    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta TE}(\mathbb{E}[f(\tilde W_0)] - \mathbb{E}[f(\tilde W_T)]) + "
+    r"K_1\eta + K_2\eta^2$; since f is bounded below by $f^\star$, with $\Delta_0 = \mathbb{E}[f(\tilde W_0)] - "
+    r"f^\star$ at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$; taking the minimum over $t = 1, \ldots, T$ "
+    "on the left gives the same upper bound for that over $t < T$.",
+    measure=draw_sequences,
+    control=Form("The bound on the least gradient.", {"part": "least"}),
+    correction=Form(
+        r"Given (77) in each round, with any constants: the sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - "
+        r"f(\tilde W_T)$, so that "
+        r"$\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le "
+        r"\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, and the minimum over $t < T$ has the same bound. The sum "
+        r"over $t = 1..T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the "
+        r"start in the theorem's own notation; with $\mathbb{E}[f(\tilde W_1)] - f^\star$ for $\Delta_0$ it bounds the "
+        r"mean and the minimum over $t = 1..T$.",
+        {"begins": 0},
+        ({"begins": 1}, {"factor": 0.99}, {"rounds_power": 2}),
+    ),
+    uses=("fedloru-v2/eq-77-K",),
+    because=r"The sum over $t = 1, \ldots, T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, not $f(\tilde W_0) - "
+    r"f(\tilde W_T)$.",
+    expect=("corrected", "proof"),
+)
+def eq_78_79(
+    sequences: list[tuple[list[float], list[float], float]],
+    begins: int = 1,
+    factor: float = 1.0,
+    rounds_power: int = 1,
+    part: str = "mean",
+) -> Evidence:
+    """Sequences that meet (77) with equality, in units of 4/(3 eta E); f* is 0."""
+    lines = []
+    for number, (f, g, K) in enumerate(sequences):
+        T = len(g) - 1
+        bound = factor * (f[0] / T**rounds_power + K)
+        case = {"f": " ".join(map(str, f)), "g": " ".join(map(str, g)), "K": K} if number == 0 else None
+        left = min(g[:T]) if part == "least" else sum(g[begins : begins + T]) / T
+        lines.append(Promise("(79)", left, bound, 1e-12, True, case))
+        if not begins:
+            later = factor * (f[1] / T**rounds_power + K)
+            lines += [
+                Promise("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
+                Promise("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True),
+            ]
+        if part == "mean":
+            exact = factor * ((f[0] - f[T]) / T**rounds_power + K)
+            lines.append(Promise("(78)", left, exact, 1e-12, True, case))
+    return judge_bounds(lines, f"{len(sequences)} sequences of 1 to 7 rounds with equality in (77)")
 
 
 @dataclass(frozen=True)

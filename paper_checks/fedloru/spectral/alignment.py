@@ -208,7 +208,7 @@ def expected_alignment(
     importance="result",
     because=r"Clients' own errors make a mean of quotients, not a quotient of means; without them $\beta = 0$, "
     r"nothing falls past $\tilde r$.",
-    best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
+    best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     hypotheses=(Dropped(r"distinct $|\theta_i|$", {"scenes": tuple(SCENES)}),),
     expect=("corrected", "proof"),
     seen_in=("hessian/alignment",),

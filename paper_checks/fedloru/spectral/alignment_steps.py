@@ -51,10 +51,13 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
 @claim(
     "fedloru-v2/eq-51-54",
     where="Appendix A.5, eqs. (51) and (54)",
-    says=r"For $r < \tilde r$ the denominator in (51) is $E[\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
-    r"f^{(k_2)}_{N,r}\|] = \sum_{i \le r}(\alpha_i^R)^2$ because the clients are independent, and $\left|E[C_{N,r}] - "
-    r"\frac{\sum_{i \le r}(\alpha_i^R)^2\phi_i^2}{\sum_{i \le r}(\alpha_i^R)^2}\right| \to 0$, with $\alpha_i^R = "
-    r"E[\partial_{u_i^{(k)}} f_N^{(k)}]$.",
+    says=r"For $r < \tilde r$, $E[C_{N,r}] = E\left[\frac{\langle\sum_{i \le "
+    r"r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}u_i^{(k_1)},\ \sum_{i \le "
+    r"r}\partial_{u_i^{(k_2)}}f_N^{(k_2)}u_i^{(k_2)}\rangle}{\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
+    r"f^{(k_2)}_{N,r}\|}\right]$ (51); the denominator in (51) is $E[\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
+    r"f^{(k_2)}_{N,r}\|] = \sum_{i \le r}(\alpha_i^R)^2$ because of the independence between the clients, and "
+    r"$\left|E[C_{N,r}] - \frac{\sum_{i \le r}(\alpha_i^R)^2\phi_i^2}{\sum_{i \le r}(\alpha_i^R)^2}\right| \to 0$ "
+    r"(54), with $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$.",
     measure=measure_clear,
     control=Form("The statement for gradients without own errors.", {"scenes": ("no own errors",)}),
     correction=Form(
@@ -108,8 +111,12 @@ def eq_51_54(
 @claim(
     "fedloru-v2/eq-52-53",
     where="Appendix A.5, eqs. (52) and (53)",
-    says=r"For $r < \tilde r$ the expected numerator of (51) is the sum of its parts with $i = j$ and with $i \ne j$, "
-    r"and its difference from $\sum_{i \le r}(\alpha_i^R)^2\phi_i^2$ tends to 0.",
+    says=r"For $r < \tilde r$ the numerator of (51) has the expectation $E[\sum_{i \le "
+    r"r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_i^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle] + "
+    r"E[\sum_{i \ne j \le r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_j^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)}, "
+    r"u_j^{(k_2)}\rangle]$ (52); by Lemma A.6 $E\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle \to \phi_i^2$ and $E\langle "
+    r"u_i^{(k_1)}, u_j^{(k_2)}\rangle \to 0$ for $i \ne j$, thus its difference from $\sum_{i \le "
+    r"r}(\alpha_i^R)^2\phi_i^2$ tends to 0 (53).",
     measure=measure_clear,
     readings=(
         Reading(

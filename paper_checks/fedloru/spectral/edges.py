@@ -102,8 +102,8 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     ),
     vary=("edge",),
     uses=("fedloru-v2/prop-3.1-dist",),
-    because="The limiting density says nothing about single eigenvalues: a few large entries leave it as it is and "
-    r"move $\lambda_1$.",
+    because="The limiting density bounds single eigenvalues from one side only: a few large entries leave it as it is "
+    r"and move $\lambda_1$.",
     best={"edge": Best(2.0, "proved: the semicircle of this variance ends there (Wigner; Bai and Yin)")},
     hypotheses=(
         Dropped(r"a law of the entries that does not change with R but for its scale", {"converging": tuple(LAWS)}),
@@ -265,8 +265,8 @@ def far_probability(R: int, positive: int, negative: int) -> float:
         ),
     ),
     uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
-    because="A few large entries keep the limiting density and move every fixed eigenvalue beyond the edge; Wigner "
-    "matrices have none.",
+    because=r"Rare large entries, about $\sqrt R$ of them, keep the limiting density and move every fixed eigenvalue; "
+    "Wigner matrices have none.",
     expect=("depends on the reading", "proof"),
 )
 def eq_29(

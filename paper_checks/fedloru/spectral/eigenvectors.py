@@ -292,10 +292,11 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 @claim(
     "fedloru-v2/lem-A.6",
     where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
-    says=r"With $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$ and $\phi_i^{(k)} \to \phi_i$ "
-    r"(46, 47), so that each $u_i^{(k)}$ is oriented towards $v_i$, for any $k_1 \ne k_2$ and any i, j: $E\langle "
-    r"u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j 1\{i=j\}$, $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ and "
-    r"$E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
+    says=r"With the angle $\phi_i^{(k)}$ (its cosine, in use) of $v_i$ and $u_i^{(k)}$, $\phi_i^{(k)} \to \phi_i$ by "
+    r"(5), and $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and "
+    r"orthogonal to $v_i$ (46, 47), the parts of $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle$ with an r (48) average to "
+    r"zero: for any $k_1 \ne k_2$, i, j, $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j 1\{i=j\}$, "
+    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
     readings=(
         Reading(
@@ -326,8 +327,9 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
 @claim(
     "fedloru-v2/eq-49-50",
     where="Appendix A.5, eqs. (49) and (50)",
-    says=r"By rotational symmetry $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, and $E\langle u_i^{(k_1)}, "
-    r"w_j^{(k_2)}\rangle \to 0$.",
+    says=r"The $w_i^{(k)}$ are independent, uniform on the sphere in $(U^{(k)})^\perp$; by rotational symmetry "
+    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, and since $w_i^{(k_1)} \perp U_N^{(k_1)}$, $u_j^{(k_2)} \in "
+    r"U_N^{(k_2)}$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
     readings=(
         Reading(

@@ -218,11 +218,12 @@ def measure_planted(context: Context) -> Planted:
 @claim(
     "fedloru-v2/eq-30-31",
     where="Appendix A.3, eqs. (30) and (31)",
-    says=r"$\hat g_{H_N}(z) = \hat g_{H_{\mathrm{true}}}(k(z)) + o(1)$, k the subordination function. $\theta_i$ "
-    r"is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ for an eigenvalue "
-    r"$\lambda$ of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the family of the "
-    r"outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in \mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus "
-    r"\nu)\}$.",
+    says=r"$\hat g_{H_N}(z) = g_{\mu_{H_N}}(z) + o(1) = g_{\mu_N \boxplus \nu}(z) + o(1) = g_\nu(k(z)) + o(1) = \hat "
+    r"g_{H_{\mathrm{true}}}(k(z)) + o(1)$, where k is the subordination function with $g_{\mu_N \boxplus \nu}(z) = "
+    r"g_\nu(k(z))$. $\theta_i$ is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ "
+    r"for an eigenvalue $\lambda$ of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the "
+    r"family of the outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in "
+    r"\mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus \nu)\}$.",
     measure=measure_planted,
     control=Form("The statement about the transforms, eq. (30).", {"outliers": False}),
     correction=Form(

@@ -187,8 +187,8 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
     importance="result",
-    because="Spikes below the threshold can meet the printed condition and stay at the edge; indices that grow with R "
-    "end inside the bulk.",
+    because="Spikes below the threshold can meet the printed condition and stay at the edge; indices in proportion to "
+    "R end inside the bulk.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
 )

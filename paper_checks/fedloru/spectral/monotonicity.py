@@ -70,9 +70,11 @@ def _slope_is_positive() -> tuple[Fact, ...]:
 @claim(
     "fedloru-v2/eq-41",
     where="Appendix A.4, eq. (41)",
-    says=r"$\frac{\partial F_j}{\partial M} = \frac{4\sigma^2 s_M(\theta_0^2-\theta_j^2)}{\theta_0\theta_j}"
-    r"\frac{g_M^{-1}(\theta_j)}{g_M^{-1}(\theta_0)^3}\frac{\partial s_M}{\partial M} < 0$ for every "
-    r"$j \in \mathcal{P}_N \cup \mathcal{Q}_N$.",
+    says=r"$\frac{\partial F_j}{\partial M} = \frac{\partial F_j}{\partial s_M}\frac{\partial s_M}{\partial M} = "
+    r"\frac{4\sigma^2 "
+    r"s_M(\theta_0^2-\theta_j^2)}{\theta_0\theta_j}\frac{g_M^{-1}(\theta_j)}{g_M^{-1}(\theta_0)^3}\frac{\partial "
+    r"s_M}{\partial M} < 0$ for every $j \in \mathcal{P}_N \cup \mathcal{Q}_N$, since $\frac{\partial s_M}{\partial M} "
+    "< 0$ and the factor before it is positive.",
     measure=search_slopes,
     control=Form(r"The equation, and the sign for $|\theta_j| < |\theta_0|$.", {"below_largest": True}),
     correction=Form(

@@ -153,7 +153,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
         ),
     ),
     uses=("fedloru-v2/thm-3.2", "fedloru-v2/eq-43"),
-    because="Stable ranks do not depend on units: below the noise the gap is negative for singular values of any size.",
+    because="Stable ranks do not depend on units: below the noise the gap can be negative for singular values of any "
+    "size.",
     vary=(),
     expect=("depends on the reading", "proof"),
 )

@@ -234,7 +234,8 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
 @claim(
     "fedloru-v2/claim-scale",
     where="Section 3.1, after Theorem 3.2",
-    says="A typical scaling assumption is $s_M = 1/M$.",
+    says=r"Under a typical scaling assumption such as $s_M = 1/M$, $\sigma^2s_M^2$ remains sufficiently small in most "
+    r"practical settings, which makes ill-conditioning, $\theta_0^2 \le \sigma^2s_M^2$, unlikely.",
     measure=measure_sample_noise,
     control=Form(r"$s_M$ decreases with $M$.", {"decreasing": True}),
     correction=Form(
@@ -273,7 +274,8 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
         predict(exponent),
         tails=tails,
         share=0.05,
-        scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}",
+        scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}; the "
+        "order of s_M alone: how small sigma^2 s_M^2 is in practice is not judged",
         settings={name: {"M": int(name.split()[-1])} for name in draws},
     )
 

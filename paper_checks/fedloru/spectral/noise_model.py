@@ -70,10 +70,11 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
 @identities(
     "fedloru-v2/eq-1",
     where="Section 3.1, eq. (1), and Appendix A, problem setup",
-    says="Server and client Hessians are modelled as two decoupled additive perturbed models $H_N = "
-    r"H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + \epsilon_M$ with $\epsilon_N = s_NX^R$, $X^R$ real "
-    r"symmetric, its elements drawn independently from a distribution with mean 0 and variance $\sigma^2/R$, and $s_N "
-    r"= s(N)$ decreasing from $\mathbb{N}$ to $(0, 1)$.",
+    says=r"For any $R \ge \bar R$ with $(h^R, \omega^R) \in \Omega^R$ server and client Hessians are modelled as two "
+    r"decoupled additive perturbed models $H_N = H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + "
+    r"\epsilon_M$ with random error matrices $\epsilon_N = s_NX^R$, $X^R$ random, real and symmetric, each element "
+    r"independently drawn from a distribution with mean 0 and variance $\sigma^2/R$, and $s_N = s(N)$ a monotonic "
+    r"decreasing function from $\mathbb{N}$ to $(0, 1)$.",
     measure=measure_covariances,
     kind="setting",
     readings=(

@@ -97,7 +97,8 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
 @identities(
     "fedloru-v2/eq-34",
     where="Appendix A.3, before and at eq. (34)",
-    says=r"$C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$ and $\mathcal{R}_{\mu_N}(x) = s_N \mathcal{R}_\mu(s_N x)$.",
+    says=r"Using the scaling property of moments, $m_n^{\mu_N} = s_N^nm_n^\mu$, the scaling relation of the cumulants "
+    r"is $C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$, and $\mathcal{R}_{\mu_N}(\theta) = s_N \mathcal{R}_\mu(s_N\theta)$.",
     measure=draw_cumulants,
     mutants=[{"power_shift": -1}, {"outer": 0}, {"inner": 0}],
     uses=("fedloru-v2/eq-33",),
@@ -125,8 +126,9 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
 @identities(
     "fedloru-v2/eq-35",
     where="Appendix A.3, eq. (35) and the sentence after it",
-    says=r"$\mathcal{R}_{\mu_N}(1/\theta) + \theta = s_N\mathcal{R}_\mu(s_N/\theta) + \theta$, which for the "
-    r"semicircle, $\mathcal{R}_\mu(x) = \sigma^2 x$, is $\theta + \sigma^2s_N^2/\theta$.",
+    says=r"For the outliers of $H_N$: $k^{-1}(\theta) = s_N\mathcal{R}_\mu(s_N/\theta) + \theta$ and, since the "
+    r"R-transform of a semicircle law $\mu$ is $\mathcal{R}_\mu(x) = \sigma^2x$, $k^{-1}(\theta) = \theta + "
+    r"\frac{\sigma^2s_N^2}\theta$.",
     measure=draw_cumulants,
     mutants=[{"s_power": 1}, {"sign": -1}, {"third": 1}],
     uses=("fedloru-v2/eq-34",),

@@ -182,7 +182,7 @@ def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
     "fedloru-v2/def-srank",
     where="Section 3.1, stable rank",
     says=r"$\mathrm{srank}(A) = \frac{\|A\|_F^2}{\|A\|_2^2} = \frac{\sum_{i=1}^n\sigma_i^2(A)}{\sigma_1^2(A)}$, where "
-    r"$n$ is the rank of $A$.",
+    r"$n$ is the rank of $A$ and $\sigma_i(A)$ its i-th singular value.",
     measure=measure_matrices,
     mutants=[{"n_shift": -1}, {"power": 1}, {"power": 4}, {"largest": False}],
     kind="definition",
@@ -292,8 +292,9 @@ def search_perturbations(context: Context) -> Searched:
 @claim(
     "fedloru-v2/claim-srank-robust",
     where="Section 3.1, stable rank",
-    says="The stable rank is robust to small perturbations of the Hessian: minor changes of parameters or data "
-    "can change the ordinary rank a lot, but do not substantially affect the stable rank.",
+    says="The stable rank exhibits robustness to small perturbations in the Hessian: in practice, minor changes in "
+    "model parameters or data points can lead to significant variations in the traditional rank, but these do not "
+    "substantially affect the stable rank.",
     measure=search_perturbations,
     readings=(
         Reading(

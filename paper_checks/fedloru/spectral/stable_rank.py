@@ -230,7 +230,8 @@ def _sign_of_F_j() -> tuple[Fact, ...]:
 @claim(
     "fedloru-v2/eq-40",
     where="Appendix A.4, eq. (40)",
-    says=r"For $j \in \mathcal{P}_N \cup \mathcal{Q}_N$: $F_j \ge \frac{8\sigma^4 s_M s_N "
+    says=r"Since $g_M^{-1}(\theta_j) \ge U_M$ for $j \in \mathcal{P}_M$ or $g_M^{-1}(\theta_j) \le L_M$ for $j \in "
+    r"\mathcal{Q}_M$, for $j \in \mathcal{P}_N \cup \mathcal{Q}_N$: $F_j \ge \frac{8\sigma^4 s_M s_N "
     r"(s_M^2-s_N^2)}{g_M^{-1}(\theta_0)^2 "
     r"g_N^{-1}(\theta_0)^2}\left|\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right|$.",
     measure=search_eq_40,
@@ -332,9 +333,12 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
 @claim(
     "fedloru-v2/eq-44",
     where="Appendix A.4, eq. (44)",
-    says=r"With $g = g_M^{-1}(\theta_0)$, $\frac{\partial}{\partial s_M}\frac{U_M^2}{g^2} = "
-    r"\frac{2U_MU_M'g^2-2gg'U_M^2}{g^4} = \frac{4\sigma U_M g - 4\sigma^2s_MU_M^2g/\theta_0}{g^4} = "
-    r"\frac{4\sigma U_M(\theta_0^2-\sigma^2s_M^2)}{\theta_0g^3}$.",
+    says=r"With $g = g_M^{-1}(\theta_0)$: $\frac\partial{\partial M}\left(\frac{U_M^2}{g^2} - "
+    r"\frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right) = \frac\partial{\partial s_M}\left(\frac{U_M^2}{g^2} - "
+    r"\frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)\frac{\partial s_M}{\partial M} = "
+    r"\frac{2U_MU_M'g^2-2gg'U_M^2}{g^4}\frac{\partial s_M}{\partial M} = \frac{4\sigma U_M g - "
+    r"4\sigma^2s_MU_M^2g/\theta_0}{g^4}\frac{\partial s_M}{\partial M} = \frac{4\sigma "
+    r"U_M(\theta_0^2-\sigma^2s_M^2)}{\theta_0g^3}\frac{\partial s_M}{\partial M}$.",
     measure=draw_points,
     control=Form("Lines 2 and 4 as printed.", {"lines": ("line 2", "line 4")}),
     correction=Form(
@@ -364,10 +368,11 @@ def eq_44(
     units = judge_units(sides, WEIGHTS, points, "theta_0 and sigma carry the unit of curvature, s_M none")
     if not units.ok:
         return units
-    derivative = sympy.diff((2 * SIGMA * S_M) ** 2 / wigner_outlier(THETA_0, SIGMA * S_M) ** 2, S_M)
+    at_M, at_N = ((2 * SIGMA * s) ** 2 / wigner_outlier(THETA_0, SIGMA * s) ** 2 for s in (S_M, S_N))
+    derivative = sympy.diff(at_M - at_N, S_M)
     printed = _eq_44_lines(SYMBOLS, g_power, sign)
     return judge_identity(
         [Equation(name, derivative, printed[name]) for name in lines],
         as_symbols(points),
-        "units of every line, then every line, for all non-zero theta_0, sigma, s_M",
+        "units of every line, then every line without the factor ds_M/dM, for all non-zero theta_0, sigma, s_M",
     )

@@ -161,7 +161,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     ),
     also=("fedloru-iclr/eq-31",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
-    because="The sums are non-negative: the sign contradicts the theorem that they prove.",
+    because="For the semicircle the sums are non-negative: the sign contradicts the theorem that they prove.",
     expect=("corrected", "proof"),
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
@@ -271,7 +271,8 @@ def search_gaps(context: Context) -> Searched:
         ),
     ),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
-    because="$G_j$ is positive: the client's edge over its norm exceeds the server's outlier over its norm.",
+    because="For the semicircle $G_j$ is positive: the client's edge over its norm exceeds the server's outlier over "
+    "its norm.",
     expect=("corrected", "proof"),
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:

@@ -169,10 +169,12 @@ def measure_hessians(context: Context) -> list[Pair]:
     "fedloru-v2/eq-21-25",
     where="Appendix A.3, eqs. (21) to (25)",
     says=r"(21) and (22) restate Lemma A.3 for $\lambda_i(H_N)$ at $i = j + k - 1 \le R$ and at $i = j + k - R \ge 1$; "
-    "$k = 1 + p$ and $k = R - q$ give (23) and (24), and with $i - j = p$, $i - j = -q$ and "
+    r"$k = 1 + p$ and $k = R - q$ give $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + "
+    r"\lambda_{i-p}(\epsilon_N)$, $i = j+p \le R$ (23), and $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
+    r"\lambda_{i+q}(\epsilon_N)$, $i = j-q \ge 1$ (24), $j \in \{1, \ldots, R\}$; with $i - j = p$, $i - j = -q$ and "
     r"$\lambda_{1+p}(H_{\mathrm{true}}) = \lambda_{R-q}(H_{\mathrm{true}}) = 0$: $\lambda_{i+q}(\epsilon_N) \le "
     r"\lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$ for all $i \in \{1, \ldots, R\}$, where $\lambda_k(\epsilon_N) = "
-    r"-\infty$ if $k > R$ and $+\infty$ if $k \le 0$.",
+    r"-\infty$ if $k > R$ and $+\infty$ if $k \le 0$ (25).",
     measure=measure_hessians,
     mutants=[{"p_shift": -1}, {"q_shift": -1}],
     uses=("fedloru-v2/lem-A.3",),
