@@ -27,10 +27,11 @@ from paper_checks.context import Context
 from paper_checks.fedlrt import heterogeneous_setting, homogeneous_setting
 from paper_checks.fedlrt.assumption_met import measure_met
 from paper_checks.fedlrt.different_targets import CLOSE
-from paper_checks.fedlrt.homogeneous_setting import BASES, CLIENTS, STEPS, WATCHED
-from paper_checks.fedlrt.least_squares import GRID, LEVELS, Followed, count_rounds, settled
+from paper_checks.fedlrt.homogeneous_setting import BASES, CLIENTS, STEPS
+from paper_checks.fedlrt.least_squares import FOLLOWED, GRID, LEVELS, Followed, count_rounds, settled
 from paper_checks.fedlrt.legendre_runs import (
     SINGLE,
+    STARTS,
     WEAKEST,
     Choice,
     full_rank_distances,
@@ -38,6 +39,7 @@ from paper_checks.fedlrt.legendre_runs import (
     limits,
     long_heterogeneous_run,
     long_run,
+    median_ranks,
     one_target,
     quotient_of_paces,
     target_share,
@@ -62,16 +64,62 @@ def weak_targets(seed: int) -> Numbers:
     return {"share of targets drawn again": weak / 1000}
 
 
-def ranks_between(seed: int) -> Numbers:
-    """The rank of the homogeneous test, polynomials of value 1 at 1, from a start of size 0.1."""
-    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-jointly", seed))
-    run = long_run(stream, Choice(basis="plain", scale=0.1), WATCHED)
-    found = run.ranks[-1] == homogeneous_setting.RANK
+def _medians(seed: int, scale: float, rounds: int) -> Numbers:
+    """The median rank over 20 starts of some size, polynomials of value 1 at 1."""
+    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-rank", seed))
+    ranks = median_ranks(stream, Choice(basis="plain", scale=scale), rounds)
+    found, never_below = ranks[-1] == homogeneous_setting.RANK, min(ranks) >= homogeneous_setting.RANK
+    return {
+        "least median rank": min(ranks),
+        "never below 4": float(never_below),
+        "at rank 4 in the end, never below": float(found and never_below),
+        "rank 4 from this round on": float(settled(ranks)) if found else float("inf"),
+    }
+
+
+def median_ranks_from_small_starts(seed: int) -> Numbers:
+    """The median rank from starts of size 0.01."""
+    return _medians(seed, 0.01, 200)
+
+
+def median_ranks_from_larger_starts(seed: int) -> Numbers:
+    """The median rank from starts of size 0.1."""
+    return _medians(seed, 0.1, 1500)
+
+
+def run_from_a_start_of_size_1(seed: int) -> Numbers:
+    """A run from a start of size 1, polynomials of value 1 at 1, for 160,000 rounds."""
+    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-rank", seed))
+    run = long_run(stream, Choice(basis="plain", scale=1.0), 160_000, CLOSE)
     return {
         "least rank": float(min(run.ranks)),
-        "at rank 4 in the end, never below": float(found and min(run.ranks) == homogeneous_setting.RANK),
-        "rank 4 from this round on": float(settled(run)) if found else float("inf"),
+        "rank 4 from this round on": float(settled(run.ranks)),
+        "share of the rounds followed": settled(run.ranks) / (len(run.ranks) - 1),
+        "distance in the end": run.distances[-1],
     }
+
+
+def shares_of_the_run(seed: int) -> Numbers:
+    """The round from which on the rank is 4, as a share of the rounds to 1e-5, in each basis that comes to them."""
+    stream, found = homogeneous_setting.stream(Context("fedlrt/claim-hom-rank", seed)), {}
+    for name, (choice, most) in FOLLOWED.items():
+        if choice.basis != "plain":
+            run = long_run(stream, choice, most, CLOSE)
+            found[f"{name}, share"] = settled(run.ranks) / run.reaches(CLOSE)
+            found[f"{name}, round"] = float(settled(run.ranks))
+            found[f"{name}, least rank"] = float(min(run.ranks))
+    return found
+
+
+def rounds_from_other_starts(number: int) -> Numbers:
+    """Rounds to 1e-5 from one of 20 starts, on the draw of the checks."""
+    stream, found = homogeneous_setting.stream(Context("fedlrt/claim-hom-error", 0)), {}
+    for name, (choice, most) in FOLLOWED.items():
+        if choice.basis != "plain":
+            run = long_run(stream, choice, most, CLOSE, number)
+            found[f"{name}, rounds"] = run.reaches(CLOSE)
+            found[f"{name}, least rank"] = float(min(run.ranks))
+    return found
 
 
 def deltas_of_assumption_1(seed: int) -> Numbers:
@@ -92,7 +140,7 @@ def run_to_the_end(seed: int) -> Numbers:
     distances = full_rank_distances(stream, "plain", 0.1, GRID)
     return {
         "least rank": float(min(run.ranks)),
-        "rank 4 from this round on": float(settled(run)),
+        "rank 4 from this round on": float(settled(run.ranks)),
         "rounds to 1e-5": run.reaches(CLOSE),
         "FedLin's distance after 16,777,216 rounds": distances[-1][0],
         **admitted_rates(seed),
@@ -112,17 +160,13 @@ def rounds_with_more_clients(seed: int) -> Numbers:
 def quotients_of_rounds(seed: int) -> Numbers:
     """Largest quotient of FedLin's and FeDLRT's rounds to one of the distances, in each basis that comes to them."""
     stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-10x", seed))
-    choices = {
-        "uniform": (Choice(), 10_000),
-        "uniform, size 1": (Choice(scale=1.0), 10_000),
-        "dx": (Choice(basis="dx"), 40_000),
-    }
     found = {}
-    for name, (choice, most) in choices.items():
-        run = long_run(stream, choice, most, CLOSE)
-        full = {name: full_rank_distances(stream, choice.basis, choice.scale, GRID)}
-        followed = Followed({name: run}, 0.0, full)
-        found[name] = max(followed.full_rank(name, level) / run.reaches(level) for level in LEVELS)
+    for name, (choice, most) in FOLLOWED.items():
+        if choice.basis != "plain":
+            run = long_run(stream, choice, most, CLOSE)
+            full = {name: full_rank_distances(stream, choice.basis, choice.scale, GRID)}
+            followed = Followed({name: run}, {}, {}, 0.0, full)
+            found[name] = max(followed.full_rank(name, level) / run.reaches(level) for level in LEVELS)
     return found
 
 
@@ -155,7 +199,11 @@ MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
     "fedlrt/exp-homogeneous, targets": (weak_targets, range(20)),
     "fedlrt/claim-assumption-when": (deltas_of_assumption_1, range(8)),
     "fedlrt/claim-hom-stepsize": (admitted_rates, range(120)),
-    "fedlrt/claim-hom-jointly": (ranks_between, range(32)),
+    "fedlrt/claim-hom-rank, size 0.01": (median_ranks_from_small_starts, range(24)),
+    "fedlrt/claim-hom-rank, size 0.1": (median_ranks_from_larger_starts, range(8)),
+    "fedlrt/claim-hom-rank, size 1": (run_from_a_start_of_size_1, range(4)),
+    "fedlrt/claim-hom-rank, shares": (shares_of_the_run, range(16)),
+    "fedlrt/claim-hom-error, starts": (rounds_from_other_starts, range(STARTS)),
     "fedlrt/claim-hom-jointly, to the end": (run_to_the_end, (7,)),
     "fedlrt/claim-hom-clients": (rounds_with_more_clients, range(8)),
     "fedlrt/claim-hom-10x": (quotients_of_rounds, range(16)),

@@ -316,10 +316,11 @@ def measure_means(context: Context) -> list[Mean]:
 @promises(
     "fedlrt/claim-alg6",
     where="Section 3, other federated low-rank schemes, with Algorithm 6",
-    says="Existing low-rank schemes give each client a representation of its own. For the mean the server must "
-    r"rebuild the full matrix $W^* = \frac1C\sum_{c=1}^CU_cS_cV_c^\top$, as the local manifolds may diverge; "
-    r"the rank information is lost and has to be recovered by a full $n \times n$ SVD. The mean of low-rank "
-    "matrices is not necessarily of low rank.",
+    says="Existing low-rank schemes effectively give each client a representation of its own, incompatible with the "
+    r"others'. Averaging on the server requires the full matrix $W^* = \frac1C\sum_{c=1}^CU_cS_cV_c^\top$ to be "
+    "rebuilt, as the local manifolds possibly diverge; so the local rank information is lost and needs to be recovered "
+    r"by a costly full $n \times n$ SVD. As the mean of low-rank matrices is not necessarily of low rank, these "
+    "schemes may lose crucial information if the clients' solutions drift too far apart.",
     measure=measure_means,
     control=Form("The mean of models of rank r in different bases has a rank beyond r.", {"keep": ("beyond",)}),
     correction=Form(

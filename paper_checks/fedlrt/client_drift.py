@@ -216,7 +216,7 @@ def measure_drift(context: Context) -> list[Drift]:
 @claim(
     "fedlrt/claim-drift",
     where="Section 2, client-drift effect",
-    says="FedAvg's local updates converge to local minima and spoil the global training, as the mean of the local "
+    says="FedAvg's local updates converge to local minima and jeopardise the global training, as the mean of the local "
     "minimisers may be far from the global one. These effects are particularly pronounced for a large number of "
     "local iterations $s_*$, or large discrepancies between the $L_c$, as illustrated by Figure 1.",
     measure=measure_drift,

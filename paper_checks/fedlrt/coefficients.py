@@ -171,7 +171,10 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
             yield same("the recursion is what clients send", S, sent)
         yield Promise("communication rounds of FedLin", one.trips, found.fedlin)
         yield Promise("one fewer than with the full correction", one.trips, found.full - fewer)
-    return f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them"
+    return (
+        f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them; what line 4 can aggregate is the "
+        "block, which is printed with a tilde"
+    )
 
 
 @promises(

@@ -156,7 +156,9 @@ def measure_runs(context: Context) -> list[Run]:
 @claim(
     "fedlrt/thm-3",
     where="Section 3.2, Theorem 3, eq. (13); Appendix F.3, Theorem 10, eq. (37)",
-    says=r"Algorithm 1 guarantees, for $\lambda \le \frac1{12Ls_*}$ and final iteration T: "
+    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2; Theorem 10: L, for all "
+    r"$c = 1, \ldots, C$), and $\tilde U^t\tilde S^t\tilde V^{t,\top}$ the augmented representation at iteration t. "
+    r"Algorithm 1 guarantees, for learning rate $\lambda \le \frac1{12Ls_*}$ and final iteration T: "
     r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le \frac{48L}T(L(U^1S^1V^{1,\top}) - "
     r"L(U^{T+1}S^{T+1}V^{T+1,\top})) + 48L^2\vartheta$.",
     measure=measure_runs,
@@ -240,7 +242,10 @@ def thm_10_proof(
         right = 48 * L / T * (losses[0] - losses[T]) + 48 * L**2 * theta
         yield Equation(f"mean over {T} rounds", sum(rounds, sympy.Integer(0)) / T, right)
     points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(3)]
-    return points, "any L, theta and losses, T from 1 to 5"
+    return points, (
+        "any L, theta and losses, T from 1 to 5; the step covers one learning rate, where (37) is stated for all up to "
+        "1/(12 L s)"
+    )
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ def run_layers(context: Context) -> dict[str, list[Counted]]:
     "fedlrt/claim-server-qr-svd",
     where="Section 3, low client compute cost",
     says=r"The clients only evaluate gradients of low-rank factors and optimise the small matrix $S \in \mathbb "
-    r"R^{r \times r}$; SVD and QR decomposition, for augmenting and compressing, are performed on the server.",
+    r"R^{r \times r}$; for clients with GPUs this further implies that all parts that suit GPUs badly, SVD and QR "
+    "decomposition for augmenting and compressing, are performed on the server.",
     measure=run_layers,
     readings=(
         LITERAL,

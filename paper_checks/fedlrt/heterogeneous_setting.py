@@ -101,8 +101,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         asks="weaker",
     ),
     kind="setting",
-    because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 361, and other steps are "
-    "admitted.",
+    because="No normalisation is given: in the mean over the points curvatures spread 1 to 1 or 1 to 361, and other "
+    "steps are admitted.",
     expect=("corrected", "search"),
 )
 def exp_heterogeneous(

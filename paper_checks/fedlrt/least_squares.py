@@ -12,14 +12,12 @@ from algorithms.fedlrt import Correction
 from paper_checks.claim import Best, Dropped, Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.homogeneous_setting import (
-    BETWEEN,
     COMMAND,
-    FEW,
+    LARGER_STARTS,
+    LOST,
     NOT_FOLLOWED,
     RANK,
     SETTING,
-    UNIT_START,
-    WATCHED,
     called,
     read_in,
     stream,
@@ -27,6 +25,7 @@ from paper_checks.fedlrt.homogeneous_setting import (
 from paper_checks.fedlrt.legendre_runs import (
     CLOSE,
     HOMOGENEOUS,
+    STARTS,
     WEAKEST,
     Choice,
     Run,
@@ -34,7 +33,9 @@ from paper_checks.fedlrt.legendre_runs import (
     follow,
     full_rank_distances,
     homogeneous_run,
+    least_loss,
     long_run,
+    median_ranks,
     one_target,
 )
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -50,13 +51,22 @@ class Followed:
 
     Attributes:
         runs: Runs by basis, or by what else is changed.
+        medians: Medians of the rank over some starts, by basis, for the rounds that these are followed.
+        lower: Bound from below on the loss of a matrix below the target's rank, by basis.
         away: Largest relative difference of the run from the algorithm's own rounds.
         full: FedLin's distances and excess losses at the rounds of the grid, by basis or start.
     """
 
     runs: Mapping[str, Run]
+    medians: Mapping[str, Sequence[float]]
+    lower: Mapping[str, float]
     away: float
     full: Mapping[str, tuple[tuple[float, float], ...]]
+
+    def ranks(self, basis: str) -> list[float]:
+        """The median rank round by round; of the first start alone where the others are not followed."""
+        medians = self.medians.get(basis, ())
+        return [*medians, *self.runs[basis].ranks[len(medians) :]]
 
     def full_rank(self, basis: str, distance: float) -> float:
         """Rounds that FedLin needs, from below: the last of the grid that is not yet so near."""
@@ -64,26 +74,34 @@ class Followed:
         return float(max((count for count, (d, _) in pairs if d > distance), default=0))
 
 
-def settled(run: Run, rank: int = RANK) -> int:
-    """The round from which on a run has a rank."""
-    return max((count for count, r in enumerate(run.ranks) if r != rank), default=-1) + 1
+def settled(ranks: Sequence[float], rank: int = RANK) -> int:
+    """The round from which on a run has a rank, given its ranks round by round."""
+    return max((count for count, r in enumerate(ranks) if r != rank), default=-1) + 1
+
+
+FOLLOWED = {
+    "uniform": (Choice(), 10_000),
+    "dx": (Choice(basis="dx"), 40_000),
+    "plain": (Choice(basis="plain"), 2000),
+    "uniform, size 1": (Choice(scale=1.0), 10_000),
+}
+"""Runs by basis and start, and the rounds within which they come to 1e-5, or for which they are followed."""
 
 
 def follow_all(context: Context) -> Followed:
-    """The long runs until 1e-5, shorter ones in other readings, and FedLin from the same start.
+    """The long runs until 1e-5, shorter ones in other readings, and FedLin from the same start; one draw for any seed.
 
-    The algorithm's own rounds are followed for a while, at the full budget to the end of the first run.
+    The other starts are followed for twice the rounds to the first one's rank, at the full budget for a quarter of its
+    run. So are the algorithm's own rounds for a while, and then to the end of the first run.
     """
-    seed = stream(context)
-    runs = {
-        "uniform": long_run(seed, Choice(), 10_000, CLOSE),
-        "dx": long_run(seed, Choice(basis="dx"), 40_000, CLOSE),
-        "plain": long_run(seed, Choice(basis="plain"), 2000),
-        "plain, size 1": long_run(seed, Choice(basis="plain", scale=1.0), FEW),
-        BETWEEN: long_run(seed, Choice(basis="plain", scale=0.1), WATCHED),
-        "uniform, size 1": long_run(seed, Choice(scale=1.0), 10_000, CLOSE),
-        "tau 0.5": long_run(seed, Choice(tau=0.5), 200),
-    }
+    seed = stream(Context(context.claim_id, 0, context.budget))
+    runs = {name: long_run(seed, choice, rounds, CLOSE) for name, (choice, rounds) in FOLLOWED.items()}
+    medians = {}
+    for name, (choice, _) in FOLLOWED.items():
+        quarter = (len(runs[name].ranks) - 1) // 4
+        watched = context.size(min(quarter, 200, 2 * settled(runs[name].ranks)), quarter)
+        medians[name] = median_ranks(seed, choice, watched)
+    runs["tau 0.5"] = long_run(seed, Choice(tau=0.5), 200)
     W = torch.zeros(1, 20, 20, dtype=torch.float64)
     W[0, range(RANK), range(RANK)] = torch.tensor([1.0, 1.0, 1.0, 0.1], dtype=torch.float64)
     weak = [client.aimed(W) for client in one_target(seed, "uniform", 1)]
@@ -91,43 +109,72 @@ def follow_all(context: Context) -> Followed:
     away = apart(runs["uniform"], homogeneous_run(seed, Choice(), context.size(12, 10_000), CLOSE))
     full = {basis: full_rank_distances(seed, basis, Choice().scale, GRID) for basis in BASES}
     full["uniform, size 1"] = full_rank_distances(seed, "uniform", 1.0, GRID)
-    return Followed(runs, away, full)
+    lower = {basis: least_loss(seed, basis, RANK) for basis in BASES}
+    return Followed(runs, medians, lower, away, full)
+
+
+EARLY = (
+    " The few rounds are not counted; Section 4.1 and Figure 4 call them early in the training: a quarter of the run "
+    "is taken for the most."
+)
+MEDIANS = (
+    rf"the median rank over {STARTS} starts is 4 after a quarter of the rounds to $10^{{-5}}$ and never below it, and "
+    "every matrix of rank 3 has more than a thousand times the loss at the end of the run."
+)
 
 
 @promises(
     "fedlrt/claim-hom-rank",
     where="Section 4.1 and Figure 4",
-    says="FeDLRT identifies the correct rank within a few aggregation rounds and never underestimates it.",
+    says="The results, medians over 20 random initial weights, indicate that FeDLRT is able to identify the correct "
+    "rank within a few aggregation rounds and, furthermore, never underestimates it, which would have increased the "
+    "loss value significantly.",
     measure=follow_all,
-    mutants=[{"rank": 5}, {"basis": "tau 0.5"}, {"own": -1.0}],
-    readings=(
-        *read_in("the rank is 4 after a quarter of the rounds to 1e-5 and never below it.", "plain", "dx", "uniform"),
-        UNIT_START,
-    ),
+    mutants=[{"rank": 5}, {"basis": "tau 0.5"}, {"own": -1.0}, {"times": 1e15}],
+    readings=read_in(MEDIANS, "plain", "dx", "uniform", "uniform, size 1", one="target and points", why=EARLY),
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
-    best={"early": Best(0.022, "searched: rounds 35 of 1626 and 136 of 6485, in two bases on one set of points")},
-    because="With value 1 at 1 a start of size 0.01 can fall below rank 4, and one of size 1 is at rank 8 after 200 "
-    "rounds.",
+    best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
+    because="With value 1 at 1 starts of size 0.01 fall below rank 4 on most draws of target and points.",
     uses=("fedlrt/exp-homogeneous",),
     expect=("depends on the reading", "search"),
 )
 def claim_hom_rank(
-    followed: Followed, basis: str = "plain", rank: int = RANK, early: float = 0.25, own: float = 1e-8
+    followed: Followed,
+    basis: str = "plain",
+    rank: int = RANK,
+    early: float = 0.25,
+    times: float = 1e3,
+    own: float = 1e-8,
 ) -> Promises:
-    """The least rank of a run, and the last round with another one; that the runs are the algorithm's."""
+    """The least median rank, the last round with another one, the loss of lower ranks; that the runs are FeDLRT's.
+
+    The median is that of all starts while they are followed, and then the rank of the first one.
+    """
     yield from [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
-    run = followed.runs[basis]
-    below, late = ({"rounds": FEW}, None) if basis == "plain" else (None, {"rounds": FEW})
-    latest = FEW if basis == UNIT_START.constants["basis"] else early * (len(run.ranks) - 1)
-    yield Promise("rank never below the target's", rank, min(run.ranks), at_most=True, case=below)
-    yield Promise("the target's rank from an early round on", settled(run, rank), latest, at_most=True, case=late)
+    run, ranks = followed.runs[basis], followed.ranks(basis)
+    latest, lower = early * (len(run.ranks) - 1), followed.lower.get(basis.split(",")[0], followed.lower["uniform"])
+    yield Promise("rank never below the target's", rank, min(ranks), at_most=True, case={"rounds": LOST})
+    yield Promise("the target's rank from an early round on", settled(ranks, rank), latest, at_most=True)
+    yield Promise("the loss of rank 3 far above that at the end", times * run.losses[-1], lower, at_most=True)
     told = "; ".join(
-        f"{called(name)}: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}"
-        + (f", {RANK} from round {settled(one)} on" if one.ranks[-1] == RANK else "")
-        for name, one in followed.runs.items()
+        f"{called(name)}: median rank {medians[-1]:g} at round {len(medians) - 1}, least {min(medians):g}"
+        + (f", {RANK} from round {settled(medians)} on" if medians[-1] == RANK else "")
+        + f"; first start: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}"
+        for name, medians in followed.medians.items()
+        for one in [followed.runs[name]]
     )
-    return f"{SETTING}, one client; {told}; its first rounds beside the algorithm's own"
+    return (
+        f"{SETTING}, one client; {told}, which stands for the median after the last round that has one; its first "
+        f"rounds beside the algorithm's own; {LARGER_STARTS}"
+    )
+
+
+OTHER_STARTS = (
+    "1,610 to 1,630 rounds, 1,292 to 1,965 from those of size 1, and 6,421 to 6,498 with polynomials orthonormal "
+    f"for dx ({COMMAND})"
+)
+"""Rounds to 1e-5 from other starts."""
 
 
 @promises(
@@ -151,8 +198,8 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
     """The distance at the end of a run; the long ones end where it is within 1e-5.
 
     With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
-    new directions is less than what the truncation cuts. A start of size 1 is no reading there: the least curvature is
-    1/1521 of the largest, and nobody follows its run to the end in a check.
+    new directions is less than what the truncation cuts. Larger starts are no readings there: the least curvature is
+    1/1521 of the largest in the mean over the points, and nobody follows such a run to the end in a check.
     """
     case = {"rounds": 2000}
     yield from [Promise("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
@@ -160,7 +207,10 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
         f"{called(name)}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}"
         for name, one in followed.runs.items()
     )
-    return f"{SETTING}, one client; distances: {told}; {NOT_FOLLOWED}"
+    return (
+        f"{SETTING}, one client; distances: {told}; from 20 starts on this draw of target and points {OTHER_STARTS}; "
+        f"{NOT_FOLLOWED}"
+    )
 
 
 @dataclass(frozen=True)
@@ -209,7 +259,8 @@ def count_rounds(context: Context) -> list[Counts]:
             "With polynomials orthonormal for the uniform law and the simplified correction 32 clients need fewer "
             "rounds "
             "than one to come within a distance of the minimiser.",
-            why="Figure 4 has the simplified correction and distances by rounds; the text names no normalisation.",
+            why="Figure 4 has the simplified correction and distances by rounds; the text names no normalisation. With "
+            "value 1 at 1 the start of size 0.01 comes near no minimiser (fedlrt/claim-hom-error).",
         ),
     ),
     control=Form("32 clients do not need more than 6 % more rounds than one.", {"least": -10.0, "most": 0.06}),
@@ -223,7 +274,7 @@ def count_rounds(context: Context) -> list[Counts]:
     vary=("most",),
     best={"most": Best(0.032, f"searched: the largest share on eight sets of points ({COMMAND})")},
     uses=("fedlrt/exp-homogeneous",),
-    because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 1 to 3 % more.",
+    because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 0.1 to 3 % more.",
     expect=("corrected", "search"),
 )
 def claim_hom_clients(
@@ -271,8 +322,9 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     ),
     best={
         "factor": Best(
-            298.0,
-            f"searched: the largest quotient on sixteen sets of points; on each of them it is 8.4 or more ({COMMAND})",
+            15.0,
+            "searched: what is reached on the draw that is judged; on sixteen sets of points it is at least 8.4, at "
+            f"most 298 ({COMMAND})",
         )
     },
     importance="result",
@@ -296,31 +348,32 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
 @promises(
     "fedlrt/fig-4",
     where="Figure 4 and its caption",
-    says="FeDLRT with simplified variance correction converges faster than FedLin by identifying, and never "
-    "underestimating, the target rank r = 4 early in the training (rank, distance to the global optimiser, "
-    "loss).",
+    says="FeDLRT with simplified variance correction and FedLin, each line the median of 20 random initialisations "
+    "with C clients: rank, distance to the global optimiser, loss. FeDLRT converges faster in this low-rank test case "
+    "by identifying (and never underestimating) the target rank r = 4 early in the training.",
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
     readings=read_in(
-        "the rank ends at 4 and is never below it, and after a quarter of the rounds to 1e-5 distance and loss are "
-        "below FedLin's.",
+        rf"the median rank over {STARTS} starts ends at 4 and is never below it, and from one of them distance and "
+        r"loss are below FedLin's after a quarter of the rounds to $10^{-5}$.",
         "plain",
         "dx",
         "uniform",
         "uniform, size 1",
+        one="target and points",
     ),
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     importance="result",
-    because="With polynomials of value 1 at 1 a start of size 0.01 can fall below rank 4 for good.",
+    because="With value 1 at 1 starts of size 0.01 fall below rank 4, for good, on most draws of target and points.",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("depends on the reading", "search"),
 )
 def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Promises:
     """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""
-    run = followed.runs[basis]
+    run, ranks = followed.runs[basis], followed.ranks(basis)
     full = followed.full[basis if basis in followed.full else "uniform"]
-    yield Promise("rank at the end", run.ranks[-1], RANK)
-    yield Promise("rank never below the target's", RANK, min(run.ranks), at_most=True, case={"rounds": FEW})
+    yield Promise("rank at the end", ranks[-1], RANK)
+    yield Promise("rank never below the target's", RANK, min(ranks), at_most=True, case={"rounds": LOST})
     last = len(run.ranks) - 1
     for name, ours, theirs in (
         ("distance", run.distances, [d for d, _ in full]),

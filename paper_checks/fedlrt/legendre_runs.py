@@ -26,6 +26,8 @@ HOMOGENEOUS, HETEROGENEOUS = Descent(20, 1e-3), Descent(100, 1e-3)
 SAMPLES, CLOSE = 10_000, 1e-5
 SINGLE = 2.0**-23
 """Relative rounding of single precision."""
+STARTS = 20
+"""Starts of a median."""
 WEAKEST = 0.15
 """Least singular value of a target over its norm; normal factors give less in one of 200 draws."""
 
@@ -122,9 +124,10 @@ def one_small_target(seed: int, basis: str) -> Grid:
     return on_grid([(x, y)], np.diag([1.0, 1.0, 1.0, 0.1, *[0.0] * 6]) / 4.0, basis)
 
 
-def normal_start(seed: int, n: int, scale: float) -> Tensor:
-    """Normal weights ``(1, n, n)``."""
-    return torch.from_numpy(scale * np.random.default_rng([seed, 5]).standard_normal((1, n, n)) / np.sqrt(n))
+def normal_start(seed: int, n: int, scale: float, number: int = 0) -> Tensor:
+    """Normal weights ``(1, n, n)``, the first start or another one."""
+    rng = np.random.default_rng([seed, 5, number] if number else [seed, 5])
+    return torch.from_numpy(scale * rng.standard_normal((1, n, n)) / np.sqrt(n))
 
 
 def follow(
@@ -163,10 +166,26 @@ def on_grid_run(grid: Grid, start: Tensor, reading: Choice, local: Descent, roun
 
 
 @cache
-def long_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run:
-    """The same as `homogeneous_run`, on a grid; points dealt at random."""
+def long_run(seed: int, reading: Choice, rounds: int, until: float = 0.0, number: int = 0) -> Run:
+    """The same as `homogeneous_run`, on a grid, from the first start or another one; points dealt at random."""
     grid = one_target_on_grid(seed, reading.basis, reading.clients)
-    return on_grid_run(grid, normal_start(seed, 20, reading.scale), reading, HOMOGENEOUS, rounds, until)
+    return on_grid_run(grid, normal_start(seed, 20, reading.scale, number), reading, HOMOGENEOUS, rounds, until)
+
+
+def median_ranks(seed: int, reading: Choice, rounds: int) -> tuple[float, ...]:
+    """Medians of the rank over ``STARTS`` starts on one target, round by round."""
+    ranks = [long_run(seed, reading, rounds, number=number).ranks for number in range(STARTS)]
+    return tuple(np.median(ranks, axis=0).tolist())
+
+
+def least_loss(seed: int, basis: str, rank: int) -> float:
+    """A bound from below on the loss of any matrix below some rank, with one client.
+
+    It is half the least curvature times the square of the target's singular value of that place.
+    """
+    sigma = torch.linalg.svdvals(target_of(seed)[0])
+    _, H = minimisers(one_target(seed, basis, 1))
+    return 0.5 * float(torch.linalg.eigvalsh(H.reshape(sigma.numel() ** 2, -1))[0]) * float(sigma[rank - 1]) ** 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,9 +96,11 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
 @claim(
     "fedlrt/thm-4",
     where="Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)",
-    says=r"Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to "
+    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2). "
+    r"Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to "
     r"$L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde S}L(\tilde W_r)\|^2 + "
-    r"L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + \delta^2s_*\lambda)$.",
+    r"L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + \delta^2s_*\lambda)$ "
+    "(not the number C of clients).",
     measure=measure_simplified,
     control=Form(
         r"With $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$ instead of (14), $-2\delta^2$ instead of the "
@@ -178,7 +180,8 @@ def thm_4(
 @claim(
     "fedlrt/cor-1",
     where="Section 3.2, Corollary 1; Appendix G.2, Corollary 2, eq. (47)",
-    says=r"Under Assumption 1 Algorithm 5 guarantees for $0 < \lambda \le \frac1{s_*(12L+\delta^2)}$: "
+    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2). "
+    r"Under Assumption 1 Algorithm 5 guarantees for $0 < \lambda \le \frac1{s_*(12L+\delta^2)}$: "
     r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le \frac{96L}T(L(U^1S^1V^{1,\top}) - "
     r"L(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$.",
     measure=measure_simplified,

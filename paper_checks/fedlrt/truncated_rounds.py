@@ -76,10 +76,13 @@ def measure_truncated(context: Context) -> list[Truncated]:
 @claim(
     "fedlrt/thm-2",
     where="Section 3.2, Theorem 2, eq. (12); Appendix F.2, Theorem 9, eqs. (35) and (38)",
-    says=r"Let $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ be the factors before and after a round of "
-    r"Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le "
-    r"\frac1{12Ls_*}$. Then $L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - "
-    r"12s_*\lambda L)\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|^2 + L\vartheta$.",
+    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2, repeated in Theorem 9), "
+    r"$U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ the factorisation before and after iteration t of Algorithm "
+    r"1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le \frac1{12Ls_*}$ "
+    r"(Theorem 9: $0 \le \lambda$). "
+    r"Then $L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde "
+    r"S}L(\tilde U\tilde S\tilde V^\top)\|^2 + L\vartheta$. (35) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for "
+    r"the norm of the gradient, (38) $\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|$.",
     measure=measure_truncated,
     control=Form(
         r"$\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.", {"loss": "gradient"}

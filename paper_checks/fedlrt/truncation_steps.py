@@ -293,9 +293,9 @@ def eq_32(
     measure=measure_rounds,
     control=Form("The change is at most the last expression.", {"keep": ("ends",)}),
     correction=Form(
-        r"$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4 (or $F = +\nabla L$ "
-        "in both (32) and (33)); both steps then "
-        "hold, and nothing changes afterwards.",
+        r"$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4, and (32) with its "
+        r"sign corrected (fedlrt/eq-32), or $F = +\nabla L$ in both (32) and (33): both steps then hold, and nothing "
+        "changes afterwards.",
         {"inner": -1.0},
         mutants=({"inner": 1.0}, {"half": 0.49}, {"inner": -1.01}),
     ),

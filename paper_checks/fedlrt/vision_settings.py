@@ -195,8 +195,9 @@ def exp_other_vision(
     )
     return judge_promises(
         [*promises, *split_batches(largest, False, budget, 0.0)],
-        f"share of the parameters in the fully connected layers of the heads, or in the transformer's layers: "
-        f"{shares}; of VGG16 {100 * told['all'] / found.parameters['VGG16']:.1f} % if all layers are low-rank",
+        "the toolkit's networks for images of 32 x 32; share of the parameters in the two hidden layers of the heads, "
+        f"or in the transformer's layers: {shares}; if all its layers are low-rank, "
+        f"{100 * told['all'] / found.parameters['VGG16']:.1f} % of VGG16",
     )
 
 
@@ -251,8 +252,12 @@ def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0
         mean, deviation = (torch.tensor(of, dtype=torch.float64)[:, None, None] for of in MEANS[name])
         turned = torch.where(one.mirrored[:, None, None, None], one.images.flip(-1), one.images)
         yield from [
-            same("training images", one.trained[padding, flip], (turned - mean - shift) / deviation),
-            same("test images", one.tested, (one.images - mean - shift) / deviation),
+            same(
+                "the toolkit's training images are flipped and normalised so",
+                one.trained[padding, flip],
+                (turned - mean - shift) / deviation,
+            ),
+            same("its test images are normalised so", one.tested, (one.images - mean - shift) / deviation),
         ]
     return (
         "40 drawn images, each flipped with probability 1/2, which is not printed. CIFAR100's means of the second and "

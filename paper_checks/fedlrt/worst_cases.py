@@ -177,7 +177,8 @@ def measure_drift(context: Context) -> list[Round]:
 @claim(
     "fedlrt/thm-1",
     where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27)",
-    says=r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ "
+    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2). "
+    r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ "
     r"local steps: for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le "
     r"\exp(1)s_*\lambda\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|$, with the corrected "
     r"coefficients $\tilde S_c^s$ of (8).",
@@ -262,7 +263,7 @@ def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, s
         worst >= 0,
         f"every step of {sorted({c.steps for c in chains})} steps",
         "sum = closed form <= power <= last power <= e s",
-        f"smallest gap {worst:.3g}",
+        f"smallest gap {worst + 0.0:.3g}",
         margin=worst,
         cases=len(chains),
     )
@@ -328,13 +329,18 @@ def measure_spent(context: Context) -> list[Spent]:
 @claim(
     "fedlrt/thm-7",
     where="Appendix F.2, Theorem 7, eq. (31)",
-    says=r"For $\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $L(\tilde W_r^*) - "
+    says=r"For $\tilde W_r = \tilde U\tilde S\tilde V^\top$ and $\tilde W_r^* = \tilde U\tilde S^*\tilde V^\top$ with "
+    r"$\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $L(\tilde W_r^*) - "
     r"L(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 + "
     r"(\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde "
     r"W_r)\tilde V\| + \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.",
     measure=measure_spent,
     mutants=[{"first": 0.4}, {"first": 0.5, "drift": 0.9}, {"square": 0.2}],
-    best={"first": Best(0.5, _OTHERS), "drift": Best(0.0, _OTHERS), "square": Best(0.22, _OTHERS)},
+    best={
+        "first": Best(0.5, _OTHERS),
+        "drift": Best(0.0, _OTHERS),
+        "square": Best(0.25, "searched: two long steps of one bowl; " + _OTHERS),
+    },
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     importance="result",
     expect=("holds", "proof"),
@@ -360,5 +366,5 @@ def thm_7(
         case=case,
         scope=f"{len(cases)} rounds of one or two quadratic clients",
         domain=tried_rounds(cases),
-        printed=f"constants {first:g}, {drift:g}, {square:g} of the three terms",
+        printed=f"factors {first:g} of (sλ)^2 L|g|^2, {drift:g} of the drift, {square:g} of its squares",
     )

@@ -41,7 +41,6 @@ LONG = {
     "fedlrt/claim-thm3-figure",
     "fedlrt/claim-hom-error@value-1-at-1",
     "fedlrt/claim-hom-10x@value-1-at-1",
-    *(f"fedlrt/claim-hom-{part}@value-1-at-1-with-a-start-of-size-1" for part in ("rank", "jointly")),
     *(
         f"fedlrt/claim-hom-{part}@orthonormal-for-{law}"
         for part in ("stepsize", "jointly")

@@ -24,7 +24,6 @@ LARGE_SAMPLES = {
     "fedlrt/claim-hom-jointly",
     "fedlrt/claim-hom-error@value-1-at-1",
     "fedlrt/claim-hom-10x@value-1-at-1",
-    *(f"fedlrt/claim-hom-{part}@value-1-at-1-with-a-start-of-size-1" for part in ("rank", "jointly")),
     *(
         f"fedlrt/claim-hom-{part}@orthonormal-for-{law}"
         for part in ("stepsize", "jointly")
