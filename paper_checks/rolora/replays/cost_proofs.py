@@ -1,0 +1,70 @@
+"""Proofs of what travels in a communication round: sizes of the factors of adapted matrices of any shape."""
+
+from __future__ import annotations
+
+import sympy
+
+from paper_checks.proof_steps import first_flaw, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+r, inputs, outputs, d = sympy.symbols("r inputs outputs d", positive=True)
+LLAMA_2_7B = [(4096, 4096)] * 4 + [(4096, 11008)] * 2 + [(11008, 4096)]
+"""Inputs and outputs of the seven matrices of a layer."""
+
+
+def sent(inputs: sympy.Expr, outputs: sympy.Expr) -> dict[str, list[sympy.Expr]]:
+    """Numbers that a client sends in each of two rounds, A of inputs x r and B of r x outputs, summed over matrices."""
+    A, B = r * inputs, r * outputs
+    return {"LoRA": [A + B, A + B], "RoLoRA": [B, A], "FFA-LoRA": [B, B]}
+
+
+def zero(expression: sympy.Expr) -> bool:
+    """Whether it is identically zero."""
+    return bool(sympy.expand(expression) == 0)
+
+
+def flaw_of_square(share: sympy.Rational) -> str:
+    """Why square matrices do not send that share in each round; empty if they do."""
+    counts = sent(d, d)
+    names, whole = ("RoLoRA", "FFA-LoRA"), counts["LoRA"]
+    halves = all(zero(counts[name][k] - share * whole[k]) for name in names for k in range(2))
+    return "" if halves else "for square matrices the share is another one"
+
+
+@proof("rolora/s4-cost@numbers-trained-and-sent", share="1/2")
+def s4_cost(values: Values) -> Proof:
+    r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
+
+    In FedAVG of LoRA a client trains and sends both, 2rd numbers. In a round of RoLoRA, as in every round of FFA-LoRA,
+    it trains one of them, and sends that one: half as many. Several matrices, each square, add up, since d then stands
+    for the sum of their sizes.
+    """
+    flaw = flaw_of_square(rational(values["share"]))
+    return Proof(not flaw, flaw or "sizes of the factors")
+
+
+@proof("rolora/txt-half-cost", share="1/2")
+def txt_half_cost(values: Values) -> Proof:
+    r"""A square matrix has $d_{in} = d_{out} = d$: A and B have rd numbers each, LoRA sends both, the others one.
+
+    For matrices of any shape A has $r\sum d_{in}$ numbers and B has $r\sum d_{out}$; LoRA sends both in each round.
+    RoLoRA sends B in one round and A in the next: together half of what LoRA sends in two. A round of B exceeds half of
+    one of LoRA by $\frac r2(\sum d_{out} - \sum d_{in})$, and a round of A falls short of it by as much: each is half
+    only where the sums agree. FFA-LoRA sends B in every round, the share $\sum d_{out}/\sum(d_{in} + d_{out})$ of LoRA.
+    In a layer of Llama-2-7B four matrices are square, of 4096; two have 4096 inputs and 11,008 outputs, and one has
+    them the other way round: $42496/78080$, which is 0.544 to three decimals.
+    """
+    share, counts = rational(values["share"]), sent(inputs, outputs)
+    both, rounds = sum(counts["LoRA"]), [counts["RoLoRA"][k] - share * counts["LoRA"][k] for k in range(2)]
+    total_in, total_out = (sum(shape[k] for shape in LLAMA_2_7B) for k in range(2))
+    flaw = first_flaw(
+        flaw_of_square(share),
+        "" if zero(sum(counts["RoLoRA"]) - share * both) else "two rounds of RoLoRA",
+        "" if zero(rounds[0] - r * (outputs - inputs) / 2) and zero(rounds[0] + rounds[1]) else "a round of RoLoRA",
+        "" if zero(counts["FFA-LoRA"][0] * (inputs + outputs) - counts["LoRA"][0] * outputs) else "FFA-LoRA's share",
+        ""
+        if abs(rational("0.544") - sympy.Rational(total_out, total_in + total_out)) < rational("0.0005")
+        else "Llama",
+    )
+    return Proof(not flaw, flaw or "sizes of the factors, summed over the matrices")
