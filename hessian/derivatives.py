@@ -11,13 +11,15 @@ rounding and curvature, and the miss counts; if not, a kink or rounding is in th
 kinks settle too, beside the slope. A difference of losses is therefore held against the mean of the slopes on its way,
 which it equals across kinks if those are derivatives, and only if they are; then another step is tried as well. All of
 it in double precision where the model allows it, and at a point beside the weights: zero biases put samples on a kink.
+A model that rounds to single precision on its way from the weights to the loss, as Llama's norms do in any, is tested
+at the weights in double precision by steps and tolerances that bear that rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -33,12 +35,6 @@ LEAST_ROWS, MOST_ROWS, SHARE = 8, 32, 16
 """Samples on which products are tested: a sixteenth of all, between these numbers."""
 MOST_BATCHES = 4
 """Batches that they are drawn from."""
-STEPS = {torch.float64: (1e-7, 1e-8, 1e-9, 1e-5, 1e-3, 1e-10), torch.float32: (1e-3, 1e-2, 1e-4)}
-"""Tried in turn: kinks ask for small ones, parts of the model in single precision for large ones."""
-EXACT = {torch.float64: 1e-6, torch.float32: 1e-2}
-"""Relative difference that is allowed."""
-SETTLED = {torch.float64: 1e-3, torch.float32: 0.05}
-"""Relative difference of differences at two steps below which a miss counts."""
 MISSES = 3
 """That count, until the products are said to be wrong."""
 PARTS = 16
@@ -88,6 +84,32 @@ def require_second_derivatives(
         _require(line, _miss_of_gradients, [batch], (own,), unsettled="")
 
 
+@dataclass(frozen=True)
+class _Precision:
+    """How exact a test can be.
+
+    Attributes:
+        dtype: Type of the weights.
+        steps: Tried in turn: kinks ask for small ones, rounding for large ones.
+        exact: Relative difference that is allowed.
+        settled: Relative difference of differences at two steps below which a miss counts.
+        eps: Relative rounding of a value on its way.
+    """
+
+    dtype: torch.dtype
+    steps: tuple[float, ...]
+    exact: float
+    settled: float
+    eps: float
+
+
+_DOUBLE = _Precision(torch.float64, (1e-7, 1e-8, 1e-9, 1e-5, 1e-3, 1e-10), 1e-6, 1e-3, torch.finfo(torch.float64).eps)
+_SINGLE = _Precision(torch.float32, (1e-3, 1e-2, 1e-4), 1e-2, 0.05, torch.finfo(torch.float32).eps)
+_PRECISIONS = {torch.float64: _DOUBLE, torch.float32: _SINGLE}
+_ROUNDED = replace(_SINGLE, dtype=torch.float64, exact=1e-3)
+"""Of weights in double precision, where the model rounds to single."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Line:
     """A loss, and how it is gone along: to a point beside the weights and along a direction.
@@ -97,12 +119,14 @@ class _Line:
         matrix: One of `hessian.middles.MATRICES`.
         number: Number of the batch.
         padding: Rows that are taken as constants, by the position of the parameter.
+        precision: How exact the test can be.
     """
 
     objective: Objective
     matrix: str
     number: int
     padding: dict[int, int]
+    precision: _Precision = _DOUBLE
 
     def of(self, attempt: int, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
         """Another point and direction at each attempt."""
@@ -142,7 +166,7 @@ def _require(
     model, failure = line.objective.model, None
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
-            fault = _fault(line, miss, as_dtype(part, dtype), dtype, unsettled)
+            fault = _fault(_at(line, as_dtype(part, dtype), dtype), miss, as_dtype(part, dtype), unsettled)
         except CurvatureError as error:
             failure = error
             continue
@@ -164,11 +188,35 @@ def _require(
     raise failure
 
 
-def _fault(line: _Line, miss: Miss, batch: Batch, dtype: torch.dtype, unsettled: str) -> str:
+def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
+    """The line with weights of a type, and how exact the test can then be."""
+    rounded = dtype == torch.float64 and _rounds(line, batch)
+    return replace(line, precision=_ROUNDED if rounded else _PRECISIONS[dtype])
+
+
+def _rounds(line: _Line, batch: Batch) -> bool:
+    """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
+    with torch.enable_grad():
+        value = line.loss(batch, line.of(0, torch.float64)[0])
+    pending: list[Any] = [value.grad_fn] if value.requires_grad else []
+    seen, reached = set(pending), set()
+    while pending:
+        node = pending.pop()
+        made = {one.dtype for one in node._input_metadata}  # what goes into a node backward came out of it forward
+        for source, place in node.next_functions:
+            if source is None:
+                continue
+            reached |= made if source._input_metadata[place].dtype == torch.float64 else set()
+            pending += [source] if source not in seen else []
+            seen.add(source)
+    return reached - {torch.float64} == {torch.float32}
+
+
+def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
     """The last fault found at several points, in words; empty if there is none at one of them."""
     missed: list[str] = []
-    for attempt, step in enumerate(STEPS[dtype]):
-        found = miss(line, batch, *line.of(attempt, dtype), step)
+    for attempt, step in enumerate(line.precision.steps):
+        found = miss(line, batch, *line.of(attempt, line.precision.dtype), step)
         if found == "":
             return ""
         missed += [found] if found else []
@@ -179,7 +227,7 @@ def _fault(line: _Line, miss: Miss, batch: Batch, dtype: torch.dtype, unsettled:
 
 def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
     """Differences of the loss against the gradient."""
-    dtype, step = point[0].dtype, 10.0 * step  # losses do not jump at kinks, and bear a longer step
+    precision, step = line.precision, 10.0 * step  # losses do not jump at kinks, and bear a longer step
 
     def rise(step: float) -> Tensor:
         with torch.no_grad():
@@ -188,12 +236,12 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
     value, gradient = line.gradient(batch, point)
     slope, near = gradient @ flat(v, v), rise(step)
-    rounding = 100.0 * torch.finfo(dtype).eps * abs(value) / step
-    allowed = EXACT[dtype] * max(_norm(near), _norm(slope)) + rounding
+    rounding = 100.0 * precision.eps * abs(value) / step
+    allowed = precision.exact * max(_norm(near), _norm(slope)) + rounding
     if _norm(near - slope) <= allowed:
         return ""
     far = rise(2.0 * step)
-    if not _norm(near - far) <= SETTLED[dtype] * _norm(near) + rounding:  # a large slope settles nothing
+    if not _norm(near - far) <= precision.settled * _norm(near) + rounding:  # a large slope settles nothing
         return None
     if _norm(near - slope) <= allowed + 3.0 * _norm(near - far):
         return ""
@@ -219,20 +267,20 @@ def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor
 
 def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
     """Differences of gradients against products, and these against each other."""
-    dtype = point[0].dtype
+    precision = line.precision
     Hv, gap, allowed = _product(line, batch, point, v)
     difference = {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
     near, scale = difference(line, batch, point, v, step)
-    rounding = 10.0 * torch.finfo(dtype).eps / step * scale
+    rounding = 10.0 * precision.eps / step * scale
     noise, size = torch.zeros_like(scale), _norm(Hv)
-    if not _alike(Hv, near, rounding, noise, v):
+    if not _alike(Hv, near, precision.exact, rounding, noise, v):
         noise = _sizes(difference(line, batch, point, v, 2.0 * step)[0].sub_(near), v)
-        if not _norm(noise) <= SETTLED[dtype] * max(_norm(near), size) + _norm(rounding):
+        if not _norm(noise) <= precision.settled * max(_norm(near), size) + _norm(rounding):
             return None
     told = []
-    if size > 0.0 and not gap <= max(EXACT[dtype], 3.0 * _norm(noise) / size) * allowed:
+    if size > 0.0 and not gap <= max(precision.exact, 3.0 * _norm(noise) / size) * allowed:
         told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
-    if not _alike(Hv, near, rounding, noise, v):
+    if not _alike(Hv, near, precision.exact, rounding, noise, v):
         gap = _norm(Hv - near) / max(size, _norm(near))
         told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
     return ", and ".join(told)
@@ -249,7 +297,7 @@ def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) ->
     return Hv, abs(float(direction @ Hu) - size), _norm(direction) * _norm(Hu)
 
 
-def _alike(one: Tensor, other: Tensor, rounding: Tensor, noise: Tensor, like: list[Tensor]) -> bool:
+def _alike(one: Tensor, other: Tensor, exact: float, rounding: Tensor, noise: Tensor, like: list[Tensor]) -> bool:
     """Whether two vectors are the same in the part of every parameter, each on its own scale.
 
     Rounding and noise are given by their sizes in each part.
@@ -258,7 +306,7 @@ def _alike(one: Tensor, other: Tensor, rounding: Tensor, noise: Tensor, like: li
     everywhere = 1e-3 * _norm(rounding) + 1e-9 * whole
     parts = zip(_split(one, like), _split(other, like), rounding.tolist(), noise.tolist(), strict=True)
     for a, b, r, n in parts:
-        allowed = EXACT[a.dtype] * max(_norm(a), _norm(b)) + r + everywhere
+        allowed = exact * max(_norm(a), _norm(b)) + r + everywhere
         chance = n + _norm(noise) * (a.numel() / one.numel()) ** 0.5  # few entries may be small by chance
         if not _norm(a - b) <= allowed + 10.0 * chance:
             return False

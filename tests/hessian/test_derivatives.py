@@ -211,3 +211,56 @@ def test_a_slope_that_is_wrong_by_more_than_kinks_explain_is_found(share):
     x = torch.tensor([[1.0, 2.0], [0.5, 1.5], [0.3, 0.2]])
     with pytest.raises(CurvatureError, match=r"loss of batch 1 rises by"):
         Curvature(Teeth(), lambda output, target: Shrunk.apply(output, share).mean(), (x, torch.zeros(3, 1)))
+
+
+class Rounding(nn.Module):
+    """Adds and takes away a large number in single precision, as norms of some models compute in that in any."""
+
+    def __init__(self, number, before=lambda h: h):
+        super().__init__()
+        self.number, self.before = number, before
+
+    def forward(self, h, x):
+        return ((self.before(h).float() + self.number) - self.number).to(h.dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("number", [100.0, 1000.0])
+def test_a_model_that_rounds_to_single_precision_is_no_reason_to_refuse(number, dtype):
+    found = Curvature(Around(Rounding(number)).to(dtype), nn.CrossEntropyLoss(), (X.to(dtype), Y))
+    exact = exact_hessian(Around(lambda h, x: h), nn.CrossEntropyLoss(), X, Y)
+    torch.testing.assert_close(found @ torch.eye(found.P, dtype=dtype), exact.to(dtype), rtol=0, atol=1e-7 * number)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("number", "wrong"),
+    [(1000.0, lambda h: h * h.detach()), (1.0, lambda h: Bent.apply(h, 0.02)), (1000.0, lambda h: Bent.apply(h, 0.5))],
+    ids=["first", "second by little", "second"],
+)
+def test_one_that_rounds_is_refused_where_its_derivatives_are_wrong(number, wrong, dtype):
+    with pytest.raises(CurvatureError, match="no second derivatives"):
+        Curvature(Around(Rounding(number, wrong)).to(dtype), nn.CrossEntropyLoss(), (X.to(dtype), Y))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "aside",
+    [
+        lambda h, x: (1.0 - (x > 0.5).to(x.dtype)).float()[:, :1],
+        lambda h, x: (h.float() > 0.2).float(),
+        lambda h, x: h.detach().float() > 0.2,
+        lambda h, x: torch.where(h.bfloat16() > 0.2, 1.0, 0.0),
+    ],
+    ids=["of the inputs", "of hidden values", "detached", "in half precision"],
+)
+def test_what_is_rounded_for_a_mask_excuses_no_small_fault(aside, dtype):
+    model = Around(lambda h, x: Bent.apply(h, 1e-5) + 0.1 * aside(h, x).to(h.dtype)).to(dtype)
+    with pytest.raises(CurvatureError, match="differs from the difference of gradients"):
+        Curvature(model, nn.CrossEntropyLoss(), (X.to(dtype), Y))
+
+
+def test_half_precision_within_a_model_that_rounds_to_single_is_refused_still():
+    model = Around(lambda h, x: Rounding(1.0)(h.bfloat16().to(h.dtype), x))
+    with pytest.raises(CurvatureError, match="no second derivatives"):
+        Curvature(model, nn.CrossEntropyLoss(), (X, Y))
