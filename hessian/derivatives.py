@@ -107,7 +107,7 @@ _DOUBLE = _Precision(torch.float64, (1e-7, 1e-8, 1e-9, 1e-5, 1e-3, 1e-10), 1e-6,
 _SINGLE = _Precision(torch.float32, (1e-3, 1e-2, 1e-4), 1e-2, 0.05, torch.finfo(torch.float32).eps)
 _PRECISIONS = {torch.float64: _DOUBLE, torch.float32: _SINGLE}
 _ROUNDED = replace(_SINGLE, dtype=torch.float64, exact=1e-3)
-"""Of weights in double precision, where the model rounds to single."""
+"""Weights in double precision, where the model rounds to single on its way."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -191,7 +191,11 @@ def model_of(
                 named["use_safetensors"] = False
             module, info = getattr(transformers, kinds[task]).from_pretrained(**named)
         except Exception as error:  # whatever damaged files lead to
-            raise RunError(f"{place} cannot be read as a model for {task}: {_short(error)}") from error
+            why = _short(error)
+            if "ignore_mismatched_sizes" in why:  # which refers to a table on the screen
+                head = f", or a head that is not for {classes} classes" if task == "classification" else ""
+                why = f"it has weights of other shapes than its configuration says{head}"
+            raise RunError(f"{place} cannot be read as a model for {task}: {why}") from error
     _require_whole(place, module, info, task)
     others = {parameter.dtype for parameter in module.parameters()} - {DTYPES[dtype]}
     if others:

@@ -95,6 +95,8 @@ def language_problem(
     said = {*torch.cat(every).unique().tolist()}
     unused = next((token for token in range(vocabulary_of(module)) if token not in said), 0)
     network = network_of(module, task, trained, checkpointing, unused)
+    if task == "causal":
+        _require_causal(network.testing.module, train)
     weights = dict(network.testing.module.named_parameters())
     begun, whole = ({}, {}) if adapter is None else read_adapter(adapter, network.testing.module)
     frozen = sorted(set(whole) - set(beside))
@@ -165,6 +167,29 @@ def _require_apart(module: nn.Module, chosen: Sequence[str], beside: Sequence[st
         raise FederationError(
             f"{layer} is among the layers with factors, and {heads[layer]} is trained whole as a head: name it in one "
             "of --layers and --head alone"
+        )
+
+
+@torch.no_grad()
+def _require_causal(module: nn.Module, texts: TokenSet) -> None:
+    """Checks that what a model says of a place does not depend on the tokens behind it.
+
+    A masked model's does, and is read as a causal one without complaint: it would see the answers it is to predict.
+
+    Raises:
+        FederationError: It does.
+    """
+    longest = int(texts.lengths.argmax())
+    ids = texts.input_ids[longest : longest + 1, : min(int(texts.lengths[longest]), 16)]
+    ids = ids.to(next(module.parameters()).device)
+    other = ids.clone()
+    other[:, -1] = (other[:, -1] + 1) % vocabulary_of(module)
+    one, two = (module(input_ids=of, attention_mask=torch.ones_like(of)).logits for of in (ids, other))
+    change = (one - two)[:, :-1].abs().max() if ids.shape[1] > 1 else torch.tensor(0.0)
+    if bool(change > 10.0 * torch.finfo(one.dtype).eps * one.abs().max()):
+        raise FederationError(
+            "the model is not causal: what it says of a token depends on those behind it, so that it would see the "
+            "answers; choose a causal one (of BERT's kind: with is_decoder in its configuration)"
         )
 
 

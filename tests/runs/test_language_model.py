@@ -117,6 +117,10 @@ def config_of(text):
         (without("model.safetensors"), "has no model.safetensors: the download stopped half-way"),
         (cut_short, "cannot be read as a model for classification: Error while deserializing"),
         (one_of_two_shards, "lacks model-00002-of-00002.safetensors, 1 of 2 files of weights"),
+        (
+            lambda folder: bert(classes=2).save_pretrained(folder),
+            "weights of other shapes than its configuration says, or a head that is not for 3 classes",
+        ),
         (pickled, r"has pickled weights \(pytorch_model.bin\) alone, .* name --pickled if you trust them"),
         (config_of("{"), r"config.json is damaged: it is no valid JSON; fetch the model again"),
         (config_of("\xff\xfe"), r"config.json is damaged: it is no valid JSON"),

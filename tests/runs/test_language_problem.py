@@ -275,6 +275,20 @@ def test_what_does_not_fit_is_refused():
         next(iter(rounds(FedLoRA(Descent(), Adapter(17, layers=LAYERS["bert"])), problem, rounds=1)))
 
 
+def test_a_model_that_sees_the_answers_is_refused():
+    """A masked model is read as a causal one, and its loss would be of tokens that it is shown."""
+    config = bert().config
+    plain, decoder = (
+        transformers.BertLMHeadModel(transformers.BertConfig.from_dict({**config.to_dict(), "is_decoder": causal}))
+        for causal in (False, True)
+    )
+    with pytest.raises(FederationError, match=r"the model is not causal: .* it would see the answers"):
+        problem_of("llama", model=plain, layers="*.query")
+    for model in (decoder, copy.deepcopy(decoder).bfloat16()):
+        problem_of("llama", model=model, layers="*.query")
+    problem_of("llama", model=llama().bfloat16())
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_evaluations_go_through_the_factors(name):
     """In half precision the product of factors would be rounded away beside a weight."""
