@@ -20,7 +20,6 @@ basis in half precision, and for a few rows of it, and writes to ``memory_covera
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import sys
@@ -39,7 +38,7 @@ from scipy.stats import binom, norm
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from figures.provenance import machine, package_versions
+from figures.provenance import machine, package_versions, sources_digest
 from hessian import (
     Curvature,
     DenseOperator,
@@ -299,10 +298,8 @@ def budgets(repetitions: int, out: Path) -> int:
 
 
 def estimator_digest() -> str:
-    """Digest of the estimator's code, on which the numbers depend."""
-    folder = Path(__file__).parent.parent / "hessian"
-    code = b"".join((folder / name).read_bytes() for name in ("basis_rows.py", "bounds.py", "krylov.py", "norms.py"))
-    return hashlib.sha256(code).hexdigest()[:16]
+    """Digest of what the estimator's code does, on which the numbers depend."""
+    return sources_digest([f"hessian/{name}.py" for name in ("basis_rows", "bounds", "krylov", "norms")])[:16]
 
 
 def asked(options: argparse.Namespace, name: str, width: float) -> int:

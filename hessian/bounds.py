@@ -15,7 +15,7 @@ starting vector alone: it does not matter how the number of steps was chosen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, log, sqrt
 
 import numpy as np
@@ -36,6 +36,10 @@ FEW = 12
 SKEW = 2.5
 """Factor of the pilot's spread with which the mean of a chi-square of one degree, the skewest law, is covered as often
 as said by ten probes: with 96.5, 98.0 and 99.3 % at nominal 90, 95 and 99 %."""
+HELD = 0.2
+"""Residual, relative to the distance from the next Ritz value, up to which an eigenvector is said to be in a basis."""
+SHORT = 1.2
+"""Factor by which a variance that a basis predicts may fall short: it rests on the weights of one starting vector."""
 MISSED = 0.05
 """Share of the error probability that is left to a starting vector which hides an extreme eigenvalue."""
 
@@ -57,6 +61,21 @@ class Interval:
         return self.low <= value <= self.high
 
 
+@dataclass(frozen=True)
+class Prediction:
+    r"""Prediction that a Krylov basis makes of the probes of its complement; without one, all they show is explained.
+
+    Attributes:
+        square: Mean of a probe, $\|C\|_F^2$.
+        spread: Relative standard deviation of one probe.
+        largest: Square of the largest eigenvalue that the basis holds, of which the complement may have copies.
+    """
+
+    square: float = inf
+    spread: float = inf
+    largest: float = inf
+
+
 @dataclass(frozen=True, eq=False)
 class Probes:
     r"""Squares of the norms of C z, whose mean is $\|C\|_F^2$.
@@ -65,11 +84,15 @@ class Probes:
         squares: One for each probe; if exact, those of an orthonormal basis of the complement, possibly empty.
         exact: Whether their sum is the squared norm itself.
         directions: d, the dimension of the complement.
+        predicted: Prediction by the basis.
+        looks: Number of bases of which the probes might have been the last.
     """
 
     squares: Array
     exact: bool = False
     directions: float = inf
+    predicted: Prediction = Prediction()
+    looks: int = 1
 
     @property
     def mean(self) -> float:
@@ -78,16 +101,37 @@ class Probes:
 
     @property
     def pilot_spread(self) -> float:
-        """Relative standard deviation of one probe, from the pilot, as `cautious` about few directions."""
+        """Relative standard deviation of one probe, from the pilot, as cautious about few directions as need be."""
+        spread, copies, mean = self._seen
+        if mean <= 0.0:
+            return 0.0
+        return max(cautious(spread, self.directions), cautious_of_copies(spread, copies, self.predicted.largest / mean))
+
+    @property
+    def copies(self) -> float:
+        """Part of the pilot's relative standard deviation that is put down to copies of eigenvalues."""
+        return self._seen[1]
+
+    @property
+    def copies_show(self) -> bool:
+        """Most of the pilot's variance is not predicted, which is more than chance makes of ten probes."""
+        return 2.0 * self.copies**2 > self._seen[0] ** 2
+
+    @property
+    def _seen(self) -> tuple[float, float, float]:
+        """The pilot's relative deviation, the part of it that the prediction does not explain, and its mean."""
         pilot = self.squares[:PILOT]
-        mean = float(pilot.mean())
-        return 0.0 if self.exact or mean <= 0.0 else cautious(float(pilot.std(ddof=1)) / mean, self.directions)
+        if self.exact or not (mean := float(pilot.mean())) > 0.0:
+            return 0.0, 0.0, 0.0
+        spread = float(pilot.std(ddof=1)) / mean
+        explained = self.predicted.spread * min(self.predicted.square / mean, 1.0)  # no more than there is
+        return spread, sqrt(max(spread**2 - SHORT * explained**2, 0.0)), mean
 
     def interval(self, confidence: float) -> Interval:
         """Interval of the mean."""
         if self.exact:
             return Interval(self.mean, self.mean, self.mean)
-        half = quantile(confidence) * self.pilot_spread / sqrt(len(self.squares)) / 2.0
+        half = self._quantile(confidence) * self.pilot_spread / sqrt(len(self.squares)) / 2.0
         # Symmetric for the inverse root of the mean, on which sums of squares are hardly skew.
         return Interval(self.mean, self.mean / (1.0 + half) ** 2, self.mean / max(1.0 - half, 0.05) ** 2)
 
@@ -97,13 +141,17 @@ class Probes:
         half = 0.0
         for _ in range(30):
             half = min(width * (1.0 - half**2) ** 2 / 4.0, 0.5)
-        return max(PILOT, ceil(min((quantile(confidence) * self.pilot_spread / 2.0 / half) ** 2, 1e9)))
+        return max(PILOT, ceil(min((self._quantile(confidence) * self.pilot_spread / 2.0 / half) ** 2, 1e9)))
+
+    def _quantile(self, confidence: float) -> float:
+        # Probes that end the search too early miss with a chance of their own; those of later bases leave it room.
+        return quantile(1.0 - (1.0 - confidence) / self.looks)
 
     def more(self, other: Probes) -> Probes:
         """Both together; the exact one alone if there is one."""
         if other.exact:
             return other
-        return Probes(np.concatenate([self.squares, other.squares]), directions=self.directions)
+        return replace(self, squares=np.concatenate([self.squares, other.squares]))
 
 
 def cautious(spread: float, directions: float) -> float:
@@ -120,6 +168,25 @@ def cautious(spread: float, directions: float) -> float:
         directions: d.
     """
     return max(spread, min(SKEW * spread, sqrt(2.0 * FEW) / directions))
+
+
+def cautious_of_copies(spread: float, copies: float, largest: float) -> float:
+    r"""The relative spread of probes to reckon with, where a part of the one they show may be due to copies.
+
+    A starting vector sees one direction of every eigenspace. Further copies of an eigenvalue $\theta$ stay in C, where
+    k of them add $\theta^2\chi^2_k$ to a probe: few probes often show too little spread, just when they are all too
+    small. The directions that the start does see are in the prediction, and where they make the spread they are many.
+    So what the prediction does not explain is taken `SKEW` times, but for no more than `FEW` copies of the largest
+    eigenvalue could make, and in all for no more than $\sqrt 2$, the spread of a single direction: no sum of squares
+    has a larger one, or heavier tails (Szekely and Bakirov, 2003).
+
+    Args:
+        spread: Estimated from probes.
+        copies: The part of it that the basis does not predict; the squares of the parts add up.
+        largest: Square of the largest eigenvalue that may have copies, over the mean of a probe.
+    """
+    likely = max(copies, min(SKEW * copies, sqrt(2.0 * FEW) * largest))
+    return max(spread, min(sqrt(spread**2 - copies**2 + likely**2), sqrt(2.0)))
 
 
 def quantile(confidence: float) -> float:
@@ -170,6 +237,31 @@ def draw_probes(
 def known_square(krylov: Krylov) -> float:
     """The part of the squared Frobenius norm that the basis gives."""
     return float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum()) + 2.0 * krylov.lost_square
+
+
+def unconverged(krylov: Krylov) -> tuple[Array, Array]:
+    """Ritz values whose eigenvectors the basis does not hold, and the number of directions that each stands for.
+
+    That number is P times its weight in the spectral measure of the first starting vector. An eigenvector is held where
+    the residual is far below the distance from the next Ritz value; or far below the value, where copies are held too.
+    """
+    values, coefficients, residuals = krylov.ritz()
+    gaps = np.diff(values, prepend=-inf, append=inf)
+    left = (residuals > HELD * np.minimum(gaps[1:], gaps[:-1])) & (residuals > 1e-3 * np.abs(values))
+    return values[left], krylov.P * coefficients[0, left] ** 2
+
+
+def predicted_rest(krylov: Krylov) -> Prediction:
+    """Prediction of the probes of a complement: each direction there is like those that have not converged."""
+    values, counts = unconverged(krylov)
+    largest = float((np.linalg.eigvalsh(krylov.compression) ** 2).max())
+    square = float(counts @ values**2)
+    if square <= 0.0:
+        return Prediction(0.0, 0.0, largest)
+    d = krylov.P - krylov.size
+    # Over the sphere of radius sqrt(d), a probe varies with the eigenvalues' squares about their mean.
+    excess = float(counts @ values**4) * float(counts.sum()) / square**2 - 1.0
+    return Prediction(d * square / float(counts.sum()), sqrt(2.0 * max(excess, 0.0) / (d + 2.0)), largest)
 
 
 def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Interval:

@@ -14,7 +14,9 @@ does. Where c is not below the Ritz value, the bound is that of `hessian.bounds.
 would be hidden by the starting vector with a chance that is part of the confidence. *Statistical*: ten pilot probes
 choose the number of probes (Stein, 1945: their spread with the t law serves for all probes, so that stopping does not
 spoil the coverage), with three degrees of freedom less and on the scale of inverse roots, since squares are skew; and a
-spread so small that few directions could make it is taken for a larger one (`hessian.bounds.Probes.pilot_spread`).
+spread so small that few directions could make it is taken for a larger one (`hessian.bounds.Probes.pilot_spread`), as
+is the part of a spread that the basis does not predict. Where that part is most of it, copies of eigenvalues are
+suspected, and other starting vectors added; of several such bases each has its share of the error probability.
 """
 
 from __future__ import annotations
@@ -28,9 +30,20 @@ from torch import nn
 
 from hessian.basis_rows import Store
 from hessian.batches import Loss
-from hessian.bounds import PILOT, Interval, Probes, certified_norm, draw_probes, known_square, quantile, spectral_norm
+from hessian.bounds import (
+    PILOT,
+    Interval,
+    Prediction,
+    Probes,
+    certified_norm,
+    draw_probes,
+    known_square,
+    predicted_rest,
+    quantile,
+    spectral_norm,
+)
 from hessian.curvature import Curvature
-from hessian.krylov import Krylov, Progress
+from hessian.krylov import Array, Krylov, Progress
 from hessian.memory import Budget, Plan, plan_basis
 from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator
 
@@ -40,6 +53,8 @@ SPREAD_ENOUGH = 24.0
 the spread of ten probes would not show them."""
 COPIES = 4
 """Starting vectors added where Lanczos has missed copies of its pairs."""
+LEVELS = 3
+"""Rows for each of them: the first product turns it to the copies, the second sets them apart from the rest."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +227,11 @@ def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
     )
 
 
+def _explained(probes: Probes, squares: Array) -> Probes:
+    """Probes of these squares, none of whose spread is due to copies."""
+    return replace(probes, squares=squares, predicted=Prediction())
+
+
 @dataclass(frozen=True, eq=False)
 class _Search:
     operator: SymmetricOperator
@@ -231,16 +251,20 @@ class _Search:
             self._grow(krylov, more)
         probes = self._probe(krylov, PILOT)
         spent = len(probes.squares)
+        looks = 1
         while not probes.exact and (more := self._room(krylov, spent)) > 0:
             if self._saw_copies(krylov, probes):
-                krylov.seed(COPIES)  # other starting vectors find what the first one cannot see
+                krylov.seed(COPIES)  # other starting vectors find what the first one cannot see, by their products
+                more = self._room(krylov, spent, LEVELS * (COPIES + 1))
+                looks += 1
             elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high, self.confidence)):
                 break
             self._grow(krylov, more)
-            probes = self._probe(krylov, PILOT)
+            probes = replace(self._probe(krylov, PILOT), looks=looks)
             spent += len(probes.squares)
         if self._nearly_saw_copies(krylov, probes) and self._room(krylov, spent) > 0:
-            probes = self._probe(krylov, PILOT)  # those that were small by chance ended the loop: fresh ones count
+            # Those that were small by chance ended the loop: fresh ones count.
+            probes = replace(self._probe(krylov, PILOT), looks=looks)
             spent += len(probes.squares)
         count = min(self._needed(krylov, probes), self.budget - krylov.products - spent + PILOT)
         if count > PILOT and not probes.exact:
@@ -249,10 +273,10 @@ class _Search:
             spent += len(extra.squares)
         return self._result(krylov, probes, krylov.products + spent)
 
-    def _room(self, krylov: Krylov, spent: int) -> int:
+    def _room(self, krylov: Krylov, spent: int, least: int = FIRST_STEPS // 2) -> int:
         """Rows that the basis may grow by."""
         left = min(self.plan.rows - krylov.size, self.budget - krylov.products - spent - PILOT)
-        return min(max(krylov.size // 2, FIRST_STEPS // 2), left)
+        return min(max(krylov.size // 2, least), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
         """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
@@ -283,14 +307,16 @@ class _Search:
         return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False
 
     def _saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
-        """The probes see much that Lanczos did not: copies of its pairs, perhaps."""
-        return self._needed(krylov, probes) > self._many(krylov)
+        """The probes see much, or a few directions, that Lanczos does not predict: copies of its pairs, perhaps."""
+        if probes.copies**2 * SPREAD_ENOUGH > 2.0:
+            return self._needed(krylov, probes) > PILOT
+        return probes.copies_show and self._needed(krylov, probes) > self._many(krylov)
 
     def _nearly_saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
         """They would, had they come out larger and wider by as much as chance allows."""
         if probes.exact:
             return False
-        likely = replace(probes, squares=probes.mean + 2.0 * (probes.squares - probes.mean))
+        likely = _explained(probes, probes.mean + 2.0 * (probes.squares - probes.mean))
         return self._needed(krylov, likely, probes.interval(0.99).high) > self._many(krylov)
 
     def _many(self, krylov: Krylov) -> float:
@@ -326,9 +352,10 @@ class _Search:
             if self.progress is not None:
                 self.progress(f"{krylov.size} Lanczos steps, probe {done} of {count}")
 
-        return draw_probes(
+        drawn = draw_probes(
             self.operator, krylov.span, count, self.rng, self.plan.together, report, self.plan.complement
         )
+        return replace(drawn, predicted=predicted_rest(krylov))
 
     def _result(self, krylov: Krylov, probes: Probes, products: int) -> StableRankInterval:
         rest = probes.interval(self.confidence)

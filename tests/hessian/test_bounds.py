@@ -1,6 +1,6 @@
 """Intervals of probes and bounds of norms, by hand."""
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 import pytest
@@ -8,7 +8,20 @@ import torch
 from scipy.stats import binom, t
 
 from hessian import CurvatureError, DenseOperator
-from hessian.bounds import FEW, PILOT, SKEW, Interval, Probes, certified_norm, draw_probes, known_square, probable_norm
+from hessian.bounds import (
+    FEW,
+    PILOT,
+    SHORT,
+    SKEW,
+    Interval,
+    Prediction,
+    Probes,
+    certified_norm,
+    draw_probes,
+    known_square,
+    predicted_rest,
+    probable_norm,
+)
 from hessian.krylov import Krylov
 
 PAIR = np.array([1.0, 3.0] * (PILOT // 2))
@@ -63,6 +76,62 @@ def test_intervals_cover_where_few_directions_make_the_spread(count, square):
     assert covered >= binom.ppf(1e-6, 2000, 0.9525)
     if count == 1:  # nor does it hold by itself
         assert sum(truth in Probes(squares).interval(0.95) for squares in draws) < 1840
+
+
+def test_the_part_of_a_spread_that_is_not_predicted_is_taken_for_that_of_copies():
+    squares = 1.0 + 0.01 * np.array([1.0, -1.0] * (PILOT // 2))
+    s = 0.01 * sqrt(PILOT / (PILOT - 1))
+
+    def seen(spread, square=1.0, largest=inf):
+        return Probes(squares, predicted=Prediction(square, spread, largest))
+
+    assert seen(s).pilot_spread == pytest.approx(s)
+    assert not seen(s).copies_show
+    assert seen(0.0).copies == pytest.approx(s)
+    assert seen(0.0).pilot_spread == pytest.approx(SKEW * s)
+    assert seen(0.0).copies_show
+    assert seen(s, square=0.1).copies_show  # so little of the mean is predicted
+    part = sqrt(0.5 / SHORT) * s
+    assert seen(part).pilot_spread == pytest.approx(sqrt(0.5 + 0.5 * SKEW**2) * s)
+    few = 2.0 * s / sqrt(2.0 * FEW)  # no more than a dozen copies could make
+    assert seen(0.0, largest=few).pilot_spread == pytest.approx(2.0 * s)
+    wild = Probes(np.r_[10.0, np.zeros(PILOT - 1)] + 1e-3, predicted=Prediction(0.0, 0.0))
+    assert wild.pilot_spread == pytest.approx(float(wild.squares.std(ddof=1) / wild.mean))  # beyond any law of squares
+    assert Probes(squares, looks=2).interval(0.9) == Probes(squares).interval(0.95)
+
+
+def test_a_basis_predicts_the_probes_of_its_complement():
+    """Three outliers and a bulk: mean and spread of a probe as the matrix has them; further copies are not seen."""
+    bulk = np.cos(np.linspace(0.0, np.pi, 397))
+    for outliers, square in (([9.0, 7.0, -6.0], 1.0), ([9.0, 9.0, 9.0], 0.6)):
+        values = np.r_[outliers, bulk]
+        ratios = []
+        for seed in range(10):
+            krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
+            krylov.extend(12)
+            V = krylov.basis.numpy()
+            rest = np.diag(values) - V.T @ (V * values)
+            rest = rest - (rest @ V.T) @ V
+            predicted = predicted_rest(krylov)
+            ratios.append(predicted.square / np.linalg.norm(rest) ** 2)
+            assert predicted.largest == pytest.approx(81.0, rel=1e-6)
+            if square == 1.0:
+                squares = np.linalg.eigvalsh(rest) ** 2
+                d = 400 - 12
+                variance = 2.0 * d / (d + 2.0) * float((squares**2).sum() - squares.sum() ** 2 / d)
+                assert predicted.spread == pytest.approx(sqrt(variance) / squares.sum(), rel=0.3)
+        assert np.median(ratios) == pytest.approx(1.0, abs=0.15) if square == 1.0 else np.median(ratios) < square
+
+
+@pytest.mark.parametrize(("count", "square"), [(1, 9.0), (2, 9.0), (4, 9.0), (1, 200.0), (2, 1000.0)])
+def test_intervals_cover_where_copies_make_the_spread(count, square):
+    """C has 190 eigenvalues of modulus 1 but for copies of larger ones, of which the basis says nothing."""
+    rng, sizes = np.random.default_rng(191), np.array([190 - count, count])
+    parts = rng.chisquare(sizes, (2000, PILOT, 2))
+    draws = 190.0 * (parts @ [1.0, square]) / parts.sum(axis=-1)
+    truth, predicted = float(sizes @ [1.0, square]), Prediction(190.0, 0.0, square)
+    covered = sum(truth in Probes(squares, directions=190, predicted=predicted).interval(0.95) for squares in draws)
+    assert covered >= binom.ppf(1e-6, 2000, 0.9525)
 
 
 @pytest.mark.parametrize("width", [0.02, 0.1, 2.0])
