@@ -137,10 +137,11 @@ class Probes:
 
     def needed(self, width: float, confidence: float) -> int:
         """Probes after which the interval has this width relative to the mean, by the pilot."""
-        # The half h of the error that gives that width, 4 h/(1 - h^2)^2, by a contraction.
-        half = 0.0
-        for _ in range(30):
-            half = min(width * (1.0 - half**2) ** 2 / 4.0, 0.5)
+        # Half the error, h, gives the width 4 h/(1 - h^2)^2; where the mean hardly counts, as wide as intervals get.
+        half, above = 0.0, 0.95
+        for _ in range(50):
+            middle = (half + above) / 2.0
+            half, above = (middle, above) if 4.0 * middle < width * (1.0 - middle**2) ** 2 else (half, middle)
         return max(PILOT, ceil(min((self._quantile(confidence) * self.pilot_spread / 2.0 / half) ** 2, 1e9)))
 
     def _quantile(self, confidence: float) -> float:

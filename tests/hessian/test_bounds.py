@@ -144,6 +144,13 @@ def test_as_many_probes_as_needed_give_the_width(width):
     assert fewer > width * (1 - 1e-9) or count == PILOT
 
 
+def test_a_rest_that_hardly_counts_takes_no_more_than_the_pilot():
+    """As that of rounding alone, which no basis predicts."""
+    squares = 1e-14 * np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 3.0, 5.0])
+    assert Probes(squares, predicted=Prediction(0.0, 0.0)).needed(1e12, 0.95) == PILOT
+    assert Probes(squares, predicted=Prediction(0.0, 0.0)).needed(0.5, 0.95) > PILOT
+
+
 def test_exact_probes_add_up_and_replace_others():
     exact = Probes(np.array([1.0, 4.0]), exact=True)
     assert exact.interval(0.5) == Interval(5.0, 5.0, 5.0)
