@@ -97,6 +97,24 @@ def unnoticed(changes: Sequence[NoticedChange]) -> str:
     )
 
 
+def overstated(best: Mapping[str, float], changes: Sequence[NoticedChange]) -> str:
+    """A best value that lies beyond one which the check refutes, in words; empty if there is none.
+
+    Args:
+        best: Best values known, by constant.
+        changes: Smallest noticed changes of the form that stands.
+    """
+    for one in changes:
+        if one.constant in best and one.refuted is not None:
+            known, refuted = best[one.constant] - one.value, one.refuted - one.value
+            if known * refuted > 0 and abs(known) > abs(refuted):
+                return (
+                    f"{one.constant} = {best[one.constant]:g} is said to be the best value known, and the check "
+                    f"refutes {one.refuted:g}"
+                )
+    return ""
+
+
 def _carrying(passing: Evidence, outcomes: Iterable[_Outcome]) -> list[str]:
     """The lines, of several, in which a constant stands: formulas that change with it, and runs that it breaks."""
     if len(passing.lines) < 2:

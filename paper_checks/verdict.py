@@ -10,7 +10,7 @@ from paper_checks.claim import GRADES, Claim, Constants, Evidence, Form, Grade, 
 from paper_checks.judging import Judged, JudgedReading
 from paper_checks.lines import refuted
 from paper_checks.replay import Replayed
-from paper_checks.sensitivity import NoticedChange, unnoticed
+from paper_checks.sensitivity import NoticedChange, overstated, unnoticed
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,9 @@ def _decided(
     blind = unnoticed(changes) if judged.standing(claim) is not None else ""
     if blind:
         raise _DefectError(blind if passing else f"correction: {blind}")
+    beyond = overstated({name: best.value for name, best in claim.best.items()}, changes)
+    if beyond:
+        raise _DefectError(beyond)
     for hypothesis, ok in zip(claim.hypotheses, judged.dropped, strict=False):
         if hypothesis.superfluous and ok is False:
             raise _DefectError(f"superfluous is said to be {hypothesis.name}, and a case needs it")

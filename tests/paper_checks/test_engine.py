@@ -70,6 +70,7 @@ def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
         ("blind-reading", "strict: the check does not notice the mutant {'K': 1.0}"),
         ("half-read", "mean: violated, but no witness is stored"),
         ("needed-after-all", "superfluous is said to be $x \\le 1$, and a case needs it"),
+        ("overstated", "K = 0.5 is said to be the best value known, and the check refutes"),
     ],
 )
 def test_defective_checks_support_nothing(results, label, reason):

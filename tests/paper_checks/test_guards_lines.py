@@ -19,7 +19,7 @@ from paper_checks.methods.probability import Counted, judge_probability
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.replay import Replayed
-from paper_checks.sensitivity import noticed_changes, unnoticed
+from paper_checks.sensitivity import NoticedChange, noticed_changes, overstated, unnoticed
 from paper_checks.verdict import decide
 
 X = np.linspace(0.0, 1.0, 101)
@@ -318,3 +318,13 @@ def test_a_quantity_that_does_not_vary_is_its_own_mean():
 
 def test_evidence_without_lines_is_that_of_a_statement_of_one_line():
     assert Evidence(True, "").lines == {}
+
+
+@pytest.mark.parametrize(
+    ("best", "refuted", "said"),
+    [(2.0, 1.5, True), (0.5, 0.75, True), (1.4, 1.5, False), (0.8, 0.75, False), (2.0, 0.5, False), (2.0, None, False)],
+)
+def test_a_best_value_beyond_a_refuted_one_is_a_defect(best, refuted, said):
+    told = overstated({"K": best}, [NoticedChange("other", 1.0, 1.1), NoticedChange("K", 1.0, refuted)])
+    assert bool(told) == said
+    assert not said or f"K = {best:g} is said to be the best value known, and the check refutes {refuted:g}" == told

@@ -156,6 +156,11 @@ def needed_after_all(x, K=1.0, most=1.0):
     return bound(x * most, K)
 
 
+@statement("overstated", measure=draw, mutants=[{"K": 0.9}], best={"K": Best(0.5, "searched")})
+def overstated(x, K=1.0):
+    return bound(x, K)
+
+
 vacuous = statement("vacuous", measure=lambda context: np.empty(0), mutants=[{"K": 0.9}])(bound)
 
 
