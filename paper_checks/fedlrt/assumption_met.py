@@ -70,9 +70,9 @@ def _met(seed: int) -> Met:
         ),
         Reading(
             "when the rank is found",
-            f"In the homogeneous test with four clients, the simplified correction and polynomials orthonormal for the "
-            rf"uniform law{started('0.01')}: $\delta = {SMALL:g}$ satisfies (14), for L and every $L_c$, at the start "
-            "of the round from which on the rank is 4.",
+            rf"In the homogeneous test with four clients, the simplified correction and polynomials orthonormal for "
+            rf"the uniform law{started('0.01')}: $\delta = {SMALL:g}$ satisfies (14), for $\mathcal{{L}}$ and every "
+            rf"$\mathcal{{L}}_c$, at the start of the round from which on the rank is 4.",
             {"when": "found"},
             "It says so of the time when the rank is identified, early in the test of Figure 4.",
             ({"when": "found", "delta": 0.01}, {"when": "near, in the test"}),

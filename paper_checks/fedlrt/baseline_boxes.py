@@ -57,7 +57,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
     "fedlrt/alg-3",
     where="Algorithm 3 (FedAvg) with eq. (3); for eq. (2) see fedlrt/eq-2",
     says=r"FedAvg, in each of T rounds: broadcast $W^t$; $W_c^{s=0} \leftarrow W^t$; for $s = 0, \ldots, s_*-1$ on "
-    r"the client $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_WL_c(W_c^s)$; $W^{t+1} \leftarrow$ aggregate of "
+    r"the client $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_W\mathcal{L}_c(W_c^s)$; $W^{t+1} \leftarrow$ aggregate of "
     "the $W_c^{s_*}$.",
     measure=measure_fedavg,
     mutants=[{"rate": 1.01}, {"own": False}],
@@ -113,15 +113,15 @@ def measure_fedlin(context: Context) -> list[Descents]:
 @promises(
     "fedlrt/alg-4",
     where="Algorithm 4 (FedLin), line 9, with eq. (4)",
-    says=r"FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_WL_c(W^t)$ to $G_W$ "
-    r"and broadcast it; $W_c^{s=0} \leftarrow W^t$, $V_c \leftarrow G_W - G_{W,c}$; for $s = 0, \ldots, "
-    r"s_*-1$: $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_WL_c(W_c^s) + V_c$; $W^{t+1} \leftarrow$ aggregate "
-    "of the $W_c^{s_*}$.",
+    says=r"FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_W\mathcal{L}_c(W^t)$ to "
+    r"$G_W$ and broadcast it; $W_c^{s=0} \leftarrow W^t$, $V_c \leftarrow G_W - G_{W,c}$; for $s = 0, \ldots, s_*-1$: "
+    r"$W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_W\mathcal{L}_c(W_c^s) + V_c$; $W^{t+1} \leftarrow$ aggregate of the "
+    r"$W_c^{s_*}$.",
     measure=measure_fedlin,
     control=Form("The corrections cancel in the mean over the clients.", {"keep": ("cancel",)}),
     correction=Form(
-        r"With the correction inside the bracket, $W_c^{s+1} = W_c^s - \lambda(\nabla L_c(W_c^s) + V_c)$, it is eq. "
-        r"(4) with the client's own gradient, and a stationary point of the global loss is a fixed point.",
+        r"With the correction inside the bracket, $W_c^{s+1} = W_c^s - \lambda(\nabla \mathcal{L}_c(W_c^s) + V_c)$, "
+        r"it is eq. (4) with the client's own gradient, and a stationary point of the global loss is a fixed point.",
         {"as_printed": False},
         ({"as_printed": True}, {"sign": -1.0}, {"sign": 0.0}),
     ),
@@ -201,8 +201,8 @@ def measure_naive(context: Context) -> list[Naive]:
     says=r"In each of T rounds: broadcast $U^t, V^t, S^t$; for $s = 0, \ldots, s_*-1$ the client augments $U_c^s$, "
     r"$V_c^s$ by its own basis gradients with QR decompositions, $\tilde S_c = \tilde U_c^\top "
     r"U_c^sS_c^sV_c^{s,\top}\tilde V_c$ and $\tilde S_c^* \leftarrow \tilde S_c - \lambda\nabla_{\tilde "
-    r"S}L_c(\tilde U_c\tilde S_c\tilde V_c^\top)$; the server aggregates the $\tilde S_c^*$ to $\tilde S^*$, "
-    r"takes its SVD with threshold $\vartheta$, and $U^{t+1} \leftarrow \tilde UP_{r_1}$, $V^{t+1} \leftarrow "
+    r"S}\mathcal{L}_c(\tilde U_c\tilde S_c\tilde V_c^\top)$; the server aggregates the $\tilde S_c^*$ to $\tilde "
+    r"S^*$, takes its SVD with threshold $\vartheta$, and $U^{t+1} \leftarrow \tilde UP_{r_1}$, $V^{t+1} \leftarrow "
     r"\tilde VQ_{r_1}$, $S^{t+1} \leftarrow \Sigma_{r_1}$.",
     measure=measure_naive,
     control=Form("With one client the model is the client's.", {"alone": True}),

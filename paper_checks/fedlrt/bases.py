@@ -33,21 +33,22 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
     "fedlrt/eq-5",
     where="Section 3, eq. (5)",
     says=r"The gradient flow, projected onto a local tangent plane of $\mathcal M_r$, is for the factors $\dot S = "
-    r"-U^\top\nabla_WL(USV^\top)V$, $\dot U = -(I - P_U)\nabla_WL(USV^\top)VS^{-1}$, $\dot V = -(I - "
-    r"P_V)\nabla_WL(USV^\top)US^{-\top}$, with $P_U = UU^\top$ and $P_V = VV^\top$.",
+    r"-U^\top\nabla_W\mathcal{L}(USV^\top)V$, $\dot U = -(I - P_U)\nabla_W\mathcal{L}(USV^\top)VS^{-1}$, $\dot V = "
+    r"-(I - P_V)\nabla_W\mathcal{L}(USV^\top)US^{-\top}$, with $P_U = UU^\top$ and $P_V = VV^\top$.",
     measure=measure_flow,
     control=Form(
         r"The lines for S and U: the flow in the row space, $(\dot US + U\dot S)V^\top = -GP_V$.", {"lines": "S and U"}
     ),
     correction=Form(
-        r"The third line is $\dot V = -(I - P_V)G^\top US^{-\top}$ with $G = \nabla_WL(USV^\top)$; then $\dot W = -(G "
-        r"- (I - P_U)G(I - P_V))$, and $U^\top\dot U = V^\top\dot V = 0$.",
+        r"The third line is $\dot V = -(I - P_V)G^\top US^{-\top}$ with $G = \nabla_W\mathcal{L}(USV^\top)$; then "
+        r"$\dot W = -(G - (I - P_U)G(I - P_V))$, and $U^\top\dot U = V^\top\dot V = 0$.",
         {"transposed": True},
         ({"transposed": False}, {"inverses": "exchanged"}, {"sign": -1}, {"projection": 0.9}),
         asks="neither",
     ),
     importance="detail",
-    because=r"The third line needs the transposed gradient: $\nabla_WL\,U$ lives on the rows, and V on the columns.",
+    because=r"The third line needs the transposed gradient: $\nabla_W\mathcal{L}\,U$ lives on the rows, and V on the "
+    r"columns.",
     expect=("corrected", "proof"),
 )
 def eq_5(
@@ -184,8 +185,8 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 @promises(
     "fedlrt/eq-6",
     where="Section 3.1, eq. (6)",
-    says=r"With the mean basis gradients $G_U = \frac1C\sum_c\nabla_UL_c(U^tS^tV^{t,\top})$ and $G_V = "
-    r"\frac1C\sum_c\nabla_VL_c(U^tS^tV^{t,\top})$ the augmented bases are $[U^t|\bar U]R = "
+    says=r"With the mean basis gradients $G_U = \frac1C\sum_c\nabla_U\mathcal{L}_c(U^tS^tV^{t,\top})$ and $G_V = "
+    r"\frac1C\sum_c\nabla_V\mathcal{L}_c(U^tS^tV^{t,\top})$ the augmented bases are $[U^t|\bar U]R = "
     r"\mathrm{qr}([U^t|G_U]) \in \mathbb R^{n \times 2r}$ and $[V^t|\bar V]R = \mathrm{qr}([V^t|G_V]) \in "
     r"\mathbb R^{n \times 2r}$, orthonormalised.",
     measure=measure_wide,
@@ -225,9 +226,9 @@ def eq_6(
     readings=(
         Reading(
             "(5) as the gradient flow",
-            r"With $G = \nabla_WL$ and $\dot V = -(I - P_V)G^\top US^{-\top}$ in the third line of (5), "
+            r"With $G = \nabla_W\mathcal{L}$ and $\dot V = -(I - P_V)G^\top US^{-\top}$ in the third line of (5), "
             r"$\dot U$ and $\dot V$ lie in the spans of $[U|G_U]$ and of $[V|G_V]$, the gradient projected onto the "
-            "tangent space lies in the wide bases, and these span what the basis update of the splitting spans.",
+            r"tangent space lies in the wide bases, and these span what the basis update of the splitting spans.",
             why="(5) is introduced as the projected gradient flow; its third line, as printed, lacks the transpose "
             "(fedlrt/eq-5).",
         ),

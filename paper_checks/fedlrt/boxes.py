@@ -156,14 +156,13 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
 @promises(
     "fedlrt/alg-1",
     where="Algorithm 1 with Section 3.1",
-    says=r"From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T "
-    r"rounds: broadcast $U^t, V^t, S^t$; aggregate the clients' $\nabla_UL_c$, $\nabla_VL_c$; augment both "
-    r"bases on the server and broadcast $\bar U$, $\bar V$; clients assemble $\tilde U = [U^t|\bar U]$, "
-    r"$\tilde V$ and $\tilde S^{s=0} = \begin{bmatrix}S^t & 0\\0 & 0\end{bmatrix}$; with var_cor, aggregate "
-    r"$G_{\tilde S,c} = \nabla_{\tilde S}L_c$, broadcast $G_{\tilde S}$ and update with $G_{\tilde S} - "
-    r"G_{\tilde S,c}$, else update without; aggregate $\tilde S_c^{s_*}$ to $\tilde S^*$; take its SVD with "
-    r"threshold $\vartheta$; $U^{t+1} = \tilde UP_{r_1}$, $V^{t+1} = \tilde VQ_{r_1}$, $S^{t+1} = "
-    r"\Sigma_{r_1}$.",
+    says=r"From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T rounds: "
+    r"broadcast $U^t, V^t, S^t$; aggregate the clients' $\nabla_U\mathcal{L}_c$, $\nabla_V\mathcal{L}_c$; augment "
+    r"both bases on the server and broadcast $\bar U$, $\bar V$; clients assemble $\tilde U = [U^t|\bar U]$, $\tilde "
+    r"V$ and $\tilde S^{s=0} = \begin{bmatrix}S^t & 0\\0 & 0\end{bmatrix}$; with var_cor, aggregate $G_{\tilde S,c} = "
+    r"\nabla_{\tilde S}\mathcal{L}_c$, broadcast $G_{\tilde S}$ and update with $G_{\tilde S} - G_{\tilde S,c}$, else "
+    r"update without; aggregate $\tilde S_c^{s_*}$ to $\tilde S^*$; take its SVD with threshold $\vartheta$; $U^{t+1} "
+    r"= \tilde UP_{r_1}$, $V^{t+1} = \tilde VQ_{r_1}$, $S^{t+1} = \Sigma_{r_1}$.",
     measure=watch_all,
     readings=(
         Reading(
@@ -241,9 +240,9 @@ def measure_auxiliary(context: Context) -> Auxiliary:
 @promises(
     "fedlrt/alg-2",
     where="Algorithm 2 (auxiliary functions)",
-    says="broadcast: the server sends all $M_i$ to all clients. aggregate: clients send $M_{c,i}$, and $M_i "
-    r"\leftarrow \frac1C\sum_{c=1}^CM_c$ for all i. coefficient_update_var_cor: $\tilde S_c^{s+1} \leftarrow "
-    r"\tilde S_c^s - \lambda(\nabla_{\tilde S}L_c(\tilde U_c\tilde S_c^s\tilde V_c^\top) + V_c)$ for $s = 0, "
+    says=r"broadcast: the server sends all $M_i$ to all clients. aggregate: clients send $M_{c,i}$, and $M_i "
+    r"\leftarrow \frac1C\sum_{c=1}^CM_c$ for all i. coefficient_update_var_cor: $\tilde S_c^{s+1} \leftarrow \tilde "
+    r"S_c^s - \lambda(\nabla_{\tilde S}\mathcal{L}_c(\tilde U_c\tilde S_c^s\tilde V_c^\top) + V_c)$ for $s = 0, "
     r"\ldots, s_*-1$; coefficient_update: the same without $V_c$. basis_augmentation: $[B|\bar B] \leftarrow "
     r"\mathrm{qr}([B|G_B])$ on the server, return $\bar B$.",
     measure=measure_auxiliary,
@@ -295,10 +294,10 @@ def alg_2(
 @promises(
     "fedlrt/alg-5",
     where="Algorithm 5 (simplified variance correction) with eq. (9)",
-    says=r"As Algorithm 1, but clients send $G_{S,c} = \nabla_SL_c(U^tS^tV^{t,\top})$ together with the basis "
-    r"gradients, the server sends $G_S$ together with $\bar U$, $\bar V$, and client c updates with $\check "
-    r"G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & "
-    r"0\end{bmatrix}$ and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
+    says=r"As Algorithm 1, but clients send $G_{S,c} = \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top})$ together with the "
+    r"basis gradients, the server sends $G_S$ together with $\bar U$, $\bar V$, and client c updates with $\check "
+    r"G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & 0\end{bmatrix}$ "
+    r"and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
     measure=watch_all,
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"trips": 1}],
     hypotheses=(ROOM,),

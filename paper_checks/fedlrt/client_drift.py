@@ -128,9 +128,10 @@ def measure_limits(context: Context) -> Limits:
     readings=(
         Reading(
             "by its gradients",
-            r"For L-smooth clients, $0 < \lambda \le 1/(Ls_*)$ and L bounded below the gradients of L at the weights "
-            "tend to 0, and every limit point of the weights is a stationary point. If L is convex and has one "
-            "minimiser, the weights converge to it. A round has one more communication round than FedAvg's.",
+            r"For L-smooth clients, $0 < \lambda \le 1/(Ls_*)$ and $\mathcal{L}$ bounded below the gradients of "
+            r"$\mathcal{L}$ at the weights tend to 0, and every limit point of the weights is a stationary point. If "
+            r"$\mathcal{L}$ is convex and has one minimiser, the weights converge to it. A round has one more "
+            r"communication round than FedAvg's.",
             why="Where a loss is not convex, convergence to a stationary point is usually said of the gradients. That "
             "rates are small enough goes without saying, and the minimiser of (1) is spoken of as the only one.",
         ),
@@ -216,9 +217,9 @@ def measure_drift(context: Context) -> list[Drift]:
 @claim(
     "fedlrt/claim-drift",
     where="Section 2, client-drift effect",
-    says="FedAvg's local updates converge to local minima and jeopardise the global training, as the mean of the local "
-    "minimisers may be far from the global one. These effects are particularly pronounced for a large number of "
-    "local iterations $s_*$, or large discrepancies between the $L_c$, as illustrated by Figure 1.",
+    says=r"FedAvg's local updates converge to local minima and jeopardise the global training, as the mean of the "
+    r"local minimisers may be far from the global one. These effects are particularly pronounced for a large number "
+    r"of local iterations $s_*$, or large discrepancies between the $\mathcal{L}_c$, as illustrated by Figure 1.",
     measure=measure_drift,
     readings=(
         Reading(

@@ -42,7 +42,7 @@ def differentiated(one: Round, client: Any, S: Tensor) -> Tensor:
 
 
 def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
-    r"""The same gradient as $\tilde U^\top\nabla_WL_c\tilde V$."""
+    r"""The same gradient as $\tilde U^\top\nabla_W\mathcal{L}_c\tilde V$."""
     slope: Tensor = one.U.mT @ client.gradient({"W": one.U @ S @ one.V.mT})["W"] @ one.V
     return slope
 
@@ -51,7 +51,7 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     "fedlrt/eq-7",
     where="Section 3.1, eq. (7)",
     says=r"Without variance correction client c trains $\tilde S_c$ for $s_*$ iterations with learning rate "
-    r"$\lambda$: $\tilde S_c^{s+1} = \tilde S_c^s - \lambda\nabla_{\tilde S}L_c(\tilde U\tilde S_c^s\tilde "
+    r"$\lambda$: $\tilde S_c^{s+1} = \tilde S_c^s - \lambda\nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde S_c^s\tilde "
     r"V^\top)$, $s = 0, \ldots, s_* - 1$, with $\tilde S_c^{s=0} = \tilde S$.",
     measure=lambda context: first_rounds(context, "none"),
     mutants=[{"rate": 1.01}, {"more": 1}, {"transposed": True}, {"own": False}],
@@ -92,10 +92,10 @@ def measure_full(context: Context) -> Corrected:
 @promises(
     "fedlrt/eq-8",
     where="Section 3.1, eq. (8)",
-    says=r"One more communication round aggregates $G_{\tilde S,c} = \nabla_{\tilde S}L_c(\tilde U\tilde S\tilde "
-    r"V^\top)$ to $G_{\tilde S} = \frac1C\sum_cG_{\tilde S,c}$ and broadcasts it. With $V_c = G_{\tilde S} - "
+    says=r"One more communication round aggregates $G_{\tilde S,c} = \nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde "
+    r"S\tilde V^\top)$ to $G_{\tilde S} = \frac1C\sum_cG_{\tilde S,c}$ and broadcasts it. With $V_c = G_{\tilde S} - "
     r"G_{\tilde S,c}$ client c iterates $\tilde S_c^{s+1} = \tilde S_c^s - \lambda(\nabla_{\tilde "
-    r"S}L_c(\tilde U\tilde S_c^s\tilde V^\top) + V_c)$, $s = 0, \ldots, s_*-1$, with $\tilde S_c^{s=0} = "
+    r"S}\mathcal{L}_c(\tilde U\tilde S_c^s\tilde V^\top) + V_c)$, $s = 0, \ldots, s_*-1$, with $\tilde S_c^{s=0} = "
     r"\tilde S$.",
     measure=measure_full,
     mutants=[{"sign": -1.0}, {"sign": 0.0}, {"more": 0}, {"share": 0.99}],
@@ -144,11 +144,11 @@ def measure_simplified(context: Context) -> Simplified:
     "fedlrt/eq-9",
     where=r"Section 3.1, eq. (9), as the definition of $\check V_c$ (what it lacks of $V_c$, for $\approx$: "
     "fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient)",
-    says=r"$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} "
-    r"= \begin{bmatrix}\nabla_SL(U^tS^tV^{t,\top}) - \nabla_SL_c(U^tS^tV^{t,\top}) & 0\\0 & 0\end{bmatrix}$, "
-    "the correction of the coefficients that are not augmented. It makes lines 10 and 12 of Algorithm 1 redundant, "
-    r"since $\tilde G_{\tilde S}$ can be aggregated with $G_U$, $G_V$ in line 4 and broadcast with $\bar U$, $\bar V$ "
-    "in line 6, which leaves two communication rounds, as many as FedLin's.",
+    says=r"$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} = "
+    r"\begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 & "
+    r"0\end{bmatrix}$, the correction of the coefficients that are not augmented. It makes lines 10 and 12 of "
+    r"Algorithm 1 redundant, since $\tilde G_{\tilde S}$ can be aggregated with $G_U$, $G_V$ in line 4 and broadcast "
+    r"with $\bar U$, $\bar V$ in line 6, which leaves two communication rounds, as many as FedLin's.",
     measure=measure_simplified,
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"sign": -1}, {"fewer": 0}],
     uses=("fedlrt/eq-8",),
@@ -180,9 +180,9 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
 @promises(
     "fedlrt/eq-26",
     where="Appendix F.1, eq. (26)",
-    says=r"The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde "
-    r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$, with $F_c = -\nabla_WL_c$ and "
-    r"$F = \frac1C\sum_cF_c$.",
+    says=r"The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde "
+    r"W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$, with $F_c = -\nabla_W\mathcal{L}_c$ and $F = "
+    r"\frac1C\sum_cF_c$.",
     measure=measure_full,
     mutants=[{"sign": -1}, {"stale": 0.99}, {"whole": 1.01}],
     uses=("fedlrt/eq-8",),
@@ -245,16 +245,17 @@ def measure_sides(context: Context) -> list[Sides]:
 @promises(
     "fedlrt/eq-26-gradients",
     where="Appendix F.1, sentence after eq. (26)",
-    says=r"In (26), $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}L_c(\tilde U\tilde "
-    r"S_c^s\tilde V)$, $\tilde U^\top F_c(\tilde W_{r,c})\tilde V = \nabla_{\tilde S_c}L_c(\tilde U\tilde "
-    r"S_c^{s=0}\tilde V)$ and $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}L(\tilde "
+    says=r"In (26), $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}_c(\tilde U\tilde "
+    r"S_c^s\tilde V)$, $\tilde U^\top F_c(\tilde W_{r,c})\tilde V = \nabla_{\tilde S_c}\mathcal{L}_c(\tilde U\tilde "
+    r"S_c^{s=0}\tilde V)$ and $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}(\tilde "
     r"U\tilde S_c^s\tilde V)$.",
     measure=measure_sides,
     control=Form("The two sides of the first two equations have the same norm.", {"keep": ("norms",)}),
     correction=Form(
-        r"$\tilde U^\top F_c\tilde V = -\nabla_{\tilde S}L_c(\tilde U\tilde S\tilde V^\top)$, as $F = -\nabla_WL$, and "
-        r"the third with the global F: $\tilde U^\top F(\tilde W_r)\tilde V = -\nabla_{\tilde S}L(\tilde U\tilde S"
-        r"\tilde V^\top)$. As printed 2r columns of $\tilde U\tilde S$ meet n rows of $\tilde V$.",
+        r"$\tilde U^\top F_c\tilde V = -\nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde S\tilde V^\top)$, as $F = "
+        r"-\nabla_W\mathcal{L}$, and the third with the global F: $\tilde U^\top F(\tilde W_r)\tilde V = "
+        r"-\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)$. As printed 2r columns of $\tilde U\tilde S$ "
+        r"meet n rows of $\tilde V$.",
         {"sign": -1.0, "third": "F", "last": "V^T"},
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),

@@ -38,18 +38,18 @@ def measure_pooling(context: Context) -> Sequence[Point]:
 @claim(
     "fedlrt/eq-1",
     where="Section 2, eq. (1)",
-    says=r"The problem is $\min_wL(w) := \frac1C\sum_{c=1}^CL_c(w)$, with L the loss of the global data X and "
-    r"$L_c$ that of client c's $X_c$. With $X = \bigcup_{c=1}^CX_c$ and all $X_c$ of one size, L is the mean "
-    "of the $L_c$ with uniform weights.",
+    says=r"The problem is $\min_w\mathcal{L}(w) := \frac1C\sum_{c=1}^C\mathcal{L}_c(w)$, with $\mathcal{L}$ the loss "
+    r"of the global data X and $\mathcal{L}_c$ that of client c's $X_c$. With $X = \bigcup_{c=1}^CX_c$ and all $X_c$ "
+    r"of one size, $\mathcal{L}$ is the mean of the $\mathcal{L}_c$ with uniform weights.",
     measure=measure_pooling,
     readings=(
         Reading(
             "no sample at two clients",
-            r"With $X_1, \ldots, X_C$ disjoint, of one size, X their union, and each loss the mean over its samples, L "
-            "is the mean of the $L_c$ with uniform weights.",
-            why="The section is on data that are distributed over the clients; a sample that several of them have "
-            "counts once in a union, and more often in the mean of the $L_c$. Losses are means over samples in Section "
-            "4.1.",
+            r"With $X_1, \ldots, X_C$ disjoint, of one size, X their union, and each loss the mean over its samples, "
+            r"$\mathcal{L}$ is the mean of the $\mathcal{L}_c$ with uniform weights.",
+            why=r"The section is on data that are distributed over the clients; a sample that several of them have "
+            r"counts once in a union, and more often in the mean of the $\mathcal{L}_c$. Losses are means over "
+            r"samples in Section 4.1.",
         ),
     ),
     mutants=[{"weight": 1.01}],
@@ -145,23 +145,24 @@ def measure_fedlin(context: Context) -> list[Local]:
 @claim(
     "fedlrt/eq-2",
     where="Section 2, eq. (2), with Algorithm 3, line 5",
-    says="Each client optimises its local loss $L_c$ for $s_*$ local iterations of gradient descent, $w_c^{s+1} = "
-    r"w_c^s - \lambda\nabla_wL(w_c^s)$ with learning rate $\lambda$ for $s = 0, \ldots, s_*-1$, from the last "
-    "global weight, $w_c^0 = w^t$.",
+    says=r"Each client optimises its local loss $\mathcal{L}_c$ for $s_*$ local iterations of gradient descent, "
+    r"$w_c^{s+1} = w_c^s - \lambda\nabla_w\mathcal{L}(w_c^s)$ with learning rate $\lambda$ for $s = 0, \ldots, "
+    r"s_*-1$, from the last global weight, $w_c^0 = w^t$.",
     measure=measure_fedavg,
     readings=(
         LITERAL,
         Reading(
             "local loss",
-            r"Each client optimises its local loss by $w_c^{s+1} = w_c^s - \lambda\nabla_wL_c(w_c^s)$, $s = 0, \ldots, "
-            "s_*-1$, from $w_c^0 = w^t$.",
+            r"Each client optimises its local loss by $w_c^{s+1} = w_c^s - \lambda\nabla_w\mathcal{L}_c(w_c^s)$, $s = "
+            r"0, \ldots, s_*-1$, from $w_c^0 = w^t$.",
             {"own": True},
-            "The sentence before (2) names the local loss, and line 5 of Algorithm 3 has $L_c$.",
+            r"The sentence before (2) names the local loss, and line 5 of Algorithm 3 has $\mathcal{L}_c$.",
             ({"rate": 1.01}, {"more": 1}),
         ),
     ),
     importance="detail",
-    because="The formula has the gradient of L; the sentence before it and Algorithm 3 have that of $L_c$.",
+    because=r"The formula has the gradient of $\mathcal{L}$; the sentence before it and Algorithm 3 have that of "
+    r"$\mathcal{L}_c$.",
     expect=("depends on the reading", "proof"),
 )
 def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0) -> Evidence:
@@ -197,22 +198,25 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
 @claim(
     "fedlrt/eq-4",
     where="Section 2, eq. (4)",
-    says=r"FedLin: with the correction $V_c = \nabla_wL_c(w^t) - \frac1C\sum_{c=1}^C\nabla_wL_c(w^t)$ the client's "
-    r"iteration is $w_c^{s+1} = w_c^s - \lambda(\nabla_wL(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.",
+    says=r"FedLin: with the correction $V_c = \nabla_w\mathcal{L}_c(w^t) - "
+    r"\frac1C\sum_{c=1}^C\nabla_w\mathcal{L}_c(w^t)$ the client's iteration is $w_c^{s+1} = w_c^s - "
+    r"\lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.",
     measure=measure_fedlin,
     readings=(
         LITERAL,
         Reading(
             "local loss",
-            r"With the same $V_c$, $w_c^{s+1} = w_c^s - \lambda(\nabla_wL_c(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.",
+            r"With the same $V_c$, $w_c^{s+1} = w_c^s - \lambda(\nabla_w\mathcal{L}_c(w_c^s) - V_c)$, $s = 0, \ldots, "
+            r"s_*-1$.",
             {"own": True},
-            "(4) modifies the client's iteration on its local loss, and line 9 of Algorithm 4 has $L_c$.",
+            r"(4) modifies the client's iteration on its local loss, and line 9 of Algorithm 4 has $\mathcal{L}_c$.",
             ({"sign": -1.0}, {"sign": 0.0}, {"rate": 1.01}),
         ),
     ),
     uses=("fedlrt/eq-2",),
     importance="detail",
-    because="The formula has the gradient of L; Algorithm 4 and the text around it have that of $L_c$.",
+    because=r"The formula has the gradient of $\mathcal{L}$; Algorithm 4 and the text around it have that of "
+    r"$\mathcal{L}_c$.",
     expect=("depends on the reading", "proof"),
 )
 def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 1.0) -> Evidence:

@@ -80,8 +80,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
 @promises(
     "fedlrt/exp-heterogeneous",
     where="Section 4.1, heterogeneous test, with Figure 1",
-    says=r"Losses $L_c(W) = \frac1{2|X|}\sum_{(x,y) \in X}\|p(x)^\top Wp(y) - f_c(x,y)\|^2$ with a target $f_c$ of "
-    "its own, of rank 1, at each client; 10,000 points that are available to all clients; n = 10, C = 4, "
+    says=r"Losses $\mathcal{L}_c(W) = \frac1{2|X|}\sum_{(x,y) \in X}\|p(x)^\top Wp(y) - f_c(x,y)\|^2$ with a target "
+    r"$f_c$ of its own, of rank 1, at each client; 10,000 points that are available to all clients; n = 10, C = 4, "
     r"$\lambda = 10^{-3}$, $s_* = 100$ local epochs.",
     measure=make_problems,
     control=Form(

@@ -163,11 +163,11 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
 @promises(
     "fedlrt/exp-homogeneous",
     where="Section 4.1, homogeneous test",
-    says=r"Losses $L_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in \mathbb "
-    r"R^{n \times n}$, p the Legendre polynomial basis of degree n - 1; target $f(x,y) = p(x)^\top W_rp(y)$ "
-    "with random $W_r$ of rank r; n = 20, r = 4; 10,000 points uniform on $[-1,1]^2$, spread uniformly among "
-    r"C = 1, 2, 4, 8, 16, 32 clients; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, "
-    r"$\tau = 0.1$; medians over 20 random initial weights. The minimiser is $W^* = W_r$.",
+    says=r"Losses $\mathcal{L}_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in "
+    r"\mathbb R^{n \times n}$, p the Legendre polynomial basis of degree n - 1; target $f(x,y) = p(x)^\top W_rp(y)$ "
+    r"with random $W_r$ of rank r; n = 20, r = 4; 10,000 points uniform on $[-1,1]^2$, spread uniformly among C = 1, "
+    r"2, 4, 8, 16, 32 clients; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, $\tau = 0.1$; "
+    r"medians over 20 random initial weights. The minimiser is $W^* = W_r$.",
     measure=make_problems,
     control=Form(
         "In every normalisation of the polynomials the minimiser is $W_r$, the only one.", {"keep": ("minimiser",)}

@@ -42,19 +42,21 @@ def measure_splits(context: Context) -> list[Split]:
     "fedlrt/assumption-1",
     where="Section 3.2, Assumption 1, eq. (14), and the paragraph after it; Appendix G.1",
     says=r"There is $\delta \ll 1$ such that at each coefficient update of a client $\|\nabla_{\tilde S}G(\tilde "
-    r"U\tilde S_c^s\tilde V^\top)\| - \|\nabla_SG(\tilde U\tilde S_c^s\tilde V^\top)\| < "
-    r"\delta\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|$ for $G = L$ and $G = L_c$, $c = 1, \ldots, "
-    "C$. That is, most of the dynamics are captured by the coefficients of rank r; Appendix G.1 draws from "
-    r"it that the rest of the gradient is at most $\delta\|\nabla_{\tilde S}L\|$.",
+    r"U\tilde S_c^s\tilde V^\top)\| - \|\nabla_SG(\tilde U\tilde S_c^s\tilde V^\top)\| < \delta\|\nabla_{\tilde "
+    r"S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$ for $G = \mathcal{L}$ and $G = \mathcal{L}_c$, $c = 1, \ldots, "
+    r"C$. That is, most of the dynamics are captured by the coefficients of rank r; Appendix G.1 draws from it that "
+    r"the rest of the gradient is at most $\delta\|\nabla_{\tilde S}\mathcal{L}\|$.",
     measure=measure_splits,
     control=Form(
-        r"(14) gives less than $2\sqrt\delta\|\nabla_{\tilde S}L\|$ for G = L at the start.", {"form": "root"}
+        r"(14) gives less than $2\sqrt\delta\|\nabla_{\tilde S}\mathcal{L}\|$ for $G = \mathcal{L}$ at the start.",
+        {"form": "root"},
     ),
     correction=Form(
-        r"For G = L at the start (14) gives $\|\nabla_{\hat S}L\| < \sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}L\|$, "
-        r"and not less. For $G = L_c$ it bounds $\|\nabla_{\hat S}L_c\|^2$ by about $2\delta\|\nabla_SL_c\|\,"
-        r"\|\nabla_{\tilde S}L\|$ only, which is no bound in $\|\nabla_{\tilde S}L\|$. What Appendix G uses is "
-        r"$\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}L\|$.",
+        r"For $G = \mathcal{L}$ at the start (14) gives $\|\nabla_{\hat S}\mathcal{L}\| < "
+        r"\sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and not less. For $G = \mathcal{L}_c$ it bounds "
+        r"$\|\nabla_{\hat S}\mathcal{L}_c\|^2$ by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde "
+        r"S}\mathcal{L}\|$ only, which is no bound in $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is "
+        r"$\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$.",
         {"form": "best"},
         mutants=({"form": "printed"}, {"share": 0.98}),
     ),
@@ -96,32 +98,34 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
 @claim(
     "fedlrt/thm-4",
     where="Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)",
-    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2). "
+    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
     r"Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to "
-    r"$L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde S}L(\tilde W_r)\|^2 + "
-    r"L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + \delta^2s_*\lambda)$ "
-    "(not the number C of clients).",
+    r"$\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) - \mathcal{L}(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde "
+    r"S}\mathcal{L}(\tilde W_r)\|^2 + L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + "
+    r"\delta^2s_*\lambda)$ (not the number C of clients).",
     measure=measure_simplified,
     control=Form(
-        r"With $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$ instead of (14), $-2\delta^2$ instead of the "
-        r"two terms in $\delta$, and $\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$.",
+        r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ instead of (14), "
+        r"$-2\delta^2$ instead of the two terms in $\delta$, and $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + "
+        r"\frac L2\vartheta^2$.",
         {"assumption": "outside", "first": 2.0, "second": 0.0, "loss": "gradient", "most": 1.0},
     ),
     correction=Form(
-        r"If at the start of the round $\frac1C\sum_c\|\nabla_{\hat S}L_c(\tilde W_r)\|^2 \le \delta^2\|"
-        r"\nabla_{\tilde S}L(\tilde W_r)\|^2$, $\delta \le 1$, and $s_*\lambda L \le 1$: $L(W_r^{t+1}) - L(W_r^t) \le "
-        r"-s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + \vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2"
-        r"\vartheta^2$ with $\kappa = \frac12(1 + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. Nothing is asked at later "
-        r"steps, and no $\delta^2$ is lost; for $\delta = 0$ it is Theorem 2 with its best constant. No "
-        r"smaller $\kappa$ serves all small learning rates, from two clients on. Under (14) the loss can rise instead, "
-        r"however small $\delta > 0$ is.",
+        r"If at the start of the round $\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le "
+        r"\delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2$, $\delta \le 1$, and $s_*\lambda L \le 1$: "
+        r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_{\tilde "
+        r"S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ with $\kappa = "
+        r"\frac12(1 + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. Nothing is asked at later steps, and no $\delta^2$ is "
+        r"lost; for $\delta = 0$ it is Theorem 2 with its best constant. No smaller $\kappa$ serves all small "
+        r"learning rates, from two clients on. Under (14) the loss can rise instead, however small $\delta > 0$ is.",
         {"assumption": "outside", "form": "root", "loss": "gradient", "most": 1.0, "limit": 1.0},
         mutants=({"constant": 0.9}, {"assumption": "printed"}, {"loss": "none"}),
     ),
     vary=("constant",),
     hypotheses=(
         Dropped(
-            r"$\frac1C\sum_c\|\nabla_{\hat S}L_c\|^2 \le \delta^2\|\nabla_{\tilde S}L\|^2$, with (14) in its place",
+            r"$\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c\|^2 \le \delta^2\|\nabla_{\tilde S}\mathcal{L}\|^2$, with "
+            r"(14) in its place",
             {"assumption": "printed"},
         ),
         Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),
@@ -180,23 +184,23 @@ def thm_4(
 @claim(
     "fedlrt/cor-1",
     where="Section 3.2, Corollary 1; Appendix G.2, Corollary 2, eq. (47)",
-    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2). "
+    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
     r"Under Assumption 1 Algorithm 5 guarantees for $0 < \lambda \le \frac1{s_*(12L+\delta^2)}$: "
-    r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le \frac{96L}T(L(U^1S^1V^{1,\top}) - "
-    r"L(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$.",
+    r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
+    r"\frac{96L}T(\mathcal{L}(U^1S^1V^{1,\top}) - \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$.",
     measure=measure_simplified,
     control=Form(
-        r"With $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$, $1/48 \le s_*\lambda L \le 1/12$, and the "
-        "cost of truncation as in the correction.",
+        r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$, $1/48 \le s_*\lambda L "
+        r"\le 1/12$, and the cost of truncation as in the correction.",
         {"assumption": "outside", "loss": "gradient", "least": 1.0 / 48.0, "most": 1.0},
     ),
     correction=Form(
-        r"If every round starts as in the corrected Theorem 4, with its $\kappa$, $\delta \le 1$ and $0 < x = s_*"
-        r"\lambda L \le \frac12$: $\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le \frac{L}{x(1 - \kappa x)}\cdot\frac1T"
-        r"(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with "
-        r"$\vartheta_t$ the norm of what round t cuts. As "
-        r"$\kappa < 1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and $25.28L$ at 1/24; 96 serves from "
-        r"x = 1/94 to 1/2.",
+        r"If every round starts as in the corrected Theorem 4, with its $\kappa$, $\delta \le 1$ and $0 < x = "
+        r"s_*\lambda L \le \frac12$: $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le \frac{L}{x(1 - \kappa "
+        r"x)}\cdot\frac1T(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde "
+        r"W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with $\vartheta_t$ the norm of what round t cuts. As $\kappa < "
+        r"1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and $25.28L$ at 1/24; 96 serves from x = 1/94 to "
+        r"1/2.",
         {"assumption": "outside", "loss": "gradient", "best": True, "most": 1.0, "limit": 0.5},
         mutants=({"factor": 0.95}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -268,17 +272,19 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
 
 
 PLUGGED = (
-    r"gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$ for all $\delta \ll 1$."
+    r"gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le 96L(\mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1}) + "
+    r"L\vartheta)$ for all $\delta \ll 1$."
 )
 
 
 @claim(
     "fedlrt/cor-2-proof",
     where="Appendix G.2, proof of Corollary 2",
-    says=r"After the inequality of Theorem 4: with $\lambda s_* = \frac1{12L+\delta^2}$, that is "
-    r"$\lambda = \frac1{s_*(12L+\delta^2)} \le \frac1{Ls_*}$, which obeys the learning rate requirement of Theorem 2, "
-    r"plugging this learning rate into (38) gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + "
-    r"L\vartheta)$, where $\frac14 - \delta^2 \le \frac14$ and $\frac1{12L+\delta^2} \le \frac1{12L}$ are used.",
+    says=r"After the inequality of Theorem 4: with $\lambda s_* = \frac1{12L+\delta^2}$, that is $\lambda = "
+    r"\frac1{s_*(12L+\delta^2)} \le \frac1{Ls_*}$, which obeys the learning rate requirement of Theorem 2, plugging "
+    r"this learning rate into (38) gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le 96L(\mathcal{L}(W_r^t) - "
+    r"\mathcal{L}(W_r^{t+1}) + L\vartheta)$, where $\frac14 - \delta^2 \le \frac14$ and $\frac1{12L+\delta^2} \le "
+    r"\frac1{12L}$ are used.",
     measure=measure_brackets,
     readings=(
         Reading(
@@ -301,10 +307,11 @@ PLUGGED = (
     ),
     correction=Form(
         r"At the printed rate the corrected Theorem 4, with its hypothesis at the start of the round "
-        r"($\frac1C\sum_c\|\nabla_{\hat S}L_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_{\tilde S}L(\tilde W_r)\|^2$, "
-        r"$\delta \le 1$), gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + "
-        r"\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2)$ where $L \ge \delta^2/82$. (12L is one over a "
-        r"learning rate and $\delta^2$ a number: which L are meant depends on the unit in which the loss is measured.)",
+        r"($\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_{\tilde "
+        r"S}\mathcal{L}(\tilde W_r)\|^2$, $\delta \le 1$), gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le "
+        r"96L(\mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1}) + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac "
+        r"L2\vartheta^2)$ where $L \ge \delta^2/82$. (12L is one over a learning rate and $\delta^2$ a number: which "
+        r"L are meant depends on the unit in which the loss is measured.)",
         {"form": "root", "least": 1 / 82},
         mutants=({"constant": 95.0}, {"least": 1 / 90}, {"root": 3.0}),
     ),

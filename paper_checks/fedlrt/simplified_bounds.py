@@ -68,17 +68,17 @@ def _judge_hats(
 
 
 _STRONGER = (
-    r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\| \le \delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ instead of (14) the "
-    "bound holds"
+    r"With $\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\| \le \delta\|\nabla_{\tilde S}\mathcal{L}(\tilde "
+    r"W_r)\|$ instead of (14) the bound holds"
 )
 
 
 @claim(
     "fedlrt/thm-11-hat-first",
     where="Appendix G.1, bound of the first term of eq. (44)",
-    says=THEOREM
-    + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\nabla_{\tilde "
-    r"S}L(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Assumption 1.",
+    says=THEOREM + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le "
+    r"\delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top F(\tilde "
+    r"W_r)\tilde V\|^2$, by Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
@@ -110,15 +110,15 @@ def thm_11_hat_first(
     "fedlrt/thm-11-hat-second",
     where="Appendix G.1, bound of the second term of eq. (44)",
     says=THEOREM
-    + r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}L(\tilde W_r)\|^2 "
-    r"= \frac L2\delta^2(s_*\lambda)^2\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Jensen's inequality and "
-    "Assumption 1.",
+    + r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "
+    r"W_r)\|^2 = \frac L2\delta^2(s_*\lambda)^2\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Jensen's inequality and "
+    r"Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
-        r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\|$ at most $\delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ in root "
-        "mean square over clients and steps, instead of (14), the bound holds; the gradients in the sum are those of "
-        "$L_c$, printed without the index.",
+        r"With $\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|$ at most $\delta\|\nabla_{\tilde "
+        r"S}\mathcal{L}(\tilde W_r)\|$ in root mean square over clients and steps, instead of (14), the bound holds; "
+        r"the gradients in the sum are those of $\mathcal{L}_c$, printed without the index.",
         {"assumption": "in mean"},
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),

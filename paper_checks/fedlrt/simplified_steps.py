@@ -66,8 +66,9 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
 @promises(
     "fedlrt/eq-39",
     where="Appendix G, eq. (39)",
-    says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} = \begin{bmatrix}\nabla_SL(U^tS^tV^{t,\top}) "
-    r"- \nabla_SL_c(U^tS^tV^{t,\top}) & 0\\0 & 0\end{bmatrix}$.",
+    says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} = "
+    r"\begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 & "
+    r"0\end{bmatrix}$.",
     measure=measure_traces,
     mutants=[{"sign": -1}, {"full": True}, {"share": 1.01}],
     expect=("holds", "proof"),
@@ -213,16 +214,16 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Promi
     "fedlrt/eq-43-44",
     where="Appendix G.1, proof of Theorem 11, up to eqs. (43) and (44)",
     says=THEOREM
-    + r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
-    r"L2\|\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde S}L(\tilde "
-    r"W_r)\rangle + \frac L2\|\tilde S^* - \tilde S\|^2$, split into (43) $\langle S^* - S, -\nabla_SL(\tilde "
-    r"W_r)\rangle + \frac L2\|S^* - S\|^2$ and (44) $\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde "
-    r"W_r)\rangle + \frac L2\|\hat S^* - \hat S\|^2$.",
+    + r"$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde "
+    r"W_r)\rangle + \frac L2\|\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde "
+    r"S}\mathcal{L}(\tilde W_r)\rangle + \frac L2\|\tilde S^* - \tilde S\|^2$, split into (43) $\langle S^* - S, "
+    r"-\nabla_S\mathcal{L}(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2$ and (44) $\langle\hat S^* - \hat S, "
+    r"-\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle + \frac L2\|\hat S^* - \hat S\|^2$.",
     measure=measure_traces,
     control=Form("The equality and the split.", {"keep": ("equal", "split")}),
     correction=Form(
         r"Both steps hold with the opposite sign of the inner products, $\langle\tilde S^* - \tilde S, \nabla_{\tilde "
-        r"S}L\rangle$, and with it in (43) and (44), as in Lemma 4.",
+        r"S}\mathcal{L}\rangle$, and with it in (43) and (44), as in Lemma 4.",
         {"sign": 1.0},
         mutants=({"sign": -1.0}, {"half": 0.49}, {"mixed": 0.01}),
     ),
@@ -306,18 +307,20 @@ def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1
 @claim(
     "fedlrt/eq-46",
     where="Appendix G.1, eq. (46)",
-    says=THEOREM + r"$\langle S^* - S, -\nabla_SL(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le -(s_*\lambda)(1 - "
-    r"12(s_*\lambda)L)\|U^\top F(\tilde W_r)V\|^2$, by Theorem 2.",
+    says=THEOREM + r"$\langle S^* - S, -\nabla_S\mathcal{L}(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le "
+    r"-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top F(\tilde W_r)V\|^2$, by Theorem 2.",
     measure=measure_with_large_parts,
     control=Form(
-        r"The inner product with the opposite sign, where $\|\nabla_{\hat S}L_c\| \le \|\nabla_SL\|$ at the start.",
+        r"The inner product with the opposite sign, where $\|\nabla_{\hat S}\mathcal{L}_c\| \le "
+        r"\|\nabla_S\mathcal{L}\|$ at the start.",
         {"sign": 1.0, "most": 1.0},
     ),
     correction=Form(
-        r"If $\frac1C\sum_c\|\nabla_{\hat S}L_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_SL(\tilde W_r)\|^2$, "
-        r"$\delta \le 1$ and $s_*\lambda L \le 1$: $\langle S^* - S, \nabla_SL\rangle + \frac L2\|S^* - S\|^2 \le "
-        r"-s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_SL\|^2$ with $\kappa = \frac12(1 + (1 - \frac1{s_*})\sqrt{1 + "
-        r"\delta^2})$. An assumption is needed: the block's drift also follows the moves outside of it.",
+        r"If $\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_S\mathcal{L}(\tilde "
+        r"W_r)\|^2$, $\delta \le 1$ and $s_*\lambda L \le 1$: $\langle S^* - S, \nabla_S\mathcal{L}\rangle + \frac "
+        r"L2\|S^* - S\|^2 \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_S\mathcal{L}\|^2$ with $\kappa = \frac12(1 "
+        r"+ (1 - \frac1{s_*})\sqrt{1 + \delta^2})$. An assumption is needed: the block's drift also follows the moves "
+        r"outside of it.",
         {"sign": 1.0, "most": 1.0, "form": "root", "limit": 1.0},
         mutants=({"sign": -1.0}, {"constant": 0.9}, {"half": 0.55}, {"form": "printed", "most": 0.0, "limit": LIMIT}),
     ),

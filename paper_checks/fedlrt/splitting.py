@@ -55,9 +55,9 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
 @identities(
     "fedlrt/eq-15",
     where="Appendix D, eq. (15)",
-    says=r"With $K = US$ and $L = VS^\top$ the basis update reads $\dot K = -\nabla_KL(K(t)V_0^\top) \in \mathbb "
-    r"R^{n \times r}$, $K(0) = U_0S_0$, and $\dot L = -\nabla_LL(U_0L(t)^\top) \in \mathbb R^{n \times r}$, "
-    r"$L(0) = V_0S_0^\top$.",
+    says=r"With $K = US$ and $L = VS^\top$ the basis update reads $\dot K = -\nabla_K\mathcal{L}(K(t)V_0^\top) \in "
+    r"\mathbb R^{n \times r}$, $K(0) = U_0S_0$, and $\dot L = -\nabla_L\mathcal{L}(U_0L(t)^\top) \in \mathbb R^{n "
+    r"\times r}$, $L(0) = V_0S_0^\top$.",
     measure=measure_factors,
     mutants=[{"transposed": False}, {"start": "plain"}, {"scale": 1.01}],
     kind="definition",
@@ -121,8 +121,8 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
 @promises(
     "fedlrt/eq-17",
     where="Appendix D, eq. (17)",
-    says=r"The coefficients follow $\dot{\tilde S} = -\nabla_SL(\tilde U\tilde S(t)\tilde V^\top)$ from $S(t_0)$ "
-    r"projected onto the new bases, $\tilde S(0) = \tilde U^\top U_0\tilde S(0)V_0^\top\tilde V$.",
+    says=r"The coefficients follow $\dot{\tilde S} = -\nabla_S\mathcal{L}(\tilde U\tilde S(t)\tilde V^\top)$ from "
+    r"$S(t_0)$ projected onto the new bases, $\tilde S(0) = \tilde U^\top U_0\tilde S(0)V_0^\top\tilde V$.",
     measure=measure_steps,
     control=Form(
         r"$\tilde U^\top U_0$ has as many rows, and $V_0^\top\tilde V$ as many columns, as $\tilde S$.",

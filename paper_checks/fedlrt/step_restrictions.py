@@ -164,8 +164,8 @@ def measure_steps_from_any(context: Context) -> list[Stepped]:
         Reading(
             "no upper limit from S",
             r"From any S, small, large or nearly singular, a step of $\lambda$ without truncation ends within "
-            r"$\lambda\|\nabla L\|$ of the full-rank step, and lowers the loss or keeps it for $\lambda L \le 2$, as "
-            r"at full rank; (5) by Euler and alternating descent do not.",
+            r"$\lambda\|\nabla\mathcal{L}\|$ of the full-rank step, and lowers the loss or keeps it for $\lambda L "
+            r"\le 2$, as at full rank; (5) by Euler and alternating descent do not.",
             why="Just before Theorem 5 the splitting is said to have no step-size restrictions that depend on the "
             "manifold, and the steps of the contrasted scheme are limited from above by S.",
         ),

@@ -76,22 +76,24 @@ def measure_truncated(context: Context) -> list[Truncated]:
 @claim(
     "fedlrt/thm-2",
     where="Section 3.2, Theorem 2, eq. (12); Appendix F.2, Theorem 9, eqs. (35) and (38)",
-    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2, repeated in Theorem 9), "
-    r"$U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ the factorisation before and after iteration t of Algorithm "
-    r"1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le \frac1{12Ls_*}$ "
-    r"(Theorem 9: $0 \le \lambda$). "
-    r"Then $L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde "
-    r"S}L(\tilde U\tilde S\tilde V^\top)\|^2 + L\vartheta$. (35) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for "
-    r"the norm of the gradient, (38) $\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|$.",
+    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2, "
+    r"repeated in Theorem 9), $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ the factorisation before and after "
+    r"iteration t of Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le "
+    r"\frac1{12Ls_*}$ (Theorem 9: $0 \le \lambda$). Then $\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) - "
+    r"\mathcal{L}(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde "
+    r"S\tilde V^\top)\|^2 + L\vartheta$. (35) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the "
+    r"gradient, (38) $\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|$.",
     measure=measure_truncated,
     control=Form(
-        r"$\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.", {"loss": "gradient"}
+        r"$\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.",
+        {"loss": "gradient"},
     ),
     correction=Form(
-        r"$L(W_r^{t+1}) - L(W_r^t) \le -s_*\lambda(1 - (1 - \frac1{2s_*})s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + "
-        r"\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$, for all $s_*\lambda L \le 1$ and any threshold; "
-        r"$1 - \frac1{2s_*}$ is the least constant that serves all small learning rates. The printed cost $L\vartheta$ "
-        r"serves where L also bounds the gradient along the truncation.",
+        r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - (1 - \frac1{2s_*})s_*\lambda "
+        r"L)\|\nabla_{\tilde S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$, "
+        r"for all $s_*\lambda L \le 1$ and any threshold; $1 - \frac1{2s_*}$ is the least constant that serves all "
+        r"small learning rates. The printed cost $L\vartheta$ serves where L also bounds the gradient along the "
+        r"truncation.",
         {"loss": "gradient", "constant": 1.0, "best": True, "limit": 1.0},
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
@@ -100,7 +102,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
     also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
     importance="result",
-    because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla L\| + L\vartheta^2/2$, more than "
+    because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, more than "
     r"$L\vartheta$.",
     expect=("corrected", "proof"),
 )

@@ -94,8 +94,9 @@ def measure_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedlrt/lemma-4",
     where="Appendix F.2, Lemma 4, eq. (28)",
-    says=r"For $Y_1, Y_2 \in \mathbb R^{n \times n}$ and an L-smooth L with constant L: $L(Y_1) - L(Y_2) \le "
-    r"-\langle Y_1 - Y_2, F(Y_2)\rangle + \frac L2\|Y_1 - Y_2\|^2$, where $F(Y) = -\nabla_YL(Y)$.",
+    says=r"For $Y_1, Y_2 \in \mathbb R^{n \times n}$ and an L-smooth $\mathcal{L}$ with constant L: $\mathcal{L}(Y_1) "
+    r"- \mathcal{L}(Y_2) \le -\langle Y_1 - Y_2, F(Y_2)\rangle + \frac L2\|Y_1 - Y_2\|^2$, where $F(Y) = "
+    r"-\nabla_Y\mathcal{L}(Y)$.",
     measure=measure_pairs,
     mutants=[{"half": 0.49}, {"sign": 1.0}, {"power": 1.5}],
     vary=("half", "sign"),
@@ -223,7 +224,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
 @promises(
     "fedlrt/lemma-7",
     where="Appendix F.2, Lemma 7",
-    says=r"$L(\tilde W_r) = L(W_r^t)$ for the loss before and after basis augmentation.",
+    says=r"$\mathcal{L}(\tilde W_r) = \mathcal{L}(W_r^t)$ for the loss before and after basis augmentation.",
     measure=measure_rounds,
     mutants=[{"padding": 1e-3}, {"flip": True}],
     expect=("holds", "proof"),
@@ -252,7 +253,7 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Pr
     control=Form("The two right sides are equal: the corrections cancel in the mean.", {"keep": ("cancel",)}),
     correction=Form(
         r"$\tilde W_r^* = \tilde W_r + \frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$; as "
-        r"printed the line is that of $F = +\nabla L$, against Appendix C and eq. (26).",
+        r"printed the line is that of $F = +\nabla\mathcal{L}$, against Appendix C and eq. (26).",
         {"sign": 1.0},
         mutants=({"sign": -1.0}, {"share": 1.001}, {"projected": False}),
     ),
@@ -286,16 +287,16 @@ def eq_32(
 @promises(
     "fedlrt/eq-33",
     where="Appendix F.2, proof of Theorem 7, eq. (33)",
-    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
-    r"L2\|\tilde W_r^* - \tilde W_r\|^2 = -\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde "
+    says=r"$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde "
+    r"W_r)\rangle + \frac L2\|\tilde W_r^* - \tilde W_r\|^2 = -\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde "
     r"W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle + \frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde "
     r"W_{r,c}^s)P_{\tilde V}\|^2$.",
     measure=measure_rounds,
     control=Form("The change is at most the last expression.", {"keep": ("ends",)}),
     correction=Form(
         r"$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4, and (32) with its "
-        r"sign corrected (fedlrt/eq-32), or $F = +\nabla L$ in both (32) and (33): both steps then hold, and nothing "
-        "changes afterwards.",
+        r"sign corrected (fedlrt/eq-32), or $F = +\nabla\mathcal{L}$ in both (32) and (33): both steps then hold, and "
+        r"nothing changes afterwards.",
         {"inner": -1.0},
         mutants=({"inner": 1.0}, {"half": 0.49}, {"inner": -1.01}),
     ),
@@ -326,15 +327,16 @@ def eq_33(
 @promises(
     "fedlrt/eq-36",
     where="Appendix F.2, proof of Theorem 9, eq. (36)",
-    says=r"For some $h \in [0,1]$: $L(W_r^{t+1}) = L(\tilde W_r^*) + \langle -F(hW_r^{t+1} + (1-h)\tilde W_r^*), "
-    r"W_r^{t+1} - \tilde W_r^*\rangle \le L(\tilde W_r^*) + \|F(hW_r^{t+1} + (1-h)\tilde "
-    r"W_r^*)\|\,\|W_r^{t+1} - \tilde W_r^*\| \le L(\tilde W_r^*) + L\vartheta$, by L-smoothness and "
-    r"$\vartheta \ge \|W_r^{t+1} - \tilde W_r^*\|$.",
+    says=r"For some $h \in [0,1]$: $\mathcal{L}(W_r^{t+1}) = \mathcal{L}(\tilde W_r^*) + \langle -F(hW_r^{t+1} + "
+    r"(1-h)\tilde W_r^*), W_r^{t+1} - \tilde W_r^*\rangle \le \mathcal{L}(\tilde W_r^*) + \|F(hW_r^{t+1} + "
+    r"(1-h)\tilde W_r^*)\|\,\|W_r^{t+1} - \tilde W_r^*\| \le \mathcal{L}(\tilde W_r^*) + L\vartheta$, by L-smoothness "
+    r"and $\vartheta \ge \|W_r^{t+1} - \tilde W_r^*\|$.",
     measure=measure_rounds,
     control=Form("The equality and the first inequality.", {"keep": ("equal", "product")}),
     correction=Form(
-        r"$L(W_r^{t+1}) \le L(\tilde W_r^*) + \vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$; with a "
-        r"bound G on the gradient along the way, $L(\tilde W_r^*) + G\vartheta$. Smoothness bounds no gradient.",
+        r"$\mathcal{L}(W_r^{t+1}) \le \mathcal{L}(\tilde W_r^*) + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + "
+        r"\frac L2\vartheta^2$; with a bound G on the gradient along the way, $\mathcal{L}(\tilde W_r^*) + "
+        r"G\vartheta$. Smoothness bounds no gradient.",
         {"cost": "gradient"},
         mutants=({"cost": "L theta"}, {"share": 0.99}, {"h": 0.45}, {"sign": 1.0}),
     ),
@@ -369,9 +371,10 @@ def eq_36(
 @identities(
     "fedlrt/thm-9-proof",
     where="Appendix F.2, end of the proof of Theorem 9",
-    says=r"$L(W_r^{t+1}) - L(W_r^t) = (L(W_r^{t+1}) - L(\tilde W_r^*)) + (L(\tilde W_r^*) - L(\tilde W_r)) + "
-    r"(L(\tilde W_r) - L(W_r^t))$, and by (36), Theorem 8 and Lemma 7 this is at most $L\vartheta - "
-    r"(s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
+    says=r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) + "
+    r"(\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r)) + (\mathcal{L}(\tilde W_r) - \mathcal{L}(W_r^t))$, and by "
+    r"(36), Theorem 8 and Lemma 7 this is at most $L\vartheta - (s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top "
+    r"F(\tilde W_r)\tilde V\|^2$.",
     measure=lambda context: sympy.symbols("L_0 L_wide L_star L_end theta x g L"),
     mutants=[{"truncation": 0.99}, {"steps": 0.99}, {"constant": 12.1}],
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),

@@ -121,8 +121,9 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
 @claim(
     "fedlrt/thm-8",
     where="Appendix F.2, Theorem 8, eq. (34)",
-    says=r"Under the assumptions of Theorem 7, with $0 < \lambda \le \frac1{12Ls_*}$ and $s_* \ge 1$: $L(\tilde "
-    r"W_r^*) - L(\tilde W_r) \le -s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
+    says=r"Under the assumptions of Theorem 7, with $0 < \lambda \le \frac1{12Ls_*}$ and $s_* \ge 1$: "
+    r"$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le -s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^\top "
+    r"F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_descent,
     mutants=[{"constant": 0.99}, {"leading": 1.01}],
     best={"constant": Best(1.0, r"proved: $1 - \frac1{2s_*}$, its limit for many steps, for all $s_*\lambda L \le 1$")},
@@ -177,10 +178,10 @@ def measure_drift(context: Context) -> list[Round]:
 @claim(
     "fedlrt/thm-1",
     where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27)",
-    says=r"Let $L_c$ and L be L-smooth with constant L (the general assumption of Section 3.2). "
-    r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ "
-    r"local steps: for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le "
-    r"\exp(1)s_*\lambda\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|$, with the corrected "
+    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
+    r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local "
+    r"steps: for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le "
+    r"\exp(1)s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$, with the corrected "
     r"coefficients $\tilde S_c^s$ of (8).",
     measure=measure_drift,
     mutants=[{"constant": 1.7}, {"power": 2}],
@@ -330,10 +331,10 @@ def measure_spent(context: Context) -> list[Spent]:
     "fedlrt/thm-7",
     where="Appendix F.2, Theorem 7, eq. (31)",
     says=r"For $\tilde W_r = \tilde U\tilde S\tilde V^\top$ and $\tilde W_r^* = \tilde U\tilde S^*\tilde V^\top$ with "
-    r"$\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $L(\tilde W_r^*) - "
-    r"L(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 + "
-    r"(\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde "
-    r"W_r)\tilde V\| + \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.",
+    r"$\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $\mathcal{L}(\tilde W_r^*) - "
+    r"\mathcal{L}(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 + "
+    r"(\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde W_r)\tilde "
+    r"V\| + \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.",
     measure=measure_spent,
     mutants=[{"first": 0.4}, {"first": 0.5, "drift": 0.9}, {"square": 0.2}],
     best={

@@ -91,7 +91,7 @@ def lemma_7(values: Values) -> Proof:
 
 @proof("fedlrt/lemma-2-step-20", tilt="0")
 def step_20(values: Values) -> Proof:
-    r"""Each matrix is the last one, $[U_0|-X]$ with $X = \nabla_KL(K(0)V_0^\top)$, times an invertible triangle.
+    r"""Each matrix is $[U_0|-X]$, $X = \nabla_K\mathcal{L}(K(0)V_0^\top)$, times an invertible triangle.
 
     With $K(t_1) = U_0S_0 - \lambda X$: the triangles are $\begin{pmatrix}I & S_0\\0 & \lambda I\end{pmatrix}$,
     $\begin{pmatrix}I & I\\0 & \lambda I\end{pmatrix}$ and $\begin{pmatrix}I & 0\\0 & \lambda I\end{pmatrix}$, of
@@ -138,10 +138,10 @@ def step_21(values: Values) -> Proof:
 def step_chain(values: Values) -> Proof:
     r"""To first order a step D of U adds $\langle G, DSV^\top\rangle = \langle GVS^\top, D\rangle$ to L.
 
-    So $\nabla_UL = GVS^\top$ for all sizes and every loss; the machine differentiates in every entry of U at some
-    sizes, with the linear loss $\langle G, W\rangle$, which stands for all to first order. For S of full rank
-    $S^\top S^{-\top} = I$, so that $-\nabla_ULS^{-\top} = -GV = \dot K$: each of the two matrices is the other times
-    an invertible one, and they span the same.
+    So $\nabla_U\mathcal{L} = GVS^\top$ for all sizes and every loss; the machine differentiates in every entry of U at
+    some sizes, with the linear loss $\langle G, W\rangle$, which stands for all to first order. For S of full rank
+    $S^\top S^{-\top} = I$, so that $-\nabla_U\mathcal{L}\,S^{-\top} = -GV = \dot K$: each of the two matrices is the
+    other times an invertible one, and they span the same.
     """
     scale, plain, flaws = rational(values["scale"]), int(values["plain"]), []
     for m, n, r in SIZES:
@@ -150,7 +150,11 @@ def step_chain(values: Values) -> Proof:
         stated = scale * slope * right * (middle if plain else middle.T)
         flaws.append(differ(found, stated, f"the gradient in U, {m} x {n}"))
     flaws.append(differ(-scale * G * V * (S if plain else T) * T**-1, -G * V, "not the derivative of K"))
-    return _answer(r"$\nabla_UL = GVS^\top$ for every loss, and the invertible factor $S^\top$ between the two", *flaws)
+    return _answer(
+        r"$\nabla_U\mathcal{L} = GVS^\top$ for every loss, and the invertible factor $S^\top$ between the "
+        r"two",
+        *flaws,
+    )
 
 
 @proof("fedlrt/claim-gu-gv-choice", beyond_tangent="0")

@@ -35,11 +35,12 @@ def claim_fedlin(values: Values) -> Proof:
     r"""L-smooth clients, L bounded below, any constant $0 < \lambda \le 1/(Ls_*)$; the clients need not be convex.
 
     FedLin is the full correction with $U = V = I$, so that each round lowers the loss by at least
-    $\frac\lambda2\|\nabla L(w^t)\|^2$, by what `local_steps` proves and $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The
-    sum over all rounds is at most $L(w^1) - \inf L$: the gradients tend to 0, and every limit of iterates is a
-    stationary point. If L is convex and has one minimiser, the set where $L \le L(w^1)$ is bounded; the iterates stay
-    in it, all of their limits are stationary, hence the minimiser, and they converge to it. The correction
-    needs the mean gradient at the start, one more trip than FedAvg's weights and their mean.
+    $\frac\lambda2\|\nabla\mathcal{L}(w^t)\|^2$, by what `local_steps` proves and $1 - (1 - \frac1{2s_*})x \ge
+    \frac1{2s_*}$. The sum over all rounds is at most $\mathcal{L}(w^1) - \inf\mathcal{L}$: the gradients tend to 0, and
+    every limit of iterates is a stationary point. If $\mathcal{L}$ is convex and has one minimiser, the set where
+    $\mathcal{L} \le \mathcal{L}(w^1)$ is bounded; the iterates stay in it, all of their limits are stationary, hence
+    the minimiser, and they converge to it. The correction needs the mean gradient at the start, one more trip than
+    FedAvg's weights and their mean.
     """
     rounds = len(trips("FedLin")) == len(trips("FedAvg")) + int(values["more"])
     flaw = first_flaw(
@@ -67,9 +68,9 @@ def claim_thm3_text(values: Values) -> Proof:
     r"""Theorem 2 as corrected, summed over the rounds; then the example, one client, one step of $0 < x = \lambda < 1$.
 
     With $\vartheta_t$ for the norm of what round t cuts, a round changes the loss by at most
-    $-\frac\lambda2\|\nabla_{\tilde S}L\|^2$ and the cost of its truncation, since $1 - (1 - \frac1{2s_*})x \ge
-    \frac1{2s_*}$. As the costs have a finite sum and L is bounded below, so do the squared
-    gradients. The wide bases hold all directions that leave a matrix in $\mathcal M_r$ (fedlrt/claim-gu-gv-choice).
+    $-\frac\lambda2\|\nabla_{\tilde S}\mathcal{L}\|^2$ and the cost of its truncation, since $1 - (1 - \frac1{2s_*})x
+    \ge \frac1{2s_*}$. As the costs have a finite sum and $\mathcal{L}$ is bounded below, so do the squared gradients.
+    The wide bases hold all directions that leave a matrix in $\mathcal M_r$ (fedlrt/claim-gu-gv-choice).
 
     The example, $T = bb^\top + \frac12e_4e_4^\top$: while U and V are one u in the span of $e_1, e_2$, the gradient
     $W - T$ sends u into that span, and not along u, as u is neither along nor across b: both wide bases are that span.
@@ -141,15 +142,15 @@ def claim_robust(values: Values) -> Proof:
     \lambda P(G)$, which is $\lambda\|G - P(G)\|$ from the full-rank step $W - \lambda G$. Complete $\tilde U$ and
     $\tilde V$ to orthonormal bases of the whole space, and write G in them as a matrix: $P(G)$ keeps the entries that
     belong to $\tilde U$ and $\tilde V$ and sets the others to zero. So $\|G - P(G)\| \le \|G\|$, with equality where
-    $\tilde U^\top G\tilde V = 0$. By smoothness the loss changes by at most $-\lambda(1 - \frac12\lambda
-    L)\|P(G)\|^2$, which is not positive for $\lambda L \le 2$, as for descent at full rank. Neither bound contains S.
-    Further steps in the same bases are steps on a loss of $\tilde S$ with the same L (Lemma 3), and S limits none of
-    them. Theorem 5 is not used: it is about exact integration. As a contrast, L = 1 and $\lambda$ 1 and $\frac1{10}$:
-    descent in U, S and V in turn from $usv^\top$ with u, v = 1 and s = 30 raises the loss $\frac12(usv)^2$; and (5) by
-    Euler from $W = se_1e_1^\top$ with $s = \frac{\lambda^2}4$ leads, for the loss $\frac12\|W - T\|^2$ with $T =
-    se_1e_1^\top + e_1e_2^\top + e_2e_1^\top$, to $s(e_1 + \frac\lambda se_2)(e_1 + \frac\lambda se_2)^\top$. This is
-    $\frac{\lambda^2}s = 4$ from the full-rank step, more than $\lambda\|\nabla L\| = \lambda\sqrt2$, and raises the
-    loss from 1 to at least 8.
+    $\tilde U^\top G\tilde V = 0$. By smoothness the loss changes by at most $-\lambda(1 - \frac12\lambda L)\|P(G)\|^2$,
+    which is not positive for $\lambda L \le 2$, as for descent at full rank. Neither bound contains S. Further steps in
+    the same bases are steps on a loss of $\tilde S$ with the same L (Lemma 3), and S limits none of them. Theorem 5 is
+    not used: it is about exact integration. As a contrast, L = 1 and $\lambda$ 1 and $\frac1{10}$: descent in U, S and
+    V in turn from $usv^\top$ with u, v = 1 and s = 30 raises the loss $\frac12(usv)^2$; and (5) by Euler from $W =
+    se_1e_1^\top$ with $s = \frac{\lambda^2}4$ leads, for the loss $\frac12\|W - T\|^2$ with $T = se_1e_1^\top +
+    e_1e_2^\top + e_2e_1^\top$, to $s(e_1 + \frac\lambda se_2)(e_1 + \frac\lambda se_2)^\top$. This is
+    $\frac{\lambda^2}s = 4$ from the full-rank step, more than $\lambda\|\nabla\mathcal{L}\| = \lambda\sqrt2$, and
+    raises the loss from 1 to at least 8.
     """
     share, largest, flaws = rational(values["share"]), Fraction(values["largest"]), []
     rate, dropped, kept = sympy.symbols("lambda dropped kept", positive=True)  # squares of the two parts of G
@@ -206,12 +207,12 @@ def _flaw_of_outside(share: Fraction, power: int) -> str:
 
 @proof("fedlrt/thm-11-hat-first", share="1", power=2)
 def thm_11_hat_first(values: Values) -> Proof:
-    r"""Outside the block there is no correction: $\hat S^* - \hat S = -\frac\lambda C\sum_{c,s}\nabla_{\hat S}L_c$.
+    r"""Outside the block nothing corrects: $\hat S^* - \hat S = -\frac\lambda C\sum_{c,s}\nabla_{\hat S}\mathcal{L}_c$.
 
-    Each term is at most $\delta g$ long, $g = \|\nabla_{\tilde S}L(\tilde W_r)\|$, hence the sum at most
-    $s_*\lambda\,\delta g$; so is the mean of the terms at the start, $\nabla_{\hat S}L(\tilde W_r)$, at most
+    Each term is at most $\delta g$ long, $g = \|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|$, hence the sum at most
+    $s_*\lambda\,\delta g$; so is the mean of the terms at the start, $\nabla_{\hat S}\mathcal{L}(\tilde W_r)$, at most
     $\delta g$. By Cauchy and Schwarz the product is at most $s_*\lambda\,\delta^2g^2$ in size. For one client, one step
-    and $\|\nabla_{\hat S}L\| = \delta g$ it is that.
+    and $\|\nabla_{\hat S}\mathcal{L}\| = \delta g$ it is that.
     """
     flaw = _flaw_of_outside(Fraction(values["share"]), int(values["power"]))
     return Proof(not flaw, flaw or "the triangle inequality over steps and clients, then Cauchy and Schwarz")
@@ -219,7 +220,7 @@ def thm_11_hat_first(values: Values) -> Proof:
 
 @proof("fedlrt/thm-11-hat-second", half="1/2", power=2)
 def thm_11_hat_second(values: Values) -> Proof:
-    r"""The way outside the block is at most $s_*\lambda\,\delta g$ long, $g = \|\nabla_{\tilde S}L(\tilde W_r)\|$.
+    r"""The way outside the block is at most $s_*\lambda\,\delta g$, $g = \|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|$.
 
     It is $s_*\lambda$ times the mean, over clients and steps, of the clients' gradients there. By Jensen's inequality a
     mean is at most as long as the root mean square of its terms, here $\delta g$. Half of the square follows, with

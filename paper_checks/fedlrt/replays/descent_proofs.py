@@ -35,9 +35,9 @@ def _flaw_of_local_steps(values: Values, square: Fraction) -> str:
 def _flaw_of_truncation(share: Fraction) -> str:
     r"""The cost of a truncation of norm $d \le \vartheta$: at most $\vartheta a + s\vartheta^2$, a the gradient's norm.
 
-    Let D be what is cut, of norm d. Smoothness gives a change of at most $\langle\nabla L, D\rangle + \frac12d^2$, and
-    the product is $ad(1 - f)$ for some $f \ge 0$ by Cauchy and Schwarz. With $\vartheta = d + h$, $h \ge 0$, the bound
-    minus that is a polynomial in a, d, f and h without a negative coefficient.
+    Let D be what is cut, of norm d. Smoothness gives a change of at most $\langle\nabla\mathcal{L}, D\rangle +
+    \frac12d^2$, and the product is $ad(1 - f)$ for some $f \ge 0$ by Cauchy and Schwarz. With $\vartheta = d + h$, $h
+    \ge 0$, the bound minus that is a polynomial in a, d, f and h without a negative coefficient.
     """
     a, theta = sympy.Symbol("a", positive=True), d + h
     left = a * d * (1 - f) + d**2 / 2
@@ -48,9 +48,9 @@ def _flaw_of_truncation(share: Fraction) -> str:
 def lemma_4(values: Values) -> Proof:
     r"""The loss along the segment from $Y_2$ to $Y_1$, integrated.
 
-    $\phi(t) = L(Y_2 + t(Y_1 - Y_2))$ has the derivative $\langle\nabla L(Y_2 + t(Y_1 - Y_2)), Y_1 - Y_2\rangle$, which
-    by the Lipschitz bound of the gradient is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$. The integral over t
-    from 0 to 1 is $\phi'(0) + \frac L2\|Y_1 - Y_2\|^2$.
+    $\phi(t) = \mathcal{L}(Y_2 + t(Y_1 - Y_2))$ has the derivative $\langle\nabla\mathcal{L}(Y_2 + t(Y_1 - Y_2)), Y_1 -
+    Y_2\rangle$, which by the Lipschitz bound of the gradient is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$. The integral
+    over t from 0 to 1 is $\phi'(0) + \frac L2\|Y_1 - Y_2\|^2$.
     """
     half, t = rational(values["half"]), sympy.Symbol("t", positive=True)
     rest = sympy.integrate(t * G, (t, 0, 1))  # G stands for L times the squared distance
@@ -77,17 +77,18 @@ def lemma_6(values: Values) -> Proof:
 def eq_36(values: Values) -> Proof:
     r"""Smoothness between the model before and after truncation, then Cauchy and Schwarz.
 
-    The part that is cut has a norm of at most $\vartheta$, so that $L(W + D) - L(W) \le \langle\nabla L(W), D\rangle +
-    \frac L2 \|D\|^2 \le \vartheta\|\nabla L(W)\| + \frac L2\vartheta^2$. With a bound G on the gradient along the way
-    the mean value gives $L(W + D) - L(W) = \langle\nabla L(W + hD), D\rangle \le \|\nabla L(W + hD)\|\,\|D\| \le
+    The part that is cut has a norm of at most $\vartheta$, so that $\mathcal{L}(W + D) - \mathcal{L}(W) \le
+    \langle\nabla\mathcal{L}(W), D\rangle + \frac L2 \|D\|^2 \le \vartheta\|\nabla\mathcal{L}(W)\| + \frac
+    L2\vartheta^2$. With a bound G on the gradient along the way the mean value gives $\mathcal{L}(W + D) -
+    \mathcal{L}(W) = \langle\nabla\mathcal{L}(W + hD), D\rangle \le \|\nabla\mathcal{L}(W + hD)\|\,\|D\| \le
     G\vartheta$.
     """
     flaw = _flaw_of_truncation(Fraction(values["square"]))
     return Proof(
         not flaw,
         flaw
-        or r"$\vartheta\|\nabla L\| + \frac12\vartheta^2$ minus what smoothness gives is a sum "
-        "of products of non-negative quantities",
+        or r"$\vartheta\|\nabla\mathcal{L}\| + \frac12\vartheta^2$ minus what smoothness gives is a sum of products "
+        r"of non-negative quantities",
     )
 
 
@@ -97,10 +98,10 @@ def thm_2(values: Values) -> Proof:
 
     With full correction every client's first step is along g, so that $\rho = 1$ and $R = 1 - \frac1s < 1$ in
     `local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 - \frac{1+R}2x)\|g\|^2$
-    before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most $\vartheta\|\nabla L\| + \frac
-    L2 \vartheta^2$. No smaller constant serves all small learning rates: $\frac L2\|W - B\|^2$ for every client changes
-    without truncation by $-\frac{1 - (1 - \lambda L)^{2s_*}}{2L}\|g\|^2$, which is $-s_*\lambda(1 - (1 -
-    \frac1{2s_*})x)\|g\|^2$ up to terms of third order in $\lambda$.
+    before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most
+    $\vartheta\|\nabla\mathcal{L}\| + \frac L2 \vartheta^2$. No smaller constant serves all small learning rates: $\frac
+    L2\|W - B\|^2$ for every client changes without truncation by $-\frac{1 - (1 - \lambda L)^{2s_*}}{2L}\|g\|^2$, which
+    is $-s_*\lambda(1 - (1 - \frac1{2s_*})x)\|g\|^2$ up to terms of third order in $\lambda$.
     """
     least = [
         "" if Fraction(comb(2 * s, 2), 2) == (1 - Fraction(1, 2 * s)) * s**2 else f"another constant at {s} steps"
@@ -217,10 +218,11 @@ def _kappa_is_below(bound: Fraction) -> bool:
 def cor_1(values: Values) -> Proof:
     r"""The corrected Theorem 4, summed over the rounds, and what its constant comes to.
 
-    Each round has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}L\|^2 \le L(W_r^t) - L(W_r^{t+1})$ plus the cost of its
-    truncation. The sum over T rounds telescopes, and the least squared gradient is at most their mean. The constant
-    $\frac1{x(1 - \kappa x)}$ grows with $\kappa < \frac12(1 + \sqrt2) < 1.2072$, so that its values at a few x are
-    known; as $x(1 - \kappa x)$ is concave in x, a constant that serves at two places serves between them.
+    Each round has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}\mathcal{L}\|^2 \le \mathcal{L}(W_r^t) -
+    \mathcal{L}(W_r^{t+1})$ plus the cost of its truncation. The sum over T rounds telescopes, and the least squared
+    gradient is at most their mean. The constant $\frac1{x(1 - \kappa x)}$ grows with $\kappa < \frac12(1 + \sqrt2) <
+    1.2072$, so that its values at a few x are known; as $x(1 - \kappa x)$ is concave in x, a constant that serves at
+    two places serves between them.
     """
     kappa = Fraction(values["kappa"])
     flaws = ["" if _kappa_is_below(kappa) else "kappa can be larger"]
@@ -243,11 +245,12 @@ def cor_1(values: Values) -> Proof:
 def cor_2_proof(values: Values) -> Proof:
     r"""The corrected Theorem 4 at the printed rate; and both printed brackets there.
 
-    With $x = s_*\lambda L = L/(12L + \delta^2)$ it has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}L\|^2 \le L(W_r^t) -
-    L(W_r^{t+1})$ plus the cost of truncation, $\kappa \le \frac12(1 + \sqrt2) < 1.2072$ for all $\delta \le 1$. Where
-    $L \ge \delta^2/82$, x lies between $\frac1{94}$ and $\frac1{12}$. At both ends $96x(1 - \kappa x) \ge 1$, and so
-    between them, as the left side is concave in x. At $s_*\lambda = 1/(12L + \delta^2)$ the bracket of (38) is
-    $\delta^2/(12L + \delta^2)$ and that of Theorem 4 is $\delta^2(2 - 12L - \delta^2)/(12L + \delta^2)$, identities.
+    With $x = s_*\lambda L = L/(12L + \delta^2)$ it has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}\mathcal{L}\|^2 \le
+    \mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1})$ plus the cost of truncation, $\kappa \le \frac12(1 + \sqrt2) < 1.2072$
+    for all $\delta \le 1$. Where $L \ge \delta^2/82$, x lies between $\frac1{94}$ and $\frac1{12}$. At both ends $96x(1
+    - \kappa x) \ge 1$, and so between them, as the left side is concave in x. At $s_*\lambda = 1/(12L + \delta^2)$ the
+    bracket of (38) is $\delta^2/(12L + \delta^2)$ and that of Theorem 4 is $\delta^2(2 - 12L - \delta^2)/(12L +
+    \delta^2)$, identities.
     """
     L, delta = sympy.symbols("L delta", positive=True)
     rate = 1 / (12 * L + delta**2)

@@ -40,11 +40,11 @@ def lemma_1(values: Values) -> Proof:
 def lemma_2(values: Values) -> Proof:
     r"""Both pairs of columns are one up to an invertible matrix.
 
-    With G the gradient at $U_0S_0V_0^\top$ the chain rule gives $\nabla_KL = GV_0$ and $\nabla_UL = GV_0S_0^\top$, so
-    that $[U_0|K(t_1)] = [U_0|U_0S_0 - \lambda GV_0] = [U_0|-\nabla_UL]\,M$ with $M = \begin{pmatrix}I & S_0\\0 &
-    \lambda S_0^{-\top}\end{pmatrix}$, of determinant $\lambda^r/\det S_0 \ne 0$. So the spans are one; for V and L take
-    the transposed problem. The models of (17) start at $P_{\tilde U}W_0P_{\tilde V}$ and follow $\dot W =
-    -P_{\tilde U}\nabla L(W)P_{\tilde V}$: of the bases they know the spans only.
+    With G the gradient at $U_0S_0V_0^\top$ the chain rule gives $\nabla_K\mathcal{L} = GV_0$ and $\nabla_U\mathcal{L} =
+    GV_0S_0^\top$, so that $[U_0|K(t_1)] = [U_0|U_0S_0 - \lambda GV_0] = [U_0|-\nabla_U\mathcal{L}]\,M$ with $M =
+    \begin{pmatrix}I & S_0\\0 & \lambda S_0^{-\top}\end{pmatrix}$, of determinant $\lambda^r/\det S_0 \ne 0$. So the
+    spans are one; for V and L take the transposed problem. The models of (17) start at $P_{\tilde U}W_0P_{\tilde V}$
+    and follow $\dot W = -P_{\tilde U}\nabla\mathcal{L}(W)P_{\tilde V}$: of the bases they know the spans only.
     """
     share, flaws = rational(values["share"]), ["" if values["ranks"] else "no ranks"]
     rate = sympy.Symbol("lambda", positive=True)
@@ -59,8 +59,8 @@ def lemma_2(values: Values) -> Proof:
         flaws.append("" if away == 0 else f"another determinant at rank {r}")
     return _answer(
         flaws,
-        r"$[U_0|K(t_1)] = [U_0|-\nabla_UL]\,M$ with M invertible for every $\lambda > 0$ and "
-        "invertible $S_0$",
+        r"$[U_0|K(t_1)] = [U_0|-\nabla_U\mathcal{L}]\,M$ with M invertible for every $\lambda > 0$ and invertible "
+        r"$S_0$",
     )
 
 
@@ -126,7 +126,7 @@ def claim_trunc(values: Values) -> Proof:
 
 @proof("fedlrt/alg-4", inside="1")
 def alg_4(values: Values) -> Proof:
-    r"""With $V_c = G - G_c$ inside the bracket a step is along $\nabla L_c(w) - (G_c - G)$, as in (4).
+    r"""With $V_c = G - G_c$ inside the bracket a step is along $\nabla \mathcal{L}_c(w) - (G_c - G)$, as in (4).
 
     At a stationary point of the global loss G = 0; a client that stands there steps along $G_c + 0 - G_c = 0$ and
     stays, by induction over the steps.
@@ -143,10 +143,10 @@ def alg_4(values: Values) -> Proof:
 def thm_5(values: Values) -> Proof:
     r"""Both flows start at $W_0$, which lies in the wide bases; let P be the projection on them.
 
-    $e = W - W_r$ has $e' = -(\nabla L(W) - \nabla L(W_r)) - (I - P)\nabla L(W_r)$, so that $\|e\|' \le L\|e\| + B$ and,
-    by Gronwall, $\|e\| \le y(t) = B(e^{Lt} - 1)/L$, the solution of $y' = Ly + B$ from 0. With $x = Lt$,
-    $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, so that $y \le Be^{Lt}t \le Be^Lt$ for $t \le 1$.
-    Truncation adds at most $\vartheta \le \vartheta/t$.
+    $e = W - W_r$ has $e' = -(\nabla\mathcal{L}(W) - \nabla\mathcal{L}(W_r)) - (I - P)\nabla\mathcal{L}(W_r)$, so that
+    $\|e\|' \le L\|e\| + B$ and, by Gronwall, $\|e\| \le y(t) = B(e^{Lt} - 1)/L$, the solution of $y' = Ly + B$ from 0.
+    With $x = Lt$, $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, so that $y \le Be^{Lt}t \le Be^Lt$
+    for $t \le 1$. Truncation adds at most $\vartheta \le \vartheta/t$.
     """
     d_2, d_3, longest = rational(values["d_2"]), rational(values["d_3"]), rational(values["longest"])
     t, L, B, x, A = sympy.symbols("t L B x A", positive=True)
@@ -170,12 +170,12 @@ def claim_close(values: Values) -> Proof:
     r"""One client in one round, then the mean, then rounds.
 
     Let D be the distance of the servers' weights at the start of a round and $d_k$ that of a client's after k steps,
-    $d_0 = D$. FedLin's step is along $\nabla L_c(x) - \nabla L_c(x_0) + \nabla L(x_0)$, FeDLRT's along the projection
-    of the same expression, which differs from it by at most $\epsilon$. So $d_{k+1} \le d_k + \lambda(Ld_k + 2LD +
-    \epsilon)$: $d_k + 2D + \epsilon/L$ grows by $1 + \lambda L$ at most, and $d_{s_*} \le (3a - 2)D + (a -
-    1)\epsilon/L$. The mean over the clients is within the same, truncation adds $\vartheta$, and from D = 0 the bound
-    stated follows by induction over T. For one step of one round it is $\lambda\epsilon + \vartheta$; then what the
-    projection leaves out of the only direction, and what is cut, each alone are the distance.
+    $d_0 = D$. FedLin's step is along $\nabla \mathcal{L}_c(x) - \nabla \mathcal{L}_c(x_0) + \nabla\mathcal{L}(x_0)$,
+    FeDLRT's along the projection of the same expression, which differs from it by at most $\epsilon$. So $d_{k+1} \le
+    d_k + \lambda(Ld_k + 2LD + \epsilon)$: $d_k + 2D + \epsilon/L$ grows by $1 + \lambda L$ at most, and $d_{s_*} \le
+    (3a - 2)D + (a - 1)\epsilon/L$. The mean over the clients is within the same, truncation adds $\vartheta$, and from
+    D = 0 the bound stated follows by induction over T. For one step of one round it is $\lambda\epsilon + \vartheta$;
+    then what the projection leaves out of the only direction, and what is cut, each alone are the distance.
     """
     own, stale = rational(values["own"]), rational(values["stale"])
     rate, L, eps, theta, D, d, a, q = sympy.symbols("lambda L epsilon theta D d a q", positive=True)
@@ -198,9 +198,9 @@ def claim_close_in_a_round(values: Values) -> Proof:
     r"""One round of $s_*$ steps from common weights; $\epsilon$ is what the steps leave outside of the wide bases.
 
     Let $d_k$ be the distance of a client's weights after k steps from those it has with FedLin, $d_0 = 0$. FedLin's
-    step is along $\nabla L_c(w) - \nabla L_c(w_0) + \nabla L(w_0)$, FeDLRT's along the projection of the same
-    expression, which differs from it by at most $\epsilon \le 3B$. So $d_{k+1} \le (1 + \lambda L)d_k +
-    \lambda\epsilon$, and $d_{s_*} \le ((1 + \lambda L)^{s_*} - 1)\epsilon/L \le (e^x - 1)\epsilon/L$ with $x =
+    step is along $\nabla \mathcal{L}_c(w) - \nabla \mathcal{L}_c(w_0) + \nabla\mathcal{L}(w_0)$, FeDLRT's along the
+    projection of the same expression, which differs from it by at most $\epsilon \le 3B$. So $d_{k+1} \le (1 + \lambda
+    L)d_k + \lambda\epsilon$, and $d_{s_*} \le ((1 + \lambda L)^{s_*} - 1)\epsilon/L \le (e^x - 1)\epsilon/L$ with $x =
     s_*\lambda L$. As $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, this is at most $s_*\lambda
     e^x\epsilon$, and $e^x \le e^L$ for $s_*\lambda \le 1$. The mean over the clients is within the same, and truncation
     adds at most $\vartheta \le \vartheta/(s_*\lambda)$.

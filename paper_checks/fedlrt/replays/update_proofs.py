@@ -1,8 +1,8 @@
 r"""Proofs of the formulas for the clients' updates: eqs. (2), (4), (7) to (9), (26), (32), (33) and (39) to (45).
 
-Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; in the bases
-$\tilde U = [U|\bar U]$ and $\tilde V = [V|\bar V]$ they are two blocks by two. F stands for the negative gradient of L,
-$F_c$ for that of $L_c$, and g, $g_c$ for the gradients themselves.
+Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; in the bases $\tilde U =
+[U|\bar U]$ and $\tilde V = [V|\bar V]$ they are two blocks by two. F stands for the negative gradient of $\mathcal{L}$,
+$F_c$ for that of $\mathcal{L}_c$, and g, $g_c$ for the gradients themselves.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def linear_loss(m: int, n: int, r: int) -> tuple[Any, ...]:
 
 
 def flaw_of_chain(share: Any = 1) -> str:
-    r"""Why $\nabla_SL(USV^\top)$ is not $U^\top\nabla_WL\,V$, for any U and V of some sizes; empty if it is.
+    r"""Why $\nabla_S\mathcal{L}(USV^\top)$ is not $U^\top\nabla_W\mathcal{L}\,V$, for U, V of a size; empty if it is.
 
     A derivative at a point sees the loss to first order, so that a linear loss $\langle G, W\rangle$ stands for all.
     """
@@ -65,9 +65,10 @@ def flaw_of_chain(share: Any = 1) -> str:
 
 
 def flaw_of_smoothness(inner: Any, half: Any) -> str:
-    r"""That $L(Y + D) - L(Y) \le -\langle F(Y), D\rangle + \frac L2\|D\|^2$, where inner is -1 and half is 1/2.
+    r"""That $\mathcal{L}(Y + D) - \mathcal{L}(Y) \le -\langle F(Y), D\rangle + \frac L2\|D\|^2$, inner is -1, half 1/2.
 
-    Lemma 4: the derivative along D is at most $\langle\nabla L(Y), D\rangle + tL\|D\|^2$ at the share t of the way.
+    Lemma 4: the derivative along D is at most $\langle\nabla\mathcal{L}(Y), D\rangle + tL\|D\|^2$ at the share t of the
+    way.
     """
     t, square = sympy.Symbol("t"), sympy.Symbol("q", positive=True)
     if inner != -1:  # F is the negative gradient
@@ -83,7 +84,7 @@ def _answer(steps: str, *flaws: str) -> Proof:
 
 @proof("fedlrt/eq-2@local-loss", rate="1", more=0)
 def eq_2(values: Values) -> Proof:
-    r"""With $\nabla L_c$ for the gradient, the step is line 5 of Algorithm 3, from the start and as often as there.
+    r"""With $\nabla\mathcal{L}_c$ for the gradient, the step is line 5 of Algorithm 3, from the start and as often.
 
     Two recursions with one start and one step, whatever the losses, have the same iterates by induction over s, and
     clients send the same weights.
@@ -101,8 +102,8 @@ def eq_2(values: Values) -> Proof:
 def eq_4(values: Values) -> Proof:
     r"""With $V_c = g_c - g$ the step is the one of Algorithm 4 with its correction $g - g_c$ inside the bracket.
 
-    The first step, with $\nabla L_c(w) = g_c$, is along g, and the corrections of all clients add up to zero. At a
-    stationary point of L the first step is 0, and with it every other one.
+    The first step, with $\nabla \mathcal{L}_c(w) = g_c$, is along g, and the corrections of all clients add up to zero.
+    At a stationary point of $\mathcal{L}$ the first step is 0, and with it every other one.
     """
     sign, share = rational(values["sign"]), rational(values["rate"])
     step = w - share * rate * (g_s - sign * (g_c - g))
@@ -117,7 +118,7 @@ def eq_4(values: Values) -> Proof:
 
 @proof("fedlrt/eq-7", rate="1", more=0)
 def eq_7(values: Values) -> Proof:
-    r"""The chain rule: $\nabla_{\tilde S}L_c(\tilde U\tilde S\tilde V^\top) = \tilde U^\top\nabla_WL_c\tilde V$.
+    r"""The chain rule: $\nabla_{\tilde S}\mathcal{L}_c = \tilde U^\top\nabla_W\mathcal{L}_c\tilde V$.
 
     The recursion is then that of Algorithm 2, step by step, from Lemma 1's start.
     """
@@ -191,15 +192,16 @@ def eq_26(values: Values) -> Proof:
 
 @proof("fedlrt/eq-26-gradients", sign="-1")
 def eq_26_gradients(values: Values) -> Proof:
-    r"""The chain rule with $F_c = -\nabla_WL_c$ and, for the mean loss, with $F = -\nabla_WL$."""
+    r"""The chain rule with $F_c = -\nabla_W\mathcal{L}_c$ and, for the mean loss, with $F = -\nabla_W\mathcal{L}$."""
     return _answer(
-        r"$\tilde U^\top F\tilde V = -\nabla_{\tilde S}L$ for every loss", flaw_of_chain(-rational(values["sign"]))
+        r"$\tilde U^\top F\tilde V = -\nabla_{\tilde S}\mathcal{L}$ for every loss",
+        flaw_of_chain(-rational(values["sign"])),
     )
 
 
 @proof("fedlrt/eq-39", sign="1", share="1")
 def eq_39(values: Values) -> Proof:
-    r"""$\check G_{\tilde S}$ has $G_S = \nabla_SL(USV^\top) = U^\top gV$ in its corner, by the chain rule."""
+    r"""$\check G_{\tilde S}$ has $G_S = \nabla_S\mathcal{L}(USV^\top) = U^\top gV$ in its corner, by the chain rule."""
     sign, share = rational(values["sign"]), rational(values["share"])
     return _answer(
         "both sides are the block of the gradients' difference",
@@ -309,9 +311,9 @@ def eq_33(values: Values) -> Proof:
 def eq_43_44(values: Values) -> Proof:
     r"""Lemma 4, and products and squares in common orthonormal bases, entry by entry.
 
-    $\langle\tilde Ud\tilde V^\top, \nabla L\rangle = \langle d, \tilde U^\top\nabla L\tilde V\rangle$ is the chain rule
-    along d, and $\|\tilde Ud\tilde V^\top\| = \|d\|$ as $\tilde U^\top\tilde U = \tilde V^\top\tilde V = I$. The block
-    of S and the rest have no entry in common, so that both sums split.
+    $\langle\tilde Ud\tilde V^\top, \nabla\mathcal{L}\rangle = \langle d, \tilde U^\top\nabla\mathcal{L}\tilde V\rangle$
+    is the chain rule along d, and $\|\tilde Ud\tilde V^\top\| = \|d\|$ as $\tilde U^\top\tilde U = \tilde V^\top\tilde
+    V = I$. The block of S and the rest have no entry in common, so that both sums split.
     """
     sign, half, mixed = (rational(values[name]) for name in ("sign", "half", "mixed"))
     flaws = []

@@ -200,8 +200,8 @@ def thm_1(values: Values) -> Proof:
     return Proof(
         not flaw,
         flaw
-        or r"$\|\tilde S_c^s - \tilde S_c\| \le ((1 + \lambda L)^s - 1)\|\nabla_{\tilde S}L\|/L$ by induction, and "
-        rf"$(1 + \frac1s)^s < e$; {count} certificates of the same at small sizes",
+        or r"$\|\tilde S_c^s - \tilde S_c\| \le ((1 + \lambda L)^s - 1)\|\nabla_{\tilde S}\mathcal{L}\|/L$ "
+        rf"by induction, and $(1 + \frac1s)^s < e$; {count} certificates of the same at small sizes",
     )
 
 
