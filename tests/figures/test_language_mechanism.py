@@ -33,7 +33,7 @@ from figures.figure import Settings
 from figures.spectrum_federation import SERVER
 
 pytest.importorskip("transformers")
-from tiny_language import bert, texts
+from tiny_language import bert, llama, texts
 
 from runs.language_problem import language_problem
 from runs.plan import Parts
@@ -203,7 +203,7 @@ def test_blocks_of_layers_are_those_of_the_dense_hessian():
     problem = language_problem(bert().double(), texts(), [np.arange(12)], texts(4, seed=1), layers=LAYERS)
     chosen = np.array([0, 3, 5])
     operator = ranks.curvature(problem, problem.start, chosen, ("*.layer.1.attention.self.query.*",))
-    sizes = replace(ranks.LAYER_SIZES["quick"], width=0.05, products=2000)
+    sizes = replace(ranks.LAYER_SIZES["quick"][0], width=0.05, products=2000)
     (row,) = ranks.layer_ranks(operator, sizes, Settings())
     assert row["layer"] == "bert.encoder.layer.1"
     assert row["parameters"] == 16 * 16 + 16
@@ -220,29 +220,70 @@ def test_blocks_of_layers_are_those_of_the_dense_hessian():
         with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
             return cross_entropy(torch.func.functional_call(module, w, kwargs=named).logits, labels)
 
-    given = (fixed[f"{name}.weight"].detach(), fixed[f"{name}.bias"].detach())
+    truth = stable_rank(loss, (fixed[f"{name}.weight"].detach(), fixed[f"{name}.bias"].detach()))
+    assert row["low"] <= truth <= row["high"]
+    assert row["value"] == pytest.approx(truth, rel=0.05)
+
+
+def stable_rank(loss, given):
+    """From all eigenvalues of the dense Hessian."""
     rows = torch.autograd.functional.hessian(loss, given)
     dense = torch.cat(
         [torch.cat([part.reshape(one.numel(), -1) for part in row], 1) for one, row in zip(given, rows, strict=True)]
     )
     exact = torch.linalg.eigvalsh(dense)
-    truth = float((exact**2).sum() / exact.abs().max() ** 2)
+    return float((exact**2).sum() / exact.abs().max() ** 2)
+
+
+def test_blocks_of_a_causal_model_are_of_the_mean_loss_over_the_tokens_of_answers():
+    samples = texts(causal=True)
+    problem = language_problem(llama(), samples, [np.arange(12)], texts(4, causal=True, seed=1), layers="*.q_proj")
+    chosen = np.array([0, 3, 5])
+    operator = ranks.curvature(problem, problem.start, chosen, ("*.layers.1.self_attn.v_proj.*",))
+    sizes = replace(ranks.LAYER_SIZES["quick"][0], width=0.05, products=2000)
+    (row,) = ranks.layer_ranks(operator, sizes, Settings())
+    assert row["layer"] == "answers.model.layers.1"
+    assert row["parameters"] == 8 * 16
+    assert row["reached"]
+
+    module, name = llama(), "model.layers.1.self_attn.v_proj.weight"
+    fixed = dict(module.named_parameters())
+
+    def loss(weight):
+        """Sample by sample, without padding, with all logits."""
+        total, terms = 0.0, 0
+        for one in chosen:
+            count = int(samples.attention_mask[one].sum())
+            ids = samples.input_ids[one, :count][None]
+            with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                logits = torch.func.functional_call(module, {**fixed, name: weight}, kwargs={"input_ids": ids}).logits
+            total = total + cross_entropy(logits[0, 1 : count - 1], ids[0, 2:], reduction="sum")
+            terms += count - 2
+        return total / terms
+
+    assert operator.loss == pytest.approx(float(loss(fixed[name].detach())), rel=1e-5)
+    truth = stable_rank(loss, (fixed[name].detach(),))
     assert row["low"] <= truth <= row["high"]
     assert row["value"] == pytest.approx(truth, rel=0.05)
 
 
 def layers_table(client=(3.0, 2.8, 3.2), server=(2.0, 1.9, 2.1)):
     rows = []
-    for number in (0, 1):
-        for who, samples, (value, low, high) in ((SERVER, 4, server), (0, 2, client), (1, 2, server)):
+    for model, number, quality, samples_of_server in (
+        ("minilm", 0, "accuracy", 4),
+        ("minilm", 1, "accuracy", 4),
+        ("smollm2", 0, "perplexity", 12),
+    ):
+        for who, samples, (value, low, high) in ((SERVER, samples_of_server, server), (0, 2, client), (1, 2, server)):
             rows.append(
                 {
+                    "model": model,
                     "seed": 0,
                     "round": number,
                     "client": who,
                     "samples": samples,
-                    "accuracy": 0.5,
-                    "layer": "bert.encoder.layer.5",
+                    quality: 0.5,
+                    "layer": "answers.model.layers.5",
                     "value": value,
                     "low": low,
                     "high": high,
@@ -258,9 +299,15 @@ def layers_table(client=(3.0, 2.8, 3.2), server=(2.0, 1.9, 2.1)):
 
 def test_ranks_of_layers_in_words_and_drawn():
     table = layers_table()
-    assert "after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
+    assert "minilm after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
+    assert "smollm2 pretrained, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
     low = ranks.in_short(layers_table(client=(1.0, 0.9, 1.1)))
-    assert "after training, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
+    assert "minilm pretrained with a new head, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
     assert "above in 1 of 2" in ranks.found_in(table)
     assert "4 samples of the server" in ranks.sizes_of(table)
-    assert len(ranks.draw_language_ranks(table).axes) == 2
+    assert "smollm2 on instructions" in ranks.sizes_of(table)
+    assert [axes.get_title().partition("\n")[2] for axes in ranks.draw_language_ranks(table).axes] == [
+        "accuracy 0.50",
+        "accuracy 0.50",
+        "perplexity 0.50",
+    ]
