@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 SENTENCES, INSTRUCTIONS = "rated-sentences", "instructions"
 DEPTH = 4
 """Depth of modules such as ``bert.encoder.layer.0`` and ``answers.model.layers.0``."""
+NAMES: Mapping[str, str] = {"minilm": "MiniLM", "smollm2": "SmolLM2"}
 QUALITIES = ("accuracy", "perplexity")
 CAUSAL = ("smollm2",)
 """Models that have the head they were pretrained with."""
@@ -296,9 +297,18 @@ def in_short(table: pd.DataFrame) -> str:
     return f"Block's stable rank of a client above the server's: {'; '.join(parts)}"
 
 
+def heading(table: pd.DataFrame) -> str:
+    """The counts by model and state alone."""
+    parts = [
+        f"{_state(model, number)} {int((of.value > of.server).sum())} of {len(of)}"
+        for (model, number), of in compared(table).groupby(["model", "round"], sort=False)
+    ]
+    return f"Block's stable rank of a client above the server's: {', '.join(parts)}"
+
+
 def _state(model: object, number: object) -> str:
     head = "" if model in CAUSAL else " with a new head"
-    return f"{model} {'after training' if number else f'pretrained{head}'}"
+    return f"{NAMES[str(model)]} {'after training' if number else f'pretrained{head}'}"
 
 
 def draw_language_ranks(table: pd.DataFrame) -> Picture:
@@ -334,7 +344,7 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
         axes.set_xticks(range(len(layers)), [name.rpartition(".")[2] for name in layers])
         axes.legend(title="samples", fontsize=6.5, title_fontsize=6.5)
     grid[0].set_ylabel("stable rank of the block")
-    picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=8)
+    picture.suptitle(fill(heading(table), TITLE), x=0.01, ha="left", fontsize=8)
     return picture
 
 
@@ -366,7 +376,7 @@ def sizes_of(table: pd.DataFrame) -> str:
             else ""
         )
         parts.append(
-            f"{model} on {of.texts}, at most {of.options['length']} tokens, longer texts cut; blocks of "
+            f"{NAMES[str(model)]} on {of.texts}, at most {of.options['length']} tokens, longer texts cut; blocks of "
             f"{', '.join(f'{count:,}' for count in sorted(set(mine.parameters)))} parameters; {of.server} samples of "
             f"the server, {' or '.join(map(str, sorted(set(clients.samples))))} of each of {clients.client.nunique()} "
             f"clients, among them; {trained}intervals at 95 % each, asked to be {of.width:g} of the value wide"

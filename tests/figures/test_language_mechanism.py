@@ -299,10 +299,10 @@ def layers_table(client=(3.0, 2.8, 3.2), server=(2.0, 1.9, 2.1)):
 
 def test_ranks_of_layers_in_words_and_drawn():
     table = layers_table()
-    assert "minilm after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
-    assert "smollm2 pretrained, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
+    assert "MiniLM after training, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
+    assert "SmolLM2 pretrained, 2 samples: 1 of 2 (intervals apart: 1 above, 0 below)" in ranks.in_short(table)
     low = ranks.in_short(layers_table(client=(1.0, 0.9, 1.1)))
-    assert "minilm pretrained with a new head, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
+    assert "MiniLM pretrained with a new head, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
     assert "above in 1 of 2" in ranks.found_in(table)
     assert "4 samples of the server" in ranks.sizes_of(table)
     assert "smollm2 on instructions" in ranks.sizes_of(table)
