@@ -16,6 +16,7 @@ from figures.fedloru_designs import (
     tab7_design,
 )
 from figures.fedloru_fig4 import design as fine_tuning
+from figures.fedloru_paper_scale import design as paper_scale_design
 from figures.fedloru_scales import RANKS, SIZES
 from figures.figure import Settings
 from figures.language_designs import ALGORITHMS, budgets_lines, clients_lines, tuning_designs, uplinks_lines
@@ -68,6 +69,7 @@ def test_figures_and_numbers_of_runs():
         "6": tab6_design,
         "7": tab7_design,
         "restarts": restarts_design,
+        "paper-scale": paper_scale_design,
     }
     for id, runs in named:
         if runs.isdigit():
