@@ -308,7 +308,7 @@ def heading(table: pd.DataFrame) -> str:
 
 def _state(model: object, number: object) -> str:
     head = "" if model in CAUSAL else " with a new head"
-    return f"{NAMES[str(model)]} {'after training' if number else f'pretrained{head}'}"
+    return f"{NAMES.get(str(model), model)} {'after training' if number else f'pretrained{head}'}"
 
 
 def draw_language_ranks(table: pd.DataFrame) -> Picture:
@@ -376,11 +376,11 @@ def sizes_of(table: pd.DataFrame) -> str:
             else ""
         )
         parts.append(
-            f"{NAMES[str(model)]} on {of.texts}, at most {of.options['length']} tokens, longer texts cut; blocks of "
-            f"{', '.join(f'{count:,}' for count in sorted(set(mine.parameters)))} parameters; {of.server} samples of "
-            f"the server, {' or '.join(map(str, sorted(set(clients.samples))))} of each of {clients.client.nunique()} "
-            f"clients, among them; {trained}intervals at 95 % each, asked to be {of.width:g} of the value wide"
-            f"{f', {wide} of {len(mine)} wider' if wide else ''}; seeds {', '.join(map(str, sorted(set(mine.seed))))}."
+            f"{NAMES.get(str(model), model)} on {of.texts}, at most {of.options['length']} tokens, longer texts cut; "
+            f"blocks of {', '.join(f'{count:,}' for count in sorted(set(mine.parameters)))} parameters; "
+            f"{of.server} samples of the server, {' or '.join(map(str, sorted(set(clients.samples))))} of each of "
+            f"{clients.client.nunique()} clients, among them; {trained}intervals at 95 % each, asked to be "
+            f"{of.width:g} of the value wide{f', {wide} of {len(mine)} wider' if wide else ''}; seeds {', '.join(map(str, sorted(set(mine.seed))))}."
         )
     return " ".join(parts)
 

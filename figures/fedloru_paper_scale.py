@@ -77,7 +77,7 @@ def draw(table: pd.DataFrame) -> Picture:
         colour = COLOURS[str(method)]
         by_round.plot(run["round"], 100 * run.value, color=colour, marker=".", label=method)
         by_bytes.plot(run.bytes / 1e9, 100 * run.value, color=colour, marker=".", label=method)
-    accumulated = TAU["paper"] if runs["round"].max() == ROUNDS["paper"] else None
+    accumulated = {rounds: TAU[scale] for scale, rounds in ROUNDS.items()}.get(int(runs["round"].max()))
     if accumulated is not None:
         by_round.axvline(accumulated, color="0.5", linestyle=":", linewidth=1)
         by_round.annotate(

@@ -166,7 +166,8 @@ def _require(
     model, failure = line.objective.model, None
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
-            fault = _fault(_at(line, as_dtype(part, dtype), dtype), miss, as_dtype(part, dtype), unsettled)
+            given = as_dtype(part, dtype)
+            fault = _fault(_at(line, given, dtype), miss, given, unsettled)
         except CurvatureError as error:
             failure = error
             continue

@@ -69,7 +69,7 @@ class _One:
     def __call__(self, id: str) -> ReportFigure:
         [figure] = select([id])
         settings = replace(self.settings, told=lambda text: print(f"{id}: {text}", file=sys.stderr))
-        scales = (replace(settings, scale=scale) for scale in SCALES[:0:-1])
+        scales = (replace(settings, scale=scale) for scale in reversed(SCALES[1:]))
         stored = next((one for one in scales if self.stored and stored_numbers(figure, one) is not None), None)
         if stored is not None:
             settings = stored

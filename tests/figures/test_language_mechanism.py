@@ -305,6 +305,8 @@ def test_ranks_of_layers_in_words_and_drawn():
     assert "MiniLM pretrained with a new head, 2 samples: 0 of 2 (intervals apart: 0 above, 1 below)" in low
     assert "above in 1 of 2" in ranks.found_in(table)
     assert "4 samples of the server" in ranks.sizes_of(table)
+    other = ranks.in_short(table.replace({"model": {"minilm": "FacebookAI/roberta-large"}}))
+    assert "FacebookAI/roberta-large after training, 2 samples: 1 of 2" in other
     assert "SmolLM2 on instructions" in ranks.sizes_of(table)
     assert [axes.get_title().partition("\n")[2] for axes in ranks.draw_language_ranks(table).axes] == [
         "accuracy 0.50",
