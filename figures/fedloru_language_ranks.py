@@ -380,7 +380,8 @@ def sizes_of(table: pd.DataFrame) -> str:
             f"blocks of {', '.join(f'{count:,}' for count in sorted(set(mine.parameters)))} parameters; "
             f"{of.server} samples of the server, {' or '.join(map(str, sorted(set(clients.samples))))} of each of "
             f"{clients.client.nunique()} clients, among them; {trained}intervals at 95 % each, asked to be "
-            f"{of.width:g} of the value wide{f', {wide} of {len(mine)} wider' if wide else ''}; seeds {', '.join(map(str, sorted(set(mine.seed))))}."
+            f"{of.width:g} of the value wide{f', {wide} of {len(mine)} wider' if wide else ''}; "
+            f"seeds {', '.join(map(str, sorted(set(mine.seed))))}."
         )
     return " ".join(parts)
 
