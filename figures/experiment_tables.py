@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 COLOURS: dict[Finding, str] = {"supports": BLUE, "contradicts": VERMILION, "undecided": "0.55"}
 ROW = 0.19
 """Inches of a row."""
-TITLE = 98
-"""Letters in a line of a title."""
 FULL_TINT = 30.0
 """Points of difference at which a cell has the whole tint."""
 
@@ -99,15 +96,12 @@ def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
     return f"{one} is above {other} in {', '.join([of, *words])} ({f'{span} points' if span else 'runs failed'})"
 
 
-def draw_table(
-    values: Sequence[Value], contrasts: Sequence[Contrast], title: str, unit: str = "accuracy, %"
-) -> Picture:
+def draw_table(values: Sequence[Value], contrasts: Sequence[Contrast], unit: str = "accuracy, %") -> Picture:
     """The table on the left, the comparisons on the right; below one another where a table is short.
 
     Args:
         values: Rows of the table.
         contrasts: Comparisons; none are drawn where there are none.
-        title: Title that tells the finding.
         unit: Unit of the values.
     """
     from matplotlib.figure import Figure
@@ -120,7 +114,6 @@ def draw_table(
     _table(left, values, lines, unit)
     for axes in right:
         _forest(axes, contrasts, lines)
-    picture.suptitle(fill(title, TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -12,7 +11,6 @@ import pandas as pd
 from figures.experiment import RUN, chosen_rates, results
 from figures.experiment_cost import announced
 from figures.experiment_effects import Effect, paired
-from figures.experiment_tables import TITLE
 from figures.fedloru_curves import COLOURS
 from figures.fedloru_designs import fig8_designs, with_rates
 from figures.fedloru_experiments import TITLES, choices, described, left_out
@@ -83,7 +81,6 @@ def draw_alignment(table: pd.DataFrame) -> Picture:
         axes.set_xlabel("round")
     grid[0].set_ylabel("mean cosine with the global update")
     grid[-1].legend(loc="upper right")
-    picture.suptitle(fill(in_short(table), TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -130,6 +127,7 @@ FIGURE_8 = Figure(
     "to the most. Of low-rank methods the update is that of $W + AB$, low-rank factors at their largest size.",
     alignment_data,
     draw_alignment,
+    in_short,
     found_in,
     sizes_in,
     choose=choices("cifar-100"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pandas as pd
 
 from figures.experiment import RUN, finals
 from figures.experiment_effects import by_seed, mean_and_half_width
-from figures.experiment_tables import TITLE
 from figures.fedloru_designs import EVALUATIONS, METHODS, tab1_design, tab6_design
 from figures.fedloru_experiments import TITLES, choices, data_by, sizes_of
 from figures.fedloru_printed import TABLE_6
@@ -69,7 +67,6 @@ def draw_gains(table: pd.DataFrame) -> Picture:
     axes.axhline(0.0, color="0.3", linewidth=0.8)
     axes.set(xlabel="clients K", ylabel="accuracy against FedAvg's, %")
     axes.legend()
-    picture.suptitle(fill(gains_in_short(table), TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -131,7 +128,6 @@ def draw_costs(table: pd.DataFrame) -> Picture:
         axes.grid(False, axis="x")
         axes.set_ylim(bottom=0)
     picture.axes[0].set_ylabel("MB to the target")
-    picture.suptitle(fill(costs_in_short(table), TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -169,7 +165,6 @@ def draw_curves(table: pd.DataFrame) -> Picture:
         axes.set_xlabel("round")
     grid[0].set_ylabel("test accuracy, %")
     grid[-1].legend(loc="lower right")
-    picture.suptitle(fill(curves_in_short(table), TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -208,6 +203,7 @@ FIGURE_2 = Figure(
     "over the seeds with 95 % intervals, and the printed ratios of Table 6.",
     data_by(tab6_design),
     draw_gains,
+    gains_in_short,
     gains_found,
     sizes_of,
     choose=choices("cifar-100"),
@@ -222,6 +218,7 @@ FIGURE_3 = Figure(
     "at the start are counted.",
     data_by(tab1_design),
     draw_costs,
+    costs_in_short,
     costs_found,
     sizes_of,
     choose=choices("cifar-10", "cifar-100"),
@@ -234,6 +231,7 @@ FIGURE_5 = Figure(
     "largest size.",
     data_by(tab1_design),
     draw_curves,
+    curves_in_short,
     curves_found,
     sizes_of,
     choose=choices("fashion-mnist", "cifar-10", "cifar-100"),

@@ -225,11 +225,15 @@ def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
 
     def draw(table: pd.DataFrame) -> Picture:
         unit = "personal, %" if of == "3" else "accuracy, %"
-        title = f"{f'Table {of}: ' if of.isdigit() else ''}{in_short(table, of)}."
         rows, differences = printed_alone(table, of)
-        return draw_table([*values(table, of), *rows], [*contrasts(table, of, PAIRS[of]), *differences], title, unit)
+        return draw_table([*values(table, of), *rows], [*contrasts(table, of, PAIRS[of]), *differences], unit)
 
     return draw
+
+
+def headline(of: str) -> Callable[[pd.DataFrame], str]:
+    """The finding under the table's number."""
+    return lambda table: f"{f'Table {of}: ' if of.isdigit() else ''}{in_short(table, of)}."
 
 
 def found_in(of: str) -> Callable[[pd.DataFrame], str]:
@@ -303,6 +307,7 @@ def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed:
         CAPTION,
         data_by(design),
         drawn(of),
+        headline(of),
         found_in(of),
         sizes_of,
         choose=choices(*printed),
@@ -329,6 +334,7 @@ RESTARTS_FIGURE = Figure(
     "Algorithm 1, by which the product counts twice.",
     data_by(restarts_design),
     drawn("restarts"),
+    headline("restarts"),
     found_in("restarts"),
     sizes_of,
     choose=choices("cifar-100"),

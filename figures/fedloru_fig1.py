@@ -189,6 +189,17 @@ def pairs(table: pd.DataFrame, weights: str, estimator: str) -> pd.DataFrame:
     )
 
 
+def fig1_headline(table: pd.DataFrame) -> str:
+    """How often the stable rank of the smaller sample is the larger, by weights."""
+    few, many = int(table.samples.min()), int(table.samples.max())
+    told = []
+    for weights in WEIGHTS:
+        both = pairs(table, weights, ESTIMATORS[2])
+        where = "their own weights" if weights == "own" else "common ones"
+        told.append(f"{int((both.client > both.server).sum())} of {len(both)} measurements at {where}")
+    return f"The Hessian of {few} samples has a larger stable rank than that of {many} in {', '.join(told)}"
+
+
 def fig1_found(table: pd.DataFrame) -> str:
     """How often the client's estimate is above the server's, by estimator and weights, and by how much."""
     few, many = int(table.samples.min()), int(table.samples.max())
@@ -245,6 +256,7 @@ FIG1 = Figure(
     r"lines: runs; thick: their median.",
     data=fig1_data,
     draw=draw_fig1,
+    headline=fig1_headline,
     found=fig1_found,
     sizes=fig1_sizes,
     datasets=(DATA_AT_HAND,),

@@ -39,7 +39,7 @@ def draw_fig1(table: pd.DataFrame) -> Picture:
                 axes.set_xlabel("epoch")
         panels[row, 0].set_ylabel("stable rank, estimated")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside upper center", ncols=2)
+    picture.legend(handles, labels, loc="outside lower center", ncols=2)
     return picture
 
 

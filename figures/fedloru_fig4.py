@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, isfinite
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,7 +12,6 @@ import pandas as pd
 from figures.experiment import RUN, Design, Line, finals, results
 from figures.experiment_cost import announced
 from figures.experiment_effects import Effect, by_seed, paired
-from figures.experiment_tables import TITLE
 from figures.figure import Figure, Scale, Settings
 from figures.style import ORANGE, VERMILION, WIDTH
 
@@ -168,7 +166,6 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
         axes.fill_between(by_round.index, by_round["min"], by_round["max"], color=colour, alpha=0.15, lw=0)
     axes.set(xlabel="round", ylabel="loss per token of held-out answers")
     axes.legend()
-    picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -194,6 +191,7 @@ FIG_4 = Figure(
     "seeds, and a band from the least to the most. The model is smaller than the paper's, and the data are other ones.",
     fig4_data,
     draw_fig4,
+    in_short,
     fig4_found,
     fig4_sizes,
     (TEXTS,),

@@ -12,7 +12,6 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from torch.nn.functional import cross_entropy
 
 from algorithms.weights import Weight
 from figures.experiment import Line
-from figures.experiment_tables import TITLE
 from figures.fedloru_trained_ranks import RankSizes, states
 from figures.figure import Figure, Scale, Settings
 from figures.pieces import piece
@@ -344,7 +342,6 @@ def draw_language_ranks(table: pd.DataFrame) -> Picture:
         axes.set_xticks(range(len(layers)), [name.rpartition(".")[2] for name in layers])
         axes.legend(title="samples", fontsize=6.5, title_fontsize=6.5)
     grid[0].set_ylabel("stable rank of the block")
-    picture.suptitle(fill(heading(table), TITLE), x=0.01, ha="left", fontsize=8)
     return picture
 
 
@@ -393,6 +390,7 @@ LANGUAGE_RANKS = Figure(
     "samples and of parts of its clients', by sample or by token of an answer; bars: 95 % intervals.",
     language_ranks,
     draw_language_ranks,
+    heading,
     found_in,
     sizes_of,
     (SENTENCES, INSTRUCTIONS),

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from figures.experiment import RUN, Design, results
 from figures.experiment_cost import announced
-from figures.experiment_tables import TITLE
 from figures.fedloru_curves import COLOURS, LARGE
 from figures.fedloru_designs import tab1_design
 from figures.fedloru_experiments import left_out
@@ -92,7 +90,6 @@ def draw(table: pd.DataFrame) -> Picture:
     by_round.set(xlabel="round", ylabel="test accuracy, %")
     by_bytes.set(xlabel="sent in both directions, GB")
     by_bytes.legend(loc="lower right")
-    picture.suptitle(fill(in_short(table), TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -133,6 +130,7 @@ PAPER_SCALE = Figure(
     "narrower networks, fewer clients and rounds.",
     data,
     draw,
+    in_short,
     found,
     sizes,
     choose=lambda settings: DataChoice(("fashion-mnist",)),

@@ -165,6 +165,17 @@ def draw_toy(table: pd.DataFrame) -> Picture:
     return picture
 
 
+def toy_headline(table: pd.DataFrame) -> str:
+    """Ranks and losses with accumulation beside those without."""
+    last = table[table["round"] == table["round"].max()]
+    still, cycles = last[last.method == "FedLoRA"], last[last.tau > 0]
+    return (
+        f"With accumulation the update's rank is {cycles['rank'].min():.0f} to {cycles['rank'].max():.0f}, without "
+        f"{still['rank'].max():.0f}; the loss ends at {cycles.excess.min():.1g} to {cycles.excess.max():.1g} of the "
+        f"start's, without at {still.excess.mean():.1g}"
+    )
+
+
 def toy_found(table: pd.DataFrame) -> str:
     """Last losses and ranks of all methods and cycles."""
     parts = []
@@ -207,6 +218,7 @@ FEDLORU_TOY = Figure(
     r"take the same local steps; FedLoRA is FedLoRU that never accumulates.",
     data=toy_data,
     draw=draw_toy,
+    headline=toy_headline,
     found=toy_found,
     sizes=toy_sizes,
     quick_decides=False,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -19,7 +18,6 @@ from torch import Tensor
 from algorithms.rounds import rounds
 from figures.experiment import Design, Line, chosen_rates
 from figures.experiment_cost import announced
-from figures.experiment_tables import TITLE
 from figures.fedloru_curves import COLOURS
 from figures.fedloru_designs import tab1_design
 from figures.fedloru_experiments import TITLES, choices
@@ -219,7 +217,6 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
         axes.set(xlabel="round", yscale="log")
     grid[0].set_ylabel("stable rank of the Hessian")
     grid[-1].legend(loc="best")
-    picture.suptitle(fill(in_short(table), TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -271,6 +268,7 @@ TRAINED_RANKS = Figure(
     "the Frobenius norm by which the client's Hessian is larger.",
     trained_ranks,
     draw_ranks,
+    in_short,
     ranks_found,
     ranks_sizes,
     choose=choices("fashion-mnist"),

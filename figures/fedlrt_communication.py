@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -90,7 +89,6 @@ def draw_communication(table: pd.DataFrame) -> Picture:
         axes.set_title(name, fontsize=8.5)
         axes.set(xlabel="rank", ylim=(-60, 100))
     panels[0].set_ylabel("communication saved (%)")
-    picture.suptitle(fill(in_short(table), 98), x=0.01, ha="left", fontsize=9)
     picture.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return picture
 
@@ -141,6 +139,7 @@ COMMUNICATION = Figure(
     "without factors. Dotted, what is stated.",
     communication_data,
     draw_communication,
+    in_short,
     communication_found,
     communication_sizes,
 )

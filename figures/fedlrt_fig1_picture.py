@@ -56,7 +56,7 @@ def draw_fig1(table: pd.DataFrame) -> Picture:
     curves[0].set_ylabel("distance to the minimiser")
     handles, labels = curves[0].get_legend_handles_labels()
     marks, named = cells[0].get_legend_handles_labels()
-    picture.legend([*handles, *marks], [*labels, *named], loc="outside upper center", ncols=7, columnspacing=1.0)
+    picture.legend([*handles, *marks], [*labels, *named], loc="outside lower center", ncols=7, columnspacing=1.0)
     return picture
 
 

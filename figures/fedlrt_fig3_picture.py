@@ -48,5 +48,5 @@ def draw_fig3(table: pd.DataFrame) -> Picture:
     panels[0].plot([], [], ls="none", marker="o", ms=5.0, mfc="white", mec="0.4", mew=1.2, label="equal cost")
     panels[-1].set_xlabel("rank $r$")
     handles, labels = panels[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside upper center", ncols=4)
+    picture.legend(handles, labels, loc="outside lower center", ncols=4)
     return picture

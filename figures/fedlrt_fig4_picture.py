@@ -58,7 +58,7 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
     handles = {text: line for row in panels for line, text in zip(*row[0].get_legend_handles_labels(), strict=True)}
     marks, named = matrix.get_legend_handles_labels()
     picture.legend(
-        [*handles.values(), *marks], [*handles, *named], loc="outside upper center", ncols=8, columnspacing=1.0
+        [*handles.values(), *marks], [*handles, *named], loc="outside lower center", ncols=8, columnspacing=1.0
     )
     return picture
 

@@ -94,7 +94,7 @@ def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
 
 def draw_vision(table: pd.DataFrame) -> Picture:
     """Rows by correction: savings on the left, accuracies on the right."""
-    return draw_rows(finals(table), savings(table), in_short(table))
+    return draw_rows(finals(table), savings(table))
 
 
 def in_short(table: pd.DataFrame) -> str:
@@ -160,6 +160,7 @@ def _figure(name: str, title: str, stated: str) -> Figure:
         "their 95 % intervals. 240/C local steps, so that every run goes through the same number of batches.",
         partial(vision_data, name),
         draw_vision,
+        in_short,
         partial(vision_found, stated),
         partial(vision_sizes, name),
         choose=partial(chosen_data, name),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from figures.fedlrt_vision_runs import VARIANTS
@@ -14,13 +13,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def draw_rows(ends: DataFrame, saved: DataFrame, title: str) -> Picture:
+def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
     """A row for each variant of FeDLRT.
 
     Args:
         ends: Final values of all runs.
         saved: Communication saved by each run of FeDLRT.
-        title: Title that tells the finding.
     """
     from matplotlib.figure import Figure
 
@@ -48,7 +46,6 @@ def draw_rows(ends: DataFrame, saved: DataFrame, title: str) -> Picture:
     highs = [axes.get_ylim()[1] for axes in grid[:, 1]]
     for axes in grid[:, 1]:
         axes.set_ylim(min(lows), max(highs))
-    picture.suptitle(fill(title, 100), x=0.01, ha="left", fontsize=9)
     return picture
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import numpy as np
 
+from figures.style import set_headline
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
     from pandas import DataFrame
@@ -126,6 +128,7 @@ class Figure:
         caption: Description of the picture, with LaTeX between dollars.
         data: Computes the numbers; everything random comes from `settings.rng`.
         draw: Draws the numbers and computes nothing but positions of marks.
+        headline: One short sentence from the numbers, what they show, which stands over the picture.
         found: One neutral sentence from the numbers: what is stated and what is found.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, of `workloads.datasets.REGISTRY`.
@@ -139,6 +142,7 @@ class Figure:
     caption: str
     data: Callable[[Settings], DataFrame]
     draw: Callable[[DataFrame], Picture]
+    headline: Callable[[DataFrame], str]
     found: Callable[[DataFrame], str]
     sizes: Callable[[DataFrame], str]
     datasets: tuple[str, ...] = ()
@@ -148,6 +152,12 @@ class Figure:
     def chosen(self, settings: Settings) -> DataChoice:
         """The data sets for these settings; whether they are whole is not looked at."""
         return DataChoice(self.datasets) if self.choose is None else self.choose(settings)
+
+    def picture(self, table: DataFrame) -> Picture:
+        """The drawn numbers under their headline."""
+        picture = self.draw(table)
+        set_headline(picture, self.headline(table))
+        return picture
 
     @property
     def slug(self) -> str:

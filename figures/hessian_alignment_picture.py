@@ -76,4 +76,4 @@ def _draw_key(picture: Picture) -> None:
         Line2D([], [], color=VERMILION, ls=(0, (4, 2)), lw=1.0, label="as printed (spectrum)"),
         Line2D([], [], color=GREEN, ls=(0, (4, 2)), lw=1.0, label="as printed (noise)"),
     ]
-    picture.legend(handles=marks, loc="outside upper center", ncols=3, columnspacing=1.2, handletextpad=0.5)
+    picture.legend(handles=marks, loc="outside lower center", ncols=3, columnspacing=1.2, handletextpad=0.5)

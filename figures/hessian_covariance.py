@@ -293,6 +293,19 @@ def signs(table: pd.DataFrame) -> tuple[int, int, int]:
     return int(rises.sum()), int(told.sum()), int((rises == told).sum())
 
 
+def covariance_headline(table: pd.DataFrame) -> str:
+    """Median errors of both models, and how often the client's stable rank is the larger."""
+    told = [
+        f"{name} {100 * np.median(errors(table, 'stable rank', model)):.1f} % and "
+        f"{np.median(errors(table, 'overlap', model)):.2f}"
+        for model, name in (("covariance", "a weighted covariance"), ("Wigner", "the spiked Wigner model"))
+    ]
+    return (
+        f"Median errors of stable rank and overlaps: {', '.join(told)}; the smaller sample has the larger rank in "
+        f"{signs(table)[0]} of {len(table.drop_duplicates(['network', 'epochs', 'seed']))} networks"
+    )
+
+
 def covariance_found(table: pd.DataFrame) -> str:
     """Median and largest errors of each model, coverage, and the order of client and server."""
     parts = []
@@ -348,6 +361,7 @@ COVARIANCE = Figure(
     r"eigenvalue, difference of the first overlap; all stages and seeds.",
     data=covariance_data,
     draw=draw_covariance_figure,
+    headline=covariance_headline,
     found=covariance_found,
     sizes=covariance_sizes,
     datasets=("fashion-mnist",),

@@ -85,4 +85,4 @@ def _draw_key(picture: Picture) -> None:
         Line2D([], [], color=BLACK, ls="none", marker="o", label="measured"),
         *(Line2D([], [], **style) for style in MODELS.values()),
     ]
-    picture.legend(handles=marks, loc="outside upper center", ncols=4, columnspacing=1.2, handletextpad=0.5)
+    picture.legend(handles=marks, loc="outside lower center", ncols=4, columnspacing=1.2, handletextpad=0.5)

@@ -270,6 +270,21 @@ def predictions_data(settings: Settings) -> pd.DataFrame:
         return predictions(load("fashion-mnist", settings.data_root), settings.sizes(PREDICTION_SIZES), settings)
 
 
+def predictions_headline(table: pd.DataFrame) -> str:
+    """Outliers that the fit to the spectrum calls, and how far its edges and stable ranks are off."""
+    fitted = table[table.fit == "spectrum"]
+    calls = " and ".join(
+        f"{int(part.above.iloc[0] + part.below.iloc[0]):,} of {int(part.parameters.iloc[0]):,}"
+        for _, part in fitted.groupby("network", sort=False)
+    )
+    away = fitted[fitted.fitted_at != fitted.M]
+    edges, ranks = (away[away.quantity.isin(of)].ratio for of in (("upper edge", "lower edge"), ("stable rank",)))
+    return (
+        f"The spiked model calls {calls} eigenvalues outliers; at other sample sizes its edges are {edges.min():.2g} "
+        f"to {edges.max():.3g} times the measured ones, its stable ranks {ranks.min():.2f} to {ranks.max():.2f} times"
+    )
+
+
 def predictions_found(table: pd.DataFrame) -> str:
     """For each network and fit: outliers called, distance of the rest, and ranges of predicted over measured."""
     parts = []
@@ -331,6 +346,7 @@ PREDICTIONS = Figure(
     r"marks) and measured noise (open marks).",
     data=predictions_data,
     draw=draw_predictions,
+    headline=predictions_headline,
     found=predictions_found,
     sizes=predictions_sizes,
     datasets=("fashion-mnist",),

@@ -123,4 +123,4 @@ def _draw_key(picture: Picture) -> None:
         Line2D([], [], label="where fitted", mfc="white", **look),
         *(Line2D([], [], **style) for style in FITS.values()),
     ]
-    picture.legend(handles=marks, loc="outside upper center", ncols=4, columnspacing=1.2, handletextpad=0.5)
+    picture.legend(handles=marks, loc="outside lower center", ncols=4, columnspacing=1.2, handletextpad=0.5)

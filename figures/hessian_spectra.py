@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -215,22 +216,38 @@ def fmnist_data(settings: Settings) -> pd.DataFrame:
         return hessian_spectra(load("fashion-mnist", settings.data_root), settings.sizes(SAMPLE_SIZES), settings)
 
 
-def samples_found(table: pd.DataFrame) -> str:
-    """Exponent of the noise, distance of the bulk and of the noise from a semicircle, errors of the predictions."""
+def samples_headline(table: pd.DataFrame) -> str:
+    """How the noise falls with M, its law, and the overlap that the fit predicts."""
+    slope, law, overlap, least = _noise(table)
+    return (
+        f"The noise falls as (1/M − 1/N)^{slope:.2f} and its law is no semicircle (distance {law:.2f}); of the top "
+        f"eigenvector the fit predicts an overlap of {overlap[0]:.2f} where {overlap[1]:.2f} is measured (M = {least})"
+    )
 
-    def mean(kind: str, quantity: str, M: int, index: int = 0) -> float:
-        part = table[(table.kind == kind) & (table.quantity == quantity) & (table.M == M) & (table["index"] == index)]
-        return float(part.value.mean())
 
+def _mean(table: pd.DataFrame, kind: str, quantity: str, M: int, index: int = 0) -> float:
+    part = table[(table.kind == kind) & (table.quantity == quantity) & (table.M == M) & (table["index"] == index)]
+    return float(part.value.mean())
+
+
+def _noise(table: pd.DataFrame) -> tuple[float, float, list[float], int]:
+    """Exponent of the noise, its distance from a semicircle, predicted and measured overlap, at the least M."""
     noise = table[(table.kind == "measured") & (table.quantity == "noise spread")]
     N, M0, least = int(table.largest.iloc[0]), int(table.fitted_at.iloc[0]), int(noise.M.min())
     # Subsets lie inside the largest set: the mean square of the difference is 1/M - 1/N of that of one sample.
-    slope = np.polyfit(np.log(1.0 / noise.M - 1.0 / N), np.log(noise.value), 1)[0]
+    slope = float(np.polyfit(np.log(1.0 / noise.M - 1.0 / N), np.log(noise.value), 1)[0])
+    overlap = [_mean(table, kind, "overlap", least, 1) for kind in ("root", "measured")]
+    return slope, _mean(table, "measured", "noise distance", M0), overlap, least
+
+
+def samples_found(table: pd.DataFrame) -> str:
+    """Exponent of the noise, distance of the bulk and of the noise from a semicircle, errors of the predictions."""
+    mean = partial(_mean, table)
+    slope, law, overlap, least = _noise(table)
+    N, M0 = int(table.largest.iloc[0]), int(table.fitted_at.iloc[0])
     distance, outliers = mean("measured", "distance", M0), mean("measured", "outliers", M0)
-    law = mean("measured", "noise distance", M0)
     ratio = mean("root", "noise spread", M0) / mean("measured", "noise spread", M0)
     top = [mean("root", "top", M, 1) / mean("measured", "top", M, 1) - 1.0 for M in (least, N)]
-    overlap = [mean(kind, "overlap", least, 1) for kind in ("root", "measured")]
     rank = [mean("root", "stable rank", M) / mean("measured", "stable rank", M) for M in (least, N)]
     return (
         "Stated: a sample Hessian is the true one plus Wigner noise of scale s(M), typically 1/M; found: the noise "
@@ -269,6 +286,7 @@ FMNIST = Figure(
     r"over measured for $M^{-1/2}$. Bars: range over subsets; shades: range over the fits to the subsets.",
     data=fmnist_data,
     draw=draw_samples,
+    headline=samples_headline,
     found=samples_found,
     sizes=samples_sizes,
     datasets=("fashion-mnist",),

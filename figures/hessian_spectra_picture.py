@@ -84,7 +84,7 @@ def _draw_key(picture: Picture) -> None:
         Line2D([], [], label="where fitted", mfc="white", **look),
         *(Line2D([], [], **style) for style in PREDICTIONS.values()),
     ]
-    picture.legend(handles=marks, loc="outside upper center", ncols=5, columnspacing=1.2, handletextpad=0.5)
+    picture.legend(handles=marks, loc="outside lower center", ncols=5, columnspacing=1.2, handletextpad=0.5)
 
 
 def _values(table: pd.DataFrame, kind: str, quantity: str, index: int = 0, M: int | None = None) -> pd.Series:

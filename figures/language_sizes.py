@@ -199,7 +199,7 @@ def draw(table: pd.DataFrame) -> Picture:
     widths = [3.2, 1.2, 1.05, 1.0, 1.25, 1.2, 1.25, 1.0, 0.9]
     used = [column for column in range(len(heads)) if any(row[column].text for row in rows if column < len(row))]
     rows = [[row[column] for column in used if column < len(row)] for row in rows]
-    return draw_text_table([heads[i] for i in used], rows, found(table), [widths[i] for i in used])
+    return draw_text_table([heads[i] for i in used], rows, [widths[i] for i in used])
 
 
 def _kib(size: float) -> str:
@@ -260,6 +260,7 @@ ROLORA_FIGURE = Figure(
     rolora_data,
     draw,
     found,
+    found,
     sizes_in_words,
 )
 FEDLORU_FIGURE = Figure(
@@ -269,6 +270,7 @@ FEDLORU_FIGURE = Figure(
     "over the model with its adapters.",
     fedloru_data,
     draw,
+    found,
     found,
     sizes_in_words,
 )

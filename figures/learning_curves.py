@@ -84,7 +84,7 @@ def margins(table: pd.DataFrame) -> pd.DataFrame:
 def draw_learning(table: pd.DataFrame) -> Picture:
     """A panel for each algorithm, a row for each family."""
     rows = {name: tuple(method.label for method in family) for name, family in FAMILIES.items()}
-    return draw_panels(table[table.stage == "curve"], rows, found_in_short(table))
+    return draw_panels(table[table.stage == "curve"], rows)
 
 
 def found_in_short(table: pd.DataFrame) -> str:
@@ -162,6 +162,7 @@ LEARNING_CURVES = Figure(
     r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged beside the factors.",
     data=curves_data,
     draw=draw_learning,
+    headline=found_in_short,
     found=learning_found,
     sizes=learning_sizes,
     choose=curves_choice,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from figures.style import BLUE, VERMILION, WIDTH
@@ -17,17 +16,14 @@ LINES: Mapping[str, Any] = {"IID": "-", "Dirichlet": (0, (3, 1.5))}
 NAMES: Mapping[str, str] = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
 COLUMNS = 5
 """At most so many algorithms stand in one row, whatever their families."""
-TITLE = 95
-"""Letters in a line of the title."""
 
 
-def draw_panels(table: DataFrame, rows: Mapping[str, tuple[str, ...]], title: str) -> Picture:
+def draw_panels(table: DataFrame, rows: Mapping[str, tuple[str, ...]]) -> Picture:
     """Test accuracy by round: the mean over the seeds, a band from the least to the most, and constant answers.
 
     Args:
         table: Rows of the stage `curve`.
         rows: Labels of the algorithms by the names of the rows; those without numbers are left out.
-        title: Title that tells the finding.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -53,7 +49,6 @@ def draw_panels(table: DataFrame, rows: Mapping[str, tuple[str, ...]], title: st
         grid[lowest, column].xaxis.set_tick_params(labelbottom=True)
     grid[0, 0].set(ylim=(0, 100), yticks=(0, 25, 50, 75, 100), xlim=(0, table["round"].max()))
     grid[0, 0].xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    picture.suptitle(fill(title, TITLE), x=0.01, ha="left", fontsize=9)
     picture.legend(*_legend(table), loc="outside lower center", ncols=3)
     return picture
 

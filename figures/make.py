@@ -110,9 +110,9 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     else:
         cached = True
     stale = entry["identity"]["sources_sha256"] != sources
-    table = _table(entry["csv"])
+    table = table_of(entry["csv"])
     settings.report("drawing")
-    contents = {**rendered(lambda: figure.draw(table)), "csv": entry["csv"].encode()}
+    contents = {**rendered(lambda: figure.picture(table)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
         **entry["identity"],
@@ -201,7 +201,7 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
             anew.parent.rmdir()
 
 
-def _table(csv: str) -> DataFrame:
+def table_of(csv: str) -> DataFrame:
     """The table of a CSV file, to the last bit on every version of pandas: its own parsers round differently."""
     import numpy as np
     import pandas as pd

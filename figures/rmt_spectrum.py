@@ -128,7 +128,7 @@ def draw_spectrum(table: pd.DataFrame) -> Picture:
     top.plot([], [], marker="v", ms=7, mfc="white", mec=PURPLE, mew=1.3, ls="none", label="spike without outlier")
     top.set(ylabel="density", xlim=(-3, 4), ylim=(0, 0.36), title=f"(a) spectrum, $R={dimension(R)}$")
     picture.legend(
-        *top.get_legend_handles_labels(), loc="outside upper center", ncols=5, columnspacing=1.0, handletextpad=0.5
+        *top.get_legend_handles_labels(), loc="outside lower center", ncols=5, columnspacing=1.0, handletextpad=0.5
     )
     _draw_counts(middle, table)
     _draw_outlier_deviations(lower, table)
@@ -179,17 +179,29 @@ def _draw_outlier_deviations(axes: Axes, table: pd.DataFrame) -> None:
     axes.grid(axis="y", visible=False)
 
 
-def spectrum_found(table: pd.DataFrame) -> str:
-    """Largest deviation of the mean count and of an outlier's mean."""
-    part = table[(table.kind == "count without spikes") & (table["at"].abs() < 1.9)]
-    excess = (part.groupby("at").value.mean() - part.groupby("at").predicted.first()).abs().max()
-    R, allowed = (
-        int(part.R.iloc[0]),
-        2.0 + 4.0 * SPECTRUM_MODEL.edge_scale(int(table[table.kind == "eigenvalue"].R.iloc[0])),
+def spectrum_headline(table: pd.DataFrame) -> str:
+    """Eigenvalues outside the bulk, and how far the counts are from the law."""
+    R, excess, worst, outside = _deviations(table)
+    return (
+        f"The bulk follows the semicircle within {excess:.2f} eigenvalues of {R:,}, and {outside} of five spikes leave "
+        f"it, within {worst:.3f} of the stated places"
     )
-    outside = int((table[table.kind == "eigenvalue"].value.abs() > allowed).sum())
+
+
+def _deviations(table: pd.DataFrame) -> tuple[int, float, float, int]:
+    """Dimension, largest errors of a mean count and of an outlier's mean, eigenvalues outside the bulk."""
+    part = table[(table.kind == "count without spikes") & (table["at"].abs() < 1.9)]
+    excess = float((part.groupby("at").value.mean() - part.groupby("at").predicted.first()).abs().max())
+    one = table[table.kind == "eigenvalue"]
+    allowed = 2.0 + 4.0 * SPECTRUM_MODEL.edge_scale(int(one.R.iloc[0]))
     outliers = table[table.kind == "outlier"].groupby("at").value.mean()
     worst = max(abs(mean - SPECTRUM_MODEL.outlier(float(str(s))).location) for s, mean in outliers.items())
+    return int(part.R.iloc[0]), excess, worst, int((one.value.abs() > allowed).sum())
+
+
+def spectrum_found(table: pd.DataFrame) -> str:
+    """Largest deviation of the mean count and of an outlier's mean."""
+    R, excess, worst, outside = _deviations(table)
     return (
         "Stated: the bulk follows the semicircle and every spike that leaves it stands at θ + σ²s²/θ; "
         f"found: mean eigenvalue counts at R = {R:,} within {excess:.2f} eigenvalues (sd of one matrix "
@@ -218,6 +230,7 @@ SPECTRUM = Figure(
     r"(c) Outliers in standard deviations from their predicted places.",
     data=spectrum_data,
     draw=draw_spectrum,
+    headline=spectrum_headline,
     found=spectrum_found,
     sizes=spectrum_sizes,
 )

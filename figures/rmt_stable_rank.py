@@ -112,15 +112,29 @@ def draw_stable_rank(table: pd.DataFrame) -> Picture:
     return picture
 
 
+def stable_rank_headline(table: pd.DataFrame) -> str:
+    """From which dimension on the client's stable rank is the larger, and by how much."""
+    gap = table[table.quantity == "gap"]
+    last = gap[gap.R.max() == gap.R].iloc[0]
+    return (
+        f"The client's stable rank exceeds the server's in every draw from R = {_always(gap):,} on; "
+        f"the gap tends to {last['mean'] / last.R:.4f} R"
+    )
+
+
+def _always(gap: pd.DataFrame) -> int:
+    """The least dimension from which on the gap is positive in every draw."""
+    sometimes = gap[gap.positive < 1.0].R
+    return int(gap[(sometimes.max() if len(sometimes) else 0) < gap.R].R.min())
+
+
 def stable_rank_found(table: pd.DataFrame) -> str:
     """Growth with the dimension and sign of the gap."""
     last, gap = table[table.R.max() == table.R].set_index("quantity"), table[table.quantity == "gap"]
     per_R = {name: last["mean"][name] / last.R[name] for name in MODELS}
-    sometimes = gap[gap.positive < 1.0].R
-    always = gap[(sometimes.max() if len(sometimes) else 0) < gap.R].R.min()
     return (
         "Stated: the stable rank of the client (smaller sample) exceeds that of the server; found: it does in every "
-        f"draw from R = {always:.0e} on, and both grow in proportion to R ({per_R['client']:.4f} R and "
+        f"draw from R = {_always(gap):.0e} on, and both grow in proportion to R ({per_R['client']:.4f} R and "
         f"{per_R['server']:.4f} R at R = {last.R['gap']:.0e}), so the gap grows without bound."
     )
 
@@ -142,6 +156,7 @@ STABLE_RANK = Figure(
     r"standard errors of the mean, shades the central 80% predicted from the fluctuation of $\lambda_1$.",
     data=stable_rank_data,
     draw=draw_stable_rank,
+    headline=stable_rank_headline,
     found=stable_rank_found,
     sizes=stable_rank_sizes,
 )

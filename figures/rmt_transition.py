@@ -130,17 +130,30 @@ def draw_transition(table: pd.DataFrame) -> Picture:
         ylim=(-0.3, 6.3),
     )
     handles, labels = location.get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside upper center", ncols=6, columnspacing=1.0, handletextpad=0.4)
+    picture.legend(handles, labels, loc="outside lower center", ncols=6, columnspacing=1.0, handletextpad=0.4)
     assert printed in handles
     return picture
 
 
+def transition_headline(table: pd.DataFrame) -> str:
+    """The limit that the largest eigenvalue follows, and the printed branch."""
+    from_limit, gap = _at_the_largest(table)
+    return (
+        f"The largest eigenvalue leaves 2σs where θ passes σs (within {from_limit:.1e}); for θ < 0.7 σs it lies below "
+        f"the printed branch by {gap.min():.2f} to {gap.max():.1f} σs"
+    )
+
+
+def _at_the_largest(table: pd.DataFrame) -> tuple[float, pd.Series]:
+    """At the largest dimension: greatest distance from the limit, and distances below the printed branch."""
+    part = table[(table.R.max() == table.R) & (table.span == "across")]
+    small = part[part.spike < 0.7]
+    return float((part.location - part.location_limit).abs().max()), small.location_printed - small.location
+
+
 def transition_found(table: pd.DataFrame) -> str:
     """How far the largest eigenvalue is from the limit and from the printed branch at the largest dimension."""
-    part = table[(table.R.max() == table.R) & (table.span == "across")]
-    small, R = part[part.spike < 0.7], int(table.R.max())
-    from_limit = (part.location - part.location_limit).abs().max()
-    gap = small.location_printed - small.location
+    R, (from_limit, gap) = int(table.R.max()), _at_the_largest(table)
     return (
         "Stated: λ₁ → θ + σ²s²/θ wherever that number exceeds 2σs, which printed so includes 0 < θ < σs; found at "
         f"R = {R:.0e}: mean λ₁ within {from_limit:.1e} of 2σs for θ ≤ σs and of θ + σ²s²/θ above, and for "
@@ -168,6 +181,7 @@ TRANSITION = Figure(
     r"to leading order.",
     data=transition_data,
     draw=draw_transition,
+    headline=transition_headline,
     found=transition_found,
     sizes=transition_sizes,
 )

@@ -21,7 +21,7 @@ def draw_aggregations(table: pd.DataFrame) -> Picture:
 
     cases, methods = list(table["case"].unique()), list(table.method.unique())
     colors = dict(zip(methods, (*SERIES, BLACK), strict=False))
-    picture = Picture(figsize=(WIDTH, 4.8))
+    picture = Picture(figsize=(WIDTH, 4.95))
     grid = picture.subplots(2, len(cases), sharey="row", squeeze=False)
     for column, case in enumerate(cases):
         for axes, (quantity, x, label) in zip(grid[:, column], _PANELS, strict=True):

@@ -63,7 +63,7 @@ def trips(method: str) -> int:
 
 def draw_fig2(table: pd.DataFrame) -> Picture:
     """A column for each number of clients, as in the paper, a row for each start."""
-    return draw_curves(table[table.stage == RUN], in_short(table))
+    return draw_curves(table[table.stage == RUN])
 
 
 def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
@@ -169,6 +169,7 @@ FIG_2 = Figure(
     "as ReLU's derivative at 0; or a random frozen $W_0$.",
     fig2_data,
     draw_fig2,
+    in_short,
     fig2_found,
     fig2_sizes,
     ("mnist",),

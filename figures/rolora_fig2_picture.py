@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from figures.rolora_fig2_runs import STARTS
@@ -21,12 +20,11 @@ CONSTANT = 10.0
 """Per cent that a constant answer gets, of ten labels."""
 
 
-def draw_curves(table: DataFrame, title: str) -> Picture:
+def draw_curves(table: DataFrame) -> Picture:
     """The means over the seeds, with a band from the least to the most.
 
     Args:
         table: Runs, with the columns start, clients, method, seed, round and value.
-        title: Title that tells the finding.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -44,7 +42,6 @@ def draw_curves(table: DataFrame, title: str) -> Picture:
         axes.set_xlabel("communication round")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     grid[0, 0].set(ylim=(0, 100), yticks=(0, 25, 50, 75, 100), xlim=(0, table["round"].max()))
-    picture.suptitle(fill(title, 100), x=0.01, ha="left", fontsize=9)
     picture.legend(*_legend(), loc="outside lower center", ncols=4)
     return picture
 

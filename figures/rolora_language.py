@@ -7,14 +7,13 @@ of methods, by differences paired over seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from figures.experiment import RUN, finals
 from figures.experiment_effects import Effect, by_seed, mean_and_half_width, paired
-from figures.experiment_tables import TITLE, Contrast, Value, counted, draw_table
+from figures.experiment_tables import Contrast, Value, counted, draw_table
 from figures.figure import Figure, Settings
 from figures.language_designs import (
     ALGORITHMS,
@@ -165,7 +164,7 @@ def nothing(table: pd.DataFrame) -> list[tuple[str, Effect]]:
 
 def drawn(stated: Callable[[pd.DataFrame], Sequence[tuple[str, Effect]]]) -> Callable[[pd.DataFrame], Picture]:
     """Draws a table."""
-    return lambda table: draw_table(values(table), contrasts(table, stated(table)), f"{in_short(table)}.")
+    return lambda table: draw_table(values(table), contrasts(table, stated(table)))
 
 
 def found_in(
@@ -202,7 +201,6 @@ def draw_curves(table: pd.DataFrame) -> Picture:
     first = picture.axes[0]
     first.set_ylabel("test accuracy (%)")
     picture.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -255,6 +253,7 @@ CLIENTS_FIGURE = Figure(
     NAMED + "Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     clients_data,
     drawn(falls),
+    in_short,
     found_in(CLIENTS_SAY, falls),
     sizes_of,
     (TEXTS,),
@@ -267,6 +266,7 @@ FIG_3 = Figure(
     "most. The runs are those of rolora/clients-texts.",
     clients_data,
     draw_curves,
+    in_short,
     found_in("with 50 clients RoLoRA converges substantially faster than LoRA and FFA-LoRA", nothing),
     sizes_of,
     (TEXTS,),
@@ -280,6 +280,7 @@ FIG_4 = Figure(
     + DIFFERENCES,
     budgets_data,
     drawn(robustness),
+    in_short,
     found_in("with fewer parameters FFA-LoRA loses more than RoLoRA, which stays comparable to LoRA", robustness),
     sizes_of,
     (TEXTS,),
@@ -292,6 +293,7 @@ FIG_5 = Figure(
     "the head aside. Left the final accuracies with 95 % intervals over the seeds. " + DIFFERENCES,
     uplinks_data,
     drawn(nothing),
+    in_short,
     found_in("with the same uplink RoLoRA is above LoRA and FFA-LoRA for most tasks", nothing),
     sizes_of,
     (TEXTS,),

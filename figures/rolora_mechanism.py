@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from math import nan, sqrt
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -31,7 +30,6 @@ from figures.aggregation_error import (
     product_of,
 )
 from figures.experiment import Line
-from figures.experiment_tables import TITLE
 from figures.figure import Figure, Scale, Settings
 from figures.language_designs import ALGORITHMS, SPLITS, TEXTS, TRIPS
 from figures.language_designs import SIZES as LANGUAGE_SIZES
@@ -281,7 +279,6 @@ def draw_mechanism(table: pd.DataFrame) -> Picture:
     ]
     clients_of = [Line2D([], [], color="0.3", linestyle=lines[n], label=f"{n} clients") for n in numbers]
     picture.legend(handles=[*methods, *clients_of], loc="outside lower center", ncols=7, fontsize=7)
-    picture.suptitle(fill(f"{in_short(table)}.", TITLE), x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -343,6 +340,7 @@ MECHANISM = Figure(
     "update by gradient descent in all weights of the same layers; FFA-LoRA's A stays as it was drawn.",
     mechanism,
     draw_mechanism,
+    in_short,
     found_in,
     sizes_of,
     (TEXTS,),

@@ -119,7 +119,7 @@ def draw_glue(table: pd.DataFrame) -> Picture:
             plain = [Cell(_printed(by_name.loc[name])) for name in names]
             rows.append([Cell(f"  {method}"), *plain, *_three(by_name.loc[AVERAGE])])
     heads = ["", *names, "Avg.", "recomp.", "difference"]
-    return draw_text_table(heads, rows, averages_found(table), (1.35, *(1.4 for _ in names), 0.9, 1.2, 1.1))
+    return draw_text_table(heads, rows, (1.35, *(1.4 for _ in names), 0.9, 1.2, 1.1))
 
 
 def draw_by_method(table: pd.DataFrame) -> Picture:
@@ -129,8 +129,7 @@ def draw_by_method(table: pd.DataFrame) -> Picture:
         by_method = mine.set_index("method")
         rows.append([Cell(str(name)), *(cell for method in METHODS for cell in _three(by_method.loc[method]))])
     heads = ["", *(head for method in METHODS for head in (method, "recomp.", "diff."))]
-    title = trials_found(table) if len(table) > len(TABLE_12) * len(METHODS) else mmlu_found(table)
-    return draw_text_table(heads, rows, title, (1.4, *(1.6, 1.05, 0.8) * len(METHODS)))
+    return draw_text_table(heads, rows, (1.4, *(1.6, 1.05, 0.8) * len(METHODS)))
 
 
 def _printed(row: Any) -> str:
@@ -206,6 +205,7 @@ TABLE_1_FIGURE = Figure(
     "of the row, and the difference, tinted where rounding does not explain it.",
     table_1_data,
     draw_glue,
+    averages_found,
     table_1_found,
     sizes_in_words,
 )
@@ -217,6 +217,7 @@ TABLE_2_FIGURE = Figure(
     table_2_data,
     draw_by_method,
     trials_found,
+    trials_found,
     sizes_in_words,
 )
 TABLE_6_FIGURE = Figure(
@@ -226,6 +227,7 @@ TABLE_6_FIGURE = Figure(
     "printed, as the mean of the row, and the difference, tinted where rounding does not explain it.",
     table_6_data,
     draw_glue,
+    averages_found,
     table_6_found,
     sizes_in_words,
 )
@@ -236,6 +238,7 @@ TABLE_12_FIGURE = Figure(
     "numbers of questions, and the difference. HumanEval and the groups do not follow from other printed numbers.",
     table_12_data,
     draw_by_method,
+    mmlu_found,
     mmlu_found,
     sizes_in_words,
 )

@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from figures.make import rendered
-from figures.style import MARKERS, SERIES, WIDTH
+from figures.style import MARKERS, SERIES, WIDTH, set_headline
 from runs.listing import FoundRun, Group, grouped, metric_of
 from runs.settings import RunError
 from workloads.files import require_writable, write_whole
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
     from pandas import DataFrame
 
-TITLE, LABEL = 90, 100
+LABEL = 100
 """Letters in a line of the title and of the legend, which are as wide as the picture."""
 
 
@@ -89,8 +89,7 @@ def draw_curves(table: DataFrame, metric: str) -> Picture:
     axes[0].set_ylabel(_plain(metric))
     if _spans([*table.least, *table.most]):
         axes[0].set_yscale("log")
-    title = fill(_plain(_title(metric, bool((table.seeds > 1).any()))), TITLE)
-    picture.suptitle(title, x=0.01, ha="left", fontsize=9)
+    set_headline(picture, _plain(_title(metric, bool((table.seeds > 1).any()))))
     picture.legend(axes[0].get_lines(), labels, loc="outside lower left")
     return picture
 

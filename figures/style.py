@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Picture
 
 STYLE: dict[Any, Any] = {
     "font.sans-serif": ["DejaVu Sans", "sans-serif"],  # the whole list stands in every text of an SVG
@@ -51,6 +53,14 @@ SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 7.0
 """Inches: the text width of a page."""
+LETTERS = 14
+"""Letters of a headline to the inch."""
+
+
+def set_headline(picture: Picture, text: str) -> None:
+    """Sets the text over a picture, from the left, in as many lines as it takes."""
+    lines = fill(text, round(LETTERS * picture.get_figwidth()), break_on_hyphens=False)
+    picture.suptitle(lines, x=0.01, ha="left", fontsize=9)
 
 
 def plain_log_ticks(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:

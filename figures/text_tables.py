@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from figures.style import BLUE, VERMILION, WIDTH
@@ -34,15 +33,12 @@ class Cell:
     bold: bool = False
 
 
-def draw_text_table(
-    heads: Sequence[str], rows: Sequence[Sequence[Cell]], title: str, widths: Sequence[float]
-) -> Picture:
-    """A table with what is found as its title; the other arguments are those of `fill_table`."""
+def draw_text_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[float]) -> Picture:
+    """A table; the arguments are those of `fill_table`."""
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(WIDTH, 0.55 + ROW * (len(rows) + 1.2)))
     fill_table(picture.subplots(), heads, rows, widths, len(rows) + 1)
-    picture.suptitle(fill(title, 98), x=0.01, ha="left", fontsize=9)
     return picture
 
 

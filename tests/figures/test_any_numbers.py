@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure as Picture
 
 from figures import make as making
 from figures import stored_numbers as storing
@@ -19,7 +20,8 @@ FIGURE = Figure(
     title="A line",
     caption="y = x.",
     data=lambda _: pd.DataFrame({"x": [0.5, 1.0], "n": ["", "b"]}),
-    draw=lambda table: None,
+    draw=lambda table: Picture(),
+    headline=lambda table: "A line.",
     found=lambda table: "Stated: nothing.",
     sizes=lambda table: f"{len(table)} points.",
 )

@@ -97,7 +97,7 @@ CONTRASTS = [
 
 
 def test_a_table_and_its_comparisons_stand_line_by_line():
-    picture = styled(draw_table, VALUES, CONTRASTS, "FedLoRU is above FedAvg", "accuracy, %")
+    picture = styled(draw_table, VALUES, CONTRASTS, "accuracy, %")
     left, right = picture.axes
     lines = {}
     for text in left.texts:
@@ -139,17 +139,16 @@ def test_a_table_and_its_comparisons_stand_line_by_line():
     assert len(set(colours.values())) == 3
     assert left.get_ylim() == right.get_ylim() == (5.5, -0.5)
     assert right.get_xlabel() == "difference, points\ndot: obtained, diamond: published"
-    assert picture.get_suptitle() == "FedLoRU is above FedAvg"
     (ticks,) = {label.get_fontsize() for label in right.get_yticklabels()}
     assert ticks <= 8
 
 
 def test_a_table_without_comparisons_or_printed_values():
     values = [Value("", "one", None, 50.0, 1.0)]
-    (alone,) = styled(draw_table, values, [], "Nothing is compared").axes
+    (alone,) = styled(draw_table, values, []).axes
     written = [text.get_text().strip() for text in alone.texts]
     assert [text for text in written if text] == ["accuracy, %", "obtained", "one", "50.0 ± 1.0"]
-    bare = styled(draw_table, values, [Contrast("", "one minus other", None, Effect(5, 0.06, 0.01, 0.02))], "One").axes
+    bare = styled(draw_table, values, [Contrast("", "one minus other", None, Effect(5, 0.06, 0.01, 0.02))]).axes
     assert bare[1].get_xlabel() == "difference, points"
 
 
@@ -185,10 +184,6 @@ def climbing(method, clients, seed, count):
     return min(0.8, SPEED[method] * count) + 0.001 * seed
 
 
-def title_of(picture):
-    return picture.get_suptitle().replace("\n", " ")
-
-
 def test_curves_show_the_means_and_the_range():
     table = runs_of(climbing)
     picture = styled(fedloru_curves.draw_curves, table)
@@ -202,7 +197,7 @@ def test_curves_show_the_means_and_the_range():
         same(drawn(axes), marks)
         assert texts(axes) == (f"Fashion-MNIST, IID, K = {clients}", "round", "test accuracy, %" * (clients == 20))
     assert key(picture.axes[1]) == list(SPEED)
-    assert title_of(picture) == (
+    assert fedloru_curves.curves_in_short(table) == (
         "Rounds to 2 points below FedAvg's end, K = 20: FedAvg 4, FedLoRU 2; K = 100: FedAvg 4, FedLoRU 2"
     )
 
@@ -234,7 +229,9 @@ def test_costs_show_medians_seeds_and_what_is_not_reached():
         )
         assert [label.get_text() for label in axes.get_xticklabels()] == list(SPEED)
         assert texts(axes) == (f"Fashion-MNIST, K = {clients}, 78.1 %", "", "MB to the target" * (clients == 20))
-    assert title_of(picture) == ("Bytes of FedLoRU to the target, K = 20: 0.50 of FedAvg; K = 100: 0.50 of FedAvg")
+    assert fedloru_curves.costs_in_short(table) == (
+        "Bytes of FedLoRU to the target, K = 20: 0.50 of FedAvg; K = 100: 0.50 of FedAvg"
+    )
 
 
 def test_gains_show_runs_and_printed_ratios():
@@ -267,10 +264,10 @@ def test_gains_show_runs_and_printed_ratios():
         ]
     same(drawn(axes), marks)
     assert texts(axes) == ("", "clients K", "accuracy against FedAvg's, %")
-    assert title_of(picture) == (
+    assert fedloru_curves.gains_in_short(table) == (
         "Against FedAvg: FedLoRA -19.2 % at K = 20, -19.2 % at K = 100; FedLoRU +21.2 % at K = 20, +21.2 % at K = 100"
     )
-    assert title_of(picture) in fedloru_curves.gains_found(table)
+    assert fedloru_curves.gains_in_short(table) in fedloru_curves.gains_found(table)
 
 
 @pytest.fixture(scope="module")

@@ -350,4 +350,3 @@ def test_communication_shows_its_rows():
         marks = [curve(f"{row}, against {full[row]}", part["rank"], 100 * part.of_layers) for row, part in mine]
         same(drawn(axes), [*marks, *map(level, stated.get(figure, ()))])
         assert texts(axes) == (title, "rank", "communication saved (%)" * (figure == "fig-5"))
-    assert picture.get_suptitle().replace("\n", " ") == fedlrt_communication.in_short(table)

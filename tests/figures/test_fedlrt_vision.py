@@ -188,4 +188,3 @@ def test_the_picture_shows_means_and_intervals():
         assert within(right)
     assert picture.axes[1].get_ylim() == picture.axes[3].get_ylim()
     assert [label.get_text() for label in picture.axes[3].get_xticklabels()] == ["1", "32"]
-    assert picture.get_suptitle().replace("\n", " ") == vision.in_short(table)

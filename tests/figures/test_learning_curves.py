@@ -23,7 +23,7 @@ from figures.learning_curves_runs import (
     options_of,
     tuned,
 )
-from figures.make import _table
+from figures.make import table_of
 from figures.stored_numbers import FOLDER, stored_numbers
 from runs.catalogue import ALGORITHMS
 from workloads.datasets import REGISTRY, find
@@ -40,7 +40,7 @@ LIVE_MARGIN = 0.1
 def stored():
     entry = stored_numbers(LEARNING_CURVES, Settings("laptop"))
     assert entry is not None
-    return _table(entry["csv"])
+    return table_of(entry["csv"])
 
 
 def test_every_algorithm_that_trains_networks_is_there():

@@ -40,6 +40,7 @@ FIGURE = Figure(
     caption="$y = x^2$.",
     data=parabola,
     draw=draw,
+    headline=lambda table: f"Up to y = {table.y.max():g}",
     found=lambda table: f"Stated: y = x²; found: within {(table.y - table.x**2).abs().max():g}.",
     sizes=lambda table: f"{len(table)} points.",
 )

@@ -44,7 +44,9 @@ def figure(calls, stop_at=None):
         picture.subplots().plot(table.value)
         return picture
 
-    return Figure("invented/parts", "Parts", "Values.", data, draw, lambda table: "Nothing.", lambda table: "Three.")
+    return Figure(
+        "invented/parts", "Parts", "Values.", data, draw, str, lambda table: "Nothing.", lambda table: "Three."
+    )
 
 
 def kept(out):

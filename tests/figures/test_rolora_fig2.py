@@ -158,7 +158,6 @@ def test_the_picture_shows_means_and_ranges():
         told = "test accuracy (%)" * (clients == 5)
         assert texts(axes) == (f"{clients} clients: {SLOPE}", "communication round", told)
         assert axes.get_xlim() == (0, 2)
-    assert picture.get_suptitle().replace("\n", " ") == in_short(table)
 
 
 def test_a_plateau_is_taken_for_50_to_60_per_cent():

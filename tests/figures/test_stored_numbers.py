@@ -39,6 +39,7 @@ FIGURE = Figure(
     caption="A loss.",
     data=descent,
     draw=draw,
+    headline=lambda table: "It falls",
     found=lambda table: "Stated: nothing.",
     sizes=lambda table: f"{len(table)} rounds.",
 )
@@ -184,6 +185,6 @@ def test_the_projects_own_stored_numbers_are_whole():
     assert manifests
     for path in manifests:
         made = json.loads(path.read_text())
-        figure = Figure(made["figure"], "", "", descent, draw, str, str)
+        figure = Figure(made["figure"], "", "", descent, draw, str, str, str)
         settings = Settings(made["scale"], made["seed"], made["device"])
         assert storing.stored_numbers(figure, settings) is not None
