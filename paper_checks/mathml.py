@@ -71,6 +71,8 @@ _CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover":
 _RELATIONS = frozenset("=<>≤≥≠≈≡∼≃∝→⇒∈⟹⟶↦")
 _SIGNS, _TIGHT = frozenset("+-−±"), frozenset("|‖./")
 _OPENING, _CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
+_TALL = frozenset(("mfrac", "munder", "munderover", "mtable"))
+_SCRIPTS = frozenset(("msub", "msup", "msubsup"))
 _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
 _UNBROKEN = 12  # a formula of so few signs stays on one line
@@ -96,6 +98,9 @@ def to_mathml(latex: str, display: bool = False) -> list[Markup]:
     <math><mi>x</mi></math>
     """
     root = tree(latex, display)
+    for element in list(root.iter()):
+        if element.tag not in _CHILDREN:
+            element[:] = _grown(list(element))
     for element in root.iter():
         _space(list(element))
     body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
@@ -194,6 +199,35 @@ def _clean(element: Element, latex: str) -> None:
         raise MathError(f"{latex!r} has an unknown command {element.text}")
 
 
+def _grown(row: list[Element]) -> list[Element]:
+    """A row in which brackets are as high as what they enclose, where that holds a fraction, a sum or a matrix."""
+    done: list[Element] = []
+    opened: list[int] = []
+    for element in row:
+        done.append(element)
+        sign = _bracket(element)
+        if sign in _OPENING:
+            opened.append(len(done) - 1)
+        elif sign in _CLOSING and opened:
+            inside = done[(start := opened.pop()) :]
+            if inside[0].tag != "mo" or not any(part.tag in _TALL for of in inside[1:-1] for part in of.iter()):
+                continue
+            group, close = Element("mrow"), element[0] if element.tag in _SCRIPTS else element
+            group.extend([*inside[:-1], close])
+            for bracket in (inside[0], close):
+                bracket.set("stretchy", "true")
+            if close is not element:
+                element[0] = group
+            done[start:] = [element if close is not element else group]
+    return done
+
+
+def _bracket(element: Element) -> str:
+    """The sign of an operator, or of one that bears an index or an exponent; empty for anything else."""
+    base = element[0] if element.tag in _SCRIPTS else element
+    return base.text or "" if base.tag == "mo" else ""
+
+
 def _space(row: list[Element]) -> None:
     """Spaces signs as TeX does: none around bars, dots and slashes; a sign after nothing or a relation is unary."""
     before = ""
@@ -212,7 +246,7 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
     part: list[Element] = []
     depth = 0
     for element in elements:
-        sign = element.text or ""
+        sign = _bracket(element)
         depth += (sign in _OPENING) - (sign in _CLOSING)
         factor = bool(part) and part[-1].tag == "mfrac" and element.tag != "mo"
         if (sign in _RELATIONS or factor) and depth <= 0 and part:

@@ -346,6 +346,30 @@ def test_formulas_keep_their_brackets_and_their_bars():
     assert len(long) == 3
 
 
+@pytest.mark.parametrize(
+    ("latex", "high"),
+    [
+        (r"(\frac{a}{b} + 1)^2", 2),
+        (r"2[x(\frac{1}{y})]_i", 4),
+        (r"[\frac{a}{b}, c)", 2),
+        ("f(x)(a + b)^2", 0),
+        (r"(x)\frac{a}{b}", 0),
+        (r"\frac{a}{b})", 0),
+    ],
+)
+def test_brackets_are_as_high_as_what_they_enclose(latex, high):
+    formula = "".join(to_mathml(latex))
+    assert formula.count('stretchy="true"') == high
+    plain = "".join(re.findall(r">([^<]*)<", formula))
+    assert plain == re.sub(r"\\frac\{(.)\}\{(.)\}|[\s^_]", r"\1\2", latex)
+
+
+def test_a_line_breaks_after_a_bracket_with_an_exponent():
+    first, second = to_mathml("(a + b + c + d + e)^2 = (a + b + c + d)_i")
+    assert first.endswith("<mn>2</mn></msup></math>")
+    assert second.startswith('<math><mo form="infix">=</mo>')
+
+
 def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch):
     run = Run(tuple(results), 0, "quick", 2.0)
     path = write_report(run, [], {}, tmp_path / "new" / "report")
