@@ -80,6 +80,16 @@ class Contrast:
     published: float | None
     effect: Effect
 
+    @property
+    def falls(self) -> bool:
+        """Whether the first line is printed below the second."""
+        return self.published is not None and self.published < 0.0
+
+    @property
+    def finding(self) -> Finding:
+        """Finding on the printed order of the lines; where nothing is printed, on that the first is above."""
+        return (self.effect.reversed if self.falls else self.effect).above
+
 
 def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
     """In how many settings one line is above another by the runs, below it, or neither.

@@ -241,15 +241,15 @@ def found_in(of: str) -> Callable[[pd.DataFrame], str]:
 
     def found(table: pd.DataFrame) -> str:
         each = ". ".join(map(_in_words, contrasts(table, of, PAIRS[of])))
-        return f"Stated: {STATED[of]}. Found: {in_short(table, of)}. That the first is above the second: {each}."
+        told = "That the first is above the second" if of == "restarts" else "The printed order of the two"
+        return f"Stated: {STATED[of]}. Found: {in_short(table, of)}. {told}: {each}."
 
     return found
 
 
 def _in_words(contrast: Contrast) -> str:
     printed = "" if contrast.published is None else f" (published {contrast.published:+z.1f})"
-    effect = contrast.effect
-    return f"{contrast.group}, {contrast.name}: {effect.in_words}{printed}: {effect.above}"
+    return f"{contrast.group}, {contrast.name}: {contrast.effect.in_words}{printed}: {contrast.finding}"
 
 
 def sizes_of(table: pd.DataFrame) -> str:
