@@ -130,7 +130,7 @@ def draw_alignment(table: pd.DataFrame) -> Picture:
         cosines.errorbar(part.x, part["mean"], yerr=bars, color=colors[name], marker=markers[name], label=name, **style)
     cosines.axvline(OUTLIERS + 0.5, color="0.6", lw=0.8, ls=":")
     cosines.text(OUTLIERS + 0.6, 0.02, "bulk eigenvectors", fontsize=8, color="0.35")
-    cosines.set(title="(a) alignment by rank", xlabel="rank $r$", ylabel=r"$E[C_{N,r}]$", ylim=(0.0, 1.32))
+    cosines.set(title="(a) alignment by rank", xlabel="rank $r$", ylabel=r"$E[C_{N,r}]$", ylim=(0.0, 1.5))
     cosines.set_yticks(np.arange(0.0, 1.01, 0.2))
     cosines.legend(loc="upper right", ncols=1)
     x = np.linspace(0.0, 3.2, 400)

@@ -19,7 +19,7 @@ def draw_angle(table: pd.DataFrame) -> Picture:
     """Curves in the first two rows, ratios and shares in the last."""
     from matplotlib.figure import Figure as Picture
 
-    picture = Picture(figsize=(WIDTH, 7.6))
+    picture = Picture(figsize=(WIDTH, 8.3))
     grid = picture.subplots(3, 2)
     curves, worst = table[table.panel == "angle"], table[table.panel == "worst"]
     for axes, clients, title in (
@@ -34,9 +34,7 @@ def draw_angle(table: pd.DataFrame) -> Picture:
     ):
         _samples(axes, curves[curves.data.isin(["fixed", "fresh"]) & (curves.clients == clients)])
         axes.set(title=title)
-    # One legend for both panels, where no curve but one passes.
-    shared = {"fontsize": 7, "frameon": True, "framealpha": 1.0, "edgecolor": "none"}
-    grid[1, 1].legend(loc="lower left", ncols=2, columnspacing=1.0, bbox_to_anchor=(0.0, 0.05), **shared)
+    picture.legend(*grid[1, 1].get_legend_handles_labels(), title="(c, d)", loc="outside lower center", ncols=5)
     for axes in grid[:2].flat:
         axes.set(yscale="log", ylim=(_LEAST, 3.0), xlabel="iteration $t$", ylabel=r"angle distance $\delta^t$")
     _ratios(grid[2, 0], worst)
@@ -83,7 +81,7 @@ def _ratios(axes: Any, worst: pd.DataFrame) -> None:
     axes.axhline(1.0, color="0.6", lw=0.8)
     axes.set(title="(e) largest one-step ratio", xlabel=r"step $s=\eta\Vert \bar b^*\Vert^2$", ylim=(0.0, None))
     axes.set(ylabel=r"$\max_t\,\delta^{t+1}/\delta^t$")
-    axes.legend(loc="lower left")
+    axes.legend(loc="lower left", ncols=2)
 
 
 def _shares(axes: Any, worst: pd.DataFrame) -> None:
