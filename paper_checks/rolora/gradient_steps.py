@@ -36,7 +36,7 @@ from paper_checks.rolora.laws import (
     student_tail,
 )
 from paper_checks.rolora.own_samples import own_samples
-from paper_checks.rolora.second_iteration import SECOND, least_deviation
+from paper_checks.rolora.second_iteration import SECOND, least
 
 Array = NDArray[np.float64]
 NAMES = "x:4 y:4 a0 a1 t0 t1 b0 c0 w0 w1"
@@ -316,8 +316,8 @@ def eq_59(
         return judge_promises([line], "b* = 0, so many samples that (61) is below 1")
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
-        least, missed = least_deviation(SECOND)
-        tail = log(1.0 - missed) if least >= e else -inf
+        found_least, missed = least(SECOND)
+        tail = log(1.0 - missed) if found_least.deviation >= e else -inf
         line = Promise(
             "log of the probability", tail, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True, case=SECOND
         )

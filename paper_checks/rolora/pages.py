@@ -6,7 +6,7 @@ from paper_checks.paper import Headline, Page
 
 ANALYSIS_THEMES = (
     *("boxes", "alternating", "model", "sampled_steps", "convergence", "freezing", "two_layer"),
-    *("auxiliary", "minimiser", "minimiser_steps", "minimiser_union"),
+    *("auxiliary", "minimiser", "minimiser_steps", "minimiser_sums", "minimiser_union"),
     *("gradient", "gradient_steps", "gradient_bound", "contraction", "contraction_steps", "denominator_steps"),
     "combined_steps",
     *("first_step", "iterations", "freezing_steps", "freezing_algebra"),

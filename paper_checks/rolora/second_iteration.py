@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 SECOND: dict[str, Any] = {
     "cosine": "3/5",
@@ -26,12 +26,38 @@ SECOND: dict[str, Any] = {
     "c_5": "1/1000",
 }
 """One client: the angle, the step, the samples; a threshold, and a constant that is too large for it."""
+LONGER: dict[str, Any] = {"cosine": "3/5", "sine": "4/5", "s": "1/2", "n": 1_000_000, "d": 10_000_000, "times": "2"}
+"""The same client: the next $\\|Xa\\|^2$ is more than so many times m."""
+LARGER: dict[str, Any] = {
+    "cosine": "3/5",
+    "sine": "4/5",
+    "s": "1/2",
+    "n": 1_000_000,
+    "d": 100_000_000,
+    "eps_2": "1/2",
+    "c_2": "8/3",
+}
+"""More dimensions, a threshold, and a constant that is too small for it."""
 ROOM, TURN = 0.01, 10.0
 """How far the squares may be from their size, relatively, and the largest eta; t has the first as well."""
 
 
-def deviation(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) -> float:
-    r"""$|w^\top(S - I)M\bar b|/(\|M\|\|\bar b\|)$ for $w = a^*$ in the second iteration.
+class Next(NamedTuple):
+    r"""Numbers of the second iteration, S being X'X over the samples.
+
+    Attributes:
+        deviation: $|w^\top(S - I)M\bar b|/(\|M\|\|\bar b\|)$ for $w = a^*$.
+        square: $\|Xa\|^2$ over the samples.
+        summand: $|a^\top S(I - aa^\top)a^*|$, the size of the mean of the m summands of (21) for w along $b^*$.
+    """
+
+    deviation: float
+    square: float
+    summand: float
+
+
+def second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) -> Next:
+    r"""The second iteration.
 
     Args:
         c: cosine of the first angle.
@@ -49,17 +75,37 @@ def deviation(c: float, delta: float, s: float, n: float, at: tuple[float, ...])
     square = along**2 * A + across**2 * B + rest**2 * (eta**2 + H) + 2.0 * along * rest * sqrt(A) * eta
     fitted, overlap = both / square, c + step * delta * B
     own = b**2 * A + delta**2 * B
-    length = fitted**2 * (1.0 + step**2 * B * (B + G)) - 2.0 * fitted * overlap + 1.0
-    return abs(1.0 - fitted * overlap - (own - both * fitted) / n) / sqrt(length)
+    stretched = 1.0 + step**2 * B * (B + G)  # squared length of a before it is normalised
+    length = fitted**2 * stretched - 2.0 * fitted * overlap + 1.0
+    return Next(
+        abs(1.0 - fitted * overlap - (own - both * fitted) / n) / sqrt(length),
+        square / stretched / n,
+        abs(both - overlap * square / stretched) / sqrt(stretched) / n,
+    )
 
 
-def least_deviation(case: Mapping[str, Any]) -> tuple[float, float]:
-    """The smallest at the ends of what the six numbers are held in, and a bound of the probability that one is not.
+def least(case: Mapping[str, Any]) -> tuple[Next, float]:
+    """The least of each at the ends of what the six numbers are held in, and how probable it is that one is not there.
 
-    Chebyshev's inequality for each.
+    A bound, by Chebyshev's inequality for each.
     """
     c, delta, s, n, d = (float(Fraction(case[name])) for name in ("cosine", "sine", "s", "n", "d"))
     sizes = [[size * (1.0 - ROOM), size * (1.0 + ROOM)] for size in (n, n, d, n)]
     ends = product(*sizes, (-ROOM, ROOM), (-TURN, TURN))
     missed = (6.0 / n + 2.0 / d + 1.0 / (n * (1.0 - ROOM))) / ROOM**2 + 1.0 / TURN**2
-    return min(deviation(c, delta, s, n, at) for at in ends), missed
+    found = [second(c, delta, s, n, at) for at in ends]
+    return Next(*(min(column) for column in zip(*found, strict=True))), missed
+
+
+OWN_A = "From the second iteration on a depends on the samples: the norm grows with d/m, and passes every constant."
+
+
+def size_of_summand() -> tuple[float, str]:
+    """A lower bound of the mean size of a summand of (21) in the second iteration, w along b* of length 1, and scope.
+
+    The summands have one law, so that it is at least the mean size of their mean.
+    """
+    found, missed = least(LARGER)
+    size = (1.0 - missed) * found.summand
+    scope = "one client, w along b*, the second iteration on the samples of the first, d = 100 m"
+    return size, f"{scope}: a summand has a mean size of at least {size:.3g}, where the bound is c_2 or less"

@@ -101,7 +101,7 @@ def flaw_of_products(c3: object) -> str:
     return "" if met else "the constant c_3"
 
 
-@proof("rolora/eq-18", c1="16/9")
+@proof("rolora/eq-18@a-independent-of-the-samples", c1="16/9")
 def eq_18(values: Values) -> Proof:
     r"""Chernoff's bound.
 

@@ -60,7 +60,7 @@ def eq_19(values: Values) -> Proof:
     return Proof(not flaw, flaw or "unit vectors at the nearest point of the net")
 
 
-@proof("rolora/eq-22", c2="8/3")
+@proof("rolora/eq-22@a-and-w-fixed", c2="8/3")
 def eq_22(values: Values) -> Proof:
     r"""(22) is Lemma A.3; (23) the norm of a normal variable, twice; (24) the operator norm; (25) unit vectors.
 
@@ -70,7 +70,7 @@ def eq_22(values: Values) -> Proof:
     return Proof(not flaw, flaw or "a square, the inequality of Cauchy and Schwarz, and a Gaussian integral")
 
 
-@proof("rolora/eq-30", c2="8/3")
+@proof("rolora/eq-30@for-a-positive-k", c2="8/3")
 def eq_30(values: Values) -> Proof:
     r"""By (22) to (25) every norm in (28) is at most $c_2$ times the operator norm, K.
 

@@ -1,4 +1,4 @@
-"""Replay of eq. (59) where all iterations use the same samples, by intervals of fractions."""
+"""Replays of the second iteration on the samples of the first, for eqs. (18) to (31) and (59), by intervals."""
 
 from __future__ import annotations
 
@@ -42,9 +42,35 @@ def exactly(number: Fraction | int) -> Span:
     return Span(Fraction(number), Fraction(number))
 
 
-@replay("rolora/eq-59@same-samples-in-all-iterations")
-def eq_59(values: Values) -> Violation:
-    """One client, w = a*, the second iteration: in the basis a, u of the plane of a and a*, and X'r of the rest.
+@dataclass(frozen=True)
+class Second:
+    r"""The second iteration of one client, in units of $b^*$ and of the root of n.
+
+    Attributes:
+        b: the first minimiser.
+        A: $\|Xa\|^2$ in the first iteration.
+        B: squared length of what is left of $Xa^*$ across it.
+        overlap: of the next a, before it is normalised, with $a^*$.
+        stretched: its squared length.
+        both: inner product of X times it with $Xa^*$.
+        square: squared length of X times it.
+        missed: bound of the probability that a number is not where it is held.
+        assumes: what is assumed.
+    """
+
+    b: Span
+    A: Span
+    B: Span
+    overlap: Span
+    stretched: Span
+    both: Span
+    square: Span
+    missed: Fraction
+    assumes: tuple[Hypothesis, ...]
+
+
+def second_iteration(values: Values) -> Second:
+    """One client, in the basis a, u of the plane of a and a*, and X'r of the rest.
 
     x = X a, y = X u, t = x'y/|x|^2, r = y - t x. The first step is a + k X'r/n with k = 2 s (c + delta t) delta. With
     A, B, G, H and e as their squares over n, over n, over d, over n, and a normal variable, n A = |x|^2, n B = |r|^2,
@@ -53,7 +79,7 @@ def eq_59(values: Values) -> Violation:
     Each of n A, n B, n H is within n/100 of n but for 2/(n/10^4) (the mean of the squared distance is 2 n), d G
     likewise with d (chi-square of d degrees of freedom), |t| <= 1/100 but for 10^4/(n A), |e| <= 10 but for 1/100.
     """
-    c, delta, s, e_3, c_5 = fractions(values, "cosine", "sine", "s", "eps_3", "c_5")
+    c, delta, s = fractions(values, "cosine", "sine", "s")
     n, d = int(values["n"]), int(values["d"])
     assumes = assuming(
         Hypothesis("cosine", c, ">", 0),
@@ -62,9 +88,6 @@ def eq_59(values: Values) -> Violation:
         *learning_rate(s),
         Hypothesis("samples, for the bounds", n, ">=", 10**5),
         Hypothesis("dimensions beside the plane", d, ">=", 1),
-        Hypothesis("eps_3", e_3, ">", 0),
-        Hypothesis("eps_3", e_3, "<", 1),
-        Hypothesis("c_5", c_5, ">", 0),
     )
     room = Fraction(1, 100)
     near, t, e = Span(1 - room, 1 + room), Span(-room, room), Span(Fraction(-10), Fraction(10))
@@ -80,18 +103,116 @@ def eq_59(values: Values) -> Violation:
     square = along * along * A + across * across * B + rest * rest * spread + exactly(2) * along * rest * turned
     if square.low <= 0:
         raise ValueError("too few samples for these bounds")
-    fitted, overlap = both.over(square), exactly(c) + k * exactly(delta) * B
-    off = exactly(1) - fitted * overlap - (b * b * A + exactly(delta**2) * B - both * fitted)
-    length = fitted * fitted * (exactly(1) + k * k * B * (B + G)) - exactly(2) * fitted * overlap + exactly(1)
-    assumes += (
+    return Second(
+        b=b,
+        A=A,
+        B=B,
+        overlap=exactly(c) + k * exactly(delta) * B,
+        stretched=exactly(1) + k * k * B * (B + G),
+        both=both,
+        square=square,
+        missed=10**4 * (Fraction(6, n) + Fraction(2, d) + 1 / (n * (1 - room))) + room,
+        assumes=assumes,
+    )
+
+
+@replay("rolora/eq-59@same-samples-in-all-iterations")
+def eq_59(values: Values) -> Violation:
+    """One client, w = a*, the second iteration."""
+    found = second_iteration(values)
+    delta, e_3, c_5 = fractions(values, "sine", "eps_3", "c_5")
+    n, b, both = int(values["n"]), found.b, found.both
+    fitted = both.over(found.square)
+    off = exactly(1) - fitted * found.overlap - (b * b * found.A + exactly(delta**2) * found.B - both * fitted)
+    length = fitted * fitted * found.stretched - exactly(2) * fitted * found.overlap + exactly(1)
+    assumes = (
+        *found.assumes,
+        *assuming(Hypothesis("eps_3", e_3, ">", 0), Hypothesis("eps_3", e_3, "<", 1), Hypothesis("c_5", c_5, ">", 0)),
         Hypothesis("least deviation", off.low, ">", 0),
         Hypothesis("its square, over that of the bound", off.low**2 / (length.high * e_3**2), ">=", 1),
     )
-    missed = 10**4 * (Fraction(6, n) + Fraction(2, d) + 1 / (n * (1 - room))) + room
     return Violation(
-        1 - missed,
+        1 - found.missed,
         2 * enclosed("exp", -c_5 * e_3**2 * n)[1],
         assumes=assumes,
         reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
         "the first; a lower bound of the probability, and the bound for c_5; more samples do the same for any c_5",
+    )
+
+
+@replay("rolora/eq-18")
+def eq_18(values: Values) -> Violation:
+    """The square of the length of X a in the second iteration, against that of a standard normal vector.
+
+    The latter is of chi-square law, of mean n and variance 2 n: above ``times`` n with a probability of at most 2 n
+    over the square of the distance (Chebyshev).
+    """
+    found, [times] = second_iteration(values), fractions(values, "times")
+    n = int(values["n"])
+    assumes = (
+        *found.assumes,
+        *assuming(Hypothesis("times the mean, of a standard normal vector", times, ">", 1)),
+        Hypothesis("least square of the length, over that", found.square.low / (found.stretched.high * times), ">", 1),
+    )
+    return Violation(
+        1 - found.missed,
+        2 / (n * (times - 1) ** 2),
+        assumes=assumes,
+        reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
+        "the first; probabilities, from below that |X a|^2 is more than that many times n, and from above for a "
+        "standard normal vector in place of X a",
+    )
+
+
+def mean_size(found: Second) -> Fraction:
+    """A lower bound of the mean size of every summand of (21), for w along b* with |b*| = 1.
+
+    The m summands add up to n a'S v, S = X'X/n and v = (I - a a')a*, with a of the second iteration. Their sizes have
+    one mean, as the rows of X can be exchanged, and it is at least that of |a'S v|.
+    """
+    root = found.stretched.root()
+    off = found.both.over(root) - (found.overlap * found.square).over(found.stretched * root)
+    return (1 - found.missed) * max(off.low, -off.high, Fraction(0))
+
+
+def least_c_2(c_2: Fraction) -> tuple[Hypothesis, ...]:
+    """Its least value, the square of the least C' of Corollary A.5."""
+    return assuming(Hypothesis("c_2, the square of a C' of Corollary A.5", c_2, ">=", Fraction(8, 3)))
+
+
+SUMMANDS = (
+    "one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of the first"
+)
+
+
+@replay("rolora/eq-22")
+def eq_22(values: Values) -> Violation:
+    """The norm of a summand is at least its mean size, and the operator norm is delta|b*| <= 1."""
+    found, [c_2] = second_iteration(values), fractions(values, "c_2")
+    return Violation(
+        mean_size(found),
+        c_2,
+        assumes=(*found.assumes, *least_c_2(c_2)),
+        reads=f"{SUMMANDS}; the norm of a summand, from below by its mean size, and the last bound, from above with 1 "
+        "for the operator norm; for a larger c_2 more dimensions do the same",
+    )
+
+
+@replay("rolora/eq-30")
+def eq_30(values: Values) -> Violation:
+    """The second term of the minimum is at most eps_2 m over the mean size of a summand, as K <= 1."""
+    found, (c_2, e_2) = second_iteration(values), fractions(values, "c_2", "eps_2")
+    size, n = mean_size(found), int(values["n"])
+    assumes = (
+        *found.assumes,
+        *least_c_2(c_2),
+        *assuming(Hypothesis("eps_2", e_2, ">", 0), Hypothesis("eps_2", e_2, "<", 1)),
+        Hypothesis("mean size of a summand", size, ">", 0),
+    )
+    return Violation(
+        e_2 * n / c_2,
+        e_2 * n / size if size > 0 else e_2 * n / c_2,
+        assumes=assumes,
+        reads=f"{SUMMANDS}; the right side of (31), and from above the left one, which is to be at least as large; for "
+        "a larger c_2 more dimensions do the same",
     )
