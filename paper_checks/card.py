@@ -29,7 +29,7 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
     "statement": ("Holds as printed", "Does not hold as printed"),
     "number": ("Agrees with what it is computed from", "Does not agree with what it is computed from"),
     "assumption": (
-        "Can be met, and gives what is drawn from it",
+        "Can be met; what is drawn from it has entries of its own",
         "Cannot be met, or does not give what is drawn from it",
     ),
     "definition": ("Well posed", "Not well posed as printed"),

@@ -233,6 +233,10 @@ def _square(matrix: Tensor) -> float:
     return float((matrix**2).sum())
 
 
+def _inner(one: Tensor, other: Tensor) -> float:
+    return float((one * other).sum())
+
+
 def _round(
     setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list[float], visited: list[Tensor]
 ) -> tuple[dict[str, float], list[FedLoRUState]]:
@@ -287,13 +291,22 @@ def _round(
             if t % setting.tau:
                 _agree(after.factors, mean_A, mean_B)
             half, whole = W + a * mean_A @ B, W + a * mean_A @ mean_B
-            cross = mean_A.mT @ (a * setting.slope(half)) - in_B
+            at_half = mean_A.mT @ (a * setting.slope(half))
+            cross = at_half - in_B
             found.add(
                 next=setting.loss(whole),
                 half=setting.loss(half),
                 cross=_square(cross),
                 dA=_square(mean_A - A),
                 dB=_square(mean_B - B),
+                along_A=_inner(in_A, mean_A - A),
+                along_B=_inner(in_B, mean_B - B),
+                along_half=_inner(at_half, mean_B - B),
+                along_cross=_inner(cross, mean_B - B),
+                with_drift_A=_inner(in_A, drift_A + in_A),
+                with_drift_B=_inner(in_B, drift_B + in_B),
+                with_later_A=_inner(in_A, later_A + in_A),
+                with_later_B=_inner(in_B, later_B + in_B),
                 drift_A=_square(drift_A),
                 drift_B=_square(drift_B),
                 later_A=_square(later_A),

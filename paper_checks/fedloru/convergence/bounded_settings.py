@@ -164,6 +164,11 @@ def at_most(name: str, left: float, right: float, trace: Trace) -> Promise:
     return Promise(name, left, right, 1e-9 * max(abs(left), abs(right)), True, trace.setting.case)
 
 
+def equal(name: str, left: float, right: float, trace: Trace) -> Promise:
+    """One equation of one run."""
+    return Promise(name, left, right, 1e-9 * max(abs(left), abs(right), 1e-3), case=trace.setting.case)
+
+
 def judge_bounds(lines: Sequence[Promise], scope: str) -> Evidence:
     """Judges inequalities ``left <= right``; the first violated one that can be followed by hand is the witness."""
     evidence = judge_promises(lines, scope)

@@ -15,6 +15,7 @@ from paper_checks.fedloru.convergence.bounded_runs import Trace
 from paper_checks.fedloru.convergence.bounded_settings import (
     SCOPE,
     at_most,
+    equal,
     follow_settings,
     in_full,
     judge_bounds,
@@ -87,42 +88,69 @@ def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr,
     return judge_inequality(-value, 0.0 * value, 1e-12 * size, scope=scope, case=case, domain=cases.domain)
 
 
-OF_THE_STEPS = Reading(
-    "averages of the local steps",
-    r"The line with $\Delta$ averaged over the gradients of the local steps, $i = 0, \ldots, E-1$.",
-    {"begins": 0},
-    "It uses (62), which is true of these averages (see eq-61-62).",
-)
-BECAUSE = r"(59) averages over $i = 1, \ldots, E$, which can be near the first gradient when the steps taken are not."
+BECAUSE = r"(59) averages over $i = 1, \ldots, E$, not over the steps taken: "
 AVERAGED = {0: "drift_", 1: "later_"}
 """The drift of the mean gradient from the first, by the index from which the mean is taken."""
 INNER = "all vectors (an inequality between inner products)"
 
 
+def of_the_steps(why: str, *mutants: dict[str, float]) -> Reading:
+    """The lines with the averages of (59) and (60) taken over the gradients of the local steps."""
+    says = r"The same lines with $\Delta$ and $\tilde\Delta$ averaged over the gradients of the local steps, "
+    return Reading(
+        "averages of the local steps",
+        says + r"$i = 0, \ldots, E-1$.",
+        {"begins": 0},
+        f"{why} true of these averages (see eq-61-62).",
+        mutants=mutants,
+    )
+
+
+def _split(name: str) -> list[Equation]:
+    """The equalities of (69) and (73): a is added and taken off in the average a + d, and the product expanded."""
+    a, d, h = GRADIENT, DRIFT, STEP
+    left, split, expanded = -h * a * (a + d), -h * a * ((a + d) - a + a), -h * a * d - h * a**2
+    return [Equation(f"{name}, first equality", left, split), Equation(f"{name}, second equality", split, expanded)]
+
+
 @claim(
     "fedloru-v2/eq-67-70",
     where="Appendix B.2, eqs. (67) to (70)",
-    says=r"By Lemma B.5, $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ and (62), $\mathbb{E}[f_t(A_{t+1}B_{t+1})] "
-    r"\le \mathbb{E}[f_t(A_{t+1}B_t)] + \frac{LC_A^2}2\mathbb{E}\|B_{t+1} - B_t\|^2 - \eta "
-    r"E\,\mathbb{E}[\langle\nabla_Bf_t(A_tB_t), \sum_kp^{(k)}\tilde\Delta_{B,t}^{(k)}\rangle] + \mathbb{E}\|B_{t+1} - "
-    r"B_t\|^2 + \frac14\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2$ (67, its last member); the full "
-    r"expectation over the samples puts $\Delta_{B,t}^{(k)}$ in the place of $\tilde\Delta_{B,t}^{(k)}$ (68); the same "
-    r"inequality gives $-\eta E\,\mathbb{E}[\langle\nabla_Bf_t(A_tB_t), \sum_kp^{(k)}\Delta_{B,t}^{(k)}\rangle] \le "
-    r"\eta E\,\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 - \frac{3\eta "
-    r"E}4\mathbb{E}\|\nabla_Bf_t(A_tB_t)\|^2$ (69); hence with Lemma B.6 $\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le "
-    r"\mathbb{E}[f_t(A_{t+1}B_t)] + (1 + \frac{LC_A^2}2)\mathbb{E}\|B_{t+1} - B_t\|^2 - \frac{3\eta "
-    r"E}4\mathbb{E}\|\nabla_Bf_t(A_tB_t)\|^2 + \frac12(L^2C_A^2C_B^2+G^2)\mathbb{E}\|A_{t+1} - A_t\|^2 + \eta "
-    r"E\,\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2$ (70).",
+    says=r"With $v = B_{t+1} - B_t$, $\nabla = \nabla_Bf_t(A_tB_t)$ and $\nabla' = \nabla_Bf_t(A_{t+1}B_t)$ "
+    r"(our abbreviations): by Lemma B.5 (a), $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ and (62) (b), "
+    r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_{t+1}B_t)] + \mathbb{E}[\langle\nabla', v\rangle] + "
+    r"\frac{LC_A^2}2\mathbb{E}\|v\|^2 = \mathbb{E}[f_t(A_{t+1}B_t)] + \frac{LC_A^2}2\mathbb{E}\|v\|^2 + "
+    r"\mathbb{E}[\langle\nabla' - \nabla + \nabla, v\rangle] = \mathbb{E}[f_t(A_{t+1}B_t)] + "
+    r"\frac{LC_A^2}2\mathbb{E}\|v\|^2 + \mathbb{E}[\langle\nabla, v\rangle] + \mathbb{E}[\langle\nabla' - \nabla, "
+    r"v\rangle] \le \mathbb{E}[f_t(A_{t+1}B_t)] + \frac{LC_A^2}2\mathbb{E}\|v\|^2 - \eta E\,\mathbb{E}[\langle\nabla, "
+    r"\sum_kp^{(k)}\tilde\Delta_{B,t}^{(k)}\rangle] + \mathbb{E}\|v\|^2 + \frac14\mathbb{E}[\|\nabla' - \nabla\|^2]$ "
+    r"(67); by the full expectation over the samples $\mathbb{E}[\langle\nabla, "
+    r"\sum_kp^{(k)}\tilde\Delta_{B,t}^{(k)}\rangle] = \mathbb{E}[\langle\nabla, "
+    r"\sum_kp^{(k)}\Delta_{B,t}^{(k)}\rangle]$ (68); the same inequality gives $-\eta E\,\mathbb{E}[\langle\nabla, "
+    r"\sum_kp^{(k)}\Delta_{B,t}^{(k)}\rangle] = -\eta E\,\mathbb{E}[\langle\nabla, \sum_kp^{(k)}\Delta_{B,t}^{(k)} - "
+    r"\nabla + \nabla\rangle] = -\eta E\,\mathbb{E}[\langle\nabla, \sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\rangle] - "
+    r"\eta E\,\mathbb{E}\|\nabla\|^2 \le \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2] - "
+    r"\frac{3\eta E}4\mathbb{E}\|\nabla\|^2$ (69); hence, with Lemma B.6 for the second step, "
+    r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_{t+1}B_t)] + (1 + \frac{LC_A^2}2)\mathbb{E}\|v\|^2 - "
+    r"\frac{3\eta E}4\mathbb{E}\|\nabla\|^2 + \frac14\mathbb{E}[\|\nabla' - \nabla\|^2] + \eta "
+    r"E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2] \le \mathbb{E}[f_t(A_{t+1}B_t)] + (1 + "
+    r"\frac{LC_A^2}2)\mathbb{E}\|v\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla\|^2 + \frac12(L^2C_A^2C_B^2+G^2)"
+    r"\mathbb{E}\|A_{t+1} - A_t\|^2 + \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla\|^2]$ (70).",
     measure=draw_descents,
     readings=(
         LITERAL,
-        replace(
-            OF_THE_STEPS, mutants=({"kept": 0.76}, {"square": 0.99}, {"drift": 0.99}, {"change": 0.24}, {"cross": 0.49})
+        of_the_steps(
+            "(b) uses (62), which is",
+            {"kept": 0.76},
+            {"square": 0.99},
+            {"drift": 0.99},
+            {"change": 0.24},
+            {"cross": 0.49},
         ),
     ),
     vary=("kept", "square", "drift", "change"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62", "fedloru-v2/eq-59-60"),
-    because=BECAUSE,
+    because=BECAUSE + "the last step of (67) fails, and with it (70).",
     expect=("depends on the reading", "proof"),
 )
 def eq_67_70(
@@ -134,55 +162,79 @@ def eq_67_70(
     cross: float = 0.5,
     begins: int = 1,
 ) -> Evidence:
-    """The inner products as a sum of squares, 2/4 as 1/2, then the whole line on runs."""
+    """The inner products as a sum of squares, 2/4 as 1/2, then every member on runs, with (68) put in."""
     a, d, delta, h = GRADIENT, DRIFT, CHANGE, STEP
     exact = (-h * (a + d) - delta / 2) ** 2 + h * (d + a / 2) ** 2
     inner = _judge_squares(data.cases, _squares(square, change, kept, drift), exact, INNER)
     if not inner.ok:
         return inner
+    equalities = judge_identity(_split("(69)"), [dict.fromkeys((a, d, h), rational(2))], "all vectors")
+    if not equalities.ok:
+        return equalities
     if Fraction(cross) != Fraction(change) * 2:
         return replace(inner, ok=False, obtained="a quarter of Lemma B.6 has the factor 1/2", margin=-1.0, facts=())
     lines = []
     for trace in data.traces:
         L, G, C_A, C_B, h_run = trace.L, trace.G, trace.C_A, trace.C_B, trace.setting.rate * trace.setting.steps
         for one in trace.rounds:
-            right = (
-                one["half"]
-                + (square + L * C_A**2 / 2) * one["dB"]
-                - kept * h_run * one["in_B"]
-                + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"]
-                + drift * h_run * one[AVERAGED[begins] + "B"]
+            smooth = one["half"] + L * C_A**2 / 2 * one["dB"]
+            second, fourth = smooth + one["along_half"], smooth + one["along_B"] + one["along_cross"]
+            fifth = smooth - h_run * one[f"with_{AVERAGED[begins]}B"] + square * one["dB"] + change * one["cross"]
+            first = (
+                smooth + square * one["dB"] - kept * h_run * one["in_B"] + drift * h_run * one[AVERAGED[begins] + "B"]
             )
-            lines.append(at_most("(70)", one["next"], right, trace))
-    return replace(judge_bounds(lines, f"{INNER}; lines before the last ones by their sum; {SCOPE}"), slack=1.0)
+            right = first + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"]
+            lines += [
+                at_most("(67), (a)", one["next"], second, trace),
+                equal("(67), the equalities", second, fourth, trace),
+                at_most("(67), (b) with (68)", fourth, fifth, trace),
+                at_most("(70), first step", one["next"], first + change * one["cross"], trace),
+                at_most("(70), (d)", first + change * one["cross"], right, trace),
+                at_most("(70)", one["next"], right, trace),
+            ]
+    return replace(judge_bounds(lines, f"{INNER}; every member of (67) and (70); {SCOPE}"), slack=1.0)
 
 
 @claim(
     "fedloru-v2/eq-71-75",
     where="Appendix B.2, eqs. (71) to (75)",
-    says=r"By Lemma B.5 $\mathbb{E}[f_t(A_{t+1}B_t)] \le \mathbb{E}[f_t(A_tB_t)] + \frac{LC_B^2}2\mathbb{E}\|A_{t+1} - "
-    r"A_t\|^2 - \eta E\,\mathbb{E}[\langle\nabla_Af_t(A_tB_t), \sum_kp^{(k)}\tilde\Delta_{A,t}^{(k)}\rangle]$ (71, its "
-    r"last member); the full expectation puts $\Delta_{A,t}^{(k)}$ in the place of $\tilde\Delta_{A,t}^{(k)}$ (72), "
-    r"and $-\eta E\,\mathbb{E}[\langle\nabla_Af_t(A_tB_t), \sum_kp^{(k)}\Delta_{A,t}^{(k)}\rangle] \le \eta "
-    r"E\,\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 - \frac{3\eta "
-    r"E}4\mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2$ (73); hence $\mathbb{E}[f_t(A_{t+1}B_t)] \le \mathbb{E}[f_t(A_tB_t)] + "
-    r"\frac{LC_B^2}2\mathbb{E}\|A_{t+1} - A_t\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2 + \eta "
-    r"E\,\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2$ (74); substituted into (70), the "
-    r"factor of $\mathbb{E}\|A_{t+1} - A_t\|^2$ becomes $\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$ (75).",
+    says=r"With $u = A_{t+1} - A_t$, $v = B_{t+1} - B_t$, $\nabla_A = \nabla_Af_t(A_tB_t)$ and $\nabla_B$ likewise "
+    r"(our abbreviations): by Lemma B.5 $\mathbb{E}[f_t(A_{t+1}B_t)] \le \mathbb{E}[f_t(A_tB_t)] + "
+    r"\mathbb{E}[\langle\nabla_A, u\rangle] + \frac{LC_B^2}2\mathbb{E}\|u\|^2 = \mathbb{E}[f_t(A_tB_t)] + "
+    r"\frac{LC_B^2}2\mathbb{E}\|u\|^2 - \eta E\,\mathbb{E}[\langle\nabla_A, "
+    r"\sum_kp^{(k)}\tilde\Delta_{A,t}^{(k)}\rangle]$ (71); by the full expectation $\mathbb{E}[\langle\nabla_A, "
+    r"\sum_kp^{(k)}\tilde\Delta_{A,t}^{(k)}\rangle] = \mathbb{E}[\langle\nabla_A, "
+    r"\sum_kp^{(k)}\Delta_{A,t}^{(k)}\rangle]$ (72), and $-\eta E\,\mathbb{E}[\langle\nabla_A, "
+    r"\sum_kp^{(k)}\Delta_{A,t}^{(k)}\rangle] = -\eta E\,\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\Delta_{A,t}^{(k)} - "
+    r"\nabla_A + \nabla_A\rangle] = -\eta E\,\mathbb{E}[\langle\nabla_A, \sum_kp^{(k)}\Delta_{A,t}^{(k)} - "
+    r"\nabla_A\rangle] - \eta E\,\mathbb{E}\|\nabla_A\|^2 \le \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - "
+    r"\nabla_A\|^2] - \frac{3\eta E}4\mathbb{E}\|\nabla_A\|^2$ (73); hence $\mathbb{E}[f_t(A_{t+1}B_t)] \le "
+    r"\mathbb{E}[f_t(A_tB_t)] + \frac{LC_B^2}2\mathbb{E}\|u\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla_A\|^2 + \eta "
+    r"E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_A\|^2]$ (74), and, substituted into (70), "
+    r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta E}4(\mathbb{E}\|\nabla_B\|^2 + "
+    r"\mathbb{E}\|\nabla_A\|^2) + \frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)\mathbb{E}\|u\|^2 + (1 + "
+    r"\frac{LC_A^2}2)\mathbb{E}\|v\|^2 + \eta E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_B\|^2] + \eta "
+    r"E\,\mathbb{E}[\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_A\|^2]$ (75).",
     measure=draw_descents,
     readings=(
         LITERAL,
-        replace(OF_THE_STEPS, mutants=({"kept": 0.76}, {"drift": 0.99}, {"smooth": 0.49}, {"cross": 0.25})),
+        of_the_steps(
+            "(71) uses (61), and (75) through (70) also (62), which are",
+            {"kept": 0.76},
+            {"drift": 0.99},
+            {"smooth": 0.49},
+            {"cross": 0.25},
+        ),
     ),
     vary=("kept", "drift", "smooth"),
-    uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
-    because=BECAUSE,
+    uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-61-62", "fedloru-v2/eq-59-60", "fedloru-v2/eq-67-70"),
+    because=BECAUSE + "the equality of (71) fails, and with it (74), (75).",
     expect=("depends on the reading", "proof"),
 )
 def eq_71_75(
     data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5, begins: int = 1
 ) -> Evidence:
-    """The inner products as a square, the sum of the factors, then (74) and (75) on runs and on a parabola."""
+    """The inner products as a square, the sum of the factors, then every member on runs, with (72) put in."""
     a, d, h = GRADIENT, DRIFT, STEP
     difference = h * a * (a + d) - rational(kept) * h * a**2 + rational(drift) * h * d**2
     inner = _judge_squares(data.cases, difference, h * (d + a / 2) ** 2, INNER)
@@ -191,8 +243,9 @@ def eq_71_75(
     L, G, C_A, C_B = sympy.symbols("L G C_A C_B")
     summed = L * C_B**2 / 2 + 2 * rational("1/4") * (L**2 * C_A**2 * C_B**2 + G**2)
     stated = rational(smooth) * L * C_B**2 + rational(cross) * (L**2 * C_A**2 * C_B**2 + G**2)
-    point = {L: rational(2), G: rational(3), C_A: rational(5), C_B: rational(7)}
-    factors = judge_identity([Equation("factor in (75)", summed, stated)], [point], "all L, G, C_A, C_B")
+    point = {L: rational(2), G: rational(3), C_A: rational(5), C_B: rational(7), a: rational(2), d: rational(3)}
+    equations = [*_split("(73)"), Equation("factor in (75)", summed, stated)]
+    factors = judge_identity(equations, [{**point, h: rational(5)}], "all L, G, C_A, C_B, and all vectors")
     if not factors.ok:
         return factors
     lines = []
@@ -201,12 +254,18 @@ def eq_71_75(
         extra = trace.L**2 * trace.C_A**2 * trace.C_B**2 + trace.G**2
         h_run = trace.setting.rate * trace.setting.steps
         for one in trace.rounds:
-            half = one["loss"] + smooth * L_run * C_run**2 * one["dA"]
-            half += -kept * h_run * one["in_A"] + drift * h_run * one[AVERAGED[begins] + "A"]
+            start = one["loss"] + smooth * L_run * C_run**2 * one["dA"]
+            middle, last = start + one["along_A"], start - h_run * one[f"with_{AVERAGED[begins]}A"]
+            half = start - kept * h_run * one["in_A"] + drift * h_run * one[AVERAGED[begins] + "A"]
             whole = half + cross * extra * one["dA"] + (1 + L_run * trace.C_A**2 / 2) * one["dB"]
             whole += -kept * h_run * one["in_B"] + drift * h_run * one[AVERAGED[begins] + "B"]
-            lines += [at_most("(74)", one["half"], half, trace), at_most("(75)", one["next"], whole, trace)]
-    return replace(judge_bounds(lines, f"{INNER}; lines before the last ones by their sum; {SCOPE}"), slack=1.0)
+            lines += [
+                at_most("(71), its inequality", one["half"], middle, trace),
+                equal("(71), its equality, with (72)", middle, last, trace),
+                at_most("(74)", one["half"], half, trace),
+                at_most("(75)", one["next"], whole, trace),
+            ]
+    return replace(judge_bounds(lines, f"{INNER}; every member of (71), (74) and (75); {SCOPE}"), slack=1.0)
 
 
 @claim(

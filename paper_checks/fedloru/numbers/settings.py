@@ -119,20 +119,21 @@ def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:
 
 @claim(
     "fedloru-iclr/tab-A1",
-    where="Table A1 (iclr); of Alpaca v2 prints 50,000 and 2,000 samples too (Appendix D.1), and 48,000, 2,000 and "
-    "2,000 (Section 5.1)",
+    where="Table A1 (iclr) and the text above it",
     says="Fashion-MNIST has 10 classes, 60,000 training and 10,000 validation images, 6,000 and 1,000 of each class; "
     "CIFAR-10 10 classes, 50,000 and 10,000, 5,000 and 1,000; CIFAR-100 100 classes, 50,000 and 10,000, 500 and 100; "
-    "Alpaca 50,000 and 2,000 samples.",
+    "Alpaca 50,000 and 2,000 of its 52,000 samples.",
     measure=counted_sets,
-    mutants=[{"classes": 20}, {"of_a_class": 2.0}],
-    kind="setting",
+    mutants=[{"classes": 20}, {"of_a_class": 2.0}, {"alpaca": 50_000}],
+    kind="number",
     importance="detail",
     expect=("holds", "proof"),
 )
-def tab_a1(found: Mapping[str, tuple[int, ...]], classes: int = 0, of_a_class: float = 1.0) -> Evidence:
+def tab_a1(
+    found: Mapping[str, tuple[int, ...]], classes: int = 0, of_a_class: float = 1.0, alpaca: int = 52_000
+) -> Evidence:
     """Images of a class times classes; and all numbers of Fashion-MNIST, and of CIFAR where it is, by genuine files."""
-    promises = []
+    promises = [Promise("Alpaca, training and validation", Fraction(50_000 + 2_000), Fraction(alpaca))]
     for title, (printed, *totals, train, validation) in PRINTED_SETS.items():
         number = classes or printed
         for name, total, each in (("training", totals[0], train), ("validation", totals[1], validation)):
@@ -145,30 +146,76 @@ def tab_a1(found: Mapping[str, tuple[int, ...]], classes: int = 0, of_a_class: f
     here = ", ".join(found) or "none of them"
     return judge_promises(
         promises,
-        f"classes times images of a class; against the files of {here}; the validation images are the test "
-        "set. Alpaca has 52,002 samples, and is not here",
+        f"classes times images of a class; against the files of {here}; the validation images are the test set (v2, "
+        "Section 5.1, prints 10,000 samples each for validation and for test, which leaves fewer for training, and for "
+        "Alpaca 48,000, 2,000 and 2,000). Alpaca is not here; its file has 52,002 samples",
         whole=True,
     )
 
 
 STAGES = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
 """Blocks of two convolutions in the stages, as Table A2 prints them."""
+CHANNELS = {10: 1, 18: 3}
+"""ResNet-10 is for Fashion-MNIST, in grey, ResNet-18 for CIFAR."""
+LEFT_OPEN = ("strides", "pooling", "shortcuts")
+"""Parts of a residual network that the table does not print."""
+COUNTED = {10: 490, 18: 1117}
+"""Parameters in units of 10,000 that Appendix C.1 states for 10 classes."""
+
+
+def _parameters(network: nn.Module, projections: bool = True) -> int:
+    """Number of parameters, with the 1 x 1 convolutions of the shortcuts or without."""
+    kept = [part for name, part in network.named_parameters() if projections or "shortcut" not in name]
+    return sum(part.numel() for part in kept)
+
+
+def _determined(networks: Mapping[int, nn.Module], left_open: tuple[str, ...]) -> list[Promise]:
+    """Whether networks that fit the table agree: maps of layer4 for images of 32 x 32, and parameters."""
+    promises = []
+    halved = Fraction(32, 2**3)  # once in each of layer2 to layer4
+    for other, choice in ((Fraction(32), "strides"), (halved / 2, "pooling")):
+        if choice in left_open:
+            promises.append(Promise(f"the table determines the maps of layer4 ({choice})", halved, other))
+    for depth, network in networks.items() if "shortcuts" in left_open else ():
+        with_them, without = (Fraction(_parameters(network, projections)) for projections in (True, False))
+        case = {"depth": depth, "classes": 10, "channels": CHANNELS[depth]}
+        name = "the table determines the number of parameters (shortcuts)"
+        promises.append(Promise(name, with_them, without, case=case))
+    return promises
 
 
 @claim(
     "fedloru-iclr/tab-A2",
-    where="Table A2 (iclr)",
+    where="Table A2 (iclr), with the text below it",
     says="ResNet-10 and ResNet-18: a convolution of 3 x 3 with 64 channels, stride 1 and padding 1; four layers of 1 "
-    "or 2 blocks of two convolutions of 3 x 3 with 64, 128, 256 and 512 channels; one fully connected layer.",
-    measure=lambda context: {depth: resnet_shapes(depth, 10) for depth in STAGES},
-    mutants=[{"width": 32.0}, {"named": 1}, {"more": 1}],
+    "or 2 blocks of two convolutions of 3 x 3 with 64, 128, 256 and 512 channels; one fully connected layer at the end "
+    "(text).",
+    measure=lambda context: {depth: resnet_shapes(depth, 10, channels=CHANNELS[depth]) for depth in STAGES},
+    control=Form("The layers of the table make networks of 10 and 18 layers with weights.", {"left_open": ()}),
+    correction=Form(
+        "Consistent: the layers make networks of 10 and 18 layers with weights, and with the 1 x 1 shortcuts of He et "
+        "al., whom Section 4.1 cites, they have the 4.90M and 11.17M parameters that Appendix C.1 states. Not printed: "
+        "the strides of layer2 to layer4 and the shortcuts (He et al. have 2 and three kinds), and whether there is "
+        "pooling after conv1, which differs from theirs.",
+        {"left_open": (), "counted": True},
+        ({"width": 32.0}, {"named": 1}, {"more": 1}, {"left_open": ("shortcuts",)}, {"left_open": ("strides",)}),
+    ),
     kind="setting",
     importance="detail",
-    expect=("holds", "proof"),
+    because="Strides of layer2 to layer4, shortcuts and pooling are not printed: networks of 4.90M and of 4.73M "
+    "parameters fit the table.",
+    expect=("corrected", "proof"),
 )
-def tab_a2(networks: Mapping[int, nn.Module], width: float = 64.0, named: int = 0, more: int = 0) -> Evidence:
-    """The layers of the networks as built here; layers with weights, but for shortcuts, number 10 and 18."""
-    promises = []
+def tab_a2(
+    networks: Mapping[int, nn.Module],
+    width: float = 64.0,
+    named: int = 0,
+    more: int = 0,
+    left_open: tuple[str, ...] = LEFT_OPEN,
+    counted: bool = False,
+) -> Evidence:
+    """Networks that fit the table; layers as built here, those with weights, but for shortcuts, number 10 and 18."""
+    promises = _determined(networks, left_open)
     for depth, blocks in STAGES.items():
         kernels = [
             part for part in networks[depth].modules() if isinstance(part, nn.Conv2d) and part.kernel_size == (3, 3)
@@ -185,4 +232,7 @@ def tab_a2(networks: Mapping[int, nn.Module], width: float = 64.0, named: int = 
             Promise("stride and padding of the first", Fraction(a), Fraction(1))
             for a in (*kernels[0].stride, *kernels[0].padding)
         ]
-    return judge_promises(promises, "both networks, layer by layer; shortcuts are not printed", whole=True)
+        if counted:
+            rounded = round(Fraction(_parameters(networks[depth]), 10_000))
+            promises.append(Promise("parameters of Appendix C.1", Fraction(rounded), Fraction(COUNTED[depth])))
+    return judge_promises(promises, "both networks, layer by layer; 10 classes, maps for images of 32 x 32", whole=True)

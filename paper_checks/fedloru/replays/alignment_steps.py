@@ -92,3 +92,9 @@ def eq_56(values: Values) -> Violation:
 def eq_57_58(values: Values) -> Violation:
     """The cosine from the last outlier on against the printed limit with beta = 0."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), ">=", outliers(values)))
+
+
+@replay("fedloru-v2/assump-A.5@with-what-is-drawn-from-it", **TWO_CLIENTS)
+def assump_A_5(values: Values) -> Violation:
+    """The cosine at the last outlier, where the printed limit is the same for every beta."""
+    return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "=", outliers(values)))

@@ -162,6 +162,7 @@ class TwoSteps:
         path: A and B, from the start on.
         slopes: Slopes of the loss, at each.
         loss: The loss of a weight above that at the first knot.
+        slope: Its derivative.
         L: Largest curvature.
         G: Largest slope.
         assumes: Assumptions of the statement, at these steps.
@@ -170,14 +171,19 @@ class TwoSteps:
     path: list[tuple[Fraction, Fraction]]
     slopes: list[Fraction]
     loss: Callable[[Fraction], Fraction]
+    slope: Callable[[Fraction], Fraction]
     L: Fraction
     G: Fraction
     assumes: tuple[Hypothesis, ...]
 
     def later(self, factor: int) -> Fraction:
         """The squared drift of the mean gradient in A (0) or B (1) over i = 1, 2, from that at i = 0."""
+        return (self.slopes_in(factor) / 2 - self.slopes[0] * self.path[0][1 - factor]) ** 2
+
+    def slopes_in(self, factor: int) -> Fraction:
+        """The sum of the gradients in A (0) or B (1) over i = 1, 2."""
         each = [slope * at[1 - factor] for slope, at in zip(self.slopes, self.path, strict=True)]
-        return ((each[1] + each[2]) / 2 - each[0]) ** 2
+        return each[1] + each[2]
 
 
 def two_steps(values: Values) -> TwoSteps:
@@ -208,7 +214,7 @@ def two_steps(values: Values) -> TwoSteps:
         s, (A, B) = slope(path[-1][0] * path[-1][1]), path[-1]
         path.append((A - rate * s * B, B - rate * s * A))
     curvature = max(abs(t - s) / (b - a) for (a, s), (b, t) in ends)
-    return TwoSteps(path, [slope(A * B) for A, B in path], loss, curvature, max(map(abs, given)), assumes)
+    return TwoSteps(path, [slope(A * B) for A, B in path], loss, slope, curvature, max(map(abs, given)), assumes)
 
 
 KNOTS = "one weight AB, slope of the loss linear between knots, one client, two local steps; "
@@ -220,21 +226,38 @@ def eq_67_70(values: Values) -> Violation:
     one, (rate,) = two_steps(values), fractions(values, "rate")
     (A, B), _, (new_A, new_B) = one.path
     C_A, C_B = (max(abs(at[k]) for at in one.path) for k in (0, 1))
-    right = one.loss(new_A * B) + (1 + one.L * C_A**2 / 2) * (new_B - B) ** 2
-    right += (one.L**2 * C_A**2 * C_B**2 + one.G**2) / 2 * (new_A - A) ** 2
-    right += 2 * rate * (one.later(1) - Fraction(3, 4) * (one.slopes[0] * A) ** 2)
-    return Violation(one.loss(new_A * new_B), right, assumes=one.assumes, reads=KNOTS + "loss after the round")
+    v, slope = new_B - B, one.slopes[0] * A
+    smooth, change = one.loss(new_A * B) + one.L * C_A**2 / 2 * v**2, new_A * one.slope(new_A * B) - slope
+    fifth = smooth - rate * slope * one.slopes_in(1) + v**2 + change**2 / 4
+    right = smooth + v**2 + (one.L**2 * C_A**2 * C_B**2 + one.G**2) / 2 * (new_A - A) ** 2
+    right += 2 * rate * (one.later(1) - Fraction(3, 4) * slope**2)
+    members = {"second": smooth + (slope + change) * v, "fourth": smooth + slope * v + change * v, "last": fifth}
+    return Violation(
+        one.loss(new_A * new_B),
+        right,
+        assumes=one.assumes,
+        given={f"(67), {name} member": value for name, value in members.items()},
+        reads=KNOTS + "loss after the round, the first member of (67) and (70), against the last of (70)",
+    )
 
 
 @replay("fedloru-v2/eq-71-75")
 def eq_71_75(values: Values) -> Violation:
-    """The loss at the new A and the old B against the right side of (74), with the averages of (59) over i = 1, 2."""
+    """The equality of (71), with the averages of (59) over i = 1, 2, and the sides of (74)."""
     one, (rate,) = two_steps(values), fractions(values, "rate")
     (A, B), _, (new_A, _) = one.path
-    C_B = max(abs(B) for _, B in one.path)
-    right = one.loss(A * B) + one.L * C_B**2 / 2 * (new_A - A) ** 2
-    right += 2 * rate * (one.later(0) - Fraction(3, 4) * (one.slopes[0] * B) ** 2)
-    return Violation(one.loss(new_A * B), right, assumes=one.assumes, reads=KNOTS + "loss at the new A and the old B")
+    C_B, slope = max(abs(B) for _, B in one.path), one.slopes[0] * B
+    start = one.loss(A * B) + one.L * C_B**2 / 2 * (new_A - A) ** 2
+    middle, last = start + slope * (new_A - A), start - rate * slope * one.slopes_in(0)
+    right = start + 2 * rate * (one.later(0) - Fraction(3, 4) * slope**2)
+    return Violation(
+        one.loss(new_A * B),
+        max(last, right),
+        assumes=one.assumes,
+        given={"(71), middle member": middle, "(71), last member": last, "(74), right side": right},
+        reads=KNOTS + "loss at the new A and the old B, the first member of (71) and (74), which is at most the middle "
+        "member of (71), against the larger one of the last members of (71) and (74): the equality of (71) fails",
+    )
 
 
 @replay("fedloru-v2/eq-76")

@@ -190,12 +190,15 @@ def assump_A_5(values: Values) -> Proof:
 
     $E\partial_wf = \langle\gamma, Ew\rangle$ for a sign that does not look at the gradient. Across the spikes
     $|Ew| \le (R - p - q)^{-1/2}$, along them $E|V^Tw| \to 0$, for every index and client. Eigenvectors are orthonormal.
+
+    With the sign of each w turned so that its slope is not negative the common value is $\sqrt{2b/\pi}$ instead, b the
+    mean square of the clients' own errors along any one direction: the value is a matter of signs, and cosines are not.
     """
     steps = [step for name in ("beta", "by_index", "by_client") for step in across_the_spikes(values[name])]
     return concluded(
         [*away_from_spikes(), *steps],
-        r"rotations that fix the spikes; bulk eigenvectors along them. The common value is 0, "
-        r"with which (58) is 0; it is $\sqrt{2b/\pi}$ if each w is oriented by the gradient (eq. 57)",
+        r"rotations that fix the spikes; bulk eigenvectors along them. The common value is 0; with each w oriented by "
+        r"the gradient it is $\sqrt{2b/\pi}$, b the mean square of the clients' own errors in any one direction",
     )
 
 
@@ -328,9 +331,11 @@ def thm_3_3(values: Values) -> Proof:
     Slopes without spread make the quotient that of (54) and (57), which falls strictly by (55) and (58). For b = 0,
     $A_r = 1$: below the last outlier the quotient falls by eq. (55), past it nothing changes. For b > 0 the quotient
     stays past the last outlier and $A_r$ falls. Below it can increase: for $m_1 \to 0$, $A_1 \to 0$ and with it
-    $E[C_1]$, while $A_2$ and $E[C_2]$ stay positive. For $\theta_1 = -\theta_2$ and b = 0 each client keeps either
-    eigenvector first with probability 1/2, since $-\epsilon$ with both spikes swapped has the law of $\epsilon$; both
-    keep the same one with probability 1/2, so that $E[C_1] \to \phi^2/2$, and $E[C_2] \to \phi^2$.
+    $E[C_1]$, while $A_2$ and $E[C_2]$ stay positive. For $\theta_1 = -\theta_2$, b = 0 and clients that order their
+    own eigenvalues by magnitude each keeps either eigenvector first with probability 1/2, since $-\epsilon$ with both
+    spikes swapped has the law of $\epsilon$; both keep the same one with probability 1/2, so that
+    $E[C_1] \to \phi^2/2$, and $E[C_2] \to \phi^2$. With $u_1$ at $g_N^{-1}(\theta_1)$ for both clients they keep the
+    same one.
     """
     x, b, m = sympy.symbols("x b m", positive=True)
     density = sympy.exp(-((x - m) ** 2) / (2 * b)) / sympy.sqrt(2 * sympy.pi * b)

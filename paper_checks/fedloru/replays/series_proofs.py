@@ -35,7 +35,7 @@ def eq_55(values: Values) -> Proof:
     falls with $|\theta_i|$. For $\alpha_i \ne 0$ the sum is 0 if and only if every term is, the first one included,
     whose $\phi_1$ is the largest: if and only if $|\theta_1| = \cdots = |\theta_{r+1}|$, and no more than two
     distinct $\theta_i$ share a magnitude. At $\theta_1 = -\theta_2$ the proof of Theorem 3.3 gives the limits of
-    $E[C_{N,1}]$ and $E[C_{N,2}]$.
+    $E[C_{N,1}]$ and $E[C_{N,2}]$, for either way to label the eigenvectors.
     """
     P, A, a, p = sympy.symbols("P A a p", positive=True)
     alpha = sympy.Symbol("alpha", positive=True)

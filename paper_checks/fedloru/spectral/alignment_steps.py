@@ -208,9 +208,11 @@ def search_drops(context: Context) -> Searched:
     correction=Form(
         r"Given (54) for r and r + 1, the formula follows by subtraction; where (54) holds, its own claim says. "
         r"$g(r) \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and "
-        r"$\theta_1 = -\theta_2$. There $g(1) = 0$; but the order by magnitude then leaves open which eigenvector a "
-        r"client keeps, so that (54) fails for $r = 1$, and $E[C_{N,1} - C_{N,2}] \to -\phi_1^2/2$ for gradients "
-        "without own errors.",
+        r"$\theta_1 = -\theta_2$. There $g(1) = 0$, and it matters which eigenvector a client keeps. With the labels "
+        r"of Appendix A.5, where $u_1$ belongs to $g_N^{-1}(\theta_1)$ for every client, (54) for $r = 1$ and "
+        r"$E[C_{N,1} - C_{N,2}] \to 0$ hold for gradients without own errors; if each client orders the eigenvalues "
+        r"of its own $H_N$ by magnitude, as Section 3.2 can be read, (54) fails for $r = 1$, and the limit is "
+        r"$-\phi_1^2/2$.",
         {"distinct": True},
         mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
     ),

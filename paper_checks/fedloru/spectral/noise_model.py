@@ -173,7 +173,8 @@ CLOSE = 0.01
 
 @claim(
     "fedloru-v1/eq-3-4",
-    where="v1 Section 3.1, eqs. (3) and (4); iclr Section 3.1, eq. (1)",
+    where="v1 Section 3.1, eqs. (3) and (4); iclr Section 3.1, eq. (1): the law of the noise (for how the noises of "
+    "the two models, called decoupled here too, are coupled, see fedloru-v2/eq-1)",
     says=r"$H_N = H_{\mathrm{true}} + \epsilon(N)$, $H_M = H_{\mathrm{true}} + \epsilon(M)$ with $\epsilon(N) = "
     r"s(N)X^R$, s decreasing, where $X^R$ is random, real and symmetric and has a limiting spectral density $\mu$ "
     "(weakly, almost surely); matrices that have one include Wigner matrices, Wishart matrices and Gaussian "
@@ -188,7 +189,7 @@ CLOSE = 0.01
     ],
     uses=("fedloru-v2/def-risk",),
     also=("fedloru-iclr/eq-1",),
-    kind="setting",
+    kind="assumption",
     expect=("holds", "proof"),
 )
 def eq_3_4(
