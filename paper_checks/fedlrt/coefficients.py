@@ -179,7 +179,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
 
 @promises(
     "fedlrt/eq-26",
-    where="Appendix F.1, eq. (26)",
+    where="Appendix F.1, eq. (26) (the sentence after it, whose signs are others: fedlrt/eq-26-gradients)",
     says=r"The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde "
     r"W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$, with $F_c = -\nabla_W\mathcal{L}_c$ and $F = "
     r"\frac1C\sum_cF_c$.",

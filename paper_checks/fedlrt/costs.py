@@ -143,7 +143,8 @@ def fig_2(
         for panel, (size, sent) in enumerate(zip(sizes, one.messages.values(), strict=False), start=1):
             yield Promise(f"numbers of panel {panel}", sent, size)
     return (
-        f"{SCOPE}, all messages of a round without correction, which the panels fit: with the full correction two more "
+        f"{SCOPE}, one round each: all messages of a round without correction, which the panels fit: with the full "
+        f"correction two more "
         "travel; the beginning of the caption is lost"
     )
 

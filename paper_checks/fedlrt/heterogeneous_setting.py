@@ -62,10 +62,10 @@ class Setting:
 
 
 def make_problems(context: Context) -> dict[str, Setting]:
-    """The problem in every basis."""
+    """The problem in every basis, on the same points and targets."""
     found = {}
     for basis in BASES:
-        problem = heterogeneous(4, context.rng(basis), basis=basis)
+        problem = heterogeneous(4, context.rng("points and targets"), basis=basis)
         assert problem.minimiser is not None
         W = problem.minimiser["W"]
         own = [torch.linalg.solve(client.matrix, client.B.reshape(-1)).reshape(W.shape) for client in problem.clients]

@@ -20,6 +20,7 @@ THEMES = (
         "equal_costs",
         "homogeneous_setting",
         "least_squares",
+        "homogeneous_pace",
         "homogeneous_jointly",
         "heterogeneous_setting",
         "different_targets",

@@ -202,32 +202,47 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Promi
         S = one.block(one.start if fixed else one.aggregate)
         rest = one.aggregate - share * _corner(one, S)
         total = norm(one.aggregate) ** 2
-        yield _near(one, "no block", norm(one.block(rest)), 0.0)
+        yield _near(one, "zeros in the block of S", norm(one.block(rest)), 0.0)
         yield Promise(
-            "squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + rounding(one), size=magnitude(one)
+            "the squares of the two parts add up to that of the whole",
+            norm(S) ** 2 + norm(rest) ** 2,
+            total,
+            1e-11 * total + rounding(one),
+            size=magnitude(one),
         )
-        yield Promise("zero at the start", norm(one.outside(one.start)), 0.0)
+        yield Promise("the rest is zero at the start", norm(one.outside(one.start)), 0.0)
     return SCOPE
 
 
 @promises(
     "fedlrt/eq-43-44",
-    where="Appendix G.1, proof of Theorem 11, up to eqs. (43) and (44)",
+    where="Appendix G.1, proof of Theorem 11, the chain after eq. (42) with eqs. (43) and (44)",
     says=THEOREM
     + r"$\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde "
-    r"W_r)\rangle + \frac L2\|\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde "
-    r"S}\mathcal{L}(\tilde W_r)\rangle + \frac L2\|\tilde S^* - \tilde S\|^2$, split into (43) $\langle S^* - S, "
-    r"-\nabla_S\mathcal{L}(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2$ and (44) $\langle\hat S^* - \hat S, "
-    r"-\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle + \frac L2\|\hat S^* - \hat S\|^2$.",
+    r"W_r)\rangle + \frac L2\|\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde U\tilde S^*\tilde V^\top - \tilde "
+    r"U\tilde S\tilde V^\top, F(\tilde W_r)\rangle + \frac L2\|\tilde U\tilde S^*\tilde V^\top - \tilde U\tilde "
+    r"S\tilde V^\top\|^2 = \langle\tilde S^* - \tilde S, \tilde U^\top F(\tilde W_r)\tilde V\rangle + \frac "
+    r"L2\|\tilde S^* - \tilde S\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\rangle "
+    r"+ \frac L2\|\tilde S^* - \tilde S\|^2$, by orthonormality of $\tilde U$ and $\tilde V$ and the definition of "
+    r"the projected gradient; by (42) split into (43) $\langle S^* - S, -\nabla_S\mathcal{L}(\tilde W_r)\rangle + "
+    r"\frac "
+    r"L2\|S^* - S\|^2$ and (44) $\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle + \frac "
+    r"L2\|\hat S^* - \hat S\|^2$.",
     measure=measure_traces,
-    control=Form("The equality and the split.", {"keep": ("equal", "split")}),
-    correction=Form(
-        r"Both steps hold with the opposite sign of the inner products, $\langle\tilde S^* - \tilde S, \nabla_{\tilde "
-        r"S}\mathcal{L}\rangle$, and with it in (43) and (44), as in Lemma 4.",
-        {"sign": 1.0},
-        mutants=({"sign": -1.0}, {"half": 0.49}, {"mixed": 0.01}),
+    control=Form(
+        "The three equalities and the split.", {"keep": ("factors", "coefficients", "projected gradient", "split")}
     ),
-    vary=("half", "mixed"),
+    correction=Form(
+        r"Every line holds with the opposite sign of its inner product: $\langle\cdot, -F(\tilde W_r)\rangle$ in the "
+        r"inequality and the first equality, $\langle\tilde S^* - \tilde S, -\tilde U^\top F(\tilde W_r)\tilde "
+        r"V\rangle$ "
+        r"in the second, $\langle\tilde S^* - \tilde S, \nabla_{\tilde S}\mathcal{L}(\tilde W_r)\rangle$ in the third, "
+        r"and $\nabla_S\mathcal{L}$, $\nabla_{\hat S}\mathcal{L}$ in (43) and (44), as in Lemma 4. Only the inequality "
+        "is false as printed; the equalities and the split keep what stands before them, sign and all.",
+        {"sign": 1.0},
+        mutants=({"sign": -1.0}, {"half": 0.49}, {"mixed": 0.01}, {"last": 0.99}),
+    ),
+    vary=("half", "mixed", "last"),
     uses=("fedlrt/lemma-4",),
     importance="detail",
     because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
@@ -238,23 +253,37 @@ def eq_43_44(
     sign: float = -1.0,
     half: float = 0.5,
     mixed: float = 0.0,
-    keep: tuple[str, ...] = ("first", "equal", "split"),
+    last: float = 1.0,
+    keep: tuple[str, ...] = ("inequality", "factors", "coefficients", "projected gradient", "split"),
 ) -> Promises:
-    """The inequality, its form in coefficients, and the two parts."""
+    """Every member of the chain against the one before it, and the two parts.
+
+    Args:
+        rounds: Rounds of Algorithm 5.
+        sign: That of the gradient, or of -F, in the inner products.
+        half: Factor of L times the square.
+        mixed: A share of the square that is lost in the split.
+        last: Factor of the gradient in the coefficients, in the last member.
+        keep: Lines that are looked at.
+    """
     for one in rounds:
         moved, slope = one.aggregate - one.start, one.gradient
 
         def value(part: Array, against: Array, sign: float = sign) -> float:
             return sign * float((part * against).sum()) + half * norm(part) ** 2
 
-        whole = value(moved, slope)
         in_models = value(one.star - one.W, one.slope_at_start)
+        in_factors = value(one.U @ one.aggregate @ one.V.T - one.U @ one.start @ one.V.T, one.slope_at_start)
+        in_coefficients = value(moved, one.U.T @ one.slope_at_start @ one.V)
+        whole = value(moved, last * slope)
         parts = (
             value(_corner(one, one.block(moved)), slope) + value(one.outside(moved), slope) + mixed * norm(moved) ** 2
         )
         lines = {
-            "first": _near(one, "the inequality", one.change, in_models, at_most=True, case=_shown(one)),
-            "equal": _near(one, "the same in coefficients", in_models, whole),
+            "inequality": _near(one, "the inequality", one.change, in_models, at_most=True, case=_shown(one)),
+            "factors": _near(one, "the same in factors", in_models, in_factors),
+            "coefficients": _near(one, "the same in coefficients", in_factors, in_coefficients),
+            "projected gradient": _near(one, "the same with the gradient in the coefficients", in_coefficients, whole),
             "split": _near(one, "the two parts", parts, whole),
         }
         yield from [lines[name] for name in keep]

@@ -168,7 +168,10 @@ def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float =
                 ("the step", -step * slope),
             ):
                 yield same_span(f"span with {name}", [*old, columns], last)
-    return f"{STEP_SCOPE}; S also singular"
+    return (
+        f"{STEP_SCOPE}, all above 0; S also singular; a tilt is noticed at once where the gradient is zero, as it is a "
+        "direction more"
+    )
 
 
 def measure_symbols(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:

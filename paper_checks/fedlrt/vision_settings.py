@@ -30,10 +30,11 @@ SAME_DATA = r"$s_* = 240/C$ is a whole number for each, so that every run goes t
 EVERY = "The numbers of clients are all those from 1 to 16: "
 UP_TO_16 = Form(
     "With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round. "
-    "With 32 clients it is 7.5. Every client makes the same number of iterations (footnote 3) of whole batches: as a "
-    "maximum 7.5 means 7, and 32 clients then go through 224 batches; 8 would be 256. Left open are the rank of the "
-    "start, what becomes of the statistics of batch norm, the validation set, and which of 7 and 8 iterations 32 "
-    "clients make.",
+    "With 32 clients it is 7.5. In Algorithm 2 every client makes the same number of iterations, of whole batches: as "
+    "a maximum 7.5 means 7, and 32 clients then go through 224 batches; 8 would be 256, and 7 for half of the clients "
+    "and 8 for the others, above the maximum, 240. Nor have 50,000 images 32 equal parts. Left open are the rank of "
+    "the start, what becomes of the statistics of batch norm and of the momentum when clients are averaged, whether "
+    "the rate is annealed by rounds or iterations, the validation set, and how many iterations 32 clients make.",
     {"largest": 16},
     ({"largest": 16, "budget": 250}, {"largest": 16, "every": True}, {"largest": 32}),
     asks="weaker",
@@ -241,13 +242,41 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     "0.4465] and standard deviation [0.2470, 0.2435, 0.2616]; test images are only normalised. CIFAR100: the same "
     "with mean [0.5071, 0.4867, 0.4408] and standard deviation [0.2673, 0.2564, 0.2762].",
     measure=prepare_images,
-    mutants=[{"shift": 1e-3}, {"padding": 4}, {"flip": False}],
+    readings=(
+        Reading(
+            "a flip of any probability",
+            "What is printed determines the law of the prepared images, whatever the probability of a flip; colours "
+            "are from 0 to 1.",
+            why="No probability is printed; the means are those of colours from 0 to 1.",
+        ),
+        Reading(
+            "a flip of probability 1/2",
+            "The same with probability 1/2.",
+            {"probabilities": (0.5,)},
+            'It is the usual one, and the augmentation is called "standard".',
+            ({"shift": 1e-3}, {"padding": 4}, {"flip": False}, {"probabilities": (0.5, 0.25)}),
+        ),
+    ),
     kind="setting",
     importance="detail",
-    expect=("holds", "search"),
+    because="The probability of a flip is not printed; with 1/2, the usual one, nothing is missing.",
+    vary=(),
+    expect=("depends on the reading", "search"),
 )
-def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0, flip: bool = True) -> Promises:
-    """The toolkit's images against the formula, channel by channel."""
+def exp_data(
+    found: Mapping[str, Prepared],
+    shift: float = 0.0,
+    padding: int = 0,
+    flip: bool = True,
+    probabilities: tuple[float, ...] = (0.5, 1.0),
+) -> Promises:
+    """The toolkit's images against the formula, channel by channel; and the mean over flips, by their probability."""
+    yield Promise(
+        "the text determines the mean of a pixel over the flips of its image",
+        max(probabilities) - min(probabilities),
+        0.0,
+        case={"probabilities": [str(Fraction(one)) for one in probabilities]},
+    )
     for name, one in found.items():
         mean, deviation = (torch.tensor(of, dtype=torch.float64)[:, None, None] for of in MEANS[name])
         turned = torch.where(one.mirrored[:, None, None, None], one.images.flip(-1), one.images)
@@ -260,8 +289,9 @@ def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0
             same("its test images are normalised so", one.tested, (one.images - mean - shift) / deviation),
         ]
     return (
-        "40 drawn images, each flipped with probability 1/2, which is not printed. CIFAR100's means of the second and "
-        "third channel, as usually given from the images, are 0.4865 and 0.4409"
+        "40 drawn images, each flipped with probability 1/2; a row of two pixels 0 and 1 has as its first one, in the "
+        "mean over flips, their probability. CIFAR100's means of the second and third channel, as usually given from "
+        "the images, are 0.4865 and 0.4409"
     )
 
 

@@ -330,7 +330,8 @@ def measure_spent(context: Context) -> list[Spent]:
 @claim(
     "fedlrt/thm-7",
     where="Appendix F.2, Theorem 7, eq. (31)",
-    says=r"For $\tilde W_r = \tilde U\tilde S\tilde V^\top$ and $\tilde W_r^* = \tilde U\tilde S^*\tilde V^\top$ with "
+    says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
+    r"For $\tilde W_r = \tilde U\tilde S\tilde V^\top$ and $\tilde W_r^* = \tilde U\tilde S^*\tilde V^\top$ with "
     r"$\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $\mathcal{L}(\tilde W_r^*) - "
     r"\mathcal{L}(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 + "
     r"(\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde W_r)\tilde "

@@ -26,6 +26,7 @@ OF_ALL_NUMBERS = {
     "fedloru-v2/claim-union",
     "fedloru-v1/Fj2",
     "fedloru-v1/prop-3.1",
+    "fedlrt/eq-1",
     "fedloru-v2/eq-44",
     "rolora/table-6",
 }
@@ -39,11 +40,12 @@ LONG = {
     "fedlrt/fig-4",
     "fedlrt/claim-hom-jointly",
     "fedlrt/claim-thm3-figure",
-    "fedlrt/claim-hom-error@value-1-at-1",
-    "fedlrt/claim-hom-10x@value-1-at-1",
+    "fedlrt/claim-hom-error@value-1-at-1-with-a-start-of-size-0-01",
+    "fedlrt/claim-hom-10x@value-1-at-1-with-a-start-of-size-0-01",
+    "fedlrt/claim-hom-10x@at-most-ten-times-orthonormal-for-the-uniform-law",
     *(
-        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}"
-        for part in ("stepsize", "jointly")
+        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}{start}"
+        for part, start in (("stepsize", ""), ("jointly", "-with-a-start-of-size-0-01"))
         for law in ("dx", "the-uniform-law")
     ),
 }

@@ -22,11 +22,12 @@ LARGE_SAMPLES = {
     "fedlrt/claim-hom-rank",
     "fedlrt/fig-4",
     "fedlrt/claim-hom-jointly",
-    "fedlrt/claim-hom-error@value-1-at-1",
-    "fedlrt/claim-hom-10x@value-1-at-1",
+    "fedlrt/claim-hom-error@value-1-at-1-with-a-start-of-size-0-01",
+    "fedlrt/claim-hom-10x@value-1-at-1-with-a-start-of-size-0-01",
+    "fedlrt/claim-hom-10x@at-most-ten-times-orthonormal-for-the-uniform-law",
     *(
-        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}"
-        for part in ("stepsize", "jointly")
+        f"fedlrt/claim-hom-{part}@orthonormal-for-{law}{start}"
+        for part, start in (("stepsize", ""), ("jointly", "-with-a-start-of-size-0-01"))
         for law in ("dx", "the-uniform-law")
     ),
 }

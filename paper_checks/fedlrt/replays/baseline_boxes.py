@@ -8,6 +8,20 @@ from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, followed, square
 
 
+@replay("fedlrt/eq-1")
+def eq_1(values: Values) -> Violation:
+    """Two clients with two samples each, of which they share the first: X has three samples."""
+    shared, one, other = (Fraction(values[f"l_{number}"]) for number in range(3))
+    samples = {"shared": shared, "of the first": one, "of the second": other}
+    means = [Fraction(sum(pair), 2) for pair in ((shared, one), (shared, other))]
+    return Violation(
+        abs(Fraction(sum(samples.values()), len(samples)) - Fraction(sum(means), len(means))),
+        Fraction(0),
+        reads="X_1 and X_2 of two samples each, the first in both, X their union of three: the loss of X minus the "
+        "mean of the two losses",
+    )
+
+
 @replay("fedlrt/alg-4")
 def alg_4(values: Values) -> Violation:
     """Line 9 from a stationary point: clients with losses h (w - c)^2 / 2 of one number."""

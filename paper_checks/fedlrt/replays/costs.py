@@ -8,6 +8,8 @@ from paper_checks.fedlrt.replays.boxes import trips
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
+VARIANTS = ("none", "simplified", "full")
+
 
 @replay("fedlrt/claim-server-qr-svd")
 def claim_server_qr_svd(values: Values) -> Violation:
@@ -33,6 +35,20 @@ def claim_two_rounds(values: Values) -> Violation:
     )
 
 
+@replay("fedlrt/claim-linear-n")
+def claim_linear_n(values: Values) -> Violation:
+    """Variants whose clients send gradients of coefficients before their local steps, which a correction needs."""
+    stated = int(values["stated"])
+    sent = {variant: {name for trip in trips(variant) for name in trip.back} for variant in VARIANTS}
+    return Violation(
+        stated,
+        sum(bool(names & {"G_S", "G_St"}) for names in sent.values()),
+        assumes=[Hypothesis("variants with variance correction, as stated", stated, "=", len(VARIANTS))],
+        reads="variants of FeDLRT with variance correction, all three as stated, against those whose clients send "
+        "gradients of the coefficients (Algorithm 1 with var_cor, line 11; Algorithm 5, line 6)",
+    )
+
+
 @replay("fedlrt/table-1@with-their-constants")
 def table_1(values: Values) -> Violation:
     """Messages of Algorithm 1 with var_cor, line by line, against O(6nr + 10r^2) with its constants."""
@@ -45,6 +61,41 @@ def table_1(values: Values) -> Violation:
         6 * n * r + 10 * r * r,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
         reads="FeDLRT with full correction: numbers that travel for a client in a round, against 6nr + 10r^2",
+    )
+
+
+def _more_memory(values: Values, copies: bool) -> tuple[Fraction, list[Hypothesis]]:
+    """Numbers for K and L, and for another V_0 and U_0 if these are copied, over those for U, S and V."""
+    n, r = int(values["n"]), int(values["r"])
+    held = {"U": n * r, "S": r * r, "V": n * r}
+    added = {"K": n * r, "L": n * r} | ({"V_0 of K": n * r, "U_0 of L": n * r} if copies else {})
+    assumes = [Hypothesis("n", n, "=", 512), Hypothesis("r", r, "=", 200)]
+    return Fraction(sum(added.values()), sum(held.values())), assumes
+
+
+@replay("fedlrt/claim-memory-200")
+def claim_memory_200(values: Values) -> Violation:
+    """The increase with copies of all factors against 200 % to half a per cent."""
+    increase, assumes = _more_memory(values, copies=True)
+    return Violation(
+        abs(increase - 2),
+        Fraction(5, 1000),
+        assumes=assumes,
+        reads=f"increase of the memory by K, L and copies of both bases, {float(increase):.4g}: its distance from 2, "
+        "against half a per cent",
+    )
+
+
+@replay("fedlrt/claim-memory-200@both-bases-held-once-as-r-n-falls")
+def claim_memory_200_once(values: Values) -> Violation:
+    """K and L alone: 2n/(2n + r) is below 1 for every n and r, and 1 is 1 from 200 %."""
+    increase, assumes = _more_memory(values, copies=False)
+    return Violation(
+        2 - increase,
+        Fraction(1),
+        assumes=assumes,
+        reads=f"increase of the memory by K and L, {float(increase):.4g}: its distance from 2, which 2n/(2n + r) < 1 "
+        "leaves at more than 1 for all n and r",
     )
 
 

@@ -82,6 +82,22 @@ def _answer(steps: str, *flaws: str) -> Proof:
     return Proof(not flaw, flaw or steps)
 
 
+@proof("fedlrt/eq-1@no-sample-at-two-clients", weight="1")
+def eq_1(values: Values) -> Proof:
+    r"""For any C and any number m of samples of a client X has Cm samples, and both sides are linear in their losses.
+
+    A sample that one client has counts $\frac1{Cm}$ in the mean over X, and $\frac1C\cdot\frac1m$ in the mean of the
+    clients' means; one that is counted once for each of k clients counts k times that in both.
+    """
+    weight = rational(values["weight"])
+    clients, samples = sympy.symbols("C m", positive=True, integer=True)
+    times = sympy.Symbol("k", positive=True, integer=True)
+    return _answer(
+        "the weight of a sample in both means, for any C, m and k",
+        differ(times / (clients * samples), weight * times / clients / samples, "another weight of a sample"),
+    )
+
+
 @proof("fedlrt/eq-2@local-loss", rate="1", more=0)
 def eq_2(values: Values) -> Proof:
     r"""With $\nabla\mathcal{L}_c$ for the gradient, the step is line 5 of Algorithm 3, from the start and as often.
@@ -307,13 +323,15 @@ def eq_33(values: Values) -> Proof:
     return _answer("smoothness, and (32) put in", flaw)
 
 
-@proof("fedlrt/eq-43-44", sign="1", half="1/2", mixed="0")
+@proof("fedlrt/eq-43-44", sign="1", half="1/2", mixed="0", last="1")
 def eq_43_44(values: Values) -> Proof:
     r"""Lemma 4, and products and squares in common orthonormal bases, entry by entry.
 
-    $\langle\tilde Ud\tilde V^\top, \nabla\mathcal{L}\rangle = \langle d, \tilde U^\top\nabla\mathcal{L}\tilde V\rangle$
-    is the chain rule along d, and $\|\tilde Ud\tilde V^\top\| = \|d\|$ as $\tilde U^\top\tilde U = \tilde V^\top\tilde
-    V = I$. The block of S and the rest have no entry in common, so that both sums split.
+    Both models have the bases $\tilde U$, $\tilde V$, so that their difference is $\tilde Ud\tilde V^\top$ with
+    $d = \tilde S^* - \tilde S$; for every matrix F, $\langle\tilde Ud\tilde V^\top, F\rangle = \langle d, \tilde
+    U^\top F\tilde V\rangle$, and $\|\tilde Ud\tilde V^\top\| = \|d\|$ as $\tilde U^\top\tilde U = \tilde V^\top\tilde
+    V = I$. The chain rule along d is $\nabla_{\tilde S}\mathcal{L} = \tilde U^\top\nabla\mathcal{L}\tilde V$. The block
+    of S and the rest have no entry in common, so that both sums split.
     """
     sign, half, mixed = (rational(values[name]) for name in ("sign", "half", "mixed"))
     flaws = []
@@ -333,6 +351,6 @@ def eq_43_44(values: Values) -> Proof:
     return _answer(
         "smoothness, the chain rule, and sums over entries in two parts",
         flaw_of_smoothness(-sign, half),
-        flaw_of_chain(),
+        flaw_of_chain(rational(values["last"])),
         *flaws,
     )

@@ -1,0 +1,117 @@
+"""Section 4.1 with Figure 4: FeDLRT's rounds against FedLin's in the homogeneous test."""
+
+from __future__ import annotations
+
+from paper_checks.claim import Best, Reading
+from paper_checks.context import Context
+from paper_checks.fedlrt.homogeneous_setting import COMMAND, LOST, NOT_FOLLOWED, RANK, SETTING, read_in, started
+from paper_checks.fedlrt.least_squares import GRID, LEVELS, Followed, follow_all
+from paper_checks.fedlrt.legendre_runs import STARTS
+from paper_checks.methods.promises import Promise, Promises, promises
+
+
+@promises(
+    "fedlrt/claim-hom-10x",
+    where="Section 4.1",
+    says="FeDLRT shows up to ten times faster convergence than FedLin.",
+    measure=lambda context: follow_all(Context(context.claim_id, 0, context.budget)),
+    mutants=[{"factor": 1e5}, {"swapped": True}],
+    readings=(
+        *read_in(
+            'FedLin needs at least ten times as many rounds to one of the distances 1e-2 to 1e-5; "up to" is read as: '
+            "ten is reached.",
+            "uniform",
+            "uniform, size 1",
+            "dx",
+            "plain",
+        ),
+        Reading(
+            "at most ten times, orthonormal for the uniform law",
+            f"With polynomials orthonormal for the uniform law{started('0.01')}: FedLin needs more rounds, and at most "
+            'ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no more than ten.',
+            {"most": True},
+            '"Up to" names the most that was seen. Of the starts of size 1, and of those with polynomials orthonormal '
+            "for dx, the rounds are told above.",
+            ({"factor": 1.0}, {"swapped": True}),
+        ),
+    ),
+    best={
+        "factor": Best(
+            14.9,
+            "searched: what is reached on the draw that is judged; on sixteen sets of points it is at least 8.4, at "
+            f"most 298 ({COMMAND})",
+        )
+    },
+    importance="result",
+    uses=("fedlrt/claim-hom-error",),
+    because="With value 1 at 1 a start of size 0.01 can end below rank 4; where ten is reached, it is not the most: "
+    "13 to "
+    "15 are.",
+    expect=("depends on the reading", "search"),
+)
+def claim_hom_10x(
+    followed: Followed, basis: str = "uniform", factor: float = 10.0, swapped: bool = False, most: bool = False
+) -> Promises:
+    """One set of points, whatever the seed, as an example; the largest quotient, with FedLin's rounds from below."""
+    run = followed.runs[basis]
+    pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
+    quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]
+    told = ", ".join(f"{level:.0e}: {ours:.0f} and {theirs:.0f}" for level, (theirs, ours) in pairs.items())
+    yield Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000})
+    if most:
+        case = {"rounds": int(pairs[LEVELS[-1]][1])}
+        yield Promise("times fewer rounds, at most", max(quotients), factor, at_most=True, case=case)
+    else:
+        yield Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)
+    larger = (
+        "; from a start of size 0.1, on another draw, one run is within 1e-5 after 781,269 rounds, and FedLin more "
+        "than "
+        f"1e-2 away after 16,777,216, more than 21 times as many ({COMMAND}): what fails here is the small start, "
+        f"which "
+        "the paper does not print"
+    )
+    return (
+        f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}; {NOT_FOLLOWED}"
+        f"{larger * (basis == 'plain')}"
+    )
+
+
+@promises(
+    "fedlrt/fig-4",
+    where="Figure 4 and its caption",
+    says="FeDLRT with simplified variance correction and FedLin, each line the median of 20 random initialisations "
+    "with C clients: rank, distance to the global optimiser, loss. FeDLRT converges faster in this low-rank test case "
+    "by identifying (and never underestimating) the target rank r = 4 early in the training.",
+    measure=follow_all,
+    mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
+    readings=read_in(
+        rf"the median rank over {STARTS} starts ends at 4 and is never below it, and from one of them distance and "
+        r"loss are below FedLin's after a quarter of the rounds to $10^{-5}$.",
+        "plain",
+        "dx",
+        "uniform",
+        "uniform, size 1",
+        one="target and points",
+    ),
+    best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
+    importance="result",
+    because="With value 1 at 1 starts of size 0.01 fall below rank 4, for good, on most draws of target and points.",
+    uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
+    expect=("depends on the reading", "search"),
+)
+def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Promises:
+    """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""
+    run, ranks = followed.runs[basis], followed.ranks(basis)
+    full = followed.full[basis if basis in followed.full else "uniform"]
+    yield Promise("rank at the end", ranks[-1], RANK)
+    yield Promise("rank never below the target's", RANK, min(ranks), at_most=True, case={"rounds": LOST})
+    last = len(run.ranks) - 1
+    for name, ours, theirs in (
+        ("distance", run.distances, [d for d, _ in full]),
+        ("loss", run.losses, [loss for _, loss in full]),
+    ):
+        for count, value in zip(GRID, theirs, strict=True):
+            if after * last <= count <= last:
+                pair = (value, ours[count]) if swapped else (ours[count], value)
+                yield Promise(f"{name} below FedLin's", *pair, at_most=True)
+    return f"{SETTING}, one client; rounds {after * last:.0f} to {last}; {NOT_FOLLOWED}"
