@@ -111,8 +111,9 @@ NUMBERS = Page(
             ("rolora/table-1-runs",),
         ),
         Headline(
-            "Three trials can give every mean of Table 2 if each is rounded to hundredths, and every mean of Table "
-            "10 if each is cut off after them; no one of the ways tried gives both tables.",
+            "Three trials can give every mean and deviation of Table 2 if each is rounded to hundredths, and those "
+            "of Table 10 if each is cut off after them and 47.2 is not 47.20; no one of the ways tried gives both "
+            "tables.",
             ("rolora/table-2", "rolora/table-10"),
         ),
         Headline(

@@ -30,7 +30,7 @@ from paper_checks.rolora.language_settings import SUB_TASKS, TRAINING
 from paper_checks.rolora.number_of_clients import mean_of
 from paper_checks.rolora.results import VALIDATION, mean
 from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
-from paper_checks.rolora.whole_counts import attainable
+from paper_checks.rolora.whole_counts import attainable, with_deviation
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
 
 
@@ -72,6 +72,16 @@ def test_a_mean_is_that_of_whole_counts_or_not():
     assert not attainable("51.46", 3, 1838)
     assert attainable("51.46", 3, 1838, "cut")
     assert attainable("51.45", 3, 1838)
+
+
+def test_mean_and_deviation_together_are_those_of_three_runs_or_not():
+    # 47, 50 and 53 right answers of 100: mean 50, squared distances 9, 0 and 9.
+    assert with_deviation(Score("50.00", "3.00"), 100)
+    assert with_deviation(Score("50.00", "2.45"), 100, divisor=3)
+    assert not with_deviation(Score("50.00", "3.01"), 100)
+    assert not with_deviation(Score("50.01", "3.00"), 100)
+    assert with_deviation(Score("47.2", "0.64"), 1267, "cut")
+    assert not with_deviation(Score("47.2", "0.64"), 1267, "cut", places=2)
 
 
 def test_the_mean_of_intervals_is_the_interval_of_means():

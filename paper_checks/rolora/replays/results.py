@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, floor
+
+import numpy as np
 
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
@@ -151,6 +154,45 @@ def three_trials(values: Values) -> Violation:
     )
 
 
+def with_deviation(values: Values) -> Violation:
+    """Distance of the square of a printed deviation, all roundings, from that of three trials with the printed mean."""
+    (mean, spread), (size, divisor, places) = (
+        [Fraction(values[name]) for name in ("mean", "deviation")],
+        [int(values[name]) for name in ("size", "divisor", "places")],
+    )
+    task, up = values["cell"].rsplit(", ", 1)[1], {"cut": (0,), "rounded": (size - 1, size)}[values["trials"]]
+    assumes = assuming(
+        Hypothesis("divisor", divisor, ">=", 2),
+        Hypothesis("divisor", divisor, "<=", 3),
+        Hypothesis(f"examples of {task}", size, "=", EXAMPLES.get(task, 0)),
+        Hypothesis("mean", mean, ">=", 0),
+        Hypothesis("mean", mean, "<=", 100),
+        Hypothesis("decimals, at least those that are printed", places, ">=", len(values["mean"].partition(".")[2])),
+        Hypothesis("decimals", places, "<=", 2),
+        Hypothesis("deviation, against its rounding", spread, ">", half_unit(values["deviation"])),
+    )
+    half = 100 * Fraction(1, 2 * 10**places)
+    single = np.array(sorted({(20_000 * right + add) // (2 * size) for right in range(size + 1) for add in up}))
+    there = np.isin(np.arange(30_001), single)
+    found: list[int] = []  # three times the summed squares of the distances from the mean, in hundredths
+    for total in range(ceil(3 * (100 * mean - half)), floor(3 * (100 * mean + half)) + 1):
+        third = total - single[:, None] - single
+        known = there[np.maximum(third, 0)] & (third >= 0)
+        found += np.unique((3 * (single[:, None] ** 2 + single**2 + third**2) - total**2)[known]).tolist()
+    least, most = ((100 * (spread + sign * half_unit(values["deviation"]))) ** 2 for sign in (-1, 1))
+    squares = [Fraction(one, 3 * divisor) for one in found]
+    gap = min((max(least - one, one - most, Fraction(0)) for one in squares), default=Fraction(1))
+    return Violation(
+        gap,
+        0,
+        assumes=assumes,
+        reads=f"{values['cell']}: least distance, in squared hundredths of a point, of the squared deviation of three "
+        "trials with the printed mean from what the printed deviation allows",
+    )
+
+
+table_2_over_three = replay("rolora/table-2@each-trial-rounded-squares-over-three")(with_deviation)
+table_10_hundredths = replay("rolora/table-10@each-trial-cut-off-47-2-as-47-20")(with_deviation)
 table_2_whole = replay("rolora/table-2@trials-as-they-are")(three_trials)
 table_2_cut = replay("rolora/table-2@each-trial-cut-off")(three_trials)
 table_10_rounded = replay("rolora/table-10")(three_trials)
