@@ -34,7 +34,8 @@ r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\
 @claim(
     "rolora/def-A.1",
     where="Appendix A.2, Definition A.1",
-    says=r"$\|\xi\|_{\psi_2} = \inf\{t > 0 : E[\exp(\xi^2/t^2)] \le 2\}$; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.",
+    says=r"$\|\xi\|_{\psi_2} = \inf\{t > 0 : E[\exp(\xi^2/t^2)] \le 2\}$; a variable is sub-Gaussian if this is "
+    r"finite; Gaussian variables are; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.",
     measure=lambda context: generic_points(context, sympy.symbols("x:1"), 1),
     mutants=[{"square": 2.5}, {"limit": 3}],
     kind="definition",
@@ -49,7 +50,9 @@ def def_A_1(points: list[Point], square: float = 8 / 3, limit: int = 2) -> Evide
     return judge_identity(
         [Equation("E exp(xi^2/t^2), squared", sympy.simplify(value), rational(limit) ** 2)],
         points,
-        "the standard normal law, exactly; the mean decreases in t, so that the norm is where it equals 2",
+        "the standard normal law, exactly; the mean decreases in t, so that the norm is where it equals 2. Any other "
+        "Gaussian variable is a constant plus a multiple of this one: of finite norm, as a norm is homogeneous and "
+        "obeys the triangle inequality",
     )
 
 

@@ -132,9 +132,9 @@ def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
     measure=search_steps,
     control=Form("The lines after (117).", {"first": False}),
     correction=Form(
-        r"(117) holds for $\eta \le 1/(2L_{max}^2)$, wherever $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ and (76), "
-        r"with (49) for the expectation; (118) to (122) hold for all thresholds below $(1 - (\delta^0)^2)/16$, each of "
-        r"which satisfies the condition.",
+        r"(117) holds for $\eta \le 1/(2L_{max}^2)$, $\delta^t \le \delta^0$ and thresholds as stated, wherever "
+        r"$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ and (76), with (49) for the expectation; (118) to (122) hold "
+        r"for all thresholds below $(1 - (\delta^0)^2)/16$, each of which satisfies the condition.",
         {"limit": 0.5},
         mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4}),
     ),

@@ -115,7 +115,8 @@ FIG_6 = experiment(
     "rolora/fig-6",
     "rolora/fig-4",
     "Appendix B.2.2, Figures 6 to 8",
-    "As Figure 4 with ranks 8, 2 and 1.",
+    "Best accuracy as in Figure 4, 3 clients, with ranks 8, 2 and 1: additional results to what Section 6.1 says of "
+    "Figure 4, that with few parameters RoLoRA is more robust than FFA-LoRA.",
     WHY,
     of_other_ranks,
     also=("rolora/fig-7", "rolora/fig-8"),

@@ -288,7 +288,7 @@ def prop_5_5(
         case = {"N": 2, "m": 2, "constant": f"{constant:g}", "halvings": 64}
         cut = 0.625 + 64 * log(2.0) * exp(-0.5) / 8.0
         return judge_promises(
-            [Promise("the mean of the loss, cut off", cut, 1.0 + constant / 4.0, at_most=True, case=case)],
+            [Promise("the mean of the loss, cut off, from below", cut, 1.0 + constant / 4.0, at_most=True, case=case)],
             "two clients with two samples",
         )
     largest, at = max((abs(ffa_correction(N, m)) * N**clients_power * m**samples_power, (N, m)) for N, m in GRID)

@@ -132,7 +132,8 @@ def table_1_runs(rows: Sequence[Row]) -> Evidence:
 
 @claim(
     "rolora/table-6",
-    where="Appendix B.2.1: Table 6 is Table 1 with FlexLoRA added",
+    where="Appendix B.2.1: Table 6 is Table 1 with FlexLoRA added; compared with what Table 1 prints (the averages "
+    "that both print are judged for Table 1)",
     says="Table 6: Table 1 with the results of FlexLoRA added, whose averages are the means of its five accuracies.",
     measure=lambda context: (TABLE_1, TABLE_6),
     control=Form(
