@@ -182,8 +182,11 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
 @promises(
     "rolora/eq-86",
     where="Appendix A.3, eqs. (86) to (89)",
-    says=r"$\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$; divided by "
-    r"$\|\hat a^+\|$, $\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\|$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ "
+    says=r"$\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$, hence "
+    r"$\frac{\|P\hat a^+\|}{\|\hat a^+\|} \le \frac{\|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - "
+    r"\nabla_al\|}{\|\hat a^+\|}$ and, by $\delta^{t+1} = \frac{\|P\hat a^+\|}{\|\hat a^+\|}$ and $\delta^t = \|Pa\|$, "
+    r"$\delta^{t+1} \le \frac{\delta^t|1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|}{\|\hat a^+\|} = "
+    r"\frac{E_1 + E_2}{\|\hat a^+\|}$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ "
     r"and $E_2 = \eta\|E[\nabla_al] - \nabla_al\|$.",
     measure=run_steps,
     readings=(

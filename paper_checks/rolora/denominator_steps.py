@@ -185,8 +185,9 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
     "rolora/eq-110",
     where="Appendix A.3, eqs. (110) to (115), (158) being printed for (114) below them",
     says=r"With $M = a\bar b^\top - a^*b^{*\top}$: $2\eta a^\top E[\nabla_al] = 4\eta a^\top M\bar b = 4\eta a^\top Mg "
-    r"- 4\eta a^\top M(g - \bar b)$, where $a^\top Mg = (\bar b - g)^\top g$ and $a^\top M(g - \bar b) = -(g - \bar "
-    r"b)^2$, $= 4\eta(\bar b - g)^\top g + "
+    r"- 4\eta a^\top M(g - \bar b)$, where $a^\top Mg = -a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = "
+    r"(\bar b - g)^\top g$ and $a^\top M(g - \bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b "
+    r"- g) = -(g - \bar b)^2$, $= 4\eta(\bar b - g)^\top g + "
     r"4\eta(g - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^t\|b^*\|^2 + "
     r"4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$ "
     "with probability at least $1 - q^{-10}$, by Lemma A.9.",
@@ -231,8 +232,11 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     row = a.T * (a * b.T - truth * own.T)
     parts, square = ((row * g)[0], (row * (g - b))[0]), ((g - b).T * (g - b))[0]
     right = 4 * ((b - g).T * g)[0] + sign * 4 * square
+    between = a.T * ((sympy.eye(2) - a * a.T) * truth * own.T + a * (g - b).T)
     equations = [
         Equation("(111), over eta", 4 * (row * b)[0], 4 * parts[0] - 4 * parts[1]),
+        Equation("first term of (111), as expanded", parts[0], -(between * g)[0]),
+        Equation("second term of (111), as expanded", parts[1], (between * (b - g))[0]),
         Equation("first term of (111)", parts[0], ((b - g).T * g)[0]),
         Equation("second term of (111)", parts[1], -square),
         Equation("(112), over eta", 4 * (row * b)[0], right),

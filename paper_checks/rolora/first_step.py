@@ -274,7 +274,7 @@ def draw_steps(context: Context) -> Steps:
     return Steps(np.clip(delta, 1e-6, 1 - 1e-6), np.maximum(step, 1e-6), share, e, D)
 
 
-def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Both sides of every line."""
     d, s = data.delta, data.step
     x, c, widest = 1 - d**2, np.sqrt(1 - d**2), max(widest, 0.0)
@@ -293,12 +293,14 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
     root = np.sqrt(np.maximum(under, 1e-300))
     last = np.sqrt(np.maximum(1 - s * x, 0.0))
     gradient = 2 * s * (2 * ((a * B[:, None] - truth * along[:, None]) * a).sum(axis=1))
+    square = ((b - np.stack([c, 0 * d], axis=1)) ** 2).sum(axis=1)  # of the distance of b from g
     return {
         "(129) to (132)": (projected / norm, (E_1 + E_2) / norm),
         "(134)": (E_2, 2 * s * spread * d),
         "(138)": (c - eps * d, np.sqrt(B)),
         "(139) to (142)": (x - eps, B),
         "(144)": (E_1, d * np.abs(1 - 2 * s * (x - eps))),
+        "before (155)": (square if minus else -square, -square),  # an equality, of which one half is judged
         "(153) to (158)": (gradient, 4 * s * (eps**2 + eps)),
         "(145) to (159)": (under, norm**2),
         "what is under the root of (160)": (0 * d, under),
@@ -310,35 +312,43 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
 
 @claim(
     "rolora/eq-124",
-    where="Appendix A.4, the first iteration, eqs. (124) to (166); the text before them quotes the factor of Lemma "
+    where="Appendix A.4, the first iteration, eqs. (124) to (166), of which rolora/eq-81 to rolora/eq-117 state each "
+    "line as it stands in the general iteration; the text before them quotes the factor of Lemma "
     r"A.10, (134) has that of (76); (157) has one $\delta^t$ for $\delta^0$",
-    says=r"(124) to (165) repeat (81) to (122) with $\delta^0$ for $\delta^t$, and with $\tilde\epsilon$ in (152) for "
-    r"the first $\epsilon'$ of (109). From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $E_2 \le "
+    says=r"(124) to (165) repeat (81) to (122) with $\delta^0$ for $\delta^t$, with $\tilde\epsilon$ in (152) for "
+    r"the first $\epsilon'$ of (109), and with one member more before (155): $a^\top(a\bar b^\top - a^*b^{*\top})(g - "
+    r"\bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b - g) = -(g - \bar b)^\top(\bar b - g) "
+    r"= -(g - \bar b)^2$. From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $E_2 \le "
     r"2\eta\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ "
     r"and $\eta \le \frac1{L_{max}^2}$ every line follows, among them (144), $E_1 = \delta^0|1 - 2\eta\bar b^\top\bar "
     r"b| \le \delta^0|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$, and (160), $\frac{E_1 + E_2}{\|\hat a^+\|} "
     r"\le \delta^0C$ with the C of (117); so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=draw_steps,
-    control=Form(r"The statement for $\eta \le 1/(4L_{max}^2)$.", {"longest": 0.25}),
+    control=Form(
+        r"The statement for $\eta \le 1/(4L_{max}^2)$, without the member more before (155).",
+        {"longest": 0.25, "minus": False},
+    ),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$ every line holds as printed, $E[\nabla_al]$ being "
+        r"For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, and with $(g - \bar b)^\top(\bar b - g)$ for its "
+        r"negative before (155), every line holds as printed, $E[\nabla_al]$ being "
         r"(49) throughout, which (126) puts for it. There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$; for longer steps "
         r"it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its modulus, as (144) has it, and "
         "(160) leaves the bars out.",
-        {"longest": 0.5},
-        mutants=({"longest": 0.55}, {"widest": 0.16}),
+        {"longest": 0.5, "minus": False},
+        mutants=({"longest": 0.55}, {"widest": 0.16}, {"minus": True}),
     ),
     best={"widest": Best(0.1, "proved; searched up to 0.15")},
     stands_in={"longest": ("(144)", "(160)"), "widest": ("(162) to (165)",)},  # what a longer step or threshold breaks
-    because=r"(144) bounds $|1 - 2\eta\|\bar b\|^2|$ by a lower bound of $\|\bar b\|$, which fails for long steps; "
-    "(160) drops the bars.",
+    because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars, and before (155) "
+    r"is a "
+    "false minus sign.",
     expect=("corrected", "proof"),
 )
-def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidence:
+def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625, minus: bool = True) -> Evidence:
     r"""Every line in every case; ``longest`` is $\eta L_{max}^2$ and $\|b^*\| = L_{max} = 1$."""
     kept = data.step <= longest
     chosen = Steps(*(getattr(data, name)[kept] for name in ("delta", "step", "share", "e", "D")))
-    lines = lines_of(chosen, widest)
+    lines = lines_of(chosen, widest, minus)
     found = [
         judge_inequality(
             left,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, pi
 from typing import Any
@@ -14,7 +14,17 @@ from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.promises import Promise, judge_promises
-from paper_checks.rolora.expectations import ALPHA, M, expectation, scalar_product, scale, symbols_of, target_square
+from paper_checks.rolora.expectations import (
+    ALPHA,
+    BETA,
+    M,
+    expectation,
+    mean_of_form,
+    scalar_product,
+    scale,
+    symbols_of,
+    target_square,
+)
 
 CLIENTS = (1, 2, 3, 4)
 
@@ -47,6 +57,16 @@ def parts(N: int) -> dict[str, sympy.Expr]:
         "s^2": scale(1) ** 2,
         "s": scale(1),
         "R^2": symbols_of(1)[1] ** 2 / h_squared,
+        "R": symbols_of(1)[1] / symbols_of(1)[0],
+        "1/r1": 1 / h_squared,
+        "r1": h_squared,
+        "r2": symbols_of(1)[0] * symbols_of(1)[1],
+        "quotient": scalar_product(1) ** 2 / h_squared,
+        "product": scalar_product(1),
+        "z2": z_2,
+        "z2^2": z_2**2,
+        "sum of s": N * z_2,
+        "s_i s_j": scale(1) * scale(2),
         "sum of squares": sum((scale(i) ** 2 for i in range(2, N + 1)), sympy.Integer(0)) / N**2,
         "loss": target_square(1) - 2 * (z_1 + z_2) * scalar_product(1) + (z_1 + z_2) ** 2 * h_squared,
     }
@@ -56,24 +76,46 @@ def measure_moments(*names: str) -> Callable[[Context], Moments]:
     """Exact expectations of the named terms."""
 
     def measure(context: Context) -> Moments:
-        found = {N: {name: expectation(part, N) for name, part in parts(N).items() if name in names} for N in CLIENTS}
-        points = [{M: sympy.Integer(m), ALPHA: rational(alpha)} for m, alpha in ((3, "0.6"), (4, "0.8"), (10, "-0.28"))]
-        return Moments({name: {N: found[N][name] for N in CLIENTS} for name in names}, tuple(points))
+        found = {
+            N: {name: expectation(part, max(N, 2)) for name, part in parts(N).items() if name in names} for N in CLIENTS
+        }
+        return Moments({name: {N: found[N][name] for N in CLIENTS} for name in names}, POINTS)
 
     return measure
 
 
+Z = sympy.Symbol("z")
+OURS, ACROSS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "pq")
+"""A given $z_2$, and two entries of the first two columns of a client's samples, $x_{i,1}$ and $x_{i,2}$."""
+
+
+def point(m: int, cosine: str, sine: str) -> Point:
+    """Values of all symbols, at this number of samples and this angle."""
+    free = [Z, *OURS, *ACROSS, *(symbol for client in CLIENTS for symbol in symbols_of(client)[:2])]
+    others = {symbol: sympy.Rational(number + 2, 3) for number, symbol in enumerate(free)}
+    return {M: sympy.Integer(m), ALPHA: rational(cosine), BETA: rational(sine), **others}
+
+
+POINTS = tuple(point(*at) for at in ((3, "0.6", "0.8"), (4, "0.8", "0.6"), (10, "-0.28", "0.96")))
+IN_COORDINATES = Equation(
+    "x_1 . (alpha x_1 + beta x_2)",
+    OURS.dot(ALPHA * OURS + BETA * ACROSS),
+    ALPHA * OURS.dot(OURS) + BETA * OURS.dot(ACROSS),
+)
+r"""The product $(X_ia)^\top(X_ia^*)$ for $a = e_1$, as in (193), (209) and (231)."""
 SCOPE = "1 to 4 clients, every m for which the expectation is finite, every angle"
 
 
-def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], scope: str = SCOPE) -> Evidence:
-    """Formulas against exact expectations, for every number of clients."""
+def judge_moments(
+    data: Moments, formulas: Mapping[str, Callable[[int], Any]], scope: str = SCOPE, others: Sequence[Equation] = ()
+) -> Evidence:
+    """Formulas against exact expectations, for every number of clients, and equations before any expectation."""
     lines = [
         Equation(f"{name}, N = {N}", data.terms[name][N], sympy.sympify(formula(N)))
         for name, formula in formulas.items()
         for N in CLIENTS
     ]
-    return judge_identity(lines, data.points, scope, positive=("m",))
+    return judge_identity([*lines, *others], data.points, scope, positive=("m",))
 
 
 @claim(
@@ -100,37 +142,85 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     return rational(weight) * ALPHA**2 * M + rational(noise) * (1 - ALPHA**2)
 
 
+COORDINATES = (
+    r"For $a = e_1$ without loss of generality, $a^* = \alpha e_1 + \sqrt{1 - \alpha^2}e_2$, $X_ia = x_{i,1}$ and "
+    r"$X_ia^* = \alpha x_{i,1} + \sqrt{1 - \alpha^2}x_{i,2}$, the first two columns. "
+)
+
+
 @claim(
     "rolora/eq-189",
-    where="Appendix A.4.1, eqs. (189) to (204)",
+    where="Appendix A.4.1, eqs. (189) to (204); (200) and (201) repeat (194) and (196)",
     says=r"With $z_1 = \frac{s_1}N$, $s_1 = \frac{(X_1a)^\top(X_1a^*)}{\|X_1a\|^2}$, $u_1 = z_1X_1a$, $\alpha = "
     r"a^\top a^*$, $\beta = \sqrt{1 - \alpha^2}$, $r_1 = \|x_{1,1}\|^2$ and $r_2 = x_{1,1}^\top x_{1,2}$: $u_1^\top "
-    r"u_1 = z_1^2\|X_1a\|^2 = \frac1{N^2}\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}$ and "
-    r"$E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = E[\frac{(\alpha r_1 + \beta r_2)^2}{r_1}] = E[\alpha^2r_1] + "
-    r"E[\frac{\beta^2r_2^2}{r_1}] + E[2\alpha\beta r_2] = \alpha^2m + \beta^2$, with $E[r_2^2/r_1] = 1$, so that "
-    r"$E[u_1^\top u_1] = \frac{\alpha^2m + (1 - \alpha^2)}{N^2}$.",
-    measure=measure_moments("u1'u1", "r2^2/r1"),
+    r"u_1 = z_1^2\|X_1a\|^2 = \frac{s_1^2}{N^2}\|X_1a\|^2 = \frac1{N^2}\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^4}"
+    r"\|X_1a\|^2 = \frac1{N^2}\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}$. "
+    + COORDINATES
+    + r"$E[\frac1{N^2}\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = E[\frac1{N^2}\frac{(x_{1,1}^\top(\alpha x_{1,1} + "
+    r"\beta x_{1,2}))^2}{\|x_{1,1}\|^2}] = \frac1{N^2}E[\frac{(x_{1,1}^\top(\alpha x_{1,1} + \beta "
+    r"x_{1,2}))^2}{\|x_{1,1}\|^2}]$, and $E[\frac{(x_{1,1}^\top(\alpha x_{1,1} + \beta x_{1,2}))^2}{\|x_{1,1}\|^2}] = "
+    r"E[\frac{(\alpha r_1 + \beta r_2)^2}{r_1}] = E[\frac{\alpha^2r_1^2 + \beta^2r_2^2 + 2\alpha\beta r_1r_2}{r_1}] = "
+    r"E[\alpha^2r_1] + E[\frac{\beta^2r_2^2}{r_1}] + E[2\alpha\beta r_2]$ with $E[\alpha^2r_1] = \alpha^2m$ and "
+    r"$E[2\alpha\beta r_2] = 0$; $E[r_2|x_{1,1}] = 0$, $\mathrm{Var}(r_2|x_{1,1}) = r_1$, $r_2|x_{1,1} \sim N(0, "
+    r"r_1)$, $E[r_2^2|x_{1,1}] = r_1$, $E[\frac{r_2^2}{r_1}|x_{1,1}] = 1$ and $E[\frac{r_2^2}{r_1}] = 1$. So "
+    r"$E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \alpha^2m + \beta^2$ and $E[u_1^\top u_1] = "
+    r"\frac1{N^2}E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \frac{\alpha^2m + (1 - \alpha^2)}{N^2}$.",
+    measure=measure_moments("u1'u1", "quotient", "r2^2/r1", "r1", "r2"),
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
     expect=("holds", "proof"),
 )
 def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.0) -> Evidence:
-    """Both expectations."""
-    formulas = {"r2^2/r1": lambda N: rational(noise), "u1'u1": lambda N: first_square(weight, noise) / N**power}
-    return judge_moments(data, formulas)
+    """Every line: those before an expectation with symbols, given the first column by moments of the second."""
+    h, g, _ = symbols_of(1)
+    product, r_1, r_2 = scalar_product(1), h**2, h * g
+    linear = OURS.dot(ACROSS)
+    lines = [IN_COORDINATES]
+    for N in CLIENTS:
+        forms = (scale(1) ** 2 * r_1, product**2 / r_1**2 * r_1, product**2 / r_1)
+        lines += [
+            Equation(f"({number}), N = {N}", (scale(1) / N) ** 2 * r_1, form / sympy.Integer(N) ** power)
+            for number, form in zip((190, 191, 192), forms, strict=True)
+        ]
+    lines += [
+        Equation("(194)", product**2 / r_1, (ALPHA * r_1 + BETA * r_2) ** 2 / r_1),
+        Equation(
+            "(195)", product**2 / r_1, (ALPHA**2 * r_1**2 + BETA**2 * r_2**2 + 2 * ALPHA * BETA * r_1 * r_2) / r_1
+        ),
+        Equation("(196)", product**2 / r_1, ALPHA**2 * r_1 + BETA**2 * r_2**2 / r_1 + 2 * ALPHA * BETA * r_2),
+        Equation("(197), linear in the second column", linear.subs(dict.fromkeys(ACROSS, 0)), sympy.Integer(0)),
+        Equation("(198), (199)", mean_of_form(linear**2, list(ACROSS)), rational(noise) * OURS.dot(OURS)),
+    ]
+    formulas = {
+        "r1": lambda N: rational(weight) * M,
+        "r2": lambda N: 0,
+        "r2^2/r1": lambda N: rational(noise),
+        "quotient": lambda N: first_square(weight, noise),
+        "u1'u1": lambda N: first_square(weight, noise) / N**power,
+    }
+    return judge_moments(data, formulas, others=lines)
 
 
 @claim(
     "rolora/eq-227",
-    where="Appendix A.4.1, eqs. (227) to (229)",
-    says=LETTERS + r"$E[v^\top u_1] = \frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - \alpha^2)}N$.",
-    measure=measure_moments("v'u1"),
+    where="Appendix A.4.1, eqs. (227) to (229), with the line before them",
+    says=LETTERS + r"$v^\top u_1 = z_1(X_1a^*)^\top(X_1a) = \frac{s_1}N(X_1a^*)^\top(X_1a)$, $E[v^\top u_1] = "
+    r"\frac1NE[s_1(X_1a^*)^\top(X_1a)]$, $E[s_1(X_1a^*)^\top(X_1a)] = "
+    r"E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \alpha^2m + (1 - \alpha^2)$, and $E[v^\top u_1] = "
+    r"\frac{\alpha^2m + (1 - \alpha^2)}N$, $z_1$ being $\frac{s_1}N$.",
+    measure=measure_moments("v'u1", "quotient"),
     mutants=[{"power": 2}, {"noise": 2.0}, {"weight": 0.5}],
     uses=("rolora/eq-189",),
     expect=("holds", "proof"),
 )
 def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.0) -> Evidence:
     """The same quotient as in eq. (202), divided by N once."""
-    return judge_moments(data, {"v'u1": lambda N: first_square(weight, noise) / N**power})
+    formulas = {
+        "quotient": lambda N: first_square(weight, noise),
+        "v'u1": lambda N: first_square(weight, noise) / N**power,
+    }
+    product = scalar_product(1)
+    lines = [Equation("(227)", scale(1) * product, product**2 / symbols_of(1)[0] ** 2)]
+    return judge_moments(data, formulas, others=lines)
 
 
 CUT: Mapping[str, Any] = {"N": 2, "m": 1, "alpha": "3/5", "constant": "5", "halvings": 512}
@@ -150,8 +240,14 @@ def without_mean(name: str, share: float) -> Evidence:
 @claim(
     "rolora/eq-230",
     where="Appendix A.4.1, eqs. (230) to (236); the factor $z_2$ before the second term of (232) multiplies 0",
-    says=LETTERS + r"$E[v^\top u_2] = \alpha mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
-    measure=measure_moments("v'u2"),
+    says=LETTERS
+    + r"$v^\top u_2 = z_2(X_1a^*)^\top(X_1a)$ and $E[z_2(X_1a^*)^\top(X_1a)|z_2] = z_2E[(X_1a^*)^\top(X_1a)]$. "
+    + COORDINATES
+    + r"By (209) $E[(X_1a^*)^\top(X_1a)] = E[\alpha\|x_{1,1}\|^2 + \sqrt{1 - \alpha^2}(x_{1,1}^\top x_{1,2})] = "
+    r"\alpha E[\|x_{1,1}\|^2] + z_2\sqrt{1 - \alpha^2}E[x_{1,1}^\top x_{1,2}] = \alpha m$, so that "
+    r"$E[E[z_2(X_1a^*)^\top(X_1a)|z_2]] = E[z_2\alpha m] = \alpha mE[z_2]$ and, with $E[s_i] = \alpha$, $\alpha "
+    r"mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2 = E[v^\top u_2]$.",
+    measure=measure_moments("v'u2", "z2", "product", "r1", "r2"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
         r"For $m \ge 2$. With one sample $s_i = \alpha + \sqrt{1 - \alpha^2}\,\frac{x_{i,2}}{x_{i,1}}$ has Cauchy's "
@@ -167,17 +263,35 @@ def without_mean(name: str, share: float) -> Evidence:
 )
 def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0, fewest: int = 1) -> Evidence:
     r"""Independence of the other clients from the first, whose $|(X_1a)^\top(X_1a^*)|$ is at least 3/5 on average."""
-    formulas = {"v'u2": lambda N: rational(factor) * M * (N - rational(others)) * ALPHA**power / N}
+    product = scalar_product(1)
+    formulas = {
+        "r1": lambda N: M,
+        "r2": lambda N: 0,
+        "product": lambda N: rational(factor) * ALPHA * M,
+        "z2": lambda N: (N - rational(others)) * ALPHA ** (power - 1) / N,
+        "v'u2": lambda N: rational(factor) * M * (N - rational(others)) * ALPHA**power / N,
+    }
+    mean, given = expectation(product, 1), expectation(Z * product, 1)
+    h, g, _ = symbols_of(1)
+    lines = [
+        Equation("(230)", given, Z * mean),
+        IN_COORDINATES,
+        Equation("(232)", mean, ALPHA * expectation(h**2, 1) + Z * BETA * expectation(h * g, 1)),
+        Equation("(234)", given, Z * ALPHA * M),
+    ]
     one_sample = [without_mean("v'u_2", 0.6 / 2)] if fewest < 2 else []
-    return judge_parts([judge_moments(data, formulas), *one_sample])
+    return judge_parts([judge_moments(data, formulas, others=lines), *one_sample])
 
 
 @claim(
     "rolora/eq-237",
     where="Appendix A.4.1, eqs. (237) to (240)",
     says=LETTERS
-    + r"$E[u_1^\top u_2] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot (N - 1)E[s_i] = \frac{(N - 1)m\alpha^2}{N^2}$.",
-    measure=measure_moments("u1'u2"),
+    + r"$u_1^\top u_2 = z_1z_2\|X_1a\|^2 = \frac1{N^2}((X_1a^*)^\top(X_1a))\sum_{i=2}^Ns_i$ with $z_1 = \frac{s_1}N$; "
+    r"$E[u_1^\top u_2] = E[\frac1{N^2}((X_1a^*)^\top(X_1a))\sum_{i=2}^Ns_i] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot "
+    r"E[\sum_{i=2}^Ns_i] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot (N - 1)E[s_i] = \frac{(N - 1)m\alpha^2}{N^2}$, by "
+    r"$E[(X_1a^*)^\top(X_1a)] = \alpha m$ and $E[s_i] = \alpha$.",
+    measure=measure_moments("u1'u2", "product", "sum of s", "s"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
         r"For $m \ge 2$. With one sample, see (230), neither $E[s_i]$ nor, for $N \ge 2$, $E[u_1^\top u_2]$ exists.",
@@ -192,146 +306,19 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
 )
 def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2, fewest: int = 1) -> Evidence:
     r"""Independence again; $u_1^\top u_2$ is $z_2/N$ times the same product."""
-    formulas = {"u1'u2": lambda N: (N - rational(others)) * M * ALPHA**power / N**clients_power}
-    one_sample = [without_mean("u_1'u_2", 0.6 / 4)] if fewest < 2 else []
-    return judge_parts([judge_moments(data, formulas), *one_sample])
-
-
-TWO_CLIENTS: Point = {M: sympy.Integer(3), ALPHA: sympy.Rational(3, 5)}
-
-
-@dataclass(frozen=True)
-class Products:
-    """Exact expectations in m and alpha.
-
-    Attributes:
-        of_two: Expectation of the product of the scales of two clients, by the clients.
-        of_sum: Expectation of the square of the sum over all clients but the first, by number of clients.
-    """
-
-    of_two: Mapping[tuple[int, int], sympy.Expr]
-    of_sum: Mapping[int, sympy.Expr]
-
-
-def measure_products(_: Context) -> Products:
-    """For up to 4 clients."""
-    of_two = {(i, j): expectation(scale(i) * scale(j), 4) for i in CLIENTS for j in CLIENTS}
-    sums = {N: sum((scale(i) for i in range(2, N + 1)), sympy.Integer(0)) for N in CLIENTS}
-    return Products(of_two, {N: expectation(one**2, 4) for N, one in sums.items()})
-
-
-@claim(
-    "rolora/eq-207",
-    where="Appendix A.4.1, eqs. (207) and (208)",
-    says=LETTERS + r"$E[z_2^2] = E[\frac{(s_2 + \ldots + s_N)^2}{N^2}] = \frac1{N^2}(\sum_{i=2}^NE[s_i^2] + "
-    r"\sum_{i=1,j=1,i\ne j}^NE[s_is_j])$.",
-    measure=measure_products,
-    control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
-    correction=Form(
-        r"For $m \ge 3$, with both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them. "
-        r"With the printed limits the terms with $s_1$ are counted too, $2(N - 1)\alpha^2$ more in expectation.",
-        {"lower": 2},
-        mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
-    ),
-    importance="detail",
-    because="The indices of the double sum start at 1, so that the products with $s_1$ are counted too.",
-    expect=("corrected", "proof"),
-)
-def eq_207(products: Products, lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
-    """N^2 times both sides, exact expectations, for 1 to 4 clients."""
+    terms = data.terms
+    formulas = {
+        "product": lambda N: ALPHA * M,
+        "s": lambda N: ALPHA,
+        "sum of s": lambda N: (N - rational(others)) * terms["s"][N],
+        "u1'u2": lambda N: (N - rational(others)) * M * ALPHA**power / N**clients_power,
+    }
     lines = []
-    for N in range(1, most + 1):
-        squares = sum((products.of_two[i, i] for i in range(2, N + 1)), sympy.Integer(0))
-        pairs = sum(
-            (products.of_two[i, j] for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j),
-            sympy.Integer(0),
-        )
-        lines.append(Equation(f"N = {N}", products.of_sum[N], squares + rational(double) * pairs))
-    return judge_identity(lines, [TWO_CLIENTS], f"1 to {most} clients, every m >= 3, every angle", positive=("m",))
-
-
-FEW = "1 to 4 clients, every m >= 3, every angle"
-
-
-@claim(
-    "rolora/eq-205",
-    where="Appendix A.4.1, eqs. (205) to (226)",
-    says=LETTERS + r"with $R = x_{i,1}^\top x_{i,2}/\|x_{i,1}\|^2$, "
-    r"$E[u_2^\top u_2] = mE[z_2^2] = \frac m{N^2}[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}]$, "
-    r"$E[s_i] = \alpha$, $E[s_i^2] = \alpha^2 + (1 - \alpha^2)\frac1{m - 2}$ and $E[R^2] = E[\frac1{\|x_{i,1}\|^2}] = "
-    r"\frac1{m - 2}$.",
-    measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
-    control=Form(r"For $m \ge 4$.", {"fewest": 4}),
-    correction=Form(
-        r"For $m \ge 3$. For m of 1 and 2 and $\alpha^2 < 1$ the means of $1/\|x_{i,1}\|^2$ and of $s_i^2$ are "
-        r"infinite for every N, that of $u_2^\top u_2$ for $N \ge 2$. $E[s_i] = \alpha$ holds for m = 2 as well; for "
-        "m = 1 $s_i$ has no mean.",
-        {"fewest": 3},
-        mutants=({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
-        asks="weaker",
-    ),
-    importance="detail",
-    because="With one sample the mean of the inverse chi-square variable is infinite, and 1/(m - 2) is -1.",
-    expect=("corrected", "proof"),
-)
-def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:
-    """All four expectations where they are finite; with fewer samples, one of them by itself."""
-    inverse = 1 / (M - rational(two))
-    square = ALPHA**2 + (1 - ALPHA**2) * inverse
-
-    def whole(N: int) -> sympy.Expr:
-        rest = N - rational(others)
-        return M / sympy.Integer(N) ** 2 * (rest**2 * ALPHA**2 + rest * (1 - ALPHA**2) * inverse)
-
-    formulas = {"s": lambda N: ALPHA, "R^2": lambda N: inverse, "s^2": lambda N: square, "u2'u2": whole}
-    parts = [judge_moments(data, formulas, FEW)]
-    if fewest < 3:
-        few = Promise("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
-        parts.append(judge_promises([few], f"{fewest} samples"))
-    return judge_parts(parts)
-
-
-def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
-    r"""$1 + \tilde c$ of eq. (242)."""
-    return 1 + (N * (rational(four) - M) - rational(two)) / (N**power * M * (M - 2))
-
-
-@claim(
-    "rolora/eq-241",
-    where="Appendix A.4.1, eqs. (241) to (243)",
-    says=LETTERS
-    + r"with $\bar s$ the mean of the $s_i$, $\frac1m\|X_1a^* - \bar sX_1a\|^2 = \frac1m(v^\top v + u_1^\top "
-    r"u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2) = (1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m "
-    r"- 2)}] = (\delta^0)^2(1 + \tilde c)$, $\tilde c = \frac{N(4 - m) - 2}{N^2m(m - 2)} = O(\frac1{Nm})$ as N and m "
-    "approach infinity.",
-    measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
-    control=Form("The expectations of both sides.", {"mean": True}),
-    correction=Form(
-        r"With E before the first two sides and for $m \ge 3$; then $Nm|\tilde c| \le 1$, see rolora/prop-5.5.",
-        {"mean": True},
-        mutants=({"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}, {"mean": False}),
-        asks="weaker",
-    ),
-    importance="detail",
-    because="The expectation sign is missing: the left side varies with the samples, the right side does not.",
-    uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
-    expect=("corrected", "proof"),
-)
-def eq_241(
-    data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0, mean: bool = False
-) -> Evidence:
-    """The sum of the six expectations, the expectation of the whole, and the formula; one client by itself.
-
-    Without the expectation, one client with three samples, x for $X_1a$ and y for $X_1u$, u across a.
-    """
-    if not mean:
-        case = {"m": 3, "xx": "1", "xy": "1/2", "yy": "1", "sine": "4/5"}
-        left, right = 0.25, float(corrected_loss(sympy.Integer(1), four, two, power).subs(M, 3))
-        return judge_promises([Promise("(242), over the squared sine", left, right, 1e-12, case=case)], "one client")
-    lines = [Equation("one client", corrected_loss(sympy.Integer(1), four, two, power), 1 - 1 / M)]
     for N in CLIENTS:
-        t = {name: terms[N] for name, terms in data.terms.items()}
-        six = t["v'v"] + t["u1'u1"] + t["u2'u2"] - 2 * t["v'u1"] - 2 * t["v'u2"] + rational(cross) * t["u1'u2"]
-        formula = (1 - ALPHA**2) * corrected_loss(N, four, two, power)
-        lines += [Equation(f"(241), N = {N}", t["loss"], six), Equation(f"(242), N = {N}", six / M, formula)]
-    return judge_identity(lines, data.points, FEW, positive=("m",))
+        others_sum = sum((scale(i) for i in range(2, N + 1)), sympy.Integer(0))
+        whole, square = parts(N)["u1'u2"], sympy.Integer(N) ** clients_power
+        lines.append(Equation(f"(237), N = {N}", whole, scalar_product(1) * others_sum / square))
+        apart = terms["product"][N] * terms["sum of s"][N] / square
+        lines.append(Equation(f"(238), N = {N}", terms["u1'u2"][N], apart))
+    one_sample = [without_mean("u_1'u_2", 0.6 / 4)] if fewest < 2 else []
+    return judge_parts([judge_moments(data, formulas, others=lines), *one_sample])

@@ -32,6 +32,7 @@ from paper_checks.rolora.laws import (
     BEST_C5,
     centred_product_norm,
     chi_square_tails,
+    discrete_norm,
     gaussian_product_norm,
     student_tail,
 )
@@ -156,16 +157,20 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
     )
 
 
+LONGER_BY = (1.0, 1.5, 10.0)
 COSINES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 @claim(
     "rolora/eq-52",
     where="Appendix A.3, eqs. (52) to (58)",
-    says=r"The summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) - w^\top M\bar b\|_{\psi_1} \le "
+    says=r"With $M = a\bar b^\top - a^*b^{*\top}$ the summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) - "
+    r"w^\top M\bar b\|_{\psi_1} \le \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \|w^\top M\bar b\|_{\psi_1} \le "
     r"\|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| "
-    r"+ \frac{\|w\|\|M\|_{op}\|\bar b\|}{\log2} = c_4\|M\|_{op}\|\bar b\|$, $c_4 = c_2 + \frac1{\log2}$ and $M = "
-    r"a\bar b^\top - a^*b^{*\top}$.",
+    r"+ \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| + \frac{\|w\|\|M\bar b\|}{\log2} \le "
+    r"c_2\|w\|\|M\|_{op}\|\bar b\| + \frac{\|w\|\|M\|_{op}\|\bar b\|}{\log2} = c_4\|M\|_{op}\|\bar b\|$, where $c_4 = "
+    r"c_2 + \frac1{\log2}$ is some absolute constant greater than 1; a constant c has $\|c\|_{\psi_1} = "
+    r"\frac{|c|}{\log2}$ (rolora/def-A.2).",
     measure=lambda context: np.array([[gaussian_product_norm(c), centred_product_norm(c), c] for c in COSINES]),
     readings=(
         LITERAL,
@@ -200,14 +205,17 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
         mean = (samples.mean[1] + 2 * cosine * sine) / 2
         line = Promise("(52) to (58)", float(mean), abs(float(samples.b)), at_most=True, case=ZERO_MINIMISER)
         return judge_promises([line], "one client of Algorithm 2 in the plane; a multiple of the right side")
-    whole, centred, cosine = norms.T
-    constant = cosine / log(2.0)
+    whole, centred, angle = (np.tile(column, len(LONGER_BY)) for column in norms.T)
+    length = np.repeat(LONGER_BY, len(norms))  # |M| |b| over |M b|
+    constant = np.array([discrete_norm(np.array([c]), np.ones(1), 1) for c in angle])
     lines = [
         centred,
-        whole + constant,
-        c2 + constant,
-        np.full(len(cosine), c2 + 1.0 / log(2.0)),
-        np.full(len(cosine), c4),
+        whole + constant,  # (53)
+        whole + angle / log(2.0),
+        c2 * length + angle / log(2.0),
+        c2 * length + 1.0 / log(2.0),
+        (c2 + 1.0 / log(2.0)) * length,
+        c4 * length,  # (58)
     ]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
@@ -215,10 +223,11 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
         right,
         1e-6,
         quotient=True,
-        case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
+        case=lambda index: {"line": index // len(angle), "cosine": float(angle[index % len(angle)])},
         lines=steps_of(lines),
-        domain=tried(("cosine of the angle of w to M b", cosine, UNIT)),
-        scope=f"c_2 = 8/3; the norm itself is at most {centred.max():.4f} |M b|",
+        domain=tried(("cosine of the angle of w to M b", angle, UNIT)),
+        scope=f"c_2 = 8/3, c_4 = {c4:.4g}, which is {'' if c4 > 1.0 else 'not '}greater than 1; the norm itself is at "
+        f"most {centred.max():.4f} |M b|; |M| |b| from 1 to {LONGER_BY[-1]:g} times |M b|",
         printed=f"every line with c_4 = {c4:.4g}",
     )
 

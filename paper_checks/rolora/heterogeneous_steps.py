@@ -63,7 +63,8 @@ def lem_A_15(
     r"\sum_ib_i = \sum_ib_i^*a^{*\top}a = \bar b^*a^{*\top}a$; $\nabla_al_i(a, \bar b) = 2(a\bar b^\top\bar b - "
     r"a^*b_i^{*\top}\bar b)$; $\hat a^+ = a - \frac\eta N\sum_i\nabla_al_i(a, \bar b) = a - 2\frac\eta "
     r"N\sum_i(a\bar b^\top\bar b - a^*b_i^{*\top}\bar b) = a - 2\eta(a\bar b^\top\bar b "
-    r"- a^*\bar b^{*\top}\bar b)$, $\hat a = \hat a^+/\|\hat a^+\|$.",
+    r"- a^*\bar b^{*\top}\bar b)$, $\hat a = \frac{a - 2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)}{\|\hat "
+    r"a^+\|}$.",
     measure=iterations,
     control=TWICE,
     correction=Form(
@@ -105,9 +106,12 @@ def eq_249(
     says=r"By Lemma A.15 $b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \frac{a^t - 2\eta(a^t\bar "
     r"b^\top\bar b - a^*\bar b^{*\top}\bar b)}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|}$. "
     r"With $P = I_d - a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar b^{*\top}\bar "
-    r"b}{\|\ldots\|} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$, and $\delta_{t+1} \le "
-    r"\delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + 2\eta a^*\bar "
-    r"b^{*\top}\bar b\|}$.",
+    r"b}{\|\ldots\|} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$; $\|Pa^{t+1}\| \le "
+    r"\frac{\|Pa^t\||1 - 2\eta\bar b^\top\bar b|}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)\|}$, "
+    r"$\delta_{t+1} \le \delta_t\frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t - 2\eta(a^t\bar b^\top\bar b - a^*\bar "
+    r"b^{*\top}\bar b)\|} = \delta_t\frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + 2\eta "
+    r"a^*\bar b^{*\top}\bar b\|} = \delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar "
+    r"b) + 2\eta a^*\bar b^{*\top}\bar b\|}$.",
     measure=iterations,
     mutants=[{"factor": 1.99}, {"third": "a"}, {"power": 1}, {"tight": 0.999}],
     uses=("rolora/lem-A.15",),
@@ -125,6 +129,8 @@ def eq_255(
             v - one.truth @ (one.truth.mT @ v) for v in (one.a, one.a_after, one.truth if third == "truth" else one.a)
         )
         numerator = before - factor * one.eta * squares * before + last * along
+        stepped = one.a - factor * one.eta * (squares * one.a - one.truth * along)
+        yield Promise("(261): the denominator", float(torch.linalg.vector_norm(stepped)), float(norm), 1e-12)
         yield same("(257): the projected step", after, numerator / norm)
         bound = tight * float(torch.linalg.vector_norm(before)) * abs(1 - factor * one.eta * squares) / float(norm)
         delta = float(torch.linalg.vector_norm(after))
@@ -160,7 +166,7 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
 
 @identities(
     "rolora/eq-263",
-    where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269)",
+    where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269), of which (266) repeats (265)",
     says=r"For the C of (260): $C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{\|a(1 - 2\eta\bar b^\top\bar b) + 2\eta "
     r"a^*\bar b^{*\top}\bar b\|^2} = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2a^\top a + "
     r"4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b} = "
@@ -261,9 +267,15 @@ def eq_270(
     r"for $a^*$, both of length 1",
     says=r"With $b_i = \frac{b_i^*a^{*\top}a^0}{a^{0\top}a^0} = b_i^*a^{*\top}a^0$ and $b^{FFA} = \frac1N\sum_ib_i = "
     r"\bar b^*a^{*\top}a^0$: $\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - "
-    r"a^0(b^{FFA})^\top\|^2$ splits into $\frac1N\sum_i\|a(b_i^* - \bar b^*)^\top\|^2$, $\|a^*(\bar b^*)^\top - "
-    r"a^0a^{0\top}a^*(\bar b^*)^\top\|^2 = \|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, which "
-    r"gives $\gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
+    r"a^0(b^{FFA})^\top\|^2 = \frac1N\sum_i\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top + a^*(\bar b^*)^\top - "
+    r"a^0(b^{FFA})^\top\|^2 = \frac1N\sum_i(\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - "
+    r"a^0(b^{FFA})^\top\|^2 + 2\mathrm{Tr}((a^*(b_i^*)^\top - a^*(\bar b^*)^\top)^\top(a^*(\bar b^*)^\top - "
+    r"a^0(b^{FFA})^\top))) = \frac1N\sum_i(\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - "
+    r"a^0(b^{FFA})^\top\|^2 + 2\mathrm{Tr}((a^*\frac1N\sum_i(b_i^*)^\top - a^*(\bar b^*)^\top)^\top(a^*(\bar b^*)^\top "
+    r"- a^0(b^{FFA})^\top))) = \frac1N\sum_i(\|a(b_i^* - \bar b^*)^\top\|^2 + \|a^*(\bar b^*)^\top - "
+    r"a^0a^{0\top}a^*(\bar b^*)^\top\|^2)$, since the last term is 0, $= \frac1N\sum_i\|b_i^* - \bar b^*\|^2 + "
+    r"\frac1N\sum_i\|(I_d - a^0a^{0\top})a^*(\bar b^*)^\top\|^2 = \frac1N\sum_i\|b_i^* - \bar b^*\|^2 + "
+    r"\frac1N\sum_i\|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2 = \gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
     measure=iterations,
     mutants=[{"cross": 1}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
     uses=("rolora/def-A.13",),
@@ -288,6 +300,12 @@ def eq_274(
         spread = [one.truth @ (mine - mean) for mine in one.own_b]
         off = one.truth @ mean - a @ b
         trace = sum(float((part * off).sum()) for part in spread) / N
+        mean_spread = one.truth @ (torch.stack(one.own_b).mean(dim=0) - mean)
+        line("(278), (279): the loss", loss, sum(float(((part + off) ** 2).sum()) for part in spread) / N)
+        line("(281): the mean in the trace", trace, float((mean_spread * off).sum()))
+        line(
+            "(283): the first sum", sum(float(((mine - mean) ** 2).sum()) for mine in one.own_b) / N, one.gamma_squared
+        )
         own, common = sum(float((part**2).sum()) for part in spread) / N, float((off**2).sum())
         line("(278) to (281): the split", loss, own + split * common + 2.0 * trace)
         line("(281): the trace is 0", trace, cross)
@@ -302,7 +320,7 @@ def eq_274(
 
 @claim(
     "rolora/eq-286",
-    where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292)",
+    where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292), of which (289) is empty",
     says=r"In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$, "
     r"which is $(1 - c(1-(\delta^0)^2))^T \le \frac\epsilon{\delta^0}$ and $T\log(1 - c(1-(\delta^0)^2)) \le "
     r"\log(\frac\epsilon{\delta^0})$; $T \ge \frac{\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} > "
@@ -333,8 +351,9 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     "rolora/eq-293",
     where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
     says=r"Where $\delta^T \le \epsilon$, with $b^{T+1} = \bar b^*a^{*\top}a^T$: $\|a^T(b^{T+1})^\top - a^*\bar "
-    r"b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar b^{*\top}\| = \|(I_d - a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le "
-    r"\epsilon\|\bar b^*\| = \epsilon\|a^*\bar b^{*\top}\|$.",
+    r"b^{*\top}\| = \|a^T(a^T)^\top a^*\bar b^{*\top} - a^*\bar b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar "
+    r"b^{*\top}\| = \|(I_d - a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le \epsilon\|\bar b^*\| = \epsilon\|a^*\bar "
+    r"b^{*\top}\|$.",
     measure=iterations,
     mutants=[{"power": 2}, {"size": 0.99}, {"refitted": False}],
     uses=("rolora/lem-A.15",),
@@ -350,7 +369,9 @@ def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: 
             torch.linalg.vector_norm(one.truth - a @ (a.mT @ one.truth)) * torch.linalg.vector_norm(one.mean_b)
         )
         error = 1e-10 * (1.0 + apart)
+        product = float(torch.linalg.matrix_norm(a @ (a.mT @ target) - target))
         yield from [
+            Promise("(293)", apart, product, error),
             Promise("(294), (295)", apart, middle, error),
             Promise(
                 "(296), (297)", middle, size * delta * float(torch.linalg.matrix_norm(target)), error, at_most=True

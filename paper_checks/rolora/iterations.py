@@ -141,6 +141,7 @@ class Ending:
 
     Attributes:
         apart: $\|ab^\top - a^*b^{*\top}\|$.
+        summed: $\|ab^\top - ag^\top + ag^\top - a^*b^{*\top}\|$.
         first: $\|ab^\top - ag^\top\|$.
         second: $\|ag^\top - a^*b^{*\top}\|$.
         eps: The least $\epsilon'$ of Lemma A.9.
@@ -149,6 +150,7 @@ class Ending:
     """
 
     apart: float
+    summed: float
     first: float
     second: float
     eps: float
@@ -171,15 +173,18 @@ def draw_endings(context: Context) -> list[Ending]:
         state = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
         b = one_round(ExactRoLoRA(1.0).refitted, fed, state).B["W"]
         g = (truth.mT @ a) * b_star
-        apart, first, second = (
-            float(torch.linalg.matrix_norm(W)) for W in (a @ b - truth @ b_star, a @ (b - g), a @ g - truth @ b_star)
+        target = truth @ b_star
+        apart, summed, first, second = (
+            float(torch.linalg.matrix_norm(W))
+            for W in (a @ b - target, a @ b - a @ g + a @ g - target, a @ (b - g), a @ g - target)
         )
         delta = float(torch.linalg.vector_norm(a - truth @ (truth.mT @ a)))
         size = float(torch.linalg.vector_norm(b_star))
         eps = float(torch.linalg.vector_norm(b - g)) / (delta * size)
-        found.append(Ending(apart, first, second, eps, delta, size))
+        found.append(Ending(apart, summed, first, second, eps, delta, size))
     delta, level = (float(Fraction(ENDING[name])) for name in ("delta", "level"))
-    found.append(Ending(delta * (1 + level**2) ** 0.5, level * delta, delta, level, delta, 1.0))
+    whole = delta * (1 + level**2) ** 0.5
+    found.append(Ending(whole, whole, level * delta, delta, level, delta, 1.0))
     return found
 
 
@@ -187,11 +192,11 @@ def draw_endings(context: Context) -> list[Ending]:
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
     says=r"Where $\delta^T \le \epsilon$ and, by Lemma A.9, $\|b^{T+1} - g^T\| \le \epsilon'\delta^T\|b^*\|$ with "
-    r"$(g^T)^\top = (a^T)^\top a^*b^{*\top}$: $\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1})^\top - "
-    r"a^T(g^T)^\top\| + \|a^T(g^T)^\top - a^*b^{*\top}\| = \|a^T(b^{T+1} - g^T)^\top\| + \|(a^T(a^T)^\top - "
-    r"I_d)a^*b^{*\top}\| = \|a^T\|\|b^{T+1} - g^T\| + \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| \le "
-    r"\epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\| = (1 + "
-    r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
+    r"$(g^T)^\top = (a^T)^\top a^*b^{*\top}$: $\|a^T(b^{T+1})^\top - a^*b^{*\top}\| = \|a^T(b^{T+1})^\top - "
+    r"a^T(g^T)^\top + a^T(g^T)^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1})^\top - a^T(g^T)^\top\| + \|a^T(g^T)^\top - "
+    r"a^*b^{*\top}\| = \|a^T(b^{T+1} - g^T)^\top\| + \|(a^T(a^T)^\top - I_d)a^*b^{*\top}\| = \|a^T\|\|b^{T+1} - g^T\| "
+    r"+ \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| \le \epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + "
+    r"\epsilon')\epsilon\|b^*\| = (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=draw_endings,
     vary=("sharp", "second"),
     stands_in={"second": ("(179)",)},  # in (180) it is on the left side
@@ -219,6 +224,7 @@ def eq_175(
         last = (1.0 + one.eps) * above * one.delta * one.size
         root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
         yield from [
+            Promise("(175)", one.apart, one.summed, error),
             Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
             Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
             Promise("(179)", one.first + one.second, bound, error, at_most=True),

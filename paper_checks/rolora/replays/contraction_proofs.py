@@ -305,9 +305,10 @@ def eq_124(values: Values) -> Proof:
     r"""The lines of the first step, $\delta^t = \delta^0$, in the order of the text.
 
     (129) to (132): the triangle inequality. (134): the hypothesis times $\eta$. (138) to (142): $\|\bar b\| \ge c -
-    \epsilon'\delta$, and $2c\delta \le 1$. (144): as for (101), up to half the step. (153) to (158): $2sa^\top
-    E\nabla = 4s((\bar b - g)^\top g + \|\bar b - g\|^2)$ with $\|\bar b - g\| \le \epsilon'\delta$. (145) to (159):
-    the square without its term of second order. (160): (144), (134) and (159). (162) to (166): as on the events.
+    \epsilon'\delta$, and $2c\delta \le 1$. (144): as for (101), up to half the step. Before (155): $(g - \bar
+    b)^\top(\bar b - g) = -\|g - \bar b\|^2$. (153) to (158): $2sa^\top E\nabla = 4s((\bar b - g)^\top g + \|\bar b -
+    g\|^2)$ with $\|\bar b - g\| \le \epsilon'\delta$. (145) to (159): the square without its term of second order.
+    (160): (144), (134) and (159). (162) to (166): as on the events.
     """
     limit, level = rational(values["limit"]), rational(values["threshold"]) * D
     bars = positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False)
