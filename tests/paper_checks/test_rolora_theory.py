@@ -32,7 +32,7 @@ from paper_checks.rolora.freezing import freeze
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
 from paper_checks.rolora.laws import across_tail, chi_square_tails, column_tail, plane_tail, product_tail, student_tail
 from paper_checks.rolora.population import by_hand, iterations
-from paper_checks.rolora.second_iteration import deviation
+from paper_checks.rolora.second_iteration import second
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction, population_map
 
@@ -177,7 +177,12 @@ def test_the_second_iteration_on_the_same_samples_is_the_algorithms():
     g = rest.T @ r / np.linalg.norm(r)
     across = (rest @ g - np.linalg.norm(r) / (r @ r) * (g @ g) * r) / np.linalg.norm(g)
     eta = across @ x / np.linalg.norm(x)
-    assert found == pytest.approx(deviation(c, delta, s, n, (x @ x, r @ r, g @ g, across @ across - eta**2, t, eta)))
+    told = second(c, delta, s, n, (x @ x, r @ r, g @ g, across @ across - eta**2, t, eta))
+    assert found == pytest.approx(told.deviation)
+    new = state.A["W"].numpy()[:, 0] / np.linalg.norm(state.A["W"].numpy())
+    assert told.square == pytest.approx(np.linalg.norm(X @ new) ** 2 / n)
+    aside = truth[:, 0] - (new @ truth[:, 0]) * new
+    assert told.summand == pytest.approx(abs((X @ new) @ (X @ aside)) / n)
 
 
 @pytest.mark.parametrize(
