@@ -34,7 +34,7 @@ ALL_DATA = f"Fashion-MNIST, {CIFAR}"
 
 
 OTHER_DATA = {4: " (printed so on CIFAR-100, the other way on CIFAR-10)"}
-"""What is printed of a comparison on data that are not run."""
+"""Prints of a comparison on data that are not run."""
 
 
 def reason(data: str = CIFAR, networks: str = "") -> str:
