@@ -265,6 +265,7 @@ def _round(
             following.append(after)
             mean_A, mean_B = torch.zeros_like(A), torch.zeros_like(B)
             drift_A, drift_B, later_A, later_B = -in_A, -in_B, -in_A, -in_B
+            jensen = split = 0.0
             for k in cohort:
                 client, share = setting.clients[k], 1.0 / len(cohort)
                 Ai, Bi = A, B
@@ -284,8 +285,14 @@ def _round(
                             f"A {k} {i + 1}": _square(Ai - A),
                             f"B {k} {i + 1}": _square(Bi - B),
                             f"W {k} {i + 1}": _square(a * (reached - first)),
+                            f"AB {k} {i + 1}": _square(Ai @ Bi - A @ B),
+                            f"products {k} {i + 1}": _square(Ai - A) * _square(B)
+                            + (_square(A) + _square(Ai - A)) * _square(Bi - B),
                         }
                     )
+                    jensen += share / setting.steps * _square(a * reached @ Bi.mT - a * first @ B.mT)
+                    parts = _square(a * (reached - first)) * _square(Bi) + _square(a * first) * _square(Bi - B)
+                    split += 2.0 * share / setting.steps * parts
                     bounds[0], bounds[1] = max(bounds[0], _square(Ai) ** 0.5), max(bounds[1], _square(Bi) ** 0.5)
                 mean_A, mean_B = mean_A + share * Ai, mean_B + share * Bi
             if t % setting.tau:
@@ -294,6 +301,8 @@ def _round(
             at_half = mean_A.mT @ (a * setting.slope(half))
             cross = at_half - in_B
             found.add(
+                jensen=jensen,
+                split=split,
                 next=setting.loss(whole),
                 half=setting.loss(half),
                 cross=_square(cross),

@@ -267,7 +267,9 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
 @claim(
     "fedloru-v2/eq-83",
     where=r"Appendix C.3, eq. (83), with eq. (82) and Algorithm 3; v1 Appendix B.2 (iclr eq. (33) has $\alpha_B$)",
-    says=r"After local training by solving (82) client k's low-rank matrices are updated as $A^{(k)} \leftarrow "
+    says=r"After local training by solving $A_d^{(k)}, A_u^{(k)}, B_d^{(k)}, B_u^{(k)} = "
+    r"\mathrm{argmin}\,f^{(k)}(W + \alpha(A_{t-1} + \alpha_A^{(k)}\bar A_d\bar A_u)(B_{t-1} + \alpha_B^{(k)}\bar "
+    r"B_d\bar B_u))$ (82) client k's low-rank matrices are updated as $A^{(k)} \leftarrow "
     r"A^{(k)} + \alpha_A^{(k)}A_d^{(k)}A_u^{(k)}$, $B^{(k)} \leftarrow B^{(k)} + \alpha_A^{(k)}B_d^{(k)}B_u^{(k)}$.",
     measure=lambda context: generic_points(context, sympy.symbols(tuple(PLAIN)), 3),
     control=Form(r"The same for $\alpha_A = \alpha_B$, as for $r_A = r_B$.", {"equal": True}),

@@ -8,6 +8,7 @@ from paper_checks.fedloru.convergence.bounded_settings import (
     SCOPE,
     WITH_COHORTS,
     at_most,
+    equal,
     follow_settings,
     in_full,
     judge_bounds,
@@ -179,8 +180,10 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
     r"\nabla_Wf_{t,0}^{(k)}(B_{t,i}^{(k)} - B_{t,0}^{(k)})^T\|^2 \le "
     r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E2\mathbb{E}\|\nabla_Wf_{t,i}^{(k)} - "
     r"\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)}\|^2 + 2\mathbb{E}\|\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)} - "
-    r"B_{t,0}^{(k)}\|^2$ (63, both terms under the sums), with $C_B^2$ and $G^2$ for the squares without a difference "
-    r"(64). $\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2\mathbb{E}\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2 "
+    r"B_{t,0}^{(k)}\|^2$ (63, both terms under the sums) $\le \sum_kp^{(k)}\frac1E\sum_{i=1}^E"
+    r"2C_B^2\mathbb{E}\|\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)}\|^2 + 2G^2\mathbb{E}\|B_{t,i}^{(k)} - "
+    r"B_{t,0}^{(k)}\|^2$ (64). $\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2\mathbb{E}\|A_{t,i}B_{t,i} - "
+    r"A_{t,0}B_{t,0}\|^2 "
     r"= L^2\mathbb{E}\|(A_{t,0} + (A_{t,i} - A_{t,0}))(B_{t,0} + (B_{t,i} - B_{t,0})) - A_{t,0}B_{t,0}\|^2 = "
     r"\mathbb{E}\|(A_{t,i} - A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) + (A_{t,i} - A_{t,0})(B_{t,i} - B_{t,0})\|^2 "
     r"\le 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2] + "
@@ -210,8 +213,8 @@ def eq_63_66(
     steps_power: int = 2,
     comparable: bool = False,
 ) -> Evidence:
-    """Every client after every local step; ``factors`` may take $2C_AC_B$ for $C_A^2+C_B^2$."""
-    lines = []
+    """Every member, for every client after every local step; ``factors`` may take $2C_AC_B$ for $C_A^2+C_B^2$."""
+    ends, steps = [], []
     for trace in traces:
         E, rate, C_A, C_B, s2 = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B, trace.sigma2 + trace.G**2
         if comparable:
@@ -219,16 +222,33 @@ def eq_63_66(
             if trace.L > 1.0:
                 continue
         both = C_A**2 + C_B**2 if factors == "squares" else 2 * C_A * C_B
-        for i in range(1, E + 1):
-            if form == "printed":
-                bound = 12 * constant * (rate * E * C_A * C_B) ** 2 * s2 * (1 + rate**2 * E**2 * s2)
-            else:
-                bound = constant * rate**2 * float(i) ** steps_power * (trace.G * both) ** 2
-                bound *= trace.L**curvature_power
-            lines += [
-                at_most("change of the gradient in W", one[f"W {k} {i}"], bound, trace)
-                for one in trace.rounds
-                for k in trace.setting.everyone
-                if f"W {k} {i}" in one
-            ]
-    return judge_bounds(lines, WITH_COHORTS)
+        for one in trace.rounds:
+            places = [(k, i) for i in range(1, E + 1) for k in trace.setting.everyone if f"W {k} {i}" in one]
+            for k, i in places:
+                moved, name = one[f"W {k} {i}"], "(66)" if form == "printed" else "change of the gradient in W"
+                if form == "printed":
+                    scale = 12 * constant * (rate * C_A * C_B) ** 2 * s2
+                    middle, bound = (scale * n**2 * (1 + rate**2 * n**2 * s2) for n in (i, E))
+                    steps.append(at_most("(66), its members", middle, bound, trace))
+                else:
+                    bound = constant * rate**2 * float(i) ** steps_power * (trace.G * both) ** 2
+                    bound *= trace.L**curvature_power
+                ends.append(at_most(name, moved, bound, trace))
+                product = one[f"AB {k} {i}"]
+                steps += [
+                    at_most("(65), its first step", moved, trace.L**2 * product, trace),
+                    at_most("(65), its last step, without L^2", product, 3 * one[f"products {k} {i}"], trace),
+                ]
+                if form == "printed" and not comparable:
+                    steps.append(equal("(65), its second equality", trace.L**2 * product, product, trace))
+            if trace.setting.size is None:
+                share = 1.0 / len(trace.setting.clients) / E
+                last = sum(
+                    share * 2 * (trace.C_B**2 * one[f"W {k} {i}"] + trace.G**2 * one[f"B {k} {i}"]) for k, i in places
+                )
+                steps += [
+                    at_most("(63), Jensen", one["later_A"], one["jensen"], trace),
+                    at_most("(63), its last step", one["jensen"], one["split"], trace),
+                    at_most("(64)", one["split"], last, trace),
+                ]
+    return judge_bounds([*ends, *steps], WITH_COHORTS)

@@ -273,8 +273,10 @@ def measure_means(context: Context) -> list[Mean]:
     where="Appendix B, eqs. (59) and (60), with eq. (7)",
     says=r"Client k performs E gradient steps on its factors; the averages of the updates that it has accumulated are "
     r"$\tilde\Delta_{A,t}^{(k)} = "
-    r"\frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$, and $\Delta_{A,t}^{(k)}$ the "
-    "same without noise; likewise for B.",
+    r"\frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$, $\tilde\Delta_{B,t}^{(k)} = "
+    r"\frac1E\sum_{i=1}^E\nabla_Bf_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$ (59), and without noise "
+    r"$\Delta_{A,t}^{(k)} = \frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)})$, $\Delta_{B,t}^{(k)} = "
+    r"\frac1E\sum_{i=1}^E\nabla_Bf_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)})$ (60).",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     correction=Form(
@@ -311,7 +313,8 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     "fedloru-v2/eq-61-62",
     where="Appendix B, eqs. (61) and (62), with the aggregation before them",
     says=r"After all clients complete local training, the server aggregates $A_{t+1} = \sum_{k=1}^K"
-    r"p^{(k)}A_{t,E}^{(k)}$, $B_{t+1}$ likewise, and $A_{t+1} - A_t = -\eta E\sum_{k=1}^Kp^{(k)}"
+    r"p^{(k)}A_{t,E}^{(k)}$, $B_{t+1} = \sum_{k=1}^Kp^{(k)}B_{t,E}^{(k)}$, and $A_{t+1} - A_t = -\eta "
+    r"E\sum_{k=1}^Kp^{(k)}"
     r"\tilde\Delta_{A,t}^{(k)}$, $B_{t+1} - B_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ with "
     r"$\tilde\Delta$ of (59).",
     measure=measure_means,

@@ -136,7 +136,9 @@ def measure_families(context: Context) -> list[Family]:
             "after an accumulation, and the assumptions have the same constants for all T.",
             {"cohorts": "of mean p"},
             r"Appendix B writes the averages as sums over all K clients, and restarts so that the loss stays as it is; "
-            "a rate in T needs constants that do not change with T.",
+            "a rate in T needs constants that do not change with T. Rates that are asymptotically equivalent are of "
+            "the "
+            "same order here.",
             ({"power": 1.0}, {"power": 0.75}),
         ),
         Reading(

@@ -322,7 +322,9 @@ def lem_B_5(
         lines.append(Promise("smooth in one factor", left, right, 1e-6 * bound if jointly else error, True))
     return judge_bounds(
         lines,
-        f"{len(pairs)} pairs of factors of 1 to 4 rows, columns and ranks, norms from 0.01 to "
+        f"{len(pairs)} pairs of factors of 1 to 4 rows, columns and ranks, the fixed one with the norm C_B or C_A, "
+        f"which "
+        "bounds it by (A.3), norms from 0.01 to "
         "50, Huber and cosine losses, L from 0.1 to 100, close and distant pairs",
     )
 

@@ -24,8 +24,8 @@ WHY = (
 )
 """Appendix C.1 (iclr): ResNet-10 for Fashion-MNIST, ResNet-18 for CIFAR-10 and CIFAR-100."""
 NOT_CARRIED = (
-    "CIFAR was found in no package registry, and neither the number of rounds nor the learning rate that was chosen is "
-    "printed"
+    "CIFAR is in no package registry that the toolkit fetches data from, and neither the number of rounds nor the "
+    "learning rate that was chosen is printed"
 )
 
 
@@ -234,7 +234,7 @@ TXT_ALIGN = experiment(
     f"for both; after approximately {CROSSING} rounds low-rank updates consistently achieve a higher one. With 100 "
     "clients (0.1) a similar trend: full-rank updates initially higher, surpassed by low-rank ones as training "
     "proceeds; the latter's slightly lower values early on likely reflect an initial adaptation.",
-    reason("CIFAR-100", "a network that F.5 does not name"),
+    reason("CIFAR-100", "a network and with a rank that F.5 does not name"),
     aligned,
     ("fedloru-v2/fig-8",),
     importance="result",

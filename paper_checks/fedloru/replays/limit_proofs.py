@@ -254,7 +254,9 @@ def lem_A_2(values: Values) -> Proof:
             (sympy.simplify(change - resolvent * unit * resolvent) == sympy.zeros(size), "the derivative of G"),
             (sympy.expand(inverse - 1 / w - R_D - of_semicircle) == 0, "the R-transforms add up"),
         ],
-        "Pastur's equation by integration by parts; its R-transforms",
+        r"Pastur's equation by integration by parts for Gaussian entries, others by exchange of entries; its "
+        r"R-transforms; "
+        r"that $\|D\|$ is bounded is not used",
     )
 
 

@@ -181,8 +181,9 @@ def lem_B_8(values: Values) -> Proof:
         flaws.append((sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {steps} steps"))
     return concluded(
         flaws,
-        r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$; attained by one "
-        r"weight, by the derivative at $\eta = 0$",
+        r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$, for every E; attained by one weight, "
+        r"shown "
+        r"by the derivative at $\eta = 0$ for the numbers of steps named",
     )
 
 
@@ -199,8 +200,8 @@ def eq_63_66(values: Values) -> Proof:
         flaws.append((sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {steps} steps"))
     return concluded(
         flaws,
-        r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ from two products; attained by one weight, by "
-        r"the derivative at $\eta = 0$",
+        r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ from two products, for every E; attained by one weight, shown by "
+        r"the derivative at $\eta = 0$ for the numbers of steps named",
     )
 
 

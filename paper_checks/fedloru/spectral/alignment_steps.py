@@ -123,8 +123,9 @@ def eq_51_54(
             "slopes of bounded mean square",
             r"Both parts for independent clients, Gaussian noise, and slopes $\partial_{u_i}f$ whose mean squares stay "
             "bounded as R grows.",
-            why=r"(53) applies Lemma A.6, which rests on rotational symmetry; a limit of $E[\partial_{u_i}f\,"
-            r"\partial_{u_j}f\,\langle u_i, u_j\rangle]$ takes slopes that stay of one size.",
+            why=r"(53) applies Lemma A.6, which rests on rotational symmetry, and Assumption A.5 and (54) speak of "
+            r"limits of slopes. (53) is a difference: with slopes that grow with R, factors $\langle u_i, u_i\rangle$ "
+            r"that are off their limits by the order of 1/R would count.",
         ),
     ),
     mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
@@ -202,7 +203,8 @@ def search_drops(context: Context) -> Searched:
     where="Appendix A.5, eq. (55) and the sentence after it",
     says=r"For $r < \tilde r$: $\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$, from (54), with $g(r) = "
     r"\frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i "
-    r"\le r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 \ge \phi_{r+1}^2$.",
+    r"\le r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 = 1 - \frac{\sigma^2s_N^2}{\theta_i^2} \ge "
+    r"1 - \frac{\sigma^2s_N^2}{\theta_{r+1}^2} = \phi_{r+1}^2$.",
     measure=search_drops,
     control=Form(r"The formula, and $g(r) \ge 0$.", {"strict": False}),
     correction=Form(
@@ -287,7 +289,8 @@ def draw_vectors(context: Context) -> list[Point]:
 @identities(
     "fedloru-v2/eq-56",
     where="Appendix A.5, eq. (56)",
-    says=r"For $r \ge \tilde r$ the numerator of the cosine is $\langle\sum_{i \le \tilde r} "
+    says=r"For $r \ge \tilde r$, $E[C_{N,r}]$ is the expectation of a quotient with the denominator "
+    r"$\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat f^{(k_2)}_{N,r}\|$ and the numerator $\langle\sum_{i \le \tilde r} "
     r"\partial_{u_i^{(k_1)}}f\,u_i^{(k_1)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_1)}}f\,w_i^{(k_1)},\ \sum_{i "
     r"\le \tilde r} \partial_{u_i^{(k_2)}}f\,u_i^{(k_2)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_2)}}f\rangle$.",
     measure=draw_vectors,

@@ -51,6 +51,8 @@ def draw_values(context: Context) -> list[Point]:
     "fedloru-v1/eq-36",
     where="v1 Appendix A.3, eq. (36) and after; iclr Appendix A.3, eq. (32) and after",
     says=r"$F_j = \left(\frac{g_M(j)}{g_M(1)}\right)^2 - \left(\frac{g_N(j)}{g_N(1)}\right)^2 = "
+    r"\left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\left(\frac{g_M(j)}{g_M(1)} - "
+    r"\frac{g_N(j)}{g_N(1)}\right) = "
     r"\left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\frac{g_M(j)g_N(1) - g_N(j)g_M(1)}{g_M(1)g_N(1)}$ "
     r"($g(j)$ for $g^{-1}(\theta_j)$), and $g_M(j)g_N(1) - g_N(j)g_M(1) = \theta_1\{s_NR(s_N/\theta_j) - "
     r"s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - s_NR(s_N/\theta_1)\} + s_Ns_M\{R(s_M/\theta_1)"
@@ -76,9 +78,11 @@ def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool 
         theta_1 * (s_M * Mj - s_N * Nj) + theta_j * (s_N * N1 - s_M * M1) + cross * s_N * s_M * (N1 * Mj - M1 * Nj)
     )
     quotient = (g_Mj / g_M1 + g_Nj / g_N1) * numerator / (g_M1 * g_N1)
+    product = (g_Mj / g_M1 + g_Nj / g_N1) * (g_Mj / g_M1 - g_Nj / g_N1)
     power = 2 if squared else 1
     yield from [
-        Equation("quotient", (g_Mj / g_M1) ** 2 - (g_Nj / g_N1) ** 2, quotient),
+        Equation("product", (g_Mj / g_M1) ** 2 - (g_Nj / g_N1) ** 2, product),
+        Equation("quotient", product, quotient),
         Equation("numerator", numerator**power, stated**power),
     ]
     return points, "any law, spikes and factors"
@@ -169,8 +173,10 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     where="v1 and iclr, Appendix A.3, after eq. (36) and (32)",
     says=r"In part (i), where $\theta_1 > \theta_j > 0$: "
     r"$F_{j,1} = \theta_1\{s_NR(s_N/\theta_j) - s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - "
-    r"s_NR(s_N/\theta_1)\} = \sum_n C_n(s_N^n - s_M^n)(\theta_1\theta_j^{-(n-1)} - \theta_j\theta_1^{-(n-1)})$, which "
-    r"is negative since $\theta_1 > \theta_j$ and $s_N < s_M$.",
+    r"s_NR(s_N/\theta_1)\}$; by $R(s_N/\theta) = \sum_{n \ge 1}C_n(s_N/\theta)^{n-1}$ it is $\sum_nC_n(s_N^n - "
+    r"s_M^n)\theta_1(1/\theta_j)^{n-1} - \sum_nC_n(s_N^n - s_M^n)\theta_j(1/\theta_1)^{n-1} = \sum_n C_n(s_N^n - "
+    r"s_M^n)(\theta_1(1/\theta_j)^{n-1} - \theta_j(1/\theta_1)^{n-1})$, which is negative since $\theta_1 > \theta_j$ "
+    r"and $s_N < s_M$.",
     measure=search_cases,
     control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
     correction=Form(
@@ -199,8 +205,11 @@ def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int
         c * (sN**n - sM**n) * (t1 * tj ** -(n - 1 + shift) - tj * t1 ** -(n - 1 + shift))
         for n, c in enumerate(C, start=1)
     )
+    apart = sum(c * (sN**n - sM**n) * t1 * (1 / tj) ** (n - 1 + shift) for n, c in enumerate(C, start=1))
+    apart -= sum(c * (sN**n - sM**n) * tj * (1 / t1) ** (n - 1 + shift) for n, c in enumerate(C, start=1))
     point = {symbol: sympy.Rational(3 + 2 * k, 5 + k * k) for k, symbol in enumerate((*C, t1, tj, sM, sN))}
-    series = judge_identity([Equation("series", left, right)], [point], f"{ORDER} cumulants as symbols")
+    lines = [Equation("two series", left, apart), Equation("one series", apart, right)]
+    series = judge_identity(lines, [point], f"{ORDER} cumulants as symbols")
     return series if not series.ok else judge_negative(cases, [(law, 0) for law in laws], strict=True)
 
 
@@ -222,7 +231,13 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     def braces(k: int, n: int) -> sympy.Expr:
         return (sN / tj) ** (k - 1) * (sM / t1) ** (n - k) - (sM / tj) ** (k - 1) * (sN / t1) ** (n - k)
 
+    def series(scale: sympy.Expr) -> sympy.Expr:
+        return sum(c * (scale * t) ** k for k, c in enumerate(C))
+
+    difference = sympy.expand(series(sN / tj) * series(sM / t1) - series(sM / tj) * series(sN / t1))
     for n in range(2, 8):
+        terms = sum(C[k - 1] * C[n - k] * braces(k, n) for k in range(1, n + 1))
+        lines.append(Equation(f"T({n}) in the product of the series", difference.coeff(t, n - 1), terms))
         whole = sum(C[k - 1] * C[n - k] * braces(k, n) for k in range(1, n + 1))
         half = range(1, n // 2 + 1)
         paired = sum(C[k - 1] * C[n - k] * (braces(k, n) + pair_sign * braces(n - k + 1, n)) for k in half)
@@ -237,15 +252,38 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     return lines
 
 
+def _wrong_bracket() -> str:
+    """An n and a k at which a bracket of T(n) has another sign than stated, for s_N < s_M and theta_j < theta_1."""
+    s_N, s_M, theta_j, theta_1 = Fraction(1, 3), Fraction(1, 2), Fraction(3, 4), Fraction(5, 4)
+    for n, k in [(order, place) for order in range(2, 8) for place in range(1, order + 1)]:
+        first = s_N ** (k - 1) * s_M ** (n - k) - s_M ** (k - 1) * s_N ** (n - k)
+        second = 1 / (theta_j ** (k - 1) * theta_1 ** (n - k)) - 1 / (theta_j ** (n - k) * theta_1 ** (k - 1))
+        if (first > 0) != (n - 2 * k + 1 > 0) or (second > 0) != (n - 2 * k + 1 < 0):
+            return f"n = {n}, k = {k}"
+    return ""
+
+
 @claim(
     "fedloru-v1/Fj2",
-    where="v1 and iclr, Appendix A.3, from F_{j,2} to the end of part (i)",
-    says=r"In part (i), where $\theta_1 > \theta_j > 0$: "
-    r"$F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) - R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nT(n)$ by the Cauchy "
-    r"product $\sum a_n\sum b_n = \sum_n\sum_{k \le n}a_kb_{n-1+1}$; T(n) is the sum over $k \le m$ of the pairs k "
-    r"and $n - k + 1$ with a minus between the braces, $\sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} - "
-    r"s_M^{k-1}s_N^{n-k})(\theta_j^{1-k}\theta_1^{k-n} - \theta_j^{k-n}\theta_1^{1-k})$, and is negative for each $n "
-    r"\ge 2$.",
+    where="v1 and iclr, Appendix A.3, part (i), from F_{j,2} to the sign of T(2m + 1); for its last words see "
+    "fedloru-v1/eq-35",
+    says=r"In part (i), where $\theta_1 > \theta_j > 0$ and $s_N < s_M$: $F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) - "
+    r"R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nC_n(\frac{s_M}{\theta_1})^{n-1}\sum_nC_n(\frac{s_N}{\theta_j})^{n-1} - "
+    r"\sum_nC_n(\frac{s_N}{\theta_1})^{n-1}\sum_nC_n(\frac{s_M}{\theta_j})^{n-1}$; by $\sum_1^\infty a_n\sum_1^\infty "
+    r"b_n "
+    r"= \sum_{n=1}^\infty\sum_{k=1}^na_kb_{n-1+1}$ for series that converge it is "
+    r"$\sum_n\sum_{k \le n}C_kC_{n-k+1}(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} - "
+    r"\sum_n\sum_{k \le n}C_kC_{n-k+1}(\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k} = \sum_nT(n)$, $T(n) = "
+    r"\sum_{k \le n}C_kC_{n-k+1}\{(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} - "
+    r"(\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k}\}$. For $n = 2m$, $T(n) = \sum_{k \le m}[C_kC_{n-k+1}"
+    r"\{(\frac{s_N}{\theta_j})^{k-1}(\frac{s_M}{\theta_1})^{n-k} - "
+    r"(\frac{s_M}{\theta_j})^{k-1}(\frac{s_N}{\theta_1})^{n-k}\} - C_{n-k+1}C_k"
+    r"\{(\frac{s_N}{\theta_j})^{n-k}(\frac{s_M}{\theta_1})^{k-1} - "
+    r"(\frac{s_M}{\theta_j})^{n-k}(\frac{s_N}{\theta_1})^{k-1}\}] = \sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} - "
+    r"s_M^{k-1}s_N^{n-k})(\frac1{\theta_j^{k-1}\theta_1^{n-k}} - \frac1{\theta_j^{n-k}\theta_1^{k-1}})$; the first "
+    r"bracket "
+    r"is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so that $T(2m)$ is "
+    r"negative. For $n = 2m + 1$ the (m + 1)-th term is 0, $T(n)$ is the same sum over $k \le m$, and negative.",
     measure=search_cases,
     control=Form(
         "The factored form, and the sign for the Marchenko-Pastur law.",
@@ -280,4 +318,7 @@ def fj2(
     algebra = judge_identity(lines, points, "cumulants, factors and spikes as symbols, n up to 7")
     if not algebra.ok:
         return algebra
+    wrong = _wrong_bracket()
+    if wrong:
+        return Evidence(False, "brackets of T(n), n up to 7", "signs of both brackets", wrong, -1.0)
     return judge_negative(cases, [(law, n) for law in laws for n in range(2, 6)], strict)

@@ -294,8 +294,12 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
     says=r"With the angle $\phi_i^{(k)}$ (its cosine, in use) of $v_i$ and $u_i^{(k)}$, $\phi_i^{(k)} \to \phi_i$ by "
     r"(5), and $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and "
-    r"orthogonal to $v_i$ (46, 47), the parts of $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle$ with an r (48) average to "
-    r"zero: for any $k_1 \ne k_2$, i, j, $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j 1\{i=j\}$, "
+    r"orthogonal to $v_i$ (46, and 47 for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i, "
+    r"\phi_j^{(k_2)}v_j\rangle + \langle\phi_i^{(k_1)}v_i, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle + "
+    r"\langle\sqrt{1 - (\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \phi_j^{(k_2)}v_j\rangle + \langle\sqrt{1 - "
+    r"(\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle$ (48), where the parts with "
+    r"an r average to zero: for any $k_1 \ne k_2$, i, j, $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j "
+    r"1\{i=j\}$, "
     r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
     readings=(

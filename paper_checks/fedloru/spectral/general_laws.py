@@ -165,11 +165,14 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
 @claim(
     "fedloru-iclr/prop-3.1",
     where="iclr, Section 3.1, Proposition 3.1, eqs. (2) to (4), and its last sentence",
-    says=r"As $R \to \infty$, weakly almost surely: for $i = 1, \ldots, p$, $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
-    r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$ (2); for $i = 0, \ldots, q-1$, $\lambda_{R-i}(H_N) \to "
+    says=r"For $H_N = H_{\mathrm{true}} + \epsilon(N)$, as $R \to \infty$, weakly almost surely: for $i = 1, \ldots, "
+    r"p$, $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, else $U_N$ (2); for $i = 0, \ldots, "
+    r"q-1$, $\lambda_{R-i}(H_N) \to "
     r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (3); $g_N^{-1}(\theta) = \theta + "
-    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (4); and for $p < i \le P - q$, $\lambda_i(H_N) \to \{0, L_N, U_N\}$. The "
-    r"noise is $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.",
+    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (4); $U_N$ and $L_N$ are lower and upper bounds (in this order) of the "
+    r"limit "
+    r"law $\mu_N$ of $\epsilon(N)$; and for $p < i \le P - q$, $\lambda_i(H_N) \to \{0, L_N, U_N\}$. The noise is "
+    r"$s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.",
     measure=measure_with_bulk,
     control=Form(
         r"The two branches for spikes that leave the bulk, and $\lambda_i \to U_N$ for fixed $i > p$, and mirrored.",
@@ -177,10 +180,13 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     ),
     correction=Form(
         r"For noise whose extreme eigenvalues tend to $U_N$ and $L_N$: the two branches with the thresholds "
-        r"$1/g_{\mu_N}(U_N^+)$ and $1/g_{\mu_N}(L_N^-)$ as for v1, Proposition 3.2; for fixed $i > p$, "
+        r"$1/g_{\mu_N}(U_N^+)$ and $1/g_{\mu_N}(L_N^-)$ as for v1, Proposition 3.2 "
+        r"($g_{\mu_N}(z) = \int\frac{d\mu_N(x)}{z - x}$ to the right of the support, and to the left of it); for fixed "
+        r"$i > p$, which the proof treats, "
         r"$\lambda_i \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, $0 < c < 1$, $\lambda_i$ tends to the "
         r"$(1-c)$-quantile of $\mu_N$ where that is unique, inside the bulk. "
-        "Almost surely or in probability, as for v1, Proposition 3.2.",
+        "Almost surely, if the extreme eigenvalues converge so and the eigenvectors are uniformly random; under QUE "
+        "alone in probability.",
         {"rule": "threshold", "interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"threshold": 1.7}, {"threshold": 0.6}, {"edge": 1.1}, {"coefficient": 1.2}),
     ),
@@ -306,7 +312,8 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
         r"($\lambda_N$ exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = "
         r"|\theta|(1 - x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows "
         "like $R$. Where the bulk decides both norms the limit is 0 and the difference can be negative. "
-        "Almost surely or in probability, as for v1, Proposition 3.2.",
+        "Almost surely, if the extreme eigenvalues converge so and the eigenvectors are uniformly random; under QUE "
+        "alone in probability.",
         {"growth": 1.0, "bulk_sign": "negative"},
         mutants=(
             {"second_moment": 1.25},

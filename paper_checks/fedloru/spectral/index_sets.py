@@ -294,7 +294,9 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     "fedloru-v2/eq-42",
     where="Appendix A.4, eq. (42), with the sets and counts from the start of the proof",
     says=r"Since $g_M^{-1}(\theta_j) \ge U_M$ for $j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup (\mathcal{Q}_N^c "
-    r"\cap \mathcal{Q}_M)$, the second and third sum of (38) together are $\ge \sum_{j \in (\mathcal{P}_N^c \cap "
+    r"\cap \mathcal{Q}_M)$, the second and third sum of (38), $\sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup "
+    r"(\mathcal{Q}_N^c \cap \mathcal{Q}_M)}(\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - "
+    r"\frac{U_N^2}{g_N^{-1}(\theta_0)^2}) + (M_u + M_l)D$, are $\ge \sum_{j \in (\mathcal{P}_N^c \cap "
     r"\mathcal{P}_M) \cup (\mathcal{Q}_N^c \cap \mathcal{Q}_M)} D + (M_u + M_l) D = B_N D$ with $D = "
     r"\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ and $B_N = |\{i : \lambda_i(H_N) \to "
     r"U_N \text{ or } L_N\}|$.",

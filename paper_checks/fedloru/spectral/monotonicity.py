@@ -363,8 +363,8 @@ def search_bounds(context: Context) -> Searched:
             "a finite count",
             r"For a finite count $B_N \ge 1$, and $s_M > s_N$ with $\theta_0^2 \ge \sigma^2 s_M^2$ at the smaller of "
             "two sample sizes below N: the right side of (4) is strictly smaller at the larger of them.",
-            why=r"With an infinite count, which (36) has for the limits of Proposition 3.1, the right side is infinite "
-            r"at every M; with $B_N = 0$ and one spike it is 0.",
+            why="At each R the indices beside the spikes are finitely many. With an infinite count, that of the limits "
+            r"in (36), the right side is infinite at every M; with $B_N = 0$ and one spike it is 0.",
         ),
     ),
     uses=("fedloru-v2/eq-43",),

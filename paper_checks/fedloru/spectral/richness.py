@@ -246,8 +246,14 @@ def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations
     where="Appendix A.2, Proposition A.4, eqs. (14) to (20)",
     says=r"Let $\theta_1, \ldots, \theta_k$ be fixed non-zero reals and suppose some $\tilde R > k$ has "
     r"$\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ non-empty. Then $\Omega^R(\theta_1, \ldots, \theta_k)$ is "
-    r"non-empty for all $R \ge \tilde R$: a model that is independent of one more weight has the same Hessian but for "
-    "a zero row and column, (14) to (20).",
+    r"non-empty for all $R \ge \tilde R$. With $h^{\tilde R+1}(x;\omega) = \tilde h^{\tilde R+1}(x;\omega)$ (14), "
+    r"$\omega^{\tilde R+1} = (\omega^{\tilde R}, 0)$ (15) and $\tilde h^{\tilde R+1}(x;\omega^{\tilde R+1}) = "
+    r"\tilde h^{\tilde R+1}(x;(\omega^{\tilde R}, 0)) = h^{\tilde R}(x;\omega^{\tilde R})$ (16), independent of the "
+    r"last "
+    r"variable, in the expansion (17) of the Hessian: $h^{\tilde R+1}(x;\omega^{\tilde R+1}) = "
+    r"h^{\tilde R}(x;\omega^{\tilde R})$ (18), $J_\omega(h^{\tilde R+1}) = [J_\omega(h^{\tilde R})\ 0]$ (19), "
+    r"$\nabla_\omega^2h_i^{\tilde R+1} = \nabla_\omega^2h_i^{\tilde R}$ with a zero row and a zero column, for all i "
+    "(20), and so the Hessian is the same but for these.",
     measure=draw_weights,
     mutants=[{"coupling": 1}, {"curvature": 1}],
     uses=("fedloru-v2/eq-17",),
@@ -260,6 +266,17 @@ def prop_A_4(points: list[Point], coupling: float = 0.0, curvature: float = 0.0)
     old = _total_hessian(MODEL, WEIGHTS[:2])
     padded = (MODEL[0] + sympy.Rational(coupling) * z * WEIGHTS[0] + sympy.Rational(curvature) * z**2, MODEL[1])
     new = _total_hessian(padded, WEIGHTS).subs(z, 0)
+    for k, (wide, narrow) in enumerate(zip(padded, MODEL, strict=True), start=1):
+        yield Equation(f"(18), output {k}", wide.subs(z, 0), narrow)
+        first = [sympy.diff(wide, w).subs(z, 0) for w in WEIGHTS]
+        known = [*(sympy.diff(narrow, w) for w in WEIGHTS[:2]), sympy.Integer(0)]
+        yield from [Equation(f"(19), output {k}, weight {i + 1}", first[i], known[i]) for i in range(3)]
+        second, old_second = sympy.hessian(wide, WEIGHTS), sympy.diag(sympy.hessian(narrow, WEIGHTS[:2]), 0)
+        yield from [
+            Equation(f"(20), output {k}, entry ({i + 1}, {j + 1})", second[i, j], old_second[i, j])
+            for i in range(3)
+            for j in range(i, 3)
+        ]
     yield from [Equation(f"entry ({i + 1}, 3)", new[i, 2], sympy.Integer(0)) for i in range(3)]
     yield from [Equation(f"entry ({i + 1}, {j + 1})", new[i, j], old[i, j]) for i in range(2) for j in range(i, 2)]
     block = sympy.Matrix(2, 2, sympy.symbols("a b b c"))
@@ -327,8 +344,12 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     "fedloru-v1/prop-3.1",
     where="v1 Proposition 3.1 and its proof, eqs. (18) and (19); iclr Proposition A.4, eqs. (14) and (15)",
     says=r"If $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ is non-empty for some $\tilde R > k$, then "
-    r"$\Omega^R$ is non-empty for all $R \ge \tilde R$, because $h^{\tilde R+1} = h^{\tilde R} + g$ has the same true "
-    r"Hessian up to a zero row and column for any $g$ with $\nabla^2\int\ell(g, y)\,d\psi = 0$.",
+    r"$\Omega^R$ is non-empty for all $R \ge \tilde R$, because $h^{\tilde R+1}(\omega^{\tilde R}, z) = "
+    r"h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R}, z)$ at $\omega^{\tilde R+1} = "
+    r"(\omega^{\tilde "
+    r"R}, z)$ has the same true Hessian up to a zero row and column for any $g$ with $\nabla^2\int\ell(g^{\tilde "
+    r"R+1}(x; "
+    r"(\omega^{\tilde R}, z)), y)\,d\psi = 0$.",
     measure=measure_added,
     control=Form(
         r"The proposition itself, by $g = 0$: the larger model ignores the new weight.", {"conditions": G_NAMES}

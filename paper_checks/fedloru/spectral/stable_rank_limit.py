@@ -147,17 +147,18 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     measure=measure_ranks,
     control=Form(r"Its denominator: $\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.", {"part": "norm"}),
     correction=Form(
-        r"The numerator of the stable rank is $\|H_N\|_F^2 = \sum_j\theta_j^2 + \sigma^2s_N^2R\,(1 + o(1))$. "
-        r"$N_u$ and $N_l$ are no finite numbers: every fixed index $i > p$ counts (eq. 29), while the ones that make "
-        r"up the norm lie inside the bulk, with the mean square $\sigma^2s_N^2$ of the semicircle and not $U_N^2 = "
+        r"The numerator of the stable rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, beside which "
+        r"$\sum_j\theta_j^2$ stays as it is. $N_u$ and $N_l$ are no finite numbers: every fixed $i > p$ counts in "
+        r"$N_u$, and counted from below every fixed $i \ge q$ in $N_l$ (eq. 29), while the indices that make up the "
+        r"norm lie inside the bulk, with the mean square $\sigma^2s_N^2$ of the semicircle and not $U_N^2 = "
         r"4\sigma^2s_N^2$.",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/prop-3.1-bulk"),
     kind="definition",
-    because="$N_u$ and $N_l$ are infinite: every fixed index tends to an edge, and the rest has mean square "
-    r"$\sigma^2s_N^2$, not $U_N^2$.",
+    because="$N_u$ and $N_l$ are infinite: every fixed index from either end tends to an edge; the rest has mean "
+    r"square $\sigma^2s_N^2$.",
     expect=("corrected", "proof"),
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:

@@ -62,7 +62,9 @@ def draw_instances(context: Context) -> list[Instance]:
 
 @claim(
     "fedloru-v1/proof-3.3-sets",
-    where="v1 Appendix A.3, before eq. (33); iclr Appendix A.3, before eq. (29)",
+    where="v1 Appendix A.3, the definitions before eq. (33) and the sentence before eq. (35); iclr Appendix A.3, "
+    "before "
+    "eqs. (29) and (31)",
     says=r"With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N > "
     r"g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.",
     measure=draw_instances,
@@ -146,15 +148,27 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
 @claim(
     "fedloru-v1/eq-35",
     where="v1 Appendix A.3, eq. (35) and closing sentence; iclr Appendix A.3, eq. (31)",
-    says="The difference of the limiting stable ranks of $H_M$ and $H_N$ is the sum of six sums (outliers at M "
-    "and N, outliers at N only, eigenvalues at the edge, on either side); each is negative, and therefore "
-    r"$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is negative.",
+    says=r"With $g(j)$ for $g^{-1}(\theta_j)$ and, without loss of generality, $|\theta_1| > |\theta_{p+q}|$: "
+    r"$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N) = \sum_{j=2}^{a_M}\{(\frac{g_M(j)}{g_M(1)})^2 - "
+    r"(\frac{g_N(j)}{g_N(1)})^2\} + \sum_{j=a_M+1}^{a_N}\{(\frac{U_M}{g_M(1)})^2 - (\frac{g_N(j)}{g_N(1)})^2\} + "
+    r"\sum_{j=a_N+1}^{p+\alpha}\{(\frac{U_M}{g_M(1)})^2 - (\frac{U_N}{g_N(1)})^2\} + "
+    r"\sum_{j=1}^{b_M}\{(\frac{g_M(p+q+1-j)}{g_M(1)})^2 - (\frac{g_N(p+q+1-j)}{g_N(1)})^2\} + "
+    r"\sum_{j=b_M+1}^{b_N}\{(\frac{L_M}{g_M(1)})^2 - (\frac{g_N(p+q+1-j)}{g_N(1)})^2\} + "
+    r"\sum_{j=b_N+1}^{q+\beta}\{(\frac{L_M}{g_M(1)})^2 - (\frac{L_N}{g_N(1)})^2\}$; each of the six sums is negative, "
+    r"and therefore $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is negative.",
     measure=draw_instances,
-    control=Form("The decomposition, for finite numbers of eigenvalues at the edges.", {"sign": 0}),
+    control=Form(
+        r"The decomposition, for finite numbers of eigenvalues at the edges and $\theta_1$ the largest in modulus and "
+        r"an "
+        "outlier at both M and N.",
+        {"sign": 0},
+    ),
     correction=Form(
-        r"The decomposition stands for finite counts. For the semicircle with $|\theta_{p+q}| \le \theta_1$ and "
-        r"$\theta_1 > \sigma s_M$ each of the six sums is non-negative, and so is the difference, as the theorem says "
-        r"($S > 0$).",
+        r"The decomposition stands for finite counts and $\theta_1$ the largest in modulus and an outlier at both M "
+        r"and "
+        r"N, since every term is divided by $g^{-1}(\theta_1)$. For the semicircle with $|\theta_{p+q}| \le \theta_1$ "
+        r"and $\theta_1 > \sigma s_M$ each of the six sums is non-negative, and so is the difference (the theorem says "
+        r"$S > 0$).",
         {"sign": 1},
         mutants=({"sign": -1}, {"dropped": 5}, {"dropped": 1}),
         asks="neither",
@@ -212,7 +226,7 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     sums = a_M * (at_M - at_N) + (a_N - a_M) * (edge_M - at_N) + (size - a_N) * (edge_M - edge_N)
     outliers = {M: N + a, theta: N + a + b, first: N + a + b + c}
     return together(
-        identity("terms of one side", side - sums),
+        identity("the three sums of a side less its part of the difference", side - sums),
         positive("outliers at both", _ratio(theta, first, M) - _ratio(theta, first, N), outliers),
         *_between_the_thresholds(1.0),
         positive("at the edge", _edge(first, M) - _edge(first, N), {M: N + a, first: N + a + b}),
@@ -226,7 +240,7 @@ def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
     factor, order = sympy.Rational(str(edge)), {theta: N + a, M: N + a + b, first: N + a + b + c}
     root = 2 * factor * M / wigner_outlier(first, M) - wigner_outlier(theta, N) / wigner_outlier(first, N)
     apart = _ratio(theta, first, M) - _edge(first, M) - ((theta - M**2 / theta) / wigner_outlier(first, M)) ** 2
-    return together(positive("the root of 0 < G", root, order), identity("F - G", apart))
+    return together(positive("U_M/g_M(1) - g_N(j)/g_N(1)", root, order), identity("F_j - G_j less a square", apart))
 
 
 GAP_AXES = (
@@ -252,7 +266,7 @@ def search_gaps(context: Context) -> Searched:
     "fedloru-v1/Gj",
     where="v1 and iclr, Appendix A.3, part (ii)",
     says=r"For $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ satisfies "
-    r"$G_j < F_j < 0$, since $g_M(j) > U_M$.",
+    r"$G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.",
     measure=search_gaps,
     control=Form(r"$G_j \le F_j$.", {"lines": ("G <= F",)}),
     correction=Form(

@@ -168,8 +168,10 @@ def measure_hessians(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/eq-21-25",
     where="Appendix A.3, eqs. (21) to (25)",
-    says=r"(21) and (22) restate Lemma A.3 for $\lambda_i(H_N)$ at $i = j + k - 1 \le R$ and at $i = j + k - R \ge 1$; "
-    r"$k = 1 + p$ and $k = R - q$ give $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + "
+    says=r"For indices with $p < i < R - q$: by Lemma A.3, $j, k \in \{1, \ldots, R\}$, $\lambda_i(H_N) \le "
+    r"\lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon_N)$, $i = j + k - 1 \le R$ (21), and "
+    r"$\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon_N)$, $i = j + k - R \ge 1$ "
+    r"(22); $k = 1 + p$ and $k = R - q$ give $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + "
     r"\lambda_{i-p}(\epsilon_N)$, $i = j+p \le R$ (23), and $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
     r"\lambda_{i+q}(\epsilon_N)$, $i = j-q \ge 1$ (24), $j \in \{1, \ldots, R\}$; with $i - j = p$, $i - j = -q$ and "
     r"$\lambda_{1+p}(H_{\mathrm{true}}) = \lambda_{R-q}(H_{\mathrm{true}}) = 0$: $\lambda_{i+q}(\epsilon_N) \le "
@@ -181,7 +183,10 @@ def measure_hessians(context: Context) -> list[Pair]:
     expect=("holds", "proof"),
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
-    """Both sides at every index; the shifts replace p and q by one less, ``tighten`` asks for room."""
+    """Every line at every index; the shifts replace p and q by one less, ``tighten`` asks for room.
+
+    Where there are indices p < i < R - q the two eigenvalues said to be 0 are so; (25) holds for p + q = R too.
+    """
     rows: list[Row] = []
     for pair in pairs:
         spectrum, noise, both, error = pair.eigenvalues()
@@ -189,6 +194,19 @@ def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: flo
         R, p, q = len(both), int((spectrum > 0).sum()) + p_shift, int((spectrum < 0).sum()) + q_shift
         if p < 0 or q < 0:
             continue
+        for j, k in product(range(1, R + 1), repeat=2):
+            bound = spectrum[k - 1] + noise[j - 1]  # 1 + i - j = k in (21), R + i - j = k in (22)
+            if j + k - 1 <= R:
+                line = "(23)" if k == 1 + p else "(21)"
+                rows.append(Row(both[j + k - 2] + room, bound, error, pair, f"{line}, j={j}, k={k}"))
+            if j + k - R >= 1:
+                line = "(24)" if k == R - q else "(22)"
+                rows.append(Row(bound + room, both[j + k - R - 1], error, pair, f"{line}, j={j}, k={k}"))
+        if p + q < R:
+            rows += [
+                Row(abs(float(spectrum[k])), 0.0, error, pair, f"eigenvalue {k + 1} of H_true is 0")
+                for k in (p, R - q - 1)
+            ]
         for i in range(1, R + 1):
             if i + q <= R:
                 rows.append(Row(noise[i + q - 1] + room, both[i - 1], error, pair, f"lower, i={i}"))
@@ -196,8 +214,8 @@ def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: flo
                 rows.append(Row(both[i - 1] + room, noise[i - p - 1], error, pair, f"upper, i={i}"))
     return judge_rows(
         rows,
-        f"{len(pairs)} Hessians of dimension 1 to 6 with every p + q <= R, {len(rows)} inequalities",
-        "eq. (25) at every index",
+        f"{len(pairs)} Hessians drawn, of dimension 1 to 6, each with some p + q <= R, {len(rows)} inequalities",
+        "(21) to (25) at every index, the two eigenvalues 0 where p + q < R",
     )
 
 
@@ -238,8 +256,10 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
     where="v1 Appendix A.2, eqs. (20) to (22); iclr Appendix A.2, eqs. (16) to (18)",
     says=r"For $p < i < R-q$: $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon)$ "
     r"for $i = j+k-1 \le R$, and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon)$ "
-    r"for $i = j+k-R \ge 1$; hence $\lambda_{i+q}(\epsilon) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon)$ for all "
-    "$i$.",
+    r"for $i = j+k-R \ge 1$; hence, with $k = 1 + p$ and $k = R - q$ and since $\lambda_{1+p}(H_{\mathrm{true}}) = "
+    r"\lambda_{R-q}(H_{\mathrm{true}}) = 0$, $\lambda_{i+q}(\epsilon) \le \lambda_i(H_N) \le "
+    r"\lambda_{i-p}(\epsilon)$ for all $i \in \{1, \ldots, R\}$, where $\lambda_k(\epsilon) = -\infty$ if $k > R$ "
+    r"and $+\infty$ if $k \le 0$.",
     measure=measure_weyl_steps,
     control=Form("The first line and the conclusion.", {"second": 0}),
     correction=Form(
