@@ -268,7 +268,7 @@ def _round(
             jensen = split = 0.0
             for k in cohort:
                 client, share = setting.clients[k], 1.0 / len(cohort)
-                Ai, Bi = A, B
+                Ai, Bi, squares = A, B, [0.0, 0.0]
                 first = client.gradient(Tree(W=here))["W"]
                 for i in range(setting.steps):
                     at = Tree(W=W + a * Ai @ Bi)
@@ -276,6 +276,8 @@ def _round(
                     drawn = client.gradient(at, script[id(client)][i])["W"] if script else exact
                     drift_A = drift_A + share * a * exact @ Bi.mT / setting.steps
                     drift_B = drift_B + share * a * Ai.mT @ exact / setting.steps
+                    squares[0] += _square(a * drawn) * _square(Bi)
+                    squares[1] += _square(a * drawn) * _square(Ai)
                     Ai, Bi = Ai - setting.rate * a * drawn @ Bi.mT, Bi - setting.rate * a * Ai.mT @ drawn
                     reached = client.gradient(Tree(W=W + a * Ai @ Bi))["W"]
                     later_A = later_A + share * a * reached @ Bi.mT / setting.steps
@@ -294,13 +296,22 @@ def _round(
                     parts = _square(a * (reached - first)) * _square(Bi) + _square(a * first) * _square(Bi - B)
                     split += 2.0 * share / setting.steps * parts
                     bounds[0], bounds[1] = max(bounds[0], _square(Ai) ** 0.5), max(bounds[1], _square(Bi) ** 0.5)
+                found.add(**{f"steps A {k}": squares[0], f"steps B {k}": squares[1]})
                 mean_A, mean_B = mean_A + share * Ai, mean_B + share * Bi
             if t % setting.tau:
                 _agree(after.factors, mean_A, mean_B)
             half, whole = W + a * mean_A @ B, W + a * mean_A @ mean_B
+            bent = a * setting.slope(half) - slope
             at_half = mean_A.mT @ (a * setting.slope(half))
             cross = at_half - in_B
             found.add(
+                turned=_square(mean_A.mT @ bent),
+                grown=_square(mean_A),
+                bent=_square(bent),
+                grown_bent=_square(mean_A) * _square(bent),
+                product=_square(mean_A @ B - A @ B),
+                crossed=_square((mean_A - A).mT @ slope),
+                apart=_square(mean_A - A) * _square(slope),
                 jensen=jensen,
                 split=split,
                 next=setting.loss(whole),

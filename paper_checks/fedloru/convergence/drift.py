@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import torch
+
 from paper_checks.claim import Best, Evidence, Form, claim
-from paper_checks.fedloru.convergence.bounded_runs import Trace
+from paper_checks.context import Context
+from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.convergence.bounded_settings import (
     SCOPE,
     WITH_COHORTS,
@@ -16,6 +19,83 @@ from paper_checks.fedloru.convergence.bounded_settings import (
 from paper_checks.methods.promises import Promise
 
 Traces = tuple[Trace, ...]
+
+
+def follow_with_corners(context: Context) -> Traces:
+    """The runs of all claims, and before them two steps from given numbers.
+
+    The first, of two rows and two columns far out, can be followed by hand; in the second, of one weight, the sample
+    that moves A makes it larger.
+    """
+    numbers = {"W": "5 5 5 -5", "A": "1 1", "B": "1 0"}
+    W, A, B = (torch.tensor([float(text) for text in numbers[name].split()], dtype=torch.float64) for name in numbers)
+    far = Bounded(torch.zeros(1, 2, 2, dtype=torch.float64), 1.0, 1.0)
+    case = {**numbers, "L": 1, "zone": 1, "rate": "1/10"}
+    corners = Setting("corners", (far,), W.reshape(2, 2), A.reshape(2, 1), B.reshape(1, 2), 0.1, case=case)
+    one = torch.ones(1, 1, dtype=torch.float64)
+    samples = Bounded(torch.stack([one, 3.0 * one]), 1.0, 2.0)
+    outward = Setting("samples that move A outward", (samples,), 0.0 * one, one, one, 0.1, noisy=True, share=1.0)
+    return follow(corners), follow(outward), *follow_settings(context)
+
+
+@claim(
+    "fedloru-v2/lem-B.6-mid",
+    where="Appendix B.1, proof of Lemma B.6, its displays before the last one",
+    says=r"With $D = \nabla_Wf_t(A_{t+1}B_t) - \nabla_Wf_t(A_tB_t)$ and $u = A_{t+1} - A_t$ (our abbreviations): "
+    r"$\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 = "
+    r"\mathbb{E}\|A_{t+1}^T\nabla_Wf_t(A_{t+1}B_t) - A_t^T\nabla_Wf_t(A_tB_t)\|^2 = \mathbb{E}\|A_{t+1}^TD + "
+    r"u^T\nabla_Wf_t(A_tB_t)\|^2 \le 2\mathbb{E}\|A_{t+1}^TD\|^2 + 2\mathbb{E}\|u^T\nabla_Wf_t(A_tB_t)\|^2$; "
+    r"$\mathbb{E}\|A_{t+1}^TD\|^2 \le \mathbb{E}\|A_{t+1}\|^2\,\mathbb{E}\|D\|^2 \le "
+    r"L^2C_A^2\,\mathbb{E}\|A_{t+1}B_t - A_tB_t\|^2 \le L^2C_A^2C_B^2\,\mathbb{E}\|u\|^2$; "
+    r"$\mathbb{E}\|u^T\nabla_Wf_t(A_tB_t)\|^2 = \mathbb{E}[\|u\|^2\|\nabla_Wf_t(A_tB_t)\|^2] \le "
+    r"G^2\,\mathbb{E}\|u\|^2$.",
+    measure=follow_with_corners,
+    control=Form("The first and the last of the three displays, with at most for the last equality.", {"kept": (1, 3)}),
+    correction=Form(
+        r"$\mathbb{E}\|A_{t+1}^TD\|^2 \le \mathbb{E}[\|A_{t+1}\|^2\|D\|^2] \le C_A^2\,\mathbb{E}\|D\|^2$, since the "
+        r"norm of $A_{t+1}$ is bounded in every run, and $\mathbb{E}\|u^T\nabla_W\|^2 \le "
+        r"\mathbb{E}[\|u\|^2\|\nabla_W\|^2]$; all other members as printed, so that the lemma is not affected.",
+        {"product": "inside", "exactly": False},
+        ({"product": "outside"}, {"exactly": True}, {"constant": 1.9}),
+    ),
+    importance="detail",
+    uses=("fedloru-v2/assump-4.1",),
+    because="Norms are submultiplicative, not multiplicative, and a mean of products can exceed the product of the "
+    "means.",
+    expect=("corrected", "proof"),
+)
+def lem_B_6_mid(
+    traces: Traces,
+    constant: float = 2.0,
+    product: str = "outside",
+    exactly: bool = True,
+    kept: tuple[int, ...] = (1, 2, 3),
+) -> Evidence:
+    """Every member of the three displays; ``product``: of the means (outside) or in the mean (inside)."""
+    lines = []
+    for trace in traces:
+        L, C_A, C_B = trace.L, trace.C_A, trace.C_B
+        for one in trace.rounds:
+            both = one["grown"] * one["bent"] if product == "outside" else one["grown_bent"]
+            shown = {
+                1: [at_most("first display", one["cross"], constant * (one["turned"] + one["crossed"]), trace)],
+                2: [
+                    at_most("second display, first step", one["turned"], both, trace),
+                    at_most("second display, second step", both, (L * C_A) ** 2 * one["product"], trace),
+                    at_most(
+                        "second display, last step",
+                        (L * C_A) ** 2 * one["product"],
+                        (L * C_A * C_B) ** 2 * one["dA"],
+                        trace,
+                    ),
+                ],
+                3: [at_most("third display, last step", one["apart"], trace.G**2 * one["dA"], trace)],
+            }
+            for display in kept:
+                lines += shown[display]
+            first = equal if exactly and kept == (1, 2, 3) else at_most
+            lines.append(first("third display, first step", one["crossed"], one["apart"], trace))
+    return judge_bounds(lines, WITH_COHORTS)
 
 
 @claim(
@@ -55,16 +135,18 @@ def lem_B_7(
 
 @claim(
     "fedloru-v2/lem-B.7-mid",
-    where='Appendix B.1, proof of Lemma B.7, the line before "Combining these bounds"',
+    where='Appendix B.1, proof of Lemma B.7, the lines before and after "Combining these bounds"',
     says=r"$\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le "
     r"\frac1{E^2}\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le 2(\sigma^2+G^2)C_B^2/E$, by Jensen's "
-    "inequality.",
+    r"inequality; $\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2\sum_kp^{(k)}\frac{2(\sigma^2+G^2)C_B^2}E = "
+    r"2\eta^2E^2(\sigma^2+G^2)C_B^2$.",
     measure=follow_settings,
-    control=Form("The line for $E = 1$.", {"only_one": True}),
+    control=Form("The lines for $E = 1$.", {"only_one": True}),
     correction=Form(
         r"Jensen's inequality gives $\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le "
-        r"\frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E. (The last line "
-        "of the proof drops the 1/E again, so that the lemma is not affected.)",
+        r"\frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E, so that "
+        r"$\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2G^2C_B^2$. (The last equality drops the 1/E again, so that the "
+        "lemma is not affected.)",
         {"steps_power": 0, "constant": 1.0, "sigma": 0.0},
         ({"steps_power": -1}, {"constant": 0.99}, {"other": "own"}),
     ),
@@ -83,7 +165,7 @@ def lem_B_7_mid(
     only_one: bool = False,
 ) -> Evidence:
     """The mean of E steps is the whole local change over eta E; ``sigma`` is the weight of the variance."""
-    lines = []
+    ends, lines = [], []
     for trace in traces:
         E, rate = trace.setting.steps, trace.setting.rate
         if only_one and E > 1:
@@ -91,12 +173,18 @@ def lem_B_7_mid(
         scale = constant * (sigma * trace.sigma2 + trace.G**2) * float(E) ** steps_power
         bounds = {"A": trace.C_B, "B": trace.C_A} if other == "other" else {"A": trace.C_A, "B": trace.C_B}
         for one in trace.rounds:
-            lines += [
-                at_most(f"mean step of {name}", one[f"{name} {k} {E}"] / (rate * E) ** 2, scale * C**2, trace)
-                for k in trace.setting.everyone
-                for name, C in bounds.items()
-            ]
-    return judge_bounds(lines, WITH_COHORTS)
+            for name, C in bounds.items():
+                for k in trace.setting.everyone:
+                    mean, middle = one[f"{name} {k} {E}"] / (rate * E) ** 2, one[f"steps {name} {k}"] / E
+                    ends.append(at_most(f"mean step of {name}", mean, scale * C**2, trace))
+                    middle *= float(E) ** steps_power
+                    lines.append(at_most(f"mean step of {name}, Jensen", mean, middle, trace))
+                    lines.append(at_most(f"mean step of {name}, last step", middle, scale * C**2, trace))
+                lines.append(at_most(f"change of {name}", one[f"d{name}"], (rate * E) ** 2 * scale * C**2, trace))
+                if sigma:
+                    stated = 2 * (rate * E) ** 2 * (trace.sigma2 + trace.G**2) * C**2
+                    lines.append(equal("last equality", (rate * E) ** 2 * scale * C**2, stated, trace))
+    return judge_bounds([*ends, *lines], WITH_COHORTS)
 
 
 def printed_D(trace: Trace, C_A: float, C_B: float) -> float:

@@ -138,3 +138,27 @@ def claim_B3_just(values: Values) -> Violation:
         "first one, an event of positive probability; |A| + |B| after a cycle, against (1 + rate G)^(tau E) times that "
         "at the start",
     )
+
+
+@replay("fedloru-v2/lem-B.6-mid")
+def lem_B_6_mid(values: Values) -> Violation:
+    """The move of A in one step, with two rows, and the gradient of two rows and two columns, against each other."""
+    L, zone, rate = fractions(values, "L", "zone", "rate")
+    W, A, B = ([Fraction(text) for text in values[name].split()] for name in ("W", "A", "B"))
+    assumes = assuming(
+        *(Hypothesis(name, value, ">", 0) for name, value in {"L": L, "zone": zone, "learning rate": rate}.items()),
+        *(Hypothesis(f"entries of {n}", len(x), "=", size) for n, x, size in (("W", W, 4), ("A", A, 2), ("B", B, 2))),
+    )
+    places = [(i, j) for i in range(2) for j in range(2)]
+    S = {(i, j): L * min(max(W[2 * i + j] + A[i] * B[j], -zone), zone) for i, j in places}
+    u = [-rate * sum(S[i, j] * B[j] for j in range(2)) for i in range(2)]
+    turned = sum((u[0] * S[0, j] + u[1] * S[1, j]) ** 2 for j in range(2))
+    return Violation(
+        sum(x * x for x in u) * sum(s * s for s in S.values()),
+        turned,
+        assumes=assumes,
+        given={"u": u, "gradient, by rows": list(S.values())},
+        reads="W of two rows and two columns, one factor, one client, one step, loss a sum over the entries of L x^2/2 "
+        "up "
+        "to |x| = zone, linear beyond; |u|^2 |gradient|^2 against |u^T gradient|^2, said to be equal",
+    )

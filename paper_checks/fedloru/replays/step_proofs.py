@@ -119,6 +119,26 @@ def lem_B_6(values: Values) -> Proof:
     )
 
 
+@proof("fedloru-v2/lem-B.6-mid", constant="2")
+def lem_B_6_mid(values: Values) -> Proof:
+    r"""$\|XY\| \le \|X\|\|Y\|$ and $\|A_{t+1}\| \le C_A$ in every run, a mean of factors that are at most $C_A$.
+
+    Lipschitz gradients: $\|D\| \le L\|A_{t+1}B_t - A_tB_t\| \le LC_B\|u\|$; an exact gradient has at most the norm G.
+    """
+    constant = rational(values["constant"])
+    form = sympy.Matrix([[constant - 1, -1], [-1, constant - 1]])  # constant (x^2 + y^2) - (x + y)^2
+    p, q, r, s = sympy.symbols("p q r s", real=True)
+    X, Y = sympy.Matrix([[p, q]]), sympy.Matrix([r, s])
+    lost = (X * X.T)[0] * (Y.T * Y)[0] - (X * Y)[0] ** 2
+    return concluded(
+        [
+            (form.is_positive_semidefinite is True, "the square of the sum of both parts"),
+            (sympy.expand(lost - (p * s - q * r) ** 2) == 0, "a row times a column, whose norm is at most the product"),
+        ],
+        r"submultiplicative norms, bounded factors in every run, and $2(x^2+y^2) - (x+y)^2$ as a square",
+    )
+
+
 @proof("fedloru-v2/lem-B.7", constant="2", steps=[1, 2, 5])
 def lem_B_7(values: Values) -> Proof:
     r"""Steps of at most $\eta GC_B$, i of them; the server's move is a mean of its clients'.

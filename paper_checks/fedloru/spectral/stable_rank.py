@@ -66,10 +66,15 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
 
 @identities(
     "fedloru-v2/eq-39",
-    where="Appendix A.4, eq. (39)",
-    says=r"$F_j = \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - "
-    r"\frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}$ equals "
-    r"$\frac{g_M^{-1}(\theta_j)g_N^{-1}(\theta_0)+g_N^{-1}(\theta_j)g_M^{-1}(\theta_0)}"
+    where="Appendix A.4, eq. (39) and the two displays before it",
+    says=r"With $g_M(j)$ for $g_M^{-1}(\theta_j)$ in the first two displays: $F_j = \frac{g_M(j)^2g_N(0)^2 - "
+    r"g_N(j)^2g_M(0)^2}{g_M(0)^2g_N(0)^2} = \frac{(g_M(j)g_N(0) + g_N(j)g_M(0))(g_M(j)g_N(0) - "
+    r"g_N(j)g_M(0))}{g_M(0)^2g_N(0)^2}$; $g_M(j)g_N(0) - g_N(j)g_M(0) = (\theta_j + "
+    r"\frac{\sigma^2s_M^2}{\theta_j})(\theta_0 + \frac{\sigma^2s_N^2}{\theta_0}) - (\theta_j + "
+    r"\frac{\sigma^2s_N^2}{\theta_j})(\theta_0 + \frac{\sigma^2s_M^2}{\theta_0}) = \sigma^2(s_M^2 - "
+    r"s_N^2)(\frac{\theta_0}{\theta_j} - \frac{\theta_j}{\theta_0})$; thus $F_j = "
+    r"\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2} = "
+    r"\frac{g_M^{-1}(\theta_j)g_N^{-1}(\theta_0)+g_N^{-1}(\theta_j)g_M^{-1}(\theta_0)}"
     r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\,\sigma^2(s_M^2-s_N^2)"
     r"\left(\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right)$.",
     measure=draw_points,
@@ -79,15 +84,17 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
 def eq_39(
     points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False, factor: float = 1.0
 ) -> Equations:
-    """Both lines by expansion: the inner identity and the quotient it leads to."""
+    """Every line by expansion: the quotient, its factors, the inner identity and what it leads to."""
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
+    whole, below = g_Mj**2 / g_M0**2 - g_Nj**2 / g_N0**2, g_M0**2 * g_N0**2
+    factors = (g_Mj * g_N0 + g_Nj * g_M0) * (g_Mj * g_N0 - g_Nj * g_M0)
     difference = THETA_0 / THETA_J - THETA_J / THETA_0
     inner = rational(factor) * sign * SIGMA**sigma_power * (S_M**2 - S_N**2) * (-difference if swapped else difference)
     yield from [
+        Equation("common denominator", whole, (g_Mj**2 * g_N0**2 - g_Nj**2 * g_M0**2) / below),
+        Equation("factors", whole, factors / below),
         Equation("inner identity", g_Mj * g_N0 - g_Nj * g_M0, inner),
-        Equation(
-            "eq. (39)", g_Mj**2 / g_M0**2 - g_Nj**2 / g_N0**2, (g_Mj * g_N0 + g_Nj * g_M0) / (g_M0**2 * g_N0**2) * inner
-        ),
+        Equation("eq. (39)", whole, (g_Mj * g_N0 + g_Nj * g_M0) / below * inner),
     ]
     return as_symbols(points), "all non-zero theta_0, theta_j, sigma, s_M, s_N"
 
