@@ -343,7 +343,7 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
 
 @promises(
     "fedlrt/lemma-3",
-    where="Appendix F, Lemma 3, eqs. (24) and (25), with its proof",
+    where="Appendix F, Lemma 3, eqs. (24) and (25) (the lines of its proof: fedlrt/lemma-3-proof)",
     says=r"For orthonormal $U, V \in \mathbb R^{n \times r}$, an L-continuous F and $S_1, S_2 \in \mathbb R^{r "
     r"\times r}$: (24) $\|P_U(F(US_1V^\top) - F(US_2V^\top))P_V\| \le L\|S_1 - S_2\|$ and (25) "
     r"$\|U(F(US_1V^\top) - F(US_2V^\top))V^\top\| \le L\|S_1 - S_2\|$.",

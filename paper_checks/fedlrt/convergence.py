@@ -223,8 +223,10 @@ def thm_3(
     where="Appendix F.3, proof of Theorem 10",
     says=r"With $\lambda s_* = \frac1{24L}$, that is $\lambda = \frac1{24Ls_*} \le \frac1{Ls_*}$, which obeys the "
     r"learning rate requirement of Theorem 2, plugging this learning rate into (38) gives $\|\nabla_{\tilde "
-    r"S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le 48L(\mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1}) + L\vartheta)$; the "
-    r"mean over t = 1, ..., T gives (37).",
+    r"S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le 48L(\mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1}) + L\vartheta)$. "
+    r"Averaging from t = 1 to T yields $\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
+    r"\frac1T\sum_{t=1}^T\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
+    r"\frac{48L}T(\mathcal{L}(W_r^{t=1}) - \mathcal{L}(W_r^{t=T+1})) + 48L^2\vartheta$.",
     measure=lambda context: sympy.symbols("L theta l1:8"),
     mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
@@ -242,6 +244,9 @@ def thm_10_proof(
         rounds = [K * (losses[t] - losses[t + 1] + L * theta) for t in range(T)]
         right = 48 * L / T * (losses[0] - losses[T]) + 48 * L**2 * theta
         yield Equation(f"mean over {T} rounds", sum(rounds, sympy.Integer(0)) / T, right)
+        above = sympy.symbols(f"d1:{T}")  # of the other rounds, above the least
+        mean = sum((losses[0] + one for one in above), losses[0]) / T
+        yield Equation(f"mean less the least of {T}", mean - losses[0], sum(above, sympy.Integer(0)) / T)
     points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(3)]
     return points, (
         "any L, theta and losses, T from 1 to 5; the step covers one learning rate, where (37) is stated for all up to "

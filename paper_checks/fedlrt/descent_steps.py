@@ -47,7 +47,8 @@ def _judge_rounds(
 
 @claim(
     "fedlrt/thm-7-first-term",
-    where="Appendix F.2, proof of Theorem 7, first term",
+    where="Appendix F.2, proof of Theorem 7, first term: the last line of its bound (the lines before it: "
+    "fedlrt/thm-7-first-term-lines)",
     says=r"$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle "
     r"\le \frac{L\lambda}C\sum_{c,s}\|\tilde S_c^s-\tilde S\|\,\|\tilde U^\top F(\tilde W_r)\tilde V\| - "
     r"s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
@@ -65,7 +66,8 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
 
 @claim(
     "fedlrt/thm-7-second-term",
-    where="Appendix F.2, proof of Theorem 7, second term",
+    where="Appendix F.2, proof of Theorem 7, second term: its first and its last expression (the lines between them: "
+    "fedlrt/thm-7-second-term-lines; the sum of both bounds is (31): fedlrt/thm-7)",
     says=r"$\frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 \le "
     r"\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S_c\|^2 + (s_*\lambda)^2L\|\tilde U^\top "
     r"F(\tilde W_r)\tilde V\|^2$.",
@@ -108,6 +110,11 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     below_1 = 1 / (1 + a)
     e = sum((Fraction(1, math.factorial(k)) for k in range(11)), Fraction(0)) + Fraction(1, 10 * math.factorial(10))
     return together(
+        identity("first equality, drift", L * rate * steps * (steps * rate) - L * rate**2 * steps**2),
+        identity(
+            "first equality, squares", L**3 * rate**2 * steps * steps * (steps * rate) ** 2 - L**3 * (steps * rate) ** 4
+        ),
+        identity("second term", L * rate**2 * steps**2 - whole * (whole * L)),
         identity("third term", L**3 * rate**4 * steps**4 - whole * whole**power * L**power_L),
         positive("the last step of the bracket", below_1 - below_1**power, {}),
         compared("1 + e + e^2", 1 + e + e**2, "<=", Fraction(total)),
@@ -117,9 +124,12 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
 @claim(
     "fedlrt/thm-8-proof",
     where="Appendix F.2, proof of Theorem 8",
-    says=r"Theorem 1 in (31) gives the third term $L^3\lambda^4s_*^4\exp(2)\|g\|^2$, and the bracket $1 - "
-    r"(s_*\lambda)L - (s_*\lambda)L\exp(1) - (s_*\lambda)^3L^2\exp(2)$ is at least $1 - (s_*\lambda)L(1 + "
-    r"\exp(1) + \exp(2))$, hence at least $1 - 12(s_*\lambda)L$, as $(s_*\lambda)L \le 1$ and $1 + \exp(1) + "
+    says=r"With $g = \tilde U^\top F(\tilde W_r)\tilde V$, Theorem 1 in (31) leads to $-(s_*\lambda)(1 - "
+    r"(s_*\lambda)L)\|g\|^2 + (\frac{L\lambda}C\sum_{c,s}(\exp(1)s_*\lambda\|g\|))\|g\| + "
+    r"\frac{L^3\lambda^2s_*}C\sum_{c,s}(\exp(1)s_*\lambda\|g\|)^2 = -(s_*\lambda)(1 - (s_*\lambda)L)\|g\|^2 + "
+    r"L\lambda^2s_*^2\exp(1)\|g\|^2 + L^3\lambda^4s_*^4\exp(2)\|g\|^2 = -(s_*\lambda)(1 - (s_*\lambda)L - "
+    r"(s_*\lambda)L\exp(1) - (s_*\lambda)^3L^2\exp(2))\|g\|^2 \le -(s_*\lambda)(1 - (s_*\lambda)L(1 + \exp(1) + "
+    r"\exp(2)))\|g\|^2 \le -(s_*\lambda)(1 - 12(s_*\lambda)L)\|g\|^2$, as $(s_*\lambda)L \le 1$ and $1 + \exp(1) + "
     r"\exp(2) \approx 11.107 \le 12$.",
     measure=measure_rates,
     mutants=[{"total": 11.0}],

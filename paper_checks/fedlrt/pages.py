@@ -28,7 +28,7 @@ THEMES = (
         "vision_experiments",
     ),
     *("baseline_boxes", "splitting", "step_restrictions", "splitting_steps"),
-    *("worst_cases", "descent_steps", "truncation_steps", "simplified_steps", "simplified_bounds"),
+    *("worst_cases", "descent_steps", "truncation_steps", "simplified_steps", "simplified_bounds", "printed_chains"),
 )
 
 

@@ -102,7 +102,8 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     r"Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to "
     r"$\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) - \mathcal{L}(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde "
     r"S}\mathcal{L}(\tilde W_r)\|^2 + L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + "
-    r"\delta^2s_*\lambda)$ (not the number C of clients).",
+    r"\delta^2s_*\lambda)$ (not the number C of clients); (41) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the "
+    "norm of the gradient.",
     measure=measure_simplified,
     control=Form(
         r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ instead of (14), "
@@ -187,7 +188,10 @@ def thm_4(
     says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
     r"Under Assumption 1 Algorithm 5 guarantees for $0 < \lambda \le \frac1{s_*(12L+\delta^2)}$: "
     r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
-    r"\frac{96L}T(\mathcal{L}(U^1S^1V^{1,\top}) - \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$.",
+    r"\frac{96L}T(\mathcal{L}(U^1S^1V^{1,\top}) - \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$. "
+    r"Corollary 2 has "
+    r"$\lambda \le \frac1{s_*(12L+\delta^2)}$ alone, and its proof $\frac1T\sum_t\|\tilde U^\top F(\tilde W_r)\tilde "
+    r"V\|^2$ between the two sides.",
     measure=measure_simplified,
     control=Form(
         r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$, $1/48 \le s_*\lambda L "
@@ -279,7 +283,8 @@ PLUGGED = (
 
 @claim(
     "fedlrt/cor-2-proof",
-    where="Appendix G.2, proof of Corollary 2",
+    where="Appendix G.2, proof of Corollary 2, up to the inequality of one round (its mean over t, as in "
+    "fedlrt/thm-10-proof with 96 for 48: fedlrt/cor-1)",
     says=r"After the inequality of Theorem 4: with $\lambda s_* = \frac1{12L+\delta^2}$, that is $\lambda = "
     r"\frac1{s_*(12L+\delta^2)} \le \frac1{Ls_*}$, which obeys the learning rate requirement of Theorem 2, plugging "
     r"this learning rate into (38) gives $\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2 \le 96L(\mathcal{L}(W_r^t) - "

@@ -28,7 +28,7 @@ STRONGER = {"outside": "outer_throughout", "in mean": "outer_in_mean"}
 """Assumptions in place of (14), with which no rate is asked for, and the numbers of a round that meet them."""
 
 
-def _linear(one: Trace) -> bool:
+def is_linear(one: Trace) -> bool:
     """Whether it is the round of `LINEAR`."""
     return one.name == "hand" and one.steps == 1 and not one.mean.H.any()
 
@@ -55,8 +55,8 @@ def _judge_hats(
         np.array(right),
         np.array([rounding(one) * 1e-3 for one, _ in pairs]),
         size=np.array([magnitude(one) for one, _ in pairs]),
-        case=lambda index: witness if _linear(pairs[index][0]) else {"instance": pairs[index][0].name},
-        readable=[_linear(one) for one, _ in pairs],
+        case=lambda index: witness if is_linear(pairs[index][0]) else {"instance": pairs[index][0].name},
+        readable=[is_linear(one) for one, _ in pairs],
         scope=f"{len(pairs)} {SCOPE}",
         printed=f"{text}, assumption {assumption}",
         domain=tried_rates(
@@ -75,15 +75,20 @@ _STRONGER = (
 
 @claim(
     "fedlrt/thm-11-hat-first",
-    where="Appendix G.1, bound of the first term of eq. (44)",
-    says=THEOREM + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le "
-    r"\delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top F(\tilde "
+    where="Appendix G.1, bound of the first term of eq. (44): from its first to its last expression (the lines between "
+    "them that do without Assumption 1: fedlrt/thm-11-hat-lines)",
+    says=THEOREM + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le \frac\lambda "
+    r"C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\| \le "
+    r"\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\|\|\nabla_{\hat S}\mathcal{L}(\tilde "
+    r"W_r)\| = \delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top "
+    r"F(\tilde "
     r"W_r)\tilde V\|^2$, by Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
         _STRONGER + ", for either sign of the inner product; one client and one step attain it. Under (14) both signs "
-        "fail, the printed one at one client with a linear loss, the other one at two opposite clients.",
+        "fail, the printed one at one client with a linear loss, the other one at two opposite clients. Of the two "
+        "inequalities the second, by Assumption 1, is the one that fails.",
         {"assumption": "outside", "signs": (-1.0, 1.0)},
         mutants=({"share": 0.99}, {"power": 3}, {"assumption": "printed"}, {"assumption": "printed", "signs": (1.0,)}),
     ),
@@ -108,9 +113,11 @@ def thm_11_hat_first(
 
 @claim(
     "fedlrt/thm-11-hat-second",
-    where="Appendix G.1, bound of the second term of eq. (44)",
-    says=THEOREM
-    + r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "
+    where="Appendix G.1, bound of the second term of eq. (44): from its first to its last expression (the lines "
+    "between "
+    "them that do without Assumption 1: fedlrt/thm-11-hat-lines)",
+    says=THEOREM + r"$\frac L2\|\hat S^* - \hat S\|^2 \le s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\hat "
+    r"S}\mathcal{L}(\tilde W_r)\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "
     r"W_r)\|^2 = \frac L2\delta^2(s_*\lambda)^2\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Jensen's inequality and "
     r"Assumption 1.",
     measure=measure_traces,
@@ -146,10 +153,11 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
 
 @promises(
     "fedlrt/thm-11-combine",
-    where="Appendix G.1, end of the proof of Theorem 11",
-    says=THEOREM
-    + r"$-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top FV\|^2 + \delta s_*\lambda\|\tilde U^\top F\tilde V\|^2 + "
-    r"\delta(s_*\lambda)^2\|\tilde U^\top F\tilde V\|^2$ is by $\|U^\top FV\| \le \|\tilde U^\top F\tilde "
+    where="Appendix G.1, end of the proof of Theorem 11, from the second line of the last chain on (its first line: "
+    "fedlrt/eq-43-44; the last sentence, by (36): fedlrt/thm-4)",
+    says=THEOREM + "The bound (46) and the two bounds of (44) combine to at most the line "
+    r"$-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top FV\|^2 + \delta s_*\lambda\|\tilde U^\top F\tilde V\|^2 + "
+    r"\delta(s_*\lambda)^2\|\tilde U^\top F\tilde V\|^2$, which is by $\|U^\top FV\| \le \|\tilde U^\top F\tilde "
     r"V\|$ at most $-(s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F\tilde V\|^2$ with the same two terms, "
     r"which equals $-(s_*\lambda)(1 - \delta^2 - 12(s_*\lambda)L + \delta^2(s_*\lambda))\|\tilde U^\top "
     r"F\tilde V\|^2$.",
@@ -175,7 +183,7 @@ def thm_11_combine(
     loss: float = 2.0,
     half: float = 0.5,
     reverse: bool = True,
-    keep: tuple[str, ...] = ("inequality", "equality"),
+    keep: tuple[str, ...] = ("sum", "inequality", "equality"),
 ) -> Promises:
     """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
     for L, x, delta, share in cases:
@@ -189,7 +197,9 @@ def thm_11_combine(
             continue
         rest = delta * x + delta * x**2
         end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
+        added = delta**2 * x + L / 2 * delta**2 * x**2
         lines = {
+            "sum": Promise("the bounds of (44) combine", float(added), float(rest), 1e-15, True),
             "inequality": Promise("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
             "within": Promise("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
             "equality": Promise("the last equality", float(first + rest), float(end), 1e-15),

@@ -106,7 +106,9 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     "fedlrt/lemma-2",
     where="Appendix D, Lemma 2, eqs. (18) and (19)",
     says=r"Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ and "
-    r"$V = VS^\top$, and K and L take an explicit Euler step (18) with learning rate $\lambda$. Then (16) can be "
+    r"$V = VS^\top$, and K and L take an explicit Euler step with learning rate $\lambda$, (18): "
+    r"$K(t_1) = K(0) - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)$, $K(0) = U_0S_0$, $L(t_1) = L(0) - "
+    r"\lambda\nabla_L\mathcal{L}(U_0L(0)^\top)$, $L(0) = V_0S_0^\top$. Then (16) can be "
     r"expressed as (19): $\tilde UR = \mathrm{qr}([U_0|-\nabla_U\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times "
     r"2r}$ and $\tilde VR = \mathrm{qr}([V_0|-\nabla_V\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$, and "
     r"maintains the structure of the basis update and Galerkin operator split.",

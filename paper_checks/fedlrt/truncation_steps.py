@@ -244,7 +244,7 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Pr
 
 @promises(
     "fedlrt/eq-32",
-    where="Appendix F.2, proof of Theorem 7, eq. (32)",
+    where="Appendix F.2, proof of Theorem 7, eq. (32) (the chain before it: fedlrt/thm-7-clients)",
     says=r"$\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_{r,c}^{s_*} = \tilde W_r - \frac\lambda "
     r"C\sum_{c=1}^C\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - \frac\lambda "
     r"C\sum_{c=1}^CP_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V} = \tilde W_r - \frac\lambda "

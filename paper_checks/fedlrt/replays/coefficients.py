@@ -40,3 +40,16 @@ def lemma_3(values: Values) -> Violation:
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("r", r, "<=", n)],
         reads="columns of U against rows of F, difference",
     )
+
+
+@replay("fedlrt/lemma-3-proof")
+def lemma_3_proof(values: Values) -> Violation:
+    """U and V of the first r columns of I, D with one entry 1: squares of both sides of step (II)."""
+    r = int(values["r"])
+    basis = Fraction(r)  # the square of the Frobenius norm of r columns of I
+    return Violation(
+        basis**4,
+        1,
+        assumes=[Hypothesis("r", r, ">=", 1)],
+        reads="U and V of r columns of I, D with one entry 1: |U|^2|U'|^2|D|^2|V|^2|V'|^2 against |D|^2",
+    )

@@ -141,6 +141,20 @@ def thm_11_hat_second(values: Values) -> Violation:
     )
 
 
+@replay("fedlrt/thm-11-hat-lines")
+def thm_11_hat_lines(values: Values) -> Violation:
+    """The printed equality after Assumption 1, over delta^2."""
+    outside, square, _, rate, assumes = _linear(values)
+    return Violation(
+        rate * (square - outside),
+        Fraction(0),
+        assumes=assumes,
+        reads="one client, one step, loss <slope, w>: s lambda times the squared gradient, all of it, minus that "
+        "outside "
+        "the block, which are printed to be equal",
+    )
+
+
 @replay("fedlrt/thm-11-combine")
 def thm_11_combine(values: Values) -> Violation:
     """Step (I), in units of the squared gradient; the block has less than all of it."""

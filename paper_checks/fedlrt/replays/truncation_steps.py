@@ -101,8 +101,7 @@ def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothe
     return [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)], theta, assumes
 
 
-@replay("fedlrt/eq-32")
-def eq_32(values: Values) -> Violation:
+def steps_taken_away(values: Values) -> Violation:
     """The printed right side W - lambda F against the model after a step."""
     at = one_step(values)
     printed = [[at.W[i][j] - at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
@@ -113,6 +112,25 @@ def eq_32(values: Values) -> Violation:
         assumes=at.assumes,
         given=at.given,
         reads="one client, one step, L = |W - B|^2/2: squared distance of the two sides",
+    )
+
+
+eq_32 = replay("fedlrt/eq-32")(steps_taken_away)
+thm_7_clients = replay("fedlrt/thm-7-clients")(steps_taken_away)
+
+
+@replay("fedlrt/thm-7-first-term-lines")
+def thm_7_first_term_lines(values: Values) -> Violation:
+    """Columns of F against rows of the transposed wide basis V, in the printed product of the fourth equality."""
+    n, columns = int(values["n"]), int(values["columns"])
+    return Violation(
+        n,
+        columns,
+        assumes=[
+            Hypothesis("columns of V, 2r", columns, ">=", 2),
+            Hypothesis("columns of V, even", columns % 2, "=", 0),
+        ],
+        reads="columns of F, n, against rows of the transpose of the wide basis V, 2r, which must be as many",
     )
 
 

@@ -209,9 +209,10 @@ def thm_1(values: Values) -> Proof:
 def thm_6_proof(values: Values) -> Proof:
     r"""$\frac{a^j - 1}{a - 1} = N(a^j - 1) \le Na^j \le Na^N \le eN$ for $N = s_*$, $j = s + 1 \le N$.
 
-    The sum is a geometric one, $a = 1 + \frac1N$, and $a - 1 = \frac1N$. Then N is left out, and $a^j \le a^N$ as $a >
-    1$. For the last comparison $a^N = \sum_i\binom NiN^{-i}$ with $\binom NiN^{-i} = \frac1{i!}\prod_{k<i}(1 - \frac
-    kN) \le \frac1{i!}$, the terms of the series of e.
+    From $x_{j+1} \le ax_j + \lambda\|g\|$ and $x_0 = 0$ follows $x_j \le a^jx_0 + \lambda\|g\|\sum_{i<j}a^i$ by
+    induction, as $1 + a\sum_{i<j}a^i = \sum_{i\le j}a^i$. The sum is a geometric one, $a = 1 + \frac1N$, and $a - 1 =
+    \frac1N$. Then N is left out, and $a^j \le a^N$ as $a > 1$. For the last comparison $a^N = \sum_i\binom NiN^{-i}$
+    with $\binom NiN^{-i} = \frac1{i!}\prod_{k<i}(1 - \frac kN) \le \frac1{i!}$, the terms of the series of e.
     """
     N, a, P = sympy.symbols("N a P", positive=True)  # P stands for a^(s+1) >= 1
     geometric = sympy.simplify((P - 1) / (a - 1) - N * (P - 1)).subs(a, 1 + 1 / N)
