@@ -155,7 +155,7 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
 
 @promises(
     "fedlrt/alg-1",
-    where="Algorithm 1 with Section 3.1",
+    where="Algorithm 1 with Sections 3.1 and 4.1",
     says=r"From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T rounds: "
     r"broadcast $U^t, V^t, S^t$; aggregate the clients' $\nabla_U\mathcal{L}_c$, $\nabla_V\mathcal{L}_c$; augment "
     r"both bases on the server and broadcast $\bar U$, $\bar V$; clients assemble $\tilde U = [U^t|\bar U]$, $\tilde "

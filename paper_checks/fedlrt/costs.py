@@ -190,7 +190,8 @@ def claim_svd_size(
             "layers of a network",
             r"For a layer that acts on samples as $x \mapsto W_rx$, with 2r below its smaller side, no round forms a "
             "matrix of as many entries, at the server or at a client, other than those of the samples.",
-            why=r"Layers are what the method is for; of a loss that is any function of W the gradient in U may be "
+            why=r"Section 2: W is the weight matrix of a layer of a network. Of a loss that is any function of W the "
+            r"gradient in U may be "
             r"computed as $\nabla_W\mathcal{L}\,VS^\top$, by way of a full matrix.",
         ),
     ),

@@ -182,22 +182,34 @@ def eq_40(
     r"off-diagonal blocks given by the augmentation, $\hat S$: $\hat S = \tilde S - \begin{bmatrix}S & 0\\0 & "
     r"0\end{bmatrix}$.",
     measure=measure_traces,
-    mutants=[{"fixed": True}, {"share": 0.99}],
     readings=(
+        Reading(
+            "three blocks off the diagonal",
+            r"The same, with $\hat S$ of three blocks that all stand off the diagonal of $\tilde S$.",
+            why='Printed are "off-diagonal blocks", three of them.',
+        ),
         Reading(
             "the corner and the rest",
             r"At each step of (40) S is the upper left r by r block of the same $\tilde S$, which is $S^t$ at the "
             r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so holds its three other blocks, of "
             "which two stand off the diagonal.",
-            why=r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation "
-            "as well.",
+            {"off_diagonal": 2},
+            r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation as "
+            r"well.",
+            ({"off_diagonal": 2, "fixed": True}, {"off_diagonal": 2, "share": 0.99}, {"off_diagonal": 4}),
         ),
     ),
     kind="definition",
-    expect=("holds", "proof"),
+    because="Of the three blocks of the augmentation two stand off the diagonal, and the third, the lower right one, "
+    "on "
+    "it.",
+    expect=("depends on the reading", "proof"),
 )
-def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Promises:
+def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Promises:
     """S is the block of the same iterate, not that of the start (``fixed``); squares of the two parts add up."""
+    blocks = [(i, j) for i in range(2) for j in range(2) if (i, j) != (0, 0)]
+    found = sum(i != j for i, j in blocks)
+    yield Promise("blocks of the rest off the diagonal", found, off_diagonal, case={"stated": off_diagonal})
     for one in rounds:
         S = one.block(one.start if fixed else one.aggregate)
         rest = one.aggregate - share * _corner(one, S)

@@ -47,6 +47,19 @@ eq_40 = replay("fedlrt/eq-40")(printed_step)
 eq_45 = replay("fedlrt/eq-45")(printed_step)
 
 
+@replay("fedlrt/eq-42")
+def eq_42(values: Values) -> Violation:
+    """Blocks of two by two, other than the upper left one: how many of them have a row other than their column."""
+    stated = int(values["stated"])
+    others = [(row, column) for row in (1, 2) for column in (1, 2) if (row, column) != (1, 1)]
+    return Violation(
+        stated,
+        sum(row != column for row, column in others),
+        assumes=[Hypothesis("blocks off the diagonal, as stated", stated, "=", 3)],
+        reads="three blocks off the diagonal, as stated, against those of two by two blocks without the upper left one",
+    )
+
+
 @replay("fedlrt/eq-43-44")
 def eq_43_44(values: Values) -> Violation:
     """Change of the loss against the printed right side, F = -gradient, L = 1."""

@@ -259,18 +259,21 @@ def eq_40(values: Values) -> Proof:
     )
 
 
-@proof("fedlrt/eq-42", share="1")
+@proof("fedlrt/eq-42@the-corner-and-the-rest", share="1", off_diagonal=2)
 def eq_42(values: Values) -> Proof:
     r"""The rest has zeros in the corner, so that the squares of the two parts add up, entry by entry.
 
-    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero.
+    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero. Of the three blocks beside the
+    corner two stand off the diagonal.
     """
+    beside = [(i, j) for i in range(2) for j in range(2) if i or j]
     share = rational(values["share"])
     rest = S_c - share * corner(S_c[0, 0])
     return _answer(
         "a corner and the three blocks around it",
         differ(rest[0, 0], sympy.Integer(0), "a part in the corner"),
         differ(rest + corner(S_c[0, 0]), S_c, "not the whole"),
+        "" if sum(i != j for i, j in beside) == int(values["off_diagonal"]) else "another number off the diagonal",
     )
 
 
