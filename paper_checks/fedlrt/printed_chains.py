@@ -208,7 +208,7 @@ def thm_7_first_term_lines(
     mutants=[{"first": 0.4}, {"second": 0.4}, {"third": 0.4}, {"fourth": 0.99}, {"leading": 1.01}],
     uses=("fedlrt/lemma-5", "fedlrt/lemma-6", "fedlrt/lemma-3"),
     importance="detail",
-    vary=(),
+    vary=("fourth", "leading"),
     expect=("holds", "search"),
 )
 def thm_7_second_term_lines(
@@ -258,7 +258,7 @@ def thm_7_second_term_lines(
     mutants=[{"steps": 1.01}, {"drift": 0.5}, {"leading": 0.99}, {"last": 0.01}],
     uses=("fedlrt/eq-26", "fedlrt/lemma-3"),
     importance="detail",
-    vary=(),
+    vary=("steps", "leading"),
     expect=("holds", "search"),
 )
 def thm_6_recursion(

@@ -268,16 +268,7 @@ def eq_43_44(
     last: float = 1.0,
     keep: tuple[str, ...] = ("inequality", "factors", "coefficients", "projected gradient", "split"),
 ) -> Promises:
-    """Every member of the chain against the one before it, and the two parts.
-
-    Args:
-        rounds: Rounds of Algorithm 5.
-        sign: That of the gradient, or of -F, in the inner products.
-        half: Factor of L times the square.
-        mixed: A share of the square that is lost in the split.
-        last: Factor of the gradient in the coefficients, in the last member.
-        keep: Lines that are looked at.
-    """
+    """Every member of the chain against the one before it, and the two parts; ``last`` is of its last gradient."""
     for one in rounds:
         moved, slope = one.aggregate - one.start, one.gradient
 
