@@ -151,8 +151,9 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
     "all; VGG16 on CIFAR10; a vision "
     "transformer on CIFAR100: 6 attention layers with 2 heads each followed by a ResNet block and a drop-out layer, "
     "all with weight matrices of dimension 512 x 512, patches of size 8, embedding dimension 512; 240/C local "
-    "iterations for VGG16 and the transformer; 200 aggregation rounds; batch sizes 128, 128, 256; the learning rates, "
-    r"momenta and weight decays of Table 2, with cosine annealing; truncation $\tau = 0.01$; stochastic gradients for "
+    "iterations for VGG16 and the transformer; 200 aggregation rounds; batch sizes 128, 128, 256; learning rates by "
+    "cosine annealing from 1e-2, 1e-2, 3e-4 to 1e-5, 5e-4, 1e-5, momenta 0.0, 0.1, n.a., weight decays 1e-4, 1e-4, "
+    r"1e-2; truncation $\tau = 0.01$; stochastic gradients for "
     "AlexNet and VGG16, Adam with PyTorch's standard parameters for the transformer.",
     measure=count_networks,
     control=Form(
@@ -165,7 +166,7 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
         "through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet the batches seen grow "
         "with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the ranks at the start, "
         "the transformer's correction, its ResNet block and its rate of drop-out, the split of the data, the "
-        "validation sets, the numbers of runs.",
+        "validation sets, the numbers of runs, and whether the rates are annealed by rounds or iterations.",
         {"layers": ("head",)},
         ({"layers": LAYERS}, {"largest": 32}, {"budget": 250}, {"dimension": 256}),
         asks="weaker",
