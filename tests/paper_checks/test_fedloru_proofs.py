@@ -1,5 +1,6 @@
-"""Proofs of FedLoRU's local steps, convergence and stable rank: none verifies with a smaller constant."""
+"""FedLoRU's proofs, none of which verifies with a smaller constant; and what statements say of ranges of equations."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -30,6 +31,7 @@ TAMPERED = {
     "assump-4.1": [{name: "99/100"} for name in ("curvature", "second", "variance", "factors")],
     "lem-B.5": [{"constant": "99/100"}, {"power": 1}],
     "lem-B.6": [{"constant": "199/100"}],
+    "lem-B.6-mid": [{"constant": "199/100"}],
     "lem-B.7": [{"constant": "99/100"}, {"steps": []}],
     "lem-B.7-mid": [{"constant": "99/100"}, {"steps": [0]}],
     "lem-B.8": [{"quarter": "24/100"}, {"steps": []}],
@@ -91,3 +93,13 @@ def test_a_proof_verifies_with_its_own_constants(answers, label):
 @pytest.mark.parametrize(("label", "changes"), [(label, c) for label, every in TAMPERED.items() for c in every])
 def test_a_proof_fails_with_tampered_constants(answers, label, changes):
     assert not answers[label, str(changes)].confirmed
+
+
+RANGE = re.compile(r"eqs\. \((\d+)\) to \((\d+)\)")
+
+
+@pytest.mark.parametrize("one", [one for one in PAPER.claims() if RANGE.search(one.where)], ids=lambda one: one.id)
+def test_every_equation_of_a_range_is_named_in_the_statement(one):
+    first, last = map(int, RANGE.search(one.where).groups())
+    named = {int(number) for number in re.findall(r"(?<=[( ])(\d+)(?=[),;])", one.says)}
+    assert {*range(first, last + 1)} <= named

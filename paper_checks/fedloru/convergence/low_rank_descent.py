@@ -315,7 +315,7 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     says=r"After all clients complete local training, the server aggregates $A_{t+1} = \sum_{k=1}^K"
     r"p^{(k)}A_{t,E}^{(k)}$, $B_{t+1} = \sum_{k=1}^Kp^{(k)}B_{t,E}^{(k)}$, and $A_{t+1} - A_t = -\eta "
     r"E\sum_{k=1}^Kp^{(k)}"
-    r"\tilde\Delta_{A,t}^{(k)}$, $B_{t+1} - B_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ with "
+    r"\tilde\Delta_{A,t}^{(k)}$ (61), $B_{t+1} - B_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ (62) with "
     r"$\tilde\Delta$ of (59).",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),

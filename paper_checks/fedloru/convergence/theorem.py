@@ -40,8 +40,9 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     where="Appendix B.2, eqs. (78) and (79); Theorem 4.2, eq. (9)",
     says=r"Summing (77) over $t = 1, \ldots, T$ yields $\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + "
     r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta TE}(\mathbb{E}[f(\tilde W_0)] - \mathbb{E}[f(\tilde W_T)]) + "
-    r"K_1\eta + K_2\eta^2$; since f is bounded below by $f^\star$, with $\Delta_0 = \mathbb{E}[f(\tilde W_0)] - "
-    r"f^\star$ at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$; taking the minimum over $t = 1, \ldots, T$ "
+    r"K_1\eta + K_2\eta^2$ (78); since f is bounded below by $f^\star$, with $\Delta_0 = \mathbb{E}[f(\tilde W_0)] - "
+    r"f^\star$ at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$ (79); taking the minimum over $t = 1, "
+    r"\ldots, T$ "
     "on the left gives the same upper bound for that over $t < T$.",
     measure=draw_sequences,
     control=Form("The bound on the least gradient.", {"part": "least"}),

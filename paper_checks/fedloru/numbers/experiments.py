@@ -141,7 +141,7 @@ TAB_6 = table(
 TAB_2_V1 = table(
     6,
     "fedloru-v1/tab-2",
-    "Table 2 (v1)",
+    "Table 2 (v1), its accuracies (the column of ratios: fedloru-v2/txt-ratio)",
     "Accuracies of FedAvg and FedLoRU on CIFAR-100, IID, with 20 to 400 clients: FedLoRU is above from 100 clients on.",
     "CIFAR-100",
     pairs=[("FedLoRU", "FedAvg")],

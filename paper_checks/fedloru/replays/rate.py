@@ -44,15 +44,16 @@ def thm_4_2_rate(values: Values) -> Violation:
     G = max(targets) - min(targets)
     C_B = rate * A * G
     Q = G * A * C_B + (A**2 + C_B**2) ** 2 / 2
-    bound = (Fraction(2, 3) * (W - least_at) ** 2 / eta_0 + Fraction(4, 3) * G**2 * Q * eta_0) / root
+    Delta_0, K_1 = (W - least_at) ** 2 / 2, Fraction(4, 3) * G**2 * Q
     return Violation(
         min(gaps),
-        bound,
+        (Fraction(4, 3) * Delta_0 / eta_0 + K_1 * eta_0) / root,
         assumes=assumes,
+        given={"Delta_0": Delta_0, "K_1 = 4/3 G^2 (G C_A C_B + L/2 (C_A^2 + C_B^2)^2)": K_1},
         reads=f"losses (w - target)^2/2, linear beyond |w - target| = {G}; one client a round, drawn "
         "uniformly, one step, restart at A and B = 0 after each round; square of the mean gradient in B, "
         "the same for every T, against 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for this T, "
-        f"with E = 1, G = {G}, C_A = {A}, C_B = eta A G",
+        f"with E = L = 1, G = {G}, C_A = {A}, C_B = eta A G",
     )
 
 

@@ -100,9 +100,10 @@ def limiting_eigenvalue(
     "fedloru-v2/prop-3.1",
     where="Section 3.1, Proposition 3.1, eqs. (2) and (3)",
     says=r"Let $H_N$ be as in (1), with i-th eigenvalue $\lambda_i(H_N)$. As $R \to \infty$: for $i = 1, \ldots, p$, "
-    r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, and $\to U_N$ otherwise; for $i = 0, "
+    r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, and $\to U_N$ otherwise (2); for $i = 0, "
     r"\ldots, q-1$, $\lambda_{R-i}(H_N) \to g_N^{-1}(\theta_{p+q-i})$ if $g_N^{-1}(\theta_{p+q-i}) < L_N$, and $\to "
-    r"L_N$ otherwise. Here $g_N^{-1}(\theta) = \theta + \frac{\sigma^2 s_N^2}{\theta}$, $U_N = 2\sigma s_N$ and $L_N = "
+    r"L_N$ otherwise (3). Here $g_N^{-1}(\theta) = \theta + \frac{\sigma^2 s_N^2}{\theta}$, $U_N = 2\sigma s_N$ and "
+    r"$L_N = "
     r"-2\sigma s_N$; convergence is almost sure uniform convergence.",
     measure=measure_extremes,
     control=Form(r"The statement for spikes with $|\theta| > \sigma s_N$.", {"supercritical_only": True}),

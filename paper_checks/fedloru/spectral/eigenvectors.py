@@ -294,7 +294,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
     says=r"With the angle $\phi_i^{(k)}$ (its cosine, in use) of $v_i$ and $u_i^{(k)}$, $\phi_i^{(k)} \to \phi_i$ by "
     r"(5), and $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and "
-    r"orthogonal to $v_i$ (46, and 47 for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i, "
+    r"orthogonal to $v_i$ ((46), and (47) for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i, "
     r"\phi_j^{(k_2)}v_j\rangle + \langle\phi_i^{(k_1)}v_i, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle + "
     r"\langle\sqrt{1 - (\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \phi_j^{(k_2)}v_j\rangle + \langle\sqrt{1 - "
     r"(\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle$ (48), where the parts with "
@@ -332,8 +332,9 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
     "fedloru-v2/eq-49-50",
     where="Appendix A.5, eqs. (49) and (50)",
     says=r"The $w_i^{(k)}$ are independent, uniform on the sphere in $(U^{(k)})^\perp$; by rotational symmetry "
-    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, and since $w_i^{(k_1)} \perp U_N^{(k_1)}$, $u_j^{(k_2)} \in "
-    r"U_N^{(k_2)}$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
+    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (49), and since $w_i^{(k_1)} \perp U_N^{(k_1)}$, $u_j^{(k_2)} "
+    r"\in "
+    r"U_N^{(k_2)}$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (50).",
     measure=measure_inner_products,
     readings=(
         Reading(

@@ -60,9 +60,10 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     "fedloru-v1/prop-3.2",
     where="v1, Section 3.1, Proposition 3.2, eqs. (5) to (7)",
     says=r"As $R \to \infty$, weakly almost surely, for $i = 1, \ldots, p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
-    r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$; for $i = 0, \ldots, q-1$: $\lambda_{R-i}(H_N) \to "
-    r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$; $g_N^{-1}(\theta) = \theta + "
-    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$, $L_N$ and $U_N$ the bounds of $\mu_N$. For fixed $i > p$ a $\lambda_i$ "
+    r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$ (5); for $i = 0, \ldots, q-1$: $\lambda_{R-i}(H_N) \to "
+    r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (6); $g_N^{-1}(\theta) = \theta + "
+    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (7), $L_N$ and $U_N$ the bounds of $\mu_N$. For fixed $i > p$ a "
+    r"$\lambda_i$ "
     "that converges to a limit outside $[0, U_N]$ converges to $U_N$, and mirrored. The noise is $s(N)X^R$, $X^R$ "
     r"with a limit law $\mu$ of compact support and smooth density, and with QUE.",
     measure=measure_extremes,

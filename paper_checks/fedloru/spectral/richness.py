@@ -88,7 +88,8 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     "fedloru-v2/def-omega",
     where="Section 3.1; Appendix A, eqs. (12) and (13)",
     says=r"$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has "
-    r"non-zero eigenvalues $\theta_1, \ldots, \theta_k$, $\Omega = \bigcup_R\Omega^R$, and $\bar R$ is the smallest "
+    r"non-zero eigenvalues $\theta_1, \ldots, \theta_k$ (12), $\Omega = \bigcup_R\Omega^R$ (13), and $\bar R$ is the "
+    r"smallest "
     r"integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.",
     measure=measure_dimensions,
     mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],
@@ -345,9 +346,9 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     where="v1 Proposition 3.1 and its proof, eqs. (18) and (19); iclr Proposition A.4, eqs. (14) and (15)",
     says=r"If $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ is non-empty for some $\tilde R > k$, then "
     r"$\Omega^R$ is non-empty for all $R \ge \tilde R$, because $h^{\tilde R+1}(\omega^{\tilde R}, z) = "
-    r"h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R}, z)$ at $\omega^{\tilde R+1} = "
-    r"(\omega^{\tilde "
-    r"R}, z)$ has the same true Hessian up to a zero row and column for any $g$ with $\nabla^2\int\ell(g^{\tilde "
+    r"h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R}, z)$ (18) at $\omega^{\tilde R+1} = "
+    r"(\omega^{\tilde R}, z)$ (19) has the same true Hessian up to a zero row and column for any $g$ with "
+    r"$\nabla^2\int\ell(g^{\tilde "
     r"R+1}(x; "
     r"(\omega^{\tilde R}, z)), y)\,d\psi = 0$.",
     measure=measure_added,

@@ -106,8 +106,9 @@ def measure_pairs(context: Context) -> list[Pair]:
     "fedloru-v2/lem-A.3",
     where="Appendix A.1, Lemma A.3, eqs. (10) and (11)",
     says=r"For Hermitian $A, B \in \mathbb{C}^{n \times n}$ and $i, j \in \{1, \ldots, n\}$: $\lambda_{i+j-1}(A+B) "
-    r"\le \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$, and $\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ for "
-    r"$i+j \ge n+1$, where $\lambda_i(D)$ is the i-th eigenvalue of D.",
+    r"\le \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$ (10), and $\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ "
+    r"for "
+    r"$i+j \ge n+1$ (11), where $\lambda_i(D)$ is the i-th eigenvalue of D.",
     measure=measure_pairs,
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
     readings=(
@@ -255,11 +256,13 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
     "fedloru-v1/eq-20-22",
     where="v1 Appendix A.2, eqs. (20) to (22); iclr Appendix A.2, eqs. (16) to (18)",
     says=r"For $p < i < R-q$: $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon)$ "
-    r"for $i = j+k-1 \le R$, and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon)$ "
-    r"for $i = j+k-R \ge 1$; hence, with $k = 1 + p$ and $k = R - q$ and since $\lambda_{1+p}(H_{\mathrm{true}}) = "
+    r"for $i = j+k-1 \le R$ (20; iclr 16), and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) + "
+    r"\lambda_{R+i-k}(\epsilon)$ "
+    r"for $i = j+k-R \ge 1$ (21; iclr 17); hence, with $k = 1 + p$ and $k = R - q$ and since "
+    r"$\lambda_{1+p}(H_{\mathrm{true}}) = "
     r"\lambda_{R-q}(H_{\mathrm{true}}) = 0$, $\lambda_{i+q}(\epsilon) \le \lambda_i(H_N) \le "
     r"\lambda_{i-p}(\epsilon)$ for all $i \in \{1, \ldots, R\}$, where $\lambda_k(\epsilon) = -\infty$ if $k > R$ "
-    r"and $+\infty$ if $k \le 0$.",
+    r"and $+\infty$ if $k \le 0$ (22; iclr 18).",
     measure=measure_weyl_steps,
     control=Form("The first line and the conclusion.", {"second": 0}),
     correction=Form(
