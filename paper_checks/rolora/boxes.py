@@ -26,7 +26,10 @@ from toymodels.quadratic import Quadratic, random_quadratics
 from toymodels.regression import Regressor
 
 LOCAL = Descent(3, 0.02)
-SCOPE = "quadratic losses of 1 to 4 clients, square, tall and wide weights, ranks 1 to the smaller side, 3 local steps"
+SCOPE = (
+    "quadratic losses of 1 to 4 clients, square, tall and wide weights, ranks 1 to the smaller side; how clients train "
+    "is not printed beyond gradient descent in Algorithm 1: here by 3 steps of it"
+)
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ MEANT = {
     "rolora/eq-62",
     where="Appendix A.3, eqs. (62) to (64)",
     says=r"$P\{\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} "
-    r"\le \sum_{w \in \mathcal N}P\{\ldots\} \le 2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = "
-    r"a\bar b^\top - a^*b^{*\top}$.",
+    r"\le \sum_{w \in \mathcal N}P\{|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} \le "
+    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = a\bar b^\top - a^*b^{*\top}$.",
     measure=column_tails,
     mutants=[{"c5": 0.06}],
     vary=("c5",),
@@ -152,12 +152,12 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
     where=r"Appendix A.3, eqs. (65) to (76); the text read here has $\bar a$ for a in (66), as in (48) to (64)",
     says=r"Combining (42), (50) and (62), with probability at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
     r"c_5\epsilon_3^2Nm) - q^{-10}$, $\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal "
-    r"N}|\ldots| \le \frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - a^*b^{*\top}\|_{op}\|\bar b\| = "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d - aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \|(I_d - aa^\top)a^*\|\|b^*\|)\|\bar b\| = "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)\|\bar b - g + g\| \le "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|g\|) \le "
+    r"N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le \frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - "
+    r"a^*b^{*\top}\|_{op}\|\bar b\| = \frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d - "
+    r"aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - "
+    r"aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \|(I_d - "
+    r"aa^\top)a^*\|\|b^*\|)\|\bar b\| = \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)\|\bar b - g "
+    r"+ g\| \le \frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|g\|) \le "
     r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\| + \delta^t\|b^*\|)(\|\bar b - g\| + \|b^*\|) = "
     r"\frac{2\epsilon_3}{1-\epsilon_0}(\|\bar b - g\|^2 + \delta^t\|\bar b - g\|\|b^*\| + \|\bar b - g\|\|b^*\| + "
     r"\delta^t\|b^*\|^2) \le \frac{2\epsilon_3}{1-\epsilon_0}((\epsilon')^2(\delta^t)^2 + \epsilon'(\delta^t)^2 + "

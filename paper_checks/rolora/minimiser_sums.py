@@ -87,7 +87,7 @@ def summed_products(_: Context) -> Array:
     where="Appendix A.3, eqs. (26) to (29)",
     says=r"For any fixed $w \in \mathcal N$, $\epsilon_2 \in (0, 1)$ and some absolute constant $c_3$: $P\{|a^\top "
     r"X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w| \ge \epsilon_2m\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} = "
-    r"P\{|\sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)| \ge \ldots\} \le "
+    r"P\{|\sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)| \ge \epsilon_2mK\} \le "
     r"2\exp(-c\min(\frac{\epsilon_2^2m^2K^2}{\sum_j\|Z_j\|_{\psi_1}^2}, \frac{\epsilon_2mK}{\max_j\|Z_j\|_{\psi_1}})) "
     r"= 2\exp(-c_3\epsilon_2^2m)$, where $Z_j$ are the summands and $K = \|(I_d - "
     r"aa^\top)a^*b^{*\top}\|_{op}$.",
