@@ -78,7 +78,7 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
         exact=exact,
         case=chosen,
         scope=f"{len(left)} cases: delta_0 in (0, 1), delta_t up to {'delta_0' if monotone else '1'}, "
-        f"eta ||mean b*||^2 from 0 up to {longest:g} (a step size is not negative, which is not stated)",
+        f"eta ||mean b*||^2 from 0 up to {longest:g} (a step size of gradient descent is not negative)",
         printed="eq. (254), squared, each side with its sign",
         domain=data.cases.domain,
     )

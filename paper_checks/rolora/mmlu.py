@@ -20,7 +20,7 @@ def _questions(grouping: str) -> str:
 
 @claim(
     "rolora/table-12",
-    where="Table 12, rows MMLU, human, other, social, stem",
+    where="Table 12, rows MMLU, human, other, social, stem; the deviations over five seeds are not judged",
     says="Table 12: accuracies of each method on MMLU and on human, other, social and stem.",
     measure=lambda context: TABLE_12,
     mutants=[{"grouping": "equal weights"}, {"shift": 0.05}],

@@ -161,7 +161,9 @@ def search_steps(context: Context) -> Searched:
 
 @claim(
     "rolora/asm-5.1",
-    where=r"Assumption 5.1; what is drawn from it, $\eta\|b^*\|^2 \le 1$, stands after eq. (122)",
+    where=r"Assumption 5.1; judged is what is drawn from it after eq. (122), $\eta\|b^*\|^2 \le 1$ for $\eta \le "
+    r"1/L_{max}^2$, by which $1 - \eta(1 - (\delta^0)^2)\|b^*\|^2 > 0$; Lemma 5.3, which it is for, has an entry of "
+    r"its own",
     says=r"There is $L_{max} < \infty$, known beforehand, with $\|b^*\| \le L_{max}$.",
     measure=search_steps,
     mutants=[{"power": 1}, {"power": 3}, {"limit": 0.99}],

@@ -90,7 +90,7 @@ def table_8(values: Values) -> Violation:
     )
 
 
-@replay("rolora/txt-half-cost@any-matrices")
+@replay("rolora/txt-half-cost")
 def txt_half_cost(values: Values) -> Violation:
     """Numbers that a client of FFA-LoRA sends at rank 1, against half of what LoRA sends."""
     inputs, outputs = int(values["inputs"]), int(values["outputs"])

@@ -68,3 +68,10 @@ def txt_half_cost(values: Values) -> Proof:
         else "Llama",
     )
     return Proof(not flaw, flaw or "sizes of the factors, summed over the matrices")
+
+
+@proof("rolora/txt-half-cost@square-matrices", share="1/2")
+def txt_half_cost_square(values: Values) -> Proof:
+    """Inputs and outputs of a square matrix are equally many, d: A and B have rd numbers each, and LoRA sends both."""
+    flaw = flaw_of_square(rational(values["share"]))
+    return Proof(not flaw, flaw or "sizes of the factors of a square matrix")
