@@ -67,7 +67,7 @@ MEANT = {
 
 @claim(
     "rolora/eq-62",
-    where="Appendix A.3, eqs. (62) to (64)",
+    where=r"Appendix A.3, eqs. (62) to (64), with $\bar a$ for the a in M in the text read here",
     says=r"$P\{\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} "
     r"\le \sum_{w \in \mathcal N}P\{|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} \le "
     r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = a\bar b^\top - a^*b^{*\top}$.",

@@ -97,7 +97,7 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
 
 @claim(
     "rolora/eq-50",
-    where="Appendix A.3, eqs. (50) and (51); the summands are those of (52) and (59)",
+    where=r"Appendix A.3, eqs. (50) and (51), with $\bar a$ for the a in M; the summands are those of (52) and (59)",
     says=r"For an $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|\nabla_al - E[\nabla_al]\| \le "
     r"\frac1{1-\epsilon_0}\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le "
     r"\frac1{1-\epsilon_0}\frac2{Nm}\max_{w \in \mathcal N}|\sum_{i,j}(x_{i,j}^\top w)(x_{i,j}M)\bar b - w^\top M\bar "
@@ -163,7 +163,7 @@ COSINES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 @claim(
     "rolora/eq-52",
-    where="Appendix A.3, eqs. (52) to (58)",
+    where=r"Appendix A.3, eqs. (52) to (58), with $\bar a$ for the a in M in the text read here",
     says=r"With $M = a\bar b^\top - a^*b^{*\top}$ the summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) - "
     r"w^\top M\bar b\|_{\psi_1} \le \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \|w^\top M\bar b\|_{\psi_1} \le "
     r"\|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| "
@@ -250,7 +250,7 @@ NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
 
 @claim(
     "rolora/eq-59",
-    where="Appendix A.3, eqs. (59) to (61)",
+    where=r"Appendix A.3, eqs. (59) to (61), with $\bar a$ for the a in M in the text read here",
     says=r"For any fixed $w \in \mathcal N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$: "
     r"$P\{|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}M) - w^\top M]\bar b| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|\} \le "
     r"2\exp(-c\min(\frac{\epsilon_3^2Nm}{c_4^2}, \frac{\epsilon_3Nm}{c_4})) = 2\exp(-c_5\epsilon_3^2Nm)$, $M = a\bar "
