@@ -102,8 +102,8 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     "rolora/lem-A.16",
     where="Appendix A.5, Lemma A.16, eq. (254)",
     says=r"Let $\delta_t = |\sin\theta(a^*, a^t)|$. If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \delta_{t-1} \le "
-    r"\cdots \le \delta_0$ and $\eta \le \frac1{2L_{max}^2}$, then $\delta_{t+1} \le \delta_t \cdot (1 - 2\eta(1 - "
-    r"(\delta^0)^2)\|\bar b^*\|^2)$.",
+    r"\cdots \le \delta_0$ and $\eta \le \frac1{2L_{max}^2}$, then $|\sin\theta(a^{t+1}, a^*)| = \delta_{t+1} \le "
+    r"\delta_t \cdot (1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2)$.",
     measure=search_contraction,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),

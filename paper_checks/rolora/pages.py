@@ -9,7 +9,7 @@ ANALYSIS_THEMES = (
     *("auxiliary", "minimiser", "minimiser_steps", "minimiser_sums", "minimiser_union"),
     *("gradient", "gradient_steps", "gradient_bound", "contraction", "contraction_steps", "denominator_steps"),
     "combined_steps",
-    *("first_step", "iterations", "freezing_steps", "freezing_squares", "freezing_algebra"),
+    *("first_step", "first_step_lines", "iterations", "freezing_steps", "freezing_squares", "freezing_algebra"),
     *("heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
 )
 NUMBER_THEMES = (
