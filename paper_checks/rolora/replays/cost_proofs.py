@@ -72,6 +72,10 @@ def txt_half_cost(values: Values) -> Proof:
 
 @proof("rolora/txt-half-cost@square-matrices", share="1/2")
 def txt_half_cost_square(values: Values) -> Proof:
-    """Inputs and outputs of a square matrix are equally many, d: A and B have rd numbers each, and LoRA sends both."""
+    r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
+
+    LoRA sends both in every round, 2rd numbers; RoLoRA sends one of them in each round, now B, now A, and FFA-LoRA B in
+    all: half as many. Several square matrices add up.
+    """
     flaw = flaw_of_square(rational(values["share"]))
     return Proof(not flaw, flaw or "sizes of the factors of a square matrix")
