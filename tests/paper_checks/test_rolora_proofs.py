@@ -1,5 +1,6 @@
 """RoLoRA's proofs: they verify, and do not with a changed constant or with none; fixed samples by themselves."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -170,3 +171,16 @@ def test_no_larger_share_or_threshold_is_proved():
     assert (fixed_samples(share, more), fixed_samples(share * sympy.Rational(4, 3), 2 * more) == "") == ("", False)
     half, tenth = sympy.Rational(1, 2), sympy.Rational(1, 10)
     assert (on_events(half, tenth), on_events(half, 2 * tenth)) == ("", "the denominator")
+
+
+RANGE = re.compile(r"eqs?\. \((\d+)\) (to|and) \((\d+)\)")
+RELATION = re.compile(r"=|<|>|\\(?:le|ge|ne|sim)(?![a-z])")
+
+
+@pytest.mark.parametrize("one", [one for one in PAPER.claims() if RANGE.search(one.where)], ids=lambda one: one.label)
+def test_a_statement_has_a_relation_for_each_equation_of_its_range(one):
+    """A chain is stated member by member; numbers that the print leaves empty or repeats are told beside the range."""
+    first, between, last = RANGE.search(one.where).groups()
+    equations = int(last) - int(first) + 1 if between == "to" else 2
+    told = len(re.findall(r"is empty|repeats?\b", one.where))
+    assert len(RELATION.findall(one.says)) >= equations - told
