@@ -248,7 +248,7 @@ def found_in(of: str) -> Callable[[pd.DataFrame], str]:
 
 
 def _in_words(contrast: Contrast) -> str:
-    printed = "" if contrast.published is None else f" (published {contrast.published:+z.1f})"
+    printed = "" if contrast.published is None else f" (published {contrast.published:+z.2f})"
     return f"{contrast.group}, {contrast.name}: {contrast.effect.in_words}{printed}: {contrast.finding}"
 
 
