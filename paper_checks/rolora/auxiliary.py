@@ -279,8 +279,10 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Promise
         points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc stands for all; its middle is among them
         distances = 2.0 * np.abs(np.sin(0.5 * np.subtract.outer(points, angles))).min(axis=1)
         found = distances.min() if smallest else distances.max()
-        yield Promise("every point is that near, and not nearer", float(found), factor * radius, 1e-9)
-        yield Promise("at most (1 + 2/eps)^2 points", k, (1.0 + 2.0 / radius) ** 2, at_most=True)
+        yield Promise("the farthest point is at the radius found by hand", float(found), factor * radius, 1e-9)
+        yield Promise(
+            "at most (1 + 2/eps)^2 points, the number that (64) takes", k, (1.0 + 2.0 / radius) ** 2, at_most=True
+        )
     return "nets of 2 to 32 equally spaced points of the circle"
 
 

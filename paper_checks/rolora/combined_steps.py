@@ -98,7 +98,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
         1e-9 * np.abs(right),
         domain=tried_settings(settings),
         scope=on_events.scope,
-        printed="log of the probability of failure",
+        printed="log of an upper bound of the probability of failure",
         lines=["the probability"] * len(settings),
     )
     if not by_itself.ok:
@@ -117,7 +117,7 @@ def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
 
 @claim(
     "rolora/eq-117",
-    where="Appendix A.3, eqs. (117) to (122)",
+    where=r"Appendix A.3, eqs. (117) to (122), with $\eta \le \frac1{L_{max}^2}$ from Lemma A.11",
     says=r"Combining (101), (91) and (116), $\delta^{t+1} \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \delta^tC$ with $C "
     r"= \frac{1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 "
     r"- 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose "

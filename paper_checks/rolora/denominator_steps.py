@@ -128,7 +128,11 @@ def eq_107(
     size = share * factor / 4.0
     if of == "absolute":
         failed = failure_for_every_constant(
-            "(109)", lambda one: misses(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m), 2.0, power
+            "(109)",
+            lambda one: misses(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m),
+            2.0,
+            power,
+            exact=False,
         )
         return judge_promises([failed], ABSOLUTE_SCOPE)
     if of == "thresholds":
@@ -154,7 +158,7 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
     right = np.array([log(2.0) - power * log(one.q) for one in settings])
     pairs = [(one, share * (1.0 + one.level) ** 2) for one in settings]
 
-    def judge(left: list[float]) -> Evidence:
+    def judge(left: list[float], side: str) -> Evidence:
         return judge_inequality(
             np.maximum(left, -1e300),
             right,
@@ -163,13 +167,13 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
             domain=tried_settings(settings),
             scope=f"one client, {len(settings)} settings, delta = 3/5, m = K q with K = 300 (1 + log(1/min(eps_1, "
             "eps_2)))",
-            printed="log of the probability of failure",
+            printed=f"log of {side} bound of the probability of failure",
         )
 
-    evidence = judge([deviates(one, size) for one, size in pairs])
+    evidence = judge([deviates(one, size) for one, size in pairs], "a lower")
     if not evidence.ok:
         return evidence
-    evidence = judge([deviation_tails(one, size / ((1.0 - one.e1) * SINE))[1] for one, size in pairs])
+    evidence = judge([deviation_tails(one, size / ((1.0 - one.e1) * SINE))[1] for one, size in pairs], "an upper")
     return (
         evidence
         if evidence.ok

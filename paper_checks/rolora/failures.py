@@ -13,6 +13,7 @@ import numpy as np
 from paper_checks.claim import Evidence
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise
+from paper_checks.rolora.gradient import COSINE, SINE
 from paper_checks.rolora.laws import student_tail
 from paper_checks.rolora.minimiser import Setting
 
@@ -22,7 +23,7 @@ ABSOLUTE = tuple(Setting(1, 2, 0.1, 0.1, e2, C) for C, e2 in SMALLEST.items())
 ABSOLUTE_SCOPE = (
     f"one client, delta = 3/5, eps_3 = eps_2; {len(ABSOLUTE)} absolute constants C in m = C q, "
     f"{', '.join(f'{C:g}' for C in SMALLEST)}, each with a threshold eps_2 of its own, judged as one: a C that keeps "
-    "the probability would do, and C = 1 is told"
+    "the probability would do, and C = 1 is told; q of Lemma 5.3"
 )
 
 
@@ -32,8 +33,14 @@ def between(low: float, high: float, m: float) -> float:
     return log(0.5) + near + log1p(-exp(far - near))
 
 
+def short(level: float, m: float) -> float:
+    r"""$\log P$ that (99) fails at $\delta^t = \delta^0$: $(\cos + \delta T)^2 < \cos^2 - level$."""
+    root = (COSINE**2 - level) ** 0.5
+    return between(level / (COSINE + root) / SINE, (COSINE + root) / SINE, m)
+
+
 def failure_for_every_constant(
-    name: str, low: Callable[[Setting], float], times: float = 1.0, power: float = 10.0
+    name: str, low: Callable[[Setting], float], times: float = 1.0, power: float = 10.0, exact: bool = True
 ) -> Promise:
     r"""That a bound fails with probability at most $q^{-10}$, for one constant at least.
 
@@ -41,15 +48,16 @@ def failure_for_every_constant(
 
     Args:
         name: the line.
-        low: logarithm of the probability of failure, or a lower bound of it.
+        low: logarithm of the probability of failure, or of a lower bound of it.
         times: factor of $q^{-10}$, 2 where two events are meant.
         power: printed as 10.
+        exact: whether it is that probability, or a lower bound.
     """
     right = [log(times) - power * log(one.q) for one in ABSOLUTE]
     gaps = [low(one) - limit for one, limit in zip(ABSOLUTE, right, strict=True)]
     over = gaps[0] if min(gaps) > 0.0 else min(gaps)
     return Promise(
-        f"log of the probability that {name} fails",
+        f"log of {'' if exact else 'a lower bound of '}the probability that {name} fails",
         right[0] + over,
         right[0],
         1e-4 * (1.0 + abs(right[0])),
@@ -90,6 +98,6 @@ def near_one() -> Evidence:
         case=lambda _: {**THRESHOLDS.numbers(), "c": f"{NEAR_ONE[0]:.12g}", "delta_0": f"{NEAR_ONE[1]:.12g}"},
         scope=f"one client, d = 2, m = {THRESHOLDS.m:.0f}, ten times the q of Lemma 5.3 for eps_0 = eps_1 = 0.1 and "
         "eps_2 = 0.03, c = 1 - 1e-10, delta_0 = 1e-6, every step",
-        printed="probability of failure at most 2 max{log N, d}^-10",
+        printed="a lower bound of the probability of failure at most 2 max{log N, d}^-10",
         domain="this case alone, which decides where it fails",
     )

@@ -181,16 +181,17 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     "rolora/a4-first-step",
     where="Appendix A.4, the first iteration, eq. (166)",
     says=r"For $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and $\eta \le \frac1{L_{max}^2} \le "
-    r"\frac1{\|b^*\|^2}$, with probability at least $1 - 2q^{-10}$: $\delta^1 \le \delta^0\sqrt{1 - \eta(1 - "
-    r"(\delta^0)^2)\|b^*\|^2}$.",
+    r"\frac1{\|b^*\|^2}$, with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$: $\delta^1 \le "
+    r"\delta^0\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}$.",
     measure=search_first_steps,
     control=Form(r"The statement for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100q$ it holds with probability at least $1 - 2\max\{\log N, "
-        r"d\}^{-10}$ (rolora/a4-c). With unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if "
-        r"and "
-        r"only if $4s^2x(1 - x) + 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all "
-        r"$\delta_0$.",
+        r"For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100\max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+        r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, a hundred times the q of Theorem 5.4, it holds with probability "
+        r"at least $1 - 2\max\{\log N, d\}^{-10}$ (rolora/a4-c). As $\epsilon_2 \le \epsilon'$, that m grows at least "
+        r"as $(1 - (\delta^0)^2)^{-2}$; of a number of samples that does not grow with $\delta^0$ nothing is said. "
+        r"With unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) "
+        r"+ 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$.",
         {"exactly": True},
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),

@@ -233,7 +233,9 @@ def without_mean(name: str, share: float) -> Evidence:
     $s_2 = \alpha + \beta R$ with R of Cauchy's law, and $E\min(|R|, 2^k) \ge \frac k\pi\log4$.
     """
     least = 0.8 * CUT["halvings"] * log(4.0) / pi - 0.6
-    promise = Promise(f"the mean size of {name}", share * least, float(CUT["constant"]), at_most=True, case=CUT)
+    promise = Promise(
+        f"a lower bound of the mean size of {name}", share * least, float(CUT["constant"]), at_most=True, case=CUT
+    )
     return judge_promises([promise], "two clients with one sample each, sizes cut off")
 
 

@@ -80,7 +80,11 @@ def judge_few(power: float, share: float) -> Evidence:
     q = max(log(N) / min(e1, e2) ** 2, d * log(2.0 / e0) / e2**2)
     missed = -log(38 * (T * N) ** 3) if beyond > (share * e3 / (1.0 - e0) * (level**2 + level)) ** 2 else -inf
     line = Promise(
-        "log of the probability of failure", max(missed, -1e9), log(2.0) - power * log(q), at_most=True, case=FEW
+        "log of a lower bound of the probability of failure",
+        max(missed, -1e9),
+        log(2.0) - power * log(q),
+        at_most=True,
+        case=FEW,
     )
     return judge_promises([line], "three samples of each client, d = 1000, thresholds of 0.1 and 0.05, K = 100")
 
@@ -188,7 +192,7 @@ def lem_A_10(
         low, high = np.array(tails).T
         low = np.maximum(low, -1e300)
 
-        def judge(left: Array, cases: list[Setting] = cases, right: Array = right) -> Evidence:
+        def judge(left: Array, side: str, cases: list[Setting] = cases, right: Array = right) -> Evidence:
             return judge_inequality(
                 left,
                 right,
@@ -198,12 +202,12 @@ def lem_A_10(
                 scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for "
                 f"{'a C of the thresholds' if own else 'C up to 1000'}, d from 2 to 1000, delta = 3/5; exact law "
                 "within bounds",
-                printed="log of the probability of failure",
+                printed=f"log of {side} bound of the probability of failure",
             )
 
-        evidence = judge(low)
+        evidence = judge(low, "a lower")
         if evidence.ok:
-            evidence = judge(np.maximum(high, -1e300))
+            evidence = judge(np.maximum(high, -1e300), "an upper")
             if not evidence.ok:
                 evidence = replace(evidence, ok=None, witness=None, reason="the bounds of the law leave it open")
         if own or (evidence.ok and probability == "q"):

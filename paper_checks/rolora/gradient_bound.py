@@ -131,7 +131,7 @@ def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, n
             if of == "given b"
             else {"N m": "for one sample the bound is above 1", "d": "for d = 1 there is one direction"},
         ),
-        printed="log of the probability",
+        printed=f"log of {'a lower bound of ' if of == 'all' else ''}the probability",
     )
 
 
@@ -211,7 +211,12 @@ def eq_65(
         e0, e2, e3, m = (float(Fraction(BEYOND[name])) for name in ("eps_0", "eps_2", "eps_3", "m"))
         missed = 2.0 * exp(2.0 * log1p(2.0 / e0) - e3**2 * m / 30.0) + (2.0 * log(2.0 / e0) / e2**2) ** -10.0
         line = Promise(
-            "probability that (66) fails", 1.0 - most_that_keep(BEYOND), missed, 1e-12, at_most=True, case=BEYOND
+            "a lower bound of the probability that (66) fails",
+            1.0 - most_that_keep(BEYOND),
+            missed,
+            1e-12,
+            at_most=True,
+            case=BEYOND,
         )
         return judge_promises([line], "one client, d = 2, m = 360 q, c_5 = 1/30")
     sine, level, place, side = grid.T

@@ -328,7 +328,12 @@ def eq_59(
         found_least, missed = least(SECOND)
         tail = log(1.0 - missed) if found_least.deviation >= e else -inf
         line = Promise(
-            "log of the probability", tail, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True, case=SECOND
+            "log of a lower bound of the probability",
+            tail,
+            log(2.0) - rate * e**power * n,
+            1e-12 * rate * n,
+            at_most=True,
+            case=SECOND,
         )
         return judge_promises([line], "one client, w = a*, the second iteration on the samples of the first, d = 10 Nm")
     rows = found[0 if own else 1]

@@ -167,7 +167,7 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
     expect=("holds", "search"),
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Promises:
-    """It is the toolkit's, half the mean square distance of all pairs of clients, and the least global loss."""
+    """It is that of the federation as run, half the mean square distance of all pairs, and the least global loss."""
     for problem in problems:
         own = problem.facts["own_B"][:, 0]
         middle = own.mean(dim=0) if centre == "mean" else own[0]
@@ -175,7 +175,7 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
         gamma_squared /= max(len(own) - fewer, 1.0)
         pairs = float(((own[:, None] - own[None]) ** 2).sum(dim=-1).mean()) / 2.0
         yield from [
-            close("the toolkit's", problem.facts["gamma_squared"], gamma_squared),
+            close("gamma^2 of the federation as run", problem.facts["gamma_squared"], gamma_squared),
             close("half the mean square distance of all pairs", pairs, gamma_squared),
             close("the least global loss", float(problem.least or 0.0), gamma_squared),
         ]
@@ -256,8 +256,8 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
             "at recovery",
             r"Where $\delta^T \le \epsilon$ RoLoRA's global loss at $(a^T, b^{T+1})$ is at most $\gamma^2 + \|\bar "
             r"b^*\|^2\epsilon^2$ (at $(a^T, b^T)$, where Algorithm 2 ends, it can be larger), against FFA-LoRA's "
-            r"$\gamma^2 + \|\bar b^*\|^2\delta_0^2$; for $0 < \eta \le \frac1{2L_{max}^2}$ and $\bar b^* \ne 0$ more "
-            r"iterations make $\epsilon$ arbitrarily small.",
+            r"$\gamma^2 + \|\bar b^*\|^2\delta_0^2$; for $\delta_0 < 1$, $0 < \eta \le \frac1{2L_{max}^2}$ and $\bar "
+            r"b^* \ne 0$ more iterations make $\epsilon$ arbitrarily small.",
             {"given": True},
             r"The loss is said to be so since $\epsilon$-accurate recovery is achieved, which Theorem A.14 states of "
             r"$(a^T, b^{T+1})$.",

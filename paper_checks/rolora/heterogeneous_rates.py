@@ -86,7 +86,8 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
 
 @claim(
     "rolora/asm-A.12",
-    where="Appendix A.5, Assumption A.12; judged is what it is for, the contraction of Lemma A.16",
+    where="Appendix A.5, Assumption A.12; that it can be met is plain, and the grade is of what it is for, the "
+    "contraction of Lemma A.16",
     says=r"There is $L_{max} < \infty$, known beforehand, with $\|\bar b^*\| \le L_{max}$.",
     measure=search_contraction,
     mutants=[{"reach": 1.1}, {"reach": 1.02}],

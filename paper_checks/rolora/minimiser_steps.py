@@ -147,7 +147,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
         found, missed = least(LONGER)
         n, times = LONGER["n"], float(LONGER["times"])
         more = Promise(
-            f"probability that |X a|^2 > {times:g} m, and that of a standard normal vector",
+            f"a lower bound of the probability that |X a|^2 > {times:g} m, and an upper one for a normal vector",
             1.0 - missed if found.square > times else 0.0,
             2.0 / (n * (times - 1.0) ** 2),
             at_most=True,

@@ -112,7 +112,8 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
 
 @promises(
     "rolora/eq-7",
-    where="Section 5.1, eq. (7) with the local loss and the law of the samples after it",
+    where="Section 5.1, eq. (7) with the local loss and the law of the samples after it; that a is a unit vector is in "
+    "(5), that the clients' samples are independent of one another in neither",
     says=r"$\min_{a \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_{i=1}^Nl_i(a,b)$ with $l_i(a,b) = "
     r"\frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm. Every $X_i$ is a Gaussian random matrix of "
     "independent standard normal entries.",
@@ -227,10 +228,10 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
     where=r"Appendix A.1, Table 3; $\|\cdot\|$ of a matrix, which it leaves out, is the Frobenius norm (Section 1.2)",
     says=r"Table 3: $a^*, b_i^*$ are the true parameters of client i, $\bar b^*$ the average of the $b_i^*$, $a^t, "
     r"b^t$ the global parameters of iteration t, $\delta_t$ the angle distance $|\sin\theta(a^*, a^t)|$, $\eta$ the "
-    r"step size, $I_d$ the identity; $\|\cdot\|$ is the $l_2$ norm of a vector, $\|\cdot\|_{op}$ the operator norm of "
-    r"a matrix, $|\cdot|$ the absolute value, $\|\cdot\|_{\psi_2}$ and $\|\cdot\|_{\psi_1}$ the sub-Gaussian and the "
-    r"sub-exponential norm; N is the number of clients, $\hat a^+$ the a that gradient descent has updated, $\hat a$ "
-    r"the normalised $\hat a^+$, $\bar b$ the average of the $b_i$.",
+    r"step size, $I_d$ the identity; $\|\cdot\|$ is the $l_2$ norm of a vector, $\|\cdot\|_{op}$ the operator "
+    r"norm ($l_2$ norm) of a matrix, $|\cdot|$ the absolute value, $\|\cdot\|_{\psi_2}$ and $\|\cdot\|_{\psi_1}$ the "
+    r"sub-Gaussian and the sub-exponential norm; N is the number of clients, $\hat a^+$ the a that gradient descent "
+    r"has updated, $\hat a$ the normalised $\hat a^+$, $\bar b$ the average of the $b_i$.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"weight": 1.01}, {"unit": False}, {"norm": "fro"}],
     uses=("rolora/alg-2", "rolora/def-5.2"),

@@ -27,6 +27,7 @@ from paper_checks.rolora.expectations import (
     symbols_of,
     target_square,
 )
+from paper_checks.rolora.failures import ABSOLUTE, short
 from paper_checks.rolora.first_step import met_by, quotient_squared
 from paper_checks.rolora.freezing import freeze
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
@@ -92,6 +93,23 @@ def test_tail_of_products_is_an_integral_by_another_rule(room, m):
         lambda s: chi.pdf(s, m) * 2.0 * norm.sf(room * m / s), 0.0, np.inf, epsabs=0.0, epsrel=1e-11, limit=500
     )
     assert product_tail(room, m) == pytest.approx(np.log(exact[0]), rel=1e-9, abs=1e-12)
+
+
+def test_the_told_probability_that_99_fails_is_its_probability_and_no_bound():
+    """Given z the minimiser is normal: an integral over the length of z, at the witness."""
+    one = ABSOLUTE[0]
+    m = int(one.m)
+    roots = [
+        (0.8 - side * (0.64 - one.level) ** 0.5) / 0.6 for side in (1.0, -1.0)
+    ]  # of (4/5 - 3/5 y)^2 = 16/25 - eps'
+
+    def given(length: float) -> float:
+        return float((norm.sf(roots[0] * length) - norm.sf(roots[1] * length)) * chi.pdf(length, m))
+
+    middle = m**0.5
+    total, _ = quad(given, middle - 8.0, middle + 8.0, epsabs=0.0, epsrel=1e-10)
+    assert short(one.level, one.m) == pytest.approx(np.log(total), rel=1e-7)
+    assert short(one.level, one.m) == pytest.approx(-7.155, abs=1e-3)
 
 
 def test_moments_of_chi_square_variables():
