@@ -138,7 +138,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
             domain=tried_settings(one for one, _ in own),
             scope=f"m = {'K q with K = 20 + 50 log(1/min(eps_1, eps_2))' if samples else 'q'}, {len(own)} settings; "
             "exact law for one client, and at most N times that for N = 10, 1000",
-            printed="log of the probability of failure, for several clients of an upper bound",
+            printed="log of the probability of failure (of several clients: of an upper bound)",
         )
     found = None
     for C in FACTORS:
@@ -161,7 +161,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
             scope=f"m = C q for C = {', '.join(f'{one:g}' for one in FACTORS)}, each by itself, with thresholds down "
             f"to {', '.join(f'{one:g}' for one in SMALLEST.values())}, of which the {len(cases)} settings with C = "
             f"{C:g} are told; the constant in m = Omega(q) is an absolute one; exact law for one client{several}",
-            printed=f"log of the probability of failure{', for several clients of an upper bound' if several else ''}",
+            printed=f"log of the probability of failure{' (of several clients: of an upper bound)' if several else ''}",
         )
         if bound == "q" and evidence.ok:
             return evidence  # one C is enough
