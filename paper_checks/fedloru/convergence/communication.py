@@ -272,7 +272,7 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
     r"B_d\bar B_u))$ (82) client k's low-rank matrices are updated as $A^{(k)} \leftarrow "
     r"A^{(k)} + \alpha_A^{(k)}A_d^{(k)}A_u^{(k)}$, $B^{(k)} \leftarrow B^{(k)} + \alpha_A^{(k)}B_d^{(k)}B_u^{(k)}$.",
     measure=lambda context: generic_points(context, sympy.symbols(tuple(PLAIN)), 3),
-    control=Form(r"The same for $\alpha_A = \alpha_B$, as for $r_A = r_B$.", {"equal": True}),
+    control=Form(r"The same for $\alpha_A = \alpha_B$.", {"equal": True}),
     correction=Form(
         r"The factors are $A + \alpha_AA_dA_u$ and $B + \alpha_BB_dB_u$, as in (82), Algorithm 3 and the text below "
         r"(83).",

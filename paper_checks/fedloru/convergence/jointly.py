@@ -115,8 +115,8 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
     ),
     uses=("fedloru-v2/claim-reinit", "fedloru-v2/eq-agg", "fedloru-v2/eq-WT", "fedloru-v2/thm-4.2-rate"),
     importance="result",
-    because="Factors that go on count an accumulated product twice; a cohort's printed weights sum to less than 1: no "
-    "averages.",
+    because="Factors that go on count an accumulated product twice; the printed weights of some clients sum to less "
+    "than 1.",
     vary=(),
     expect=("depends on the reading", "proof"),
 )

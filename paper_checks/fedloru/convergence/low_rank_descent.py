@@ -176,12 +176,12 @@ def draw_averages(context: Context) -> list[Averaged]:
             ({"spread": 0.0}, {"scale": 1.001}),
         ),
     ),
-    because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, a cohort's weights sum to less than 1 and its sums "
-    "are no averages.",
+    because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, the weights of a part of the clients sum to less "
+    r"than 1: no averages.",
     expect=("depends on the reading", "proof"),
 )
 def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0) -> Promises:
-    """As printed the weights of a cohort sum to less than 1; ``spread`` weighs the covariance of the factors."""
+    """As printed the weights of some clients sum to less than 1; ``spread`` weighs the covariance of the factors."""
     for run in runs:
         total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
         weights = [scale * run.shares[k] / total for k in run.cohort]
@@ -208,7 +208,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     control=Form("With $\\alpha$, in runs with one accumulation.", {"power": 1, "single": True}),
     correction=Form(
         r"$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, whatever the "
-        r"restart; unless $\tau$ divides T, $\alpha A_TB_T$ is still beside it.",
+        r"restart. $\alpha A_TB_T$ is still beside it, unless the factors restart with $AB = 0$ and $\tau$ divides T.",
         {"power": 1},
         ({"power": 0}, {"power": 2}, {"over": "all"}, {"scale": 1.001}),
     ),

@@ -352,4 +352,7 @@ def lem_B_6(traces: tuple[Trace, ...], constant: float = 2.0, gradient: int = 1,
         largest = G * (1.0 + step)  # the gradient ends a little above G
         bound = constant * (L**curvature_power * ((A + step) * B) ** 2 + gradient * largest**2)
         lines.append(Promise("Lemma B.6", change**2, bound * step**2, at_most=True))
-    return judge_bounds(lines, f"{WITH_COHORTS}; and one weight with both terms of the bound equal")
+    return judge_bounds(
+        lines,
+        f"{WITH_COHORTS}, weights of sum at most 1 (see eq-agg); and one weight with both terms of the bound equal",
+    )

@@ -238,7 +238,7 @@ def txt_100(
 @claim(
     "fedloru-v1/txt-surpass",
     where="Section 4.2 (v1), Table 1",
-    says="FedLoRU surpasses the other communication-efficient federated learning algorithms.",
+    says="FedLoRU surpasses other communication-efficient federated learning algorithms.",
     measure=lambda context: TABLE_1["v1"],
     readings=(
         Reading(

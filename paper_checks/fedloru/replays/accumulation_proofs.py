@@ -27,7 +27,7 @@ def eq_WT(values: Values) -> Proof:
     r"""By induction over the rounds: W changes where $\tau$ divides t, and then by $\alpha A_tB_t$.
 
     Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train
-    $W + \alpha AB$, so that $\alpha A_TB_T$ is beside W unless $\tau$ divides T.
+    $W + \alpha AB$, so that $\alpha A_TB_T$ is beside W unless $\tau$ divides T and the factors restart with $AB = 0$.
     """
     power, scale = int(values["power"]), rational(values["scale"])
     flaws = []

@@ -157,9 +157,9 @@ def claim_overlap_mono(values: Values) -> Proof:
 def lem_A_6(values: Values) -> Proof:
     """By independence the expectation of a product is that of the two limits; parts across the spikes vanish.
 
-    For a w of Assumption A.5, random orthogonal to the outliers of its client, the expectations with w are 0 exactly,
-    whatever the noise is: its law is symmetric given these and given the other client. The model's own bulk
-    eigenvectors, treated below, need the noise that is invariant.
+    For a w that is uniform in the complement of the outliers of its client, as the printed proof takes it, the
+    expectations with w are 0 exactly, whatever the noise is: its law is symmetric given these and given the other
+    client. The model's own bulk eigenvectors, treated below, are not uniform and need the noise that is invariant.
     """
     return concluded(
         inner_products(values["power"], values["cross"]),
@@ -174,9 +174,10 @@ def eq_49_50(values: Values) -> Proof:
     $E\langle x, w\rangle = \langle Ex, Ew\rangle$ for eigenvectors of two clients. Across the spikes it is at most
     $1/(R - p - q)$; along them $|V^Tx| \le 1$ and $E|V^Tw| \to 0$.
 
-    The printed lines stand under Assumption A.5, where w is random orthogonal to the outliers: its law is symmetric
-    given these and given the other client, so that every expectation is 0 exactly, whatever the noise is. The model's
-    own bulk eigenvectors, treated above, need the noise that is invariant, with twice the variance on the diagonal.
+    The printed premise, a w uniform in the complement of its client's outliers, gives it a law that is symmetric given
+    these and given the other client, so that every expectation is 0 exactly, whatever the noise is. Assumption A.5
+    alone, random orthonormal vectors, does not. The model's own bulk eigenvectors, treated above, are not uniform
+    and need the noise that is invariant, with twice the variance on the diagonal.
     """
     return concluded(
         [*away_from_spikes(), *across_the_spikes(values["bulk"]), *across_the_spikes(values["mixed"])],
@@ -332,8 +333,11 @@ def thm_3_3(values: Values) -> Proof:
     $A_r = 1$: below the last outlier the quotient falls by eq. (55), past it nothing changes. For b > 0 the quotient
     stays past the last outlier and $A_r$ falls. Below it can increase: for $m_1 \to 0$, $A_1 \to 0$ and with it
     $E[C_1]$, while $A_2$ and $E[C_2]$ stay positive. For $\theta_1 = -\theta_2$, b = 0 and clients that order their
-    own eigenvalues by magnitude each keeps either eigenvector first with probability 1/2, since $-\epsilon$ with both
-    spikes swapped has the law of $\epsilon$; both keep the same one with probability 1/2, so that
+    own eigenvalues by magnitude each keeps either eigenvector first with probability 1/2 if the noise has twice the
+    variance on the diagonal: for the reflection Q that swaps $v_1$ and $v_2$, $-Q\epsilon Q$ has the law of
+    $\epsilon$, and, without further spikes, $-QHQ$ that of H, with both eigenvectors exchanged. (Further spikes move
+    both eigenvalues by $O(1/R)$, less than their fluctuations, which have the order $R^{-1/2}$; so 1/2 is the limit.)
+    Both clients keep the same one with probability 1/2, so that
     $E[C_1] \to \phi^2/2$, and $E[C_2] \to \phi^2$. With $u_1$ at $g_N^{-1}(\theta_1)$ for both clients they keep the
     same one.
     """

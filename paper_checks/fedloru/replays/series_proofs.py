@@ -35,7 +35,9 @@ def eq_55(values: Values) -> Proof:
     falls with $|\theta_i|$. For $\alpha_i \ne 0$ the sum is 0 if and only if every term is, the first one included,
     whose $\phi_1$ is the largest: if and only if $|\theta_1| = \cdots = |\theta_{r+1}|$, and no more than two
     distinct $\theta_i$ share a magnitude. At $\theta_1 = -\theta_2$ the proof of Theorem 3.3 gives the limits of
-    $E[C_{N,1}]$ and $E[C_{N,2}]$, for either way to label the eigenvectors.
+    $E[C_{N,1}]$ and $E[C_{N,2}]$, for either way to label the eigenvectors. Where clients order their own eigenvalues
+    and $\theta_1$'s is first with probability p, two independent ones keep the same eigenvector with probability
+    $p^2 + (1 - p)^2$, so that $E[C_{N,1} - C_{N,2}] \to (p^2 + (1 - p)^2 - 1)\phi_1^2 = -2p(1 - p)\phi_1^2$.
     """
     P, A, a, p = sympy.symbols("P A a p", positive=True)
     alpha = sympy.Symbol("alpha", positive=True)
@@ -46,8 +48,12 @@ def eq_55(values: Values) -> Proof:
     spread = sum(w * (p + gap) for w, gap in zip(weights, gaps, strict=True)) - p * sum(weights)
     theta, noise, more = sympy.symbols("theta n more", positive=True)
     falls = sympy.numer(sympy.together((noise / theta) ** 2 - (noise / (theta + more)) ** 2))
+    first = sympy.Symbol("p_1", positive=True)  # probability that a client has the eigenvalue of theta_1 first
+    kept, half = first**2 + (1 - first) ** 2 - 1, sympy.Rational(1, 2)
     return concluded(
         [
+            (sympy.expand(kept + 2 * first * (1 - first)) == 0, "clients that order their own eigenvalues"),
+            (kept.subs(first, half) == -half, "either eigenvalue first equally often"),
             (sympy.simplify(P / A - (P + a * p) / (A + a) - drop) == 0, "the difference of the quotients"),
             (sympy.expand(spread - sum(w * g for w, g in zip(weights, gaps, strict=True))) == 0, "the sum of terms"),
             (non_negative(falls), "the overlap grows with the spike"),

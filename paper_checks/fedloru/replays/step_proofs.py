@@ -104,7 +104,7 @@ def lem_B_6(values: Values) -> Proof:
     r"""The difference is a sum of two products, and $(x+y)^2 \le 2(x^2+y^2)$.
 
     With $\Delta = A_{t+1} - A_t$: $A_{t+1}^T(\nabla(A_{t+1}B) - \nabla(A_tB))$ and $\Delta^T\nabla(A_tB)$ have norms
-    of at most $LC_AC_B\|\Delta\|$ and $G\|\Delta\|$.
+    of at most $LC_AC_B\|\Delta\|$ and $G\|\Delta\|$, as the weights of $f_t$ sum to at most 1.
 
     Two lines of the printed proof are false and not used: the mean square of a product is in general not at most the
     product of the mean squares (here one factor is bounded in every run), and the square of the norm of

@@ -199,9 +199,10 @@ def expected_alignment(
         r"Gaussian in r dimensions. It falls in r if $b = 0$ and $r < \tilde r$; it is constant for $b = 0$ and $r "
         r"\ge \tilde r$; it decreases for $b > 0$ and $r \ge \tilde r$; it can increase for $b > 0$ and $r < \tilde "
         r"r$ (a small first slope). For slopes that are $\alpha_i \ne 0$ and $\beta \ne 0$ without any spread the "
-        r"theorem holds for distinct $|\theta_i|$. With $\theta_1 = -\theta_2$ and $b = 0$ clients that each order "
-        r"the eigenvalues of their own $H_N$ by magnitude may keep different eigenvectors, and $E[C_1] \to \phi^2/2 < "
-        r"E[C_2] \to \phi^2$; with the labels of Appendix A.5, the same for all clients, both tend to $\phi^2$.",
+        r"theorem holds for distinct $|\theta_i|$. With $\theta_1 = -\theta_2$, $b = 0$ and twice the variance on the "
+        r"diagonal clients that each order the eigenvalues of their own $H_N$ by magnitude may keep different "
+        r"eigenvectors, and $E[C_1] \to \phi^2/2 < E[C_2] \to \phi^2$; with the labels of Appendix A.5, the same for "
+        r"all clients, both tend to $\phi^2$.",
         {"form": "direction"},
         mutants=({"noise": 4.0}, {"form": "expectations", "beta_square": 4, "power": 1}),
     ),

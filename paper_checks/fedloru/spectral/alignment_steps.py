@@ -212,9 +212,11 @@ def search_drops(context: Context) -> Searched:
         r"$g(r) \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and "
         r"$\theta_1 = -\theta_2$. There $g(1) = 0$, and it matters which eigenvector a client keeps. With the labels "
         r"of Appendix A.5, where $u_1$ belongs to $g_N^{-1}(\theta_1)$ for every client, (54) for $r = 1$ and "
-        r"$E[C_{N,1} - C_{N,2}] \to 0$ hold for gradients without own errors; if each client orders the eigenvalues "
-        r"of its own $H_N$ by magnitude, as Section 3.2 can be read, (54) fails for $r = 1$, and the limit is "
-        r"$-\phi_1^2/2$.",
+        r"$E[C_{N,1} - C_{N,2}] \to 0$ hold for gradients without own errors. If, for such gradients, each client "
+        r"orders the eigenvalues of its own $H_N$ by magnitude, as Section 3.2 can be read, and that of $\theta_1$ "
+        r"comes first with a probability that tends to p, the limit is $-2p(1 - p)\phi_1^2$, and for $0 < p < 1$ (54) "
+        r"fails for $r = 1$. Gaussian noise with twice the variance on the diagonal has $p = \frac12$ and the limit "
+        r"$-\phi_1^2/2$; for skewed entries and $v_1, v_2$ on coordinates p can be another number.",
         {"distinct": True},
         mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
     ),

@@ -292,13 +292,13 @@ def _wrong_bracket() -> str:
     correction=Form(
         r"With $b_{n-k+1}$ in the Cauchy product and a plus between the braces it holds where the series of R "
         r"converges at $s_M/\theta_j$ (for non-negative free cumulants, at every outlier). $T(n) \le 0$ for laws "
-        r"with non-negative free cumulants; for the semicircle every T(n), and $F_{j,2}$, is 0 ($T(1) = 0$ for every "
-        "law). With a negative mean T(2) is positive.",
+        r"with non-negative free cumulants; for the centred semicircle every T(n), and $F_{j,2}$, is 0 ($T(1) = 0$ "
+        r"for every law). With a negative mean T(2) is positive.",
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
     because="Index and sign of the pairs are misprinted; with a negative mean T(2) is positive, and for the "
-    "semicircle all T(n) are 0.",
+    "centred semicircle all T(n) are 0.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
 )

@@ -306,7 +306,8 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
         Reading(
             "Gaussian noise",
             r"The three limits for independent clients, Gaussian noise (for the $w_i$ of the model with twice the "
-            r"variance on the diagonal, for those of Assumption A.5 any) and $u_i$ that belong to outliers.",
+            r"variance on the diagonal; for $w_i$ that are uniform, as the proof takes them, any) and $u_i$ of "
+            r"outliers.",
             why="The proof takes the $r_i$ and $w_i$ as uniformly distributed and speaks of rotational symmetry, "
             "which of all Wigner matrices the Gaussian ones have; (46) and (47) rest on (5).",
         ),
@@ -330,18 +331,21 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
 
 @claim(
     "fedloru-v2/eq-49-50",
-    where="Appendix A.5, eqs. (49) and (50)",
-    says=r"The $w_i^{(k)}$ are independent, uniform on the sphere in $(U^{(k)})^\perp$; by rotational symmetry "
-    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (49), and since $w_i^{(k_1)} \perp U_N^{(k_1)}$, $u_j^{(k_2)} "
-    r"\in "
+    where="Appendix A.5, eqs. (49) and (50); that the $w_i$ are uniform, a premise here, is judged in "
+    "fedloru-v2/assump-bulk",
+    says=r"$w_i^{(k_1)}$ and $w_j^{(k_2)}$ are independent, uniform on the spheres in $(U^{(k_1)})^\perp$ and "
+    r"$(U^{(k_2)})^\perp$; by rotational symmetry $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (49), and since "
+    r"$w_i^{(k_1)} \perp U_N^{(k_1)}$, $u_j^{(k_2)} \in "
     r"U_N^{(k_2)}$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (50).",
     measure=measure_inner_products,
     readings=(
         Reading(
             "Gaussian noise",
-            "Both limits for independent clients and Gaussian noise with twice the variance on the diagonal, whose law "
-            r"no rotation changes; for the $w_i$ of Assumption A.5 with any noise.",
-            why="The lines appeal to rotational symmetry.",
+            "With the premise, both limits for any noise. Without it, for the bulk eigenvectors of the model, which "
+            "are not uniform, both limits for independent clients and Gaussian noise with twice the variance on the "
+            "diagonal, whose law no rotation changes.",
+            why="The lines appeal to rotational symmetry, which the premise states and of all Wigner matrices the "
+            "Gaussian ones have.",
         ),
     ),
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],

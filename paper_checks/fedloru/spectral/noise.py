@@ -200,7 +200,8 @@ def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", va
         draws,
         {name: predicted[_moment(name)] for name in draws},
         tails=Tails(normal=LINEAR_STATISTICS),
-        scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms",
+        scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms; entries of X of one "
+        "law, over the root of R",
     )
 
 

@@ -147,7 +147,7 @@ def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, 
     printed = wigner_outlier(theta, rational(factor) * sigma * S) if s_power == 2 else theta + sigma**2 * S / theta
     yield Equation("outlier", transform + theta, theta + sign * (printed - theta))
     values = [{**point, sigma: point[CUMULANTS[0]], theta: point[CUMULANTS[1]]} for point in points]
-    return values, f"all theta, sigma, s_N; cumulants 1 to {ORDER}"
+    return values, f"all theta, sigma, s_N, as formulas (which theta k takes: eq-32); cumulants 1 to {ORDER}"
 
 
 def collect_spikes(context: Context) -> Searched:

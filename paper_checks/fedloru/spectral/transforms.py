@@ -195,7 +195,7 @@ def lem_A_1a(
             ("v", np.tile(height, len(data.rungs)), POSITIVE),
             ("n", np.repeat([n for _, n, _ in data.rungs], len(height)), FROM_ONE),
         ),
-        printed="|g_n(z) - g(z)| <= a bound that tends to 0: W_1/v^2, TV/v, or the sum of both for parts of mu_n",
+        printed="|g_n(z) - g(z)| <= a bound that tends to 0: W_1/v^2, TV/v (TV at most 1), or both for parts of mu_n",
     )
 
 
