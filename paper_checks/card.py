@@ -77,6 +77,7 @@ class JudgedForm:
         mutants: its perturbations, where they were judged.
         compared: of a correction, what it asks for beside the printed form.
         stored: its witness on file.
+        exact: whether the witness's replay draws nothing.
     """
 
     name: str
@@ -86,11 +87,12 @@ class JudgedForm:
     compared: str = ""
     why: str = ""
     stored: Mapping[str, Any] | None = None
+    exact: bool = True
 
     @property
     def obtained(self) -> str:
         """The finding in numbers, and where, if not at the witness on file."""
-        return obtained_beside(self.evidence, self.stored)
+        return obtained_beside(self.evidence, self.stored, self.exact)
 
     @property
     def slack(self) -> float | None:
@@ -105,6 +107,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
         return ()
     readings = judged.readings(claim)
     witnesses = {file.reading: file.values for file in result.stored if file.kind == "witness"}
+    drawn = {answer.reading for answer in result.replayed if answer.kind == "witness" and not answer.exact}
     forms = [
         JudgedForm(
             f"reading: {one.reading.name}" if len(readings) > 1 or one.reading.says else "as printed",
@@ -113,6 +116,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
             tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
             why=one.reading.why,
             stored=witnesses.get(one.key),
+            exact=one.key not in drawn,
         )
         for one in readings
     ]

@@ -173,13 +173,18 @@ def _all(claim: Claim, data: object, base: Constants, changes: Sequence[Constant
     return tuple(claim.judge(data, **{**base, **change}) for change in changes)
 
 
-def obtained_beside(evidence: Evidence, stored: Mapping[str, Any] | None) -> str:
+def obtained_beside(evidence: Evidence, stored: Mapping[str, Any] | None, exact: bool = True) -> str:
     """The obtained value; where its case is another than the stored witness that is shown beside it, this is said.
 
     Args:
         evidence: Evidence of a form in this run.
         stored: the witness on file, as far as its replay reads it; none for a form that has none, such as a mutant.
+        exact: whether the replay draws nothing; if it does, its numbers are others than those of this run.
     """
     own = evidence.witness or {}
     same = stored is not None and all(json.dumps(own.get(name)) == json.dumps(stored[name]) for name in stored)
-    return evidence.obtained if same else evidence.obtained.replace("at the witness", "at a case of this run")
+    if same and exact:
+        return evidence.obtained
+    return evidence.obtained.replace(
+        "at the witness", "at the witness, in this run" if same else "at a case of this run"
+    )

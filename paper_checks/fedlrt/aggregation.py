@@ -149,9 +149,9 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     correction=Form(
         r"With the tail from the first value that goes, $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$, "
         r"and $0 < \vartheta \le \|\tilde S^*\|$ the smallest such $r_1$ always exists, is the least rank of any "
-        r"matrix nearer than $\vartheta$ to $\tilde W_r^*$, and every kept singular value is positive. The tail from "
-        r"$\sigma_{r_1}$ on keeps one value more, which may be zero, and no $r_1$ satisfies it where $\sigma_{2r} "
-        r"\ge \vartheta$.",
+        r"matrix nearer than $\vartheta$ to $\tilde W_r^*$ in the Frobenius norm, and every kept singular value is "
+        r"positive. The tail from $\sigma_{r_1}$ on keeps one value more, which may be zero, and no $r_1$ satisfies "
+        r"it where $\sigma_{2r} \ge \vartheta$.",
         {"after": 1},
         ({"after": 0}, {"after": 2}, {"strict": False}, {"bound": 0.99}),
     ),

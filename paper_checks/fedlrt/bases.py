@@ -359,6 +359,6 @@ def eq_23(
         left = wide[0].T * flow.U * flow.S * flow.V.T * wide[1]
         yield from entrywise(f"{flow.U.rows} x {flow.V.rows}, r = {r}", left, corner)
     return points, (
-        "all S of rank 1 to 3, symbolic; bases at the axes, as a turn of rows and of columns takes any bases there; "
-        "square, tall and wide; at other ranks too an entry outside the corner has a factor 0"
+        "all r by r S, r = 1 to 3, symbolic; bases at the axes, as a turn of rows and of columns takes any bases "
+        "there; square, tall and wide; for other r too an entry outside the corner has a factor 0"
     )

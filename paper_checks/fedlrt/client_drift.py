@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -57,6 +57,25 @@ class Hill:
         return type(w)({"W": -2.0 * w["W"] / (1.0 + w["W"] ** 2) ** 2})
 
 
+@dataclass(frozen=True)
+class Bend:
+    """The loss w^2/2 for w > 0 and w^2/4 for w < 0, plus slope * w: smooth with L = 1, convex, not quadratic."""
+
+    slope: float
+    samples: float = 1.0
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """The loss."""
+        W = w["W"]
+        return (torch.where(W > 0, W**2 / 2.0, W**2 / 4.0) + self.slope * W).sum()
+
+    def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
+        """Its gradient."""
+        return type(w)({"W": torch.where(w["W"] > 0, w["W"], w["W"] / 2.0) + self.slope})
+
+
+BENT = {"slope": "1", "rate": "1/2", "steps": 2}
+"""Two clients with bent losses of opposite slopes, from the minimiser 0 of their mean."""
 RUNAWAY = {"start": "1", "rate": "1/4", "rounds": "4"}
 """One client on the hill, one local step a round."""
 
@@ -73,20 +92,46 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits by method; and how far from the only stationary point of a hill a run of FedLin starts and ends."""
+    """Limits by method, and two runs by hand.
+
+    Attributes:
+        of: Limits by method.
+        hill: How far from the only stationary point of a hill a run of FedLin starts and ends.
+        left: How far a round of (4) as printed goes from the minimiser of a convex loss.
+    """
 
     of: Mapping[str, list[Limit]]
     hill: tuple[float, float]
+    left: float
+
+
+def mean_gradient(clients: Sequence[Any], W: Tensor) -> Tensor:
+    """The gradient of the global loss, clients of equal weight."""
+    return torch.stack([client.gradient({"W": W})["W"] for client in clients]).mean(dim=0)
+
+
+def printed_fedlin(clients: Sequence[Any], W: Tensor, rate: float, steps: int, rounds: int = 1) -> Tensor:
+    r"""Rounds of (4) as printed, where clients descend by $\nabla\mathcal{L}$ of the global loss less $V_c$."""
+    for _ in range(rounds):
+        ends, mean = [], mean_gradient(clients, W)
+        for client in clients:
+            own, V = W, client.gradient({"W": W})["W"] - mean
+            for _ in range(steps):
+                own = own - rate * (mean_gradient(clients, own) - V)
+            ends.append(own)
+        W = torch.stack(ends).mean(dim=0)
+    return W
 
 
 def measure_limits(context: Context) -> Limits:
     """FedAvg and FedLin on convex quadratics with different curvatures and on losses that are not convex.
 
-    FedLin also with steps that are too long, and on a hill.
+    FedLin also with steps that are too long, on a hill, and by (4) as printed.
     """
     rng = context.rng("convex")
     problems: list[tuple[tuple[Any, ...], Tensor, float]] = [
         (two_parabolas()[0], torch.full((1, 1), 3.0, dtype=torch.float64), 2.0),
+        ((Bend(1.0), Bend(-1.0)), torch.full((1, 1), 0.5, dtype=torch.float64), 1.0),
         ((Bump(1.0, -2.0), Bump(0.6, 1.5)), torch.full((1, 1), 0.4, dtype=torch.float64), 2.0),
     ]
     for shape, count in (((2, 3), 3), ((2, 2), 2)):
@@ -96,7 +141,7 @@ def measure_limits(context: Context) -> Limits:
             H = turn * torch.linspace(0.3, 1.0, turn.shape[0], dtype=torch.float64) @ turn.mT
             made.append(centred(H, torch.from_numpy(rng.standard_normal(shape))))
         problems.append((tuple(made), torch.zeros(shape, dtype=torch.float64), 1.0))
-    found: dict[str, list[Limit]] = {"FedAvg": [], "FedLin": [], "long steps": []}
+    found: dict[str, list[Limit]] = {"FedAvg": [], "FedLin": [], "long steps": [], "(4)": []}
     many = context.size(120, 600)
     for clients, start, smoothness in problems:
         for name, method, share, rounds in (
@@ -106,16 +151,19 @@ def measure_limits(context: Context) -> Limits:
         ):
             fed, w = Watched(clients), Tree(W=start)
             w = final(go_on(method(Descent(5, share / (5 * smoothness))).round, fed, w, rounds), w)
-            slope = torch.stack([client.gradient(w)["W"] for client in clients]).mean(dim=0)
-            least = None
+            least = torch.zeros_like(start) if isinstance(clients[0], Bend) else None
             if all(isinstance(client, Quadratic) for client in clients):
                 whole = mean_of(clients, [1.0 / len(clients)] * len(clients))
                 least = torch.linalg.solve(whole.matrix, whole.B.reshape(-1)).reshape(start.shape)
-            found[name].append(Limit(w["W"], slope, least, len(fed.trips)))
+            found[name].append(Limit(w["W"], mean_gradient(clients, w["W"]), least, len(fed.trips)))
+        end = printed_fedlin(clients, start, 0.5 / (5 * smoothness), 5, many)
+        found["(4)"].append(Limit(end, mean_gradient(clients, end), least, len(fed.trips)))
     place, rate = float(Fraction(RUNAWAY["start"])), float(Fraction(RUNAWAY["rate"]))
     fed, w = Watched((Hill(),)), Tree(W=torch.full((1, 1), place, dtype=torch.float64))
     w = final(go_on(FedLin(Descent(1, rate)).round, fed, w, int(RUNAWAY["rounds"])), w)
-    return Limits(found, (place, abs(float(w["W"]))))
+    slope, rate, steps = float(BENT["slope"]), float(Fraction(BENT["rate"])), int(BENT["steps"])
+    left = printed_fedlin((Bend(slope), Bend(-slope)), torch.zeros(1, 1, dtype=torch.float64), rate, steps)
+    return Limits(found, (place, abs(float(w["W"]))), abs(float(left)))
 
 
 @claim(
@@ -128,24 +176,34 @@ def measure_limits(context: Context) -> Limits:
     readings=(
         Reading(
             "by its gradients",
-            r"For L-smooth clients, $0 < \lambda \le 1/(Ls_*)$ and $\mathcal{L}$ bounded below the gradients of "
+            r"For FedLin with each client's own gradient, $w_c^{s+1} = w_c^s - \lambda(\nabla\mathcal{L}_c(w_c^s) - "
+            r"V_c)$, L-smooth clients, $0 < \lambda \le 1/(Ls_*)$ and $\mathcal{L}$ bounded below the gradients of "
             r"$\mathcal{L}$ at the weights tend to 0, and every limit point of the weights is a stationary point. If "
             r"$\mathcal{L}$ is convex and has one minimiser, the weights converge to it. A round has one more "
-            r"communication round than FedAvg's.",
-            why="Where a loss is not convex, convergence to a stationary point is usually said of the gradients. That "
-            "rates are small enough goes without saying, and the minimiser of (1) is spoken of as the only one.",
+            "communication round than FedAvg's.",
+            why=r"(4) modifies the client's iteration on its local loss, and line 9 of Algorithm 4 has $\mathcal{L}_c$ "
+            "(fedlrt/eq-4, fedlrt/alg-4). Where a loss is not convex, convergence to a stationary point is usually "
+            "said of the gradients. That rates are small enough goes without saying, and the minimiser of (1) is "
+            "spoken of as the only one.",
         ),
         Reading(
             "by its weights",
-            "The same, and where L is not convex the weights too converge to a stationary point.",
+            r"The same, and where $\mathcal{L}$ is not convex the weights too converge to a stationary point.",
             {"weights": True},
             "Literally it is the method, hence its weights, that converges to a point.",
+        ),
+        Reading(
+            "(4) as printed",
+            r"The first reading for $w_c^{s+1} = w_c^s - \lambda(\nabla\mathcal{L}(w_c^s) - V_c)$, with the gradient "
+            "of the global loss.",
+            {"method": "(4)"},
+            "So (4) is printed, on which the sentence follows.",
         ),
     ),
     hypotheses=(Dropped(r"learning rates small enough, $\lambda \le 1/(Ls_*)$", {"method": "long steps"}),),
     uses=("fedlrt/eq-4",),
-    because="On the loss $1/(1 + w^2)$ the gradients tend to 0 while the weights run away from its one stationary "
-    "point.",
+    because="On the loss $1/(1 + w^2)$ gradients tend to 0 but weights run away; (4) as printed leaves the minimiser "
+    "of a convex loss.",
     expect=("depends on the reading", "proof"),
 )
 def claim_fedlin(
@@ -153,6 +211,8 @@ def claim_fedlin(
 ) -> Evidence:
     """The limits of a method, moved by ``shift``, against the minimisers, and its trips against FedAvg's."""
     limits, promises = measured.of, list[Promise]()
+    if method == "(4)":
+        promises.append(Promise("a round from the minimiser ends there", measured.left, 0.0, 1e-12, case=BENT))
     if weights:
         promises.append(
             Promise(
@@ -171,8 +231,8 @@ def claim_fedlin(
         promises.append(Promise("communication rounds", trips, plain.trips + more))
     return judge_promises(
         promises,
-        "three convex quadratic federations with different curvatures and minimisers and "
-        "one that is not convex, 5 local steps at half of 1/(5 L)",
+        "three convex quadratic federations with different curvatures and minimisers, a convex one that is not "
+        "quadratic and one that is not convex, 5 local steps at half of 1/(5 L)",
     )
 
 
@@ -224,15 +284,15 @@ def measure_drift(context: Context) -> list[Drift]:
     readings=(
         Reading(
             "for all clients",
-            "For all clients the limit of FedAvg is the farther from the global minimiser the more local iterations "
-            "there are, and the farther apart the local minimisers are.",
+            "For all clients the limit of FedAvg, each client on its own loss, is the farther from the global "
+            "minimiser the more local iterations there are, and the farther apart the local minimisers are.",
             why="It excepts no losses.",
         ),
         Reading(
             "what can happen",
-            "For two parabolas of different curvature and different minimisers, and short steps, the limit of "
-            "FedAvg is the global minimiser for one local step, farther from it with each further one, tends to the "
-            "mean of the local minimisers, and its distance is in proportion to theirs.",
+            "For two parabolas of different curvature and different minimisers, each client on its own, and short "
+            "steps, the limit of FedAvg is the global minimiser for one local step, farther from it with each further "
+            "one, tends to the mean of the local minimisers, and its distance is in proportion to theirs.",
             {"three": False},
             "It says that the mean may be far away, and refers to an illustration.",
             ({"limit": 1.01}, {"order": -1}, {"power": 0}),

@@ -69,7 +69,7 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
     where="Appendix F.2, proof of Theorem 7, second term: its first and its last expression (the lines between them: "
     "fedlrt/thm-7-second-term-lines; the sum of both bounds is (31): fedlrt/thm-7)",
     says=r"$\frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 \le "
-    r"\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S_c\|^2 + (s_*\lambda)^2L\|\tilde U^\top "
+    r"\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S_c\|^2 + (s_*\lambda)^2L\|P_{\tilde U}"
     r"F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_spent,
     mutants=[{"square": 0.4}, {"leading": 0.4}],

@@ -203,7 +203,7 @@ def thm_7_first_term_lines(
     r"$L\|\frac\lambda C\sum_{c,s}A_c^s\|^2 + (s_*\lambda)^2L\|P_{\tilde U}F(\tilde W_r)P_{\tilde V}\|^2$, by Jensen "
     r"(II) at most $\frac LC\sum_c\lambda^2s_*\sum_s\|A_c^s\|^2$ with the same last term, by Lemma 3 (III) at most "
     r"$\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s - \tilde S_c\|^2$ with it, and (IV) at most the same with "
-    r"$(s_*\lambda)^2L\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
+    r"$(s_*\lambda)^2L\|P_{\tilde U}F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_rounds,
     mutants=[{"first": 0.4}, {"second": 0.4}, {"third": 0.4}, {"fourth": 0.99}, {"leading": 1.01}],
     uses=("fedlrt/lemma-5", "fedlrt/lemma-6", "fedlrt/lemma-3"),

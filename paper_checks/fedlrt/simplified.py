@@ -194,12 +194,13 @@ def thm_4(
     r"V\|^2$ between the two sides.",
     measure=measure_simplified,
     control=Form(
-        r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$, $1/48 \le s_*\lambda L "
-        r"\le 1/12$, and the cost of truncation as in the correction.",
+        r"With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ at the start of each "
+        r"round, $\delta \le 1$, $1/48 \le s_*\lambda L \le 1/12$, and the cost of truncation as in the correction.",
         {"assumption": "outside", "loss": "gradient", "least": 1.0 / 48.0, "most": 1.0},
     ),
     correction=Form(
-        r"If every round starts as in the corrected Theorem 4, with its $\kappa$, $\delta \le 1$ and $0 < x = "
+        r"If every round starts as in the corrected Theorem 4, with $\|\nabla_{\hat S}\mathcal{L}_c\| \le "
+        r"\delta\|\nabla_{\tilde S}\mathcal{L}\|$ for all clients, $\delta \le 1$, its $\kappa$ and $0 < x = "
         r"s_*\lambda L \le \frac12$: $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le \frac{L}{x(1 - \kappa "
         r"x)}\cdot\frac1T(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde "
         r"W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with $\vartheta_t$ the norm of what round t cuts. As $\kappa < "

@@ -162,13 +162,14 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     r"which equals $-(s_*\lambda)(1 - \delta^2 - 12(s_*\lambda)L + \delta^2(s_*\lambda))\|\tilde U^\top "
     r"F\tilde V\|^2$.",
     measure=measure_combined,
-    control=Form(r"The first step for $\|U^\top FV\| = \|\tilde U^\top F\tilde V\|$.", {"keep": ("within",)}),
+    control=Form(r"Step (I) for $\|U^\top FV\| = \|\tilde U^\top F\tilde V\|$.", {"keep": ("within",)}),
     correction=Form(
         r"With $x = s_*\lambda \le \frac1{12L}$, $\tilde g = \tilde U^\top F\tilde V$ and $\|U^\top FV\|^2 \ge (1 - "
-        r"\delta^2)\|\tilde g\|^2$: $-x(1 - 12xL)\|U^\top FV\|^2 + \delta^2x\|\tilde g\|^2 + \frac "
-        r"L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g\|^2$. "
-        r"Step (I) needs the reverse inequality; (46) and the bounds give $\delta^2$ and $\frac L2\delta^2$, and the "
-        "last term enters with the other sign.",
+        r"\delta^2)\|\tilde g\|^2$ in place of Assumption 1, which does not give it (fedlrt/assumption-1): $-x(1 - "
+        r"12xL)\|U^\top FV\|^2 + \delta^2x\|\tilde g\|^2 + \frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - "
+        r"12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g\|^2$. Step (I) needs the reverse inequality; (46) and the "
+        r"bounds as corrected (fedlrt/eq-46, fedlrt/thm-11-hat-first, fedlrt/thm-11-hat-second) give $\delta^2$ and "
+        r"$\frac L2\delta^2$, and the last term enters with the other sign.",
         {"form": "corrected", "keep": ("inequality",)},
         mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
     ),

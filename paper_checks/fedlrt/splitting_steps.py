@@ -119,8 +119,8 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
             "L for V",
             r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; where "
             r"$[U_0|\nabla_U\mathcal{L}]$ and $[V_0|\nabla_V\mathcal{L}]$ have 2r independent columns, or else with "
-            r"bases of what their columns span, the bases of (16) and of (19) span the same spaces, so that the "
-            r"models of the coefficient step (17) that follows are the same with either.",
+            r"bases of what their columns span, the bases of (16) and of (19) span the same spaces, though "
+            r"they may differ, so that the models of the coefficient step (17) that follows are the same with either.",
             why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$, and the proof is about spans, "
             "beside which qr adds any directions to dependent columns; what comes after the bases in the splitting is "
             "(17).",

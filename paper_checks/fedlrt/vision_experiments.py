@@ -12,9 +12,9 @@ from paper_checks.claim import Claim
 from paper_checks.methods.experiments import Comparisons, experiment
 
 WHY = (
-    "it is about runs of {network} on {data} over 200 rounds{runs}; CIFAR is carried by no "
-    "package registry. What the runs at laptop scale show, a narrower network on fewer samples of Fashion-MNIST in few "
-    "rounds, decides nothing about them"
+    "it is about runs of {network} on {data} over 200 rounds{runs}; CIFAR is in no package registry that the toolkit "
+    "fetches data from. What the runs at laptop scale show, a narrower network on fewer samples of Fashion-MNIST in "
+    "few rounds, decides nothing about them"
 )
 
 

@@ -269,8 +269,9 @@ def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, s
     worst = min(gaps)
     return Evidence(
         worst >= 0,
-        f"every step of {sorted({c.steps for c in chains})} steps",
-        "recursion <= sum = closed form <= power <= last power <= e s",
+        f"every step s + 1 <= s_* of s_* = {sorted({c.steps for c in chains})}; Theorem 6 has them up to s_* - 1, and "
+        "beyond s_* the last but one inequality turns around",
+        f"recursion <= sum = {second:g} closed form, closed form <= {third:g} power <= last power <= {last:g} s_*",
         f"smallest gap {worst + 0.0:.3g}",
         margin=worst,
         cases=len(chains),

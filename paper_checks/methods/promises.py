@@ -118,8 +118,12 @@ def judge_promises(promises: Sequence[Promise], scope: str, whole: bool = False)
             one = max(loose, key=lambda promise: promise.error)
             raise UndefinedError(f"{one.name}: kept only within {one.error:.2g}, which is more than rounding")
         margin = min((-promise.excess for promise in promises), default=0.0)
-        within = dict.fromkeys(f"within {one.error:.2g}, {one.resolution}" for one in promises if one.resolution)
-        kept = "; ".join((f"all kept in {len(promises)} evaluations", *within))
+        within = dict[str, float]()  # the largest error by what it stands for
+        for one in promises:
+            if one.resolution:
+                within[one.resolution] = max(one.error, within.get(one.resolution, 0.0))
+        told = (f"within {error:.2g}, {resolution}" for resolution, error in within.items())
+        kept = "; ".join((f"all kept in {len(promises)} evaluations", *told))
         shown = (compared(one.name, one.left, "<=" if one.at_most else "=", one.right) for one in promises if whole)
         return Evidence(
             True,

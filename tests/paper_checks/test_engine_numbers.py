@@ -195,3 +195,9 @@ def test_what_was_obtained_elsewhere_is_not_said_of_the_stored_witness(stored, w
         witness={"x": "2", "grid": (1, 2), "not read by the replay": 5},
     )
     assert obtained_beside(found, stored) == f"left 6, right 4 at {where}"
+
+
+def test_what_was_obtained_is_said_of_this_run_where_the_replay_draws_anew():
+    found = Evidence(False, "numbers", obtained="left 6, right 4 at the witness", margin=-2.0, witness={"x": "2"})
+    assert obtained_beside(found, {"x": "2"}, exact=False) == "left 6, right 4 at the witness, in this run"
+    assert obtained_beside(found, {"x": "3"}, exact=False) == "left 6, right 4 at a case of this run"

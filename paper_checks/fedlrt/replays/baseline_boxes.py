@@ -155,6 +155,33 @@ def claim_fedlin(values: Values) -> Violation:
     )
 
 
+@replay("fedlrt/claim-fedlin@4-as-printed")
+def claim_fedlin_printed(values: Values) -> Violation:
+    """One round of (4) as printed from the minimiser 0 of the mean of two clients' losses, b(w) + a w and b(w) - a w.
+
+    b(w) is w^2/2 for w > 0 and w^2/4 for w < 0, convex with a second derivative between 1/2 and 1. At 0 the
+    corrections are a and -a. A round is a continuous map of the weight, so that weights can converge to 0 only if a
+    round from 0 ends there; and with this loss gradients tend to 0 only where the weights do.
+    """
+    slope, rate, steps = Fraction(values["slope"]), Fraction(values["rate"]), followed(values, "steps")
+    first = second = Fraction(0)
+    for _ in range(steps):
+        first -= rate * (max(first, first / 2) - slope)
+        second -= rate * (max(second, second / 2) + slope)
+    return Violation(
+        abs(first + second) / 2,
+        0,
+        assumes=(
+            Hypothesis("local steps", steps, ">=", 1),
+            Hypothesis("lambda L s, with L = 1", rate * steps, ">", 0),
+            Hypothesis("lambda L s, with L = 1", rate * steps, "<=", 1),
+        ),
+        reads="two clients with losses b(w) + slope w and b(w) - slope w of one number, b = w^2/2 for w > 0 and w^2/4 "
+        "for w < 0, from the minimiser 0 of their mean: distance from it after a round of (4) as printed; as a round "
+        "is continuous, weights converge only to a point at which it stays",
+    )
+
+
 @replay("fedlrt/alg-6")
 def alg_6(values: Values) -> Violation:
     """One step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.

@@ -20,9 +20,8 @@ def txt_exponential(values: Values) -> Violation:
 
     def iterate(a_along: Fraction, a_across: Fraction) -> tuple[Fraction, Fraction]:
         # a = along a* + across; a <- a - 2k c^2 a + 2k c a*, with c the cosine, up to normalisation.
-        square = a_along**2 + a_across**2
-        cosine_squared = a_along**2 / square
-        # 2k c a* in units in which a has length sqrt(square): c sqrt(square) = along.
+        cosine_squared = a_along**2 / (a_along**2 + a_across**2)
+        # 2k c a* in units in which a has length |a|: c |a| = along.
         factor = 1 - 2 * step * cosine_squared
         return a_along * factor + 2 * step * a_along, a_across * factor
 
