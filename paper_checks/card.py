@@ -76,8 +76,7 @@ class JudgedForm:
         evidence: what it came to.
         mutants: its perturbations, where they were judged.
         compared: of a correction, what it asks for beside the printed form.
-        stored: its witness on file.
-        exact: whether the witness's replay draws nothing.
+        stored: its witness on file, and whether the replay draws nothing.
     """
 
     name: str
@@ -86,13 +85,12 @@ class JudgedForm:
     mutants: tuple[Mutant, ...] = ()
     compared: str = ""
     why: str = ""
-    stored: Mapping[str, Any] | None = None
-    exact: bool = True
+    stored: tuple[Mapping[str, Any] | None, bool] = (None, True)
 
     @property
     def obtained(self) -> str:
         """The finding in numbers, and where, if not at the witness on file."""
-        return obtained_beside(self.evidence, self.stored, self.exact)
+        return obtained_beside(self.evidence, *self.stored)
 
     @property
     def slack(self) -> float | None:
@@ -106,8 +104,8 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
     if judged is None:
         return ()
     readings = judged.readings(claim)
-    witnesses = {file.reading: file.values for file in result.stored if file.kind == "witness"}
-    drawn = {answer.reading for answer in result.replayed if answer.kind == "witness" and not answer.exact}
+    pairs = zip(result.stored, result.replayed, strict=True)
+    witnesses = {file.reading: (file.values, answer.exact) for file, answer in pairs if file.kind == "witness"}
     forms = [
         JudgedForm(
             f"reading: {one.reading.name}" if len(readings) > 1 or one.reading.says else "as printed",
@@ -115,14 +113,13 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
             one.evidence,
             tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
             why=one.reading.why,
-            stored=witnesses.get(one.key),
-            exact=one.key not in drawn,
+            stored=witnesses.get(one.key, (None, True)),
         )
         for one in readings
     ]
     if claim.correction is not None and judged.correction is not None:
-        pairs = zip(claim.correction.mutants, judged.correction_mutants, strict=True)
-        mutants = tuple(Mutant(constants_text(constants), evidence) for constants, evidence in pairs)
+        told = zip(claim.correction.mutants, judged.correction_mutants, strict=True)
+        mutants = tuple(Mutant(constants_text(constants), evidence) for constants, evidence in told)
         compared = STRENGTH_MEANS[judged.strength] if judged.strength else ""
         forms.append(JudgedForm("corrected", claim.correction.says, judged.correction, mutants, compared))
     if claim.control is not None and judged.control is not None:

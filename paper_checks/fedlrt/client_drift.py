@@ -74,7 +74,7 @@ class Bend:
         return type(w)({"W": torch.where(w["W"] > 0, w["W"], w["W"] / 2.0) + self.slope})
 
 
-BENT = {"slope": "1", "rate": "1/2", "steps": 2}
+BENT: Mapping[str, Any] = {"slope": "1", "rate": "1/2", "steps": 2}
 """Two clients with bent losses of opposite slopes, from the minimiser 0 of their mean."""
 RUNAWAY = {"start": "1", "rate": "1/4", "rounds": "4"}
 """One client on the hill, one local step a round."""
