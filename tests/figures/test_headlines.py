@@ -1,5 +1,6 @@
 """One sentence with numbers stands over every picture and inside it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,32 @@ def test_a_headline_tells_a_number_and_lies_inside(figure):
         assert title.y0 >= axes.get_window_extent().y1
     for legend in picture.legends:
         assert not title.overlaps(legend.get_window_extent())
+
+
+def numbers(text):
+    """Numbers of a text with the size of their last digit."""
+    found = []
+    for number in re.findall(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", text):
+        mantissa, _, exponent = number.replace(",", "").partition("e")
+        digits = len(mantissa.partition(".")[2])
+        found.append((float(number.replace(",", "")), 10.0 ** (int(exponent or 0) - digits)))
+    return found
+
+
+TOLD = {  # what the finding does not tell in numbers
+    "fedloru/language-ranks": (7, 18, 23, 27),  # sums over the numbers of samples
+    "fedlrt/fig-1": (13, 2),  # in both of two lists of readings
+    "hessian/alignment": (4,),  # cases
+    "fedloru/toy": (0.0008, 0.2, 0.4),  # 0.00076 to 0.17, and 0.39 and 0.45
+    "fedlrt/fig-4": (12, 5, 10, 0, 11, 1),  # marks of its matrix
+    "rmt/stable-rank": (100, 0.0272),  # 0.0370 - 0.0098
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
+def test_its_numbers_are_those_of_the_finding(figure):
+    table = table_of((STORED / f"{figure.slug}.csv").read_text())
+    known = [value for value, _ in numbers(figure.found(table) + figure.sizes(table) + figure.title)]
+    known += TOLD.get(figure.id, ())
+    for value, digit in numbers(figure.headline(table)):
+        assert any(abs(value - other) <= 0.51 * digit for other in known), value
