@@ -220,7 +220,7 @@ def samples_headline(table: pd.DataFrame) -> str:
     """How the noise falls with M, its law, and the overlap that the fit predicts."""
     slope, law, overlap, least = _noise(table)
     return (
-        f"The noise falls as (1/M − 1/N)^{slope:.2f} and its law is no semicircle (distance {law:.2f}); of the top "
+        f"The noise falls as (1/M − 1/N)^{slope:.2f}, its law lies at distance {law:.2f} from a semicircle; of the top "
         f"eigenvector the fit predicts an overlap of {overlap[0]:.2f} where {overlap[1]:.2f} is measured (M = {least})"
     )
 
