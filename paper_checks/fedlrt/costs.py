@@ -106,14 +106,14 @@ def claim_two_rounds(
 @promises(
     "fedlrt/fig-2",
     where="Figure 2 and its caption, Section 3",
-    says="1) The current global basis U, V is broadcast (the factorisation, in the text on panel 1). 2) The basis "
-    r"gradients $G_{c,U}$, $G_{c,V}$ are aggregated. 3) The augmented basis $\bar U$, $\bar V$ is broadcast. "
+    says="1) The current global basis U, V is broadcast; by the text of Section 3 on panel 1, the factorisation. 2) "
+    r"The basis gradients $G_{c,U}$, $G_{c,V}$ are aggregated. 3) The augmented basis $\bar U$, $\bar V$ is broadcast. "
     r"4) The clients' updates $\tilde S_c^{s_*}$ are aggregated.",
     measure=run_layers,
     mutants=[
         {"variant": "FeDLRT, full"},
         {"variant": "FeDLRT, simplified"},
-        {"panels": (("U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",))},
+        {"panels": (("S", "U", "V"), ("U", "V"), ("U", "V"), ("W",))},
         {"panels": (("Ubar", "Vbar", "S"), ("U", "V"), ("U", "V"), ("W",))},
     ],
     kind="algorithm",
@@ -144,8 +144,9 @@ def fig_2(
             yield Promise(f"numbers of panel {panel}", sent, size)
     return (
         f"{SCOPE}, one round each: all messages of a round without correction, which the panels fit: with the full "
-        f"correction two more "
-        "travel; the beginning of the caption is lost"
+        "correction two more travel; the caption alone leaves S out of panel 1, without which no client has the "
+        "gradients of panel 2, and the text supplies it; W names the coefficients of panel 4; the beginning of the "
+        "caption is lost"
     )
 
 

@@ -44,9 +44,8 @@ from paper_checks.methods.promises import Promise, Promises, promises
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="With value 1 at 1 a start of size 0.01 can end below rank 4; where ten is reached, it is not the most: "
-    "13 to "
-    "15 are.",
+    because="With value 1 at 1 a start of size 0.01 can end below rank 4; on the draw judged more than ten is reached, "
+    "on others 8.4 to 298.",
     expect=("depends on the reading", "search"),
 )
 def claim_hom_10x(

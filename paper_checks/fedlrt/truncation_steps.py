@@ -370,7 +370,8 @@ def eq_36(
 
 @identities(
     "fedlrt/thm-9-proof",
-    where="Appendix F.2, end of the proof of Theorem 9",
+    where="Appendix F.2, end of the proof of Theorem 9, given (36), Theorem 8 and Lemma 7 (that (36) fails: "
+    "fedlrt/eq-36; the bound itself: fedlrt/thm-2)",
     says=r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) + "
     r"(\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r)) + (\mathcal{L}(\tilde W_r) - \mathcal{L}(W_r^t))$, and by "
     r"(36), Theorem 8 and Lemma 7 this is at most $L\vartheta - (s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top "
@@ -393,4 +394,7 @@ def thm_9_proof(
         Equation("the bounds add up", bounds, L * theta - x * (1 - 12 * x * L) * g**2),
     ]
     points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(2)]
-    return points, "any losses, threshold, step and gradient"
+    return points, (
+        "the sum alone, for any losses, threshold, step and gradient, of three bounds that are taken as given; (36) "
+        "does not hold as printed, and so the whole does not follow for any losses"
+    )

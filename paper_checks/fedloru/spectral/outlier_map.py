@@ -204,7 +204,7 @@ def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evi
         case={"theta": theta, "noise": noise},
         scope=f"{len(theta)} spikes of both signs, theta/(sigma s) from {np.abs(theta / noise).min():.2g} to "
         f"{np.abs(theta / noise).max():.2g}",
-        printed="|k(k^{-1}(theta)) - theta| = 0",
+        printed="|k(k^{-1}(theta)) - theta|/|theta| = 0",
     )
     return replace(judged, facts=_inverse_of_k(beyond, coefficient)) if judged.ok else judged
 
