@@ -273,6 +273,8 @@ def predictions_data(settings: Settings) -> pd.DataFrame:
 def predictions_headline(table: pd.DataFrame) -> str:
     """Outliers that the fit to the spectrum calls, and how far its edges and stable ranks are off."""
     fitted = table[table.fit == "spectrum"]
+    if fitted.empty:
+        return "Beside the outliers no noise is left that the spiked model could be fitted to"
     calls = " and ".join(
         f"{int(part.above.iloc[0] + part.below.iloc[0]):,} of {int(part.parameters.iloc[0]):,}"
         for _, part in fitted.groupby("network", sort=False)

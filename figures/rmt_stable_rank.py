@@ -117,15 +117,15 @@ def stable_rank_headline(table: pd.DataFrame) -> str:
     gap = table[table.quantity == "gap"]
     last = gap[gap.R.max() == gap.R].iloc[0]
     return (
-        f"The client's stable rank exceeds the server's in every draw from R = {_always(gap):,} on; "
+        f"The client's stable rank exceeds the server's in every draw from R = {_always(gap):,.0f} on; "
         f"the gap tends to {last['mean'] / last.R:.4f} R"
     )
 
 
-def _always(gap: pd.DataFrame) -> int:
-    """The least dimension from which on the gap is positive in every draw."""
+def _always(gap: pd.DataFrame) -> float:
+    """The least dimension from which on the gap is positive in every draw; nan if there is none."""
     sometimes = gap[gap.positive < 1.0].R
-    return int(gap[(sometimes.max() if len(sometimes) else 0) < gap.R].R.min())
+    return float(gap[(sometimes.max() if len(sometimes) else 0) < gap.R].R.min())
 
 
 def stable_rank_found(table: pd.DataFrame) -> str:

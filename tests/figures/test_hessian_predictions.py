@@ -19,6 +19,7 @@ from figures.hessian_predictions import (
     nested_hessians,
     predictions,
     predictions_found,
+    predictions_headline,
     predictions_sizes,
     trained_networks,
 )
@@ -204,4 +205,6 @@ def test_sentences(table):
     assert predictions_sizes(table).startswith("perceptron (width 4): $P=118$, trained on 300 samples")
     without = table[(table.network != "perceptron") | (table.fit == "noise")]
     assert "perceptron: beside the outliers no noise is left to fit" in predictions_found(without)
+    assert "calls" in predictions_headline(without)
+    assert predictions_headline(table[table.fit == "noise"]).startswith("Beside the outliers no noise is left")
     assert PREDICTIONS.datasets == ("fashion-mnist",)
