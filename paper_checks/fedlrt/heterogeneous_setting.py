@@ -28,12 +28,10 @@ def described(statement: str) -> tuple[Reading, ...]:
         Reading(
             "as it is described",
             r"With all points at every client, full gradients, polynomials orthonormal for the uniform law, a normal "
-            r"start "
-            r"of unit size cut to rank 5 and $\tau = 0.01$: " + statement,
+            r"start of unit size cut to rank 5 and $\tau = 0.01$: " + statement,
             why=r"Section 4.1 gives no normalisation, start or $\tau$ for the heterogeneous test; $\tau$ is 0.1 in its "
             "homogeneous test and 0.01 in Table 2, Appendix B.3. Local steps are of gradient descent, by eq. (2), (7) "
-            "and "
-            "(8) and all boxes; mini-batches are those of Section 4.2.",
+            "and (8) and all boxes; mini-batches are those of Section 4.2.",
         ),
     )
 

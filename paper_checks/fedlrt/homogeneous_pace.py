@@ -64,10 +64,8 @@ def claim_hom_10x(
         yield Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)
     larger = (
         "; from a start of size 0.1, on another draw, one run is within 1e-5 after 781,269 rounds, and FedLin more "
-        "than "
-        f"1e-2 away after 16,777,216, more than 21 times as many ({COMMAND}): what fails here is the small start, "
-        f"which "
-        "the paper does not print"
+        f"than 1e-2 away after 16,777,216, more than 21 times as many ({COMMAND}): what fails here is the small start, "
+        "which the paper does not print"
     )
     return (
         f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}; {NOT_FOLLOWED}"

@@ -225,8 +225,7 @@ def exp_homogeneous(
     told = ", ".join(f"{called(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
     return (
         f"{SETTING}, four clients; least over largest curvature, on one set of points: {told}, and in the mean over "
-        f"the "
-        "points 1/1521, 1 and 1; one draw of points alone moves them many times over, and two normalisations that "
+        "the points 1/1521, 1 and 1; one draw of points alone moves them many times over, and two normalisations that "
         "differ by a factor have equal ones on the same points; of 20,000 targets with normal factors 102 are drawn "
         f"again ({COMMAND})"
     )

@@ -257,8 +257,7 @@ def count_rounds(context: Context) -> list[Counts]:
         Reading(
             "rounds to a distance",
             "With polynomials orthonormal for the uniform law and the simplified correction 32 clients need fewer "
-            "rounds "
-            "than one to come within a distance of the minimiser.",
+            "rounds than one to come within a distance of the minimiser.",
             why="Figure 4 has the simplified correction and distances by rounds; the text names no normalisation. With "
             "value 1 at 1 the start of size 0.01 comes near no minimiser (fedlrt/claim-hom-error).",
         ),

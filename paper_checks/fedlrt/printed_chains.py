@@ -312,8 +312,7 @@ def thm_6_recursion(
     correction=Form(
         r"The last line of the first term is an inequality, $\le \delta^2s_*\lambda\|\nabla_{\tilde "
         r"S}\mathcal{L}(\tilde W_r)\|^2$, as on its left the block is left out; and the gradients in the second term "
-        r"are "
-        r"those of $\mathcal{L}_c$, printed without the index c.",
+        r"are those of $\mathcal{L}_c$, printed without the index c.",
         {"last": "at most", "index": True},
         mutants=(
             {"last": "equal", "index": True},

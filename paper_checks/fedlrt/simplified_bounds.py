@@ -81,8 +81,7 @@ _STRONGER = (
     r"C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\| \le "
     r"\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\|\|\nabla_{\hat S}\mathcal{L}(\tilde "
     r"W_r)\| = \delta^2s_*\lambda\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top "
-    r"F(\tilde "
-    r"W_r)\tilde V\|^2$, by Assumption 1.",
+    r"F(\tilde W_r)\tilde V\|^2$, by Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
@@ -114,8 +113,7 @@ def thm_11_hat_first(
 @claim(
     "fedlrt/thm-11-hat-second",
     where="Appendix G.1, bound of the second term of eq. (44): from its first to its last expression (the lines "
-    "between "
-    "them that do without Assumption 1: fedlrt/thm-11-hat-lines)",
+    "between them that do without Assumption 1: fedlrt/thm-11-hat-lines)",
     says=THEOREM + r"$\frac L2\|\hat S^* - \hat S\|^2 \le s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\hat "
     r"S}\mathcal{L}(\tilde W_r)\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "
     r"W_r)\|^2 = \frac L2\delta^2(s_*\lambda)^2\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Jensen's inequality and "

@@ -150,8 +150,7 @@ def measure_ends(context: Context) -> list[Ends]:
         Reading(
             "in general, on toy problems",
             "On toy problems with a minimiser of rank r and rounds truncated to it, the minimiser stays where it is, "
-            "and "
-            "FeDLRT comes to it as with the full correction.",
+            "and FeDLRT comes to it as with the full correction.",
             why="The sentence recommends it without a condition. The training of Figure 5, which it points to, is "
             "not checkable here: see fedlrt/fig-5.",
         ),

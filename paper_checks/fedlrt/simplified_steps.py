@@ -201,8 +201,7 @@ def eq_40(
     ),
     kind="definition",
     because="Of the three blocks of the augmentation two stand off the diagonal, and the third, the lower right one, "
-    "on "
-    "it.",
+    "on it.",
     expect=("depends on the reading", "proof"),
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Promises:

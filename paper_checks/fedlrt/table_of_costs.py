@@ -151,8 +151,7 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> E
 @claim(
     "fedlrt/table-1",
     where="Table 1, rows of FedAvg, FedLin and FeDLRT, columns of costs and rounds (those of FeDLR and Riemannian FL, "
-    "and "
-    "the marks for variance correction and rank adaptivity: fedlrt/claim-linear-n)",
+    "and the marks for variance correction and rank adaptivity: fedlrt/claim-linear-n)",
     says=r"Client compute, client memory, server compute, server memory and communication, each inside $O(\cdot)$: "
     "FedAvg $s_*bn^2$, $2n^2$, $n^2$, $2n^2$, $2n^2$; FedLin the same with communication $4n^2$; FeDLRT "
     "$s_*b(4nr + 4r^2)$, $4(nr + 2r^2)$, $2nr + (8 + 4n)r^2 + 8r^3$, $2nr + 4r^2$, $6nr + 6r^2$; with "

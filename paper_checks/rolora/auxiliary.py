@@ -194,8 +194,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
         1e-8,
         quotient=True,
         scope=f"exact laws of sums of signs, {len(ratios) - len(COUNTS)} pairs of centred laws of up to four "
-        f"values; C is "
-        f"not named in the paper: 16/3 (1/4 + log 2) = {BEST_C:.3f} is enough, and sums of signs need "
+        f"values; C is not named in the paper: 16/3 (1/4 + log 2) = {BEST_C:.3f} is enough, and sums of signs need "
         f"{ratios.max():.3f} "
         "or more (8/3 log 2 = 1.848 in the limit); for normal variables C = 1",
         domain=tried(("N, for signs", COUNTS, FROM_ONE)),
@@ -243,8 +242,7 @@ def cor_A_5(
         yield Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4))
     return points, (
         "d from 1 to 3, any a (for every d, a'x is normal with variance |a|^2); the best C is 1, and C' = sqrt(8/3) "
-        "with "
-        "equality; the sums in the proof have d terms, for which N is printed"
+        "with equality; the sums in the proof have d terms, for which N is printed"
     )
 
 

@@ -233,8 +233,7 @@ PASSES = "10 rounds of 30 are 300 batches, or 300 passes"
 UNSAID = (
     "it cannot be carried out as it stands, since what else is needed is not printed: whether a local epoch is a batch "
     f"or a pass over the samples of a client ({PASSES}), how many samples a client has, the optimiser, and the "
-    f"learning "
-    "rate that was chosen"
+    "learning rate that was chosen"
 )
 
 

@@ -149,8 +149,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     best={"widest": Best(0.1, "proved; searched up to 0.15")},
     stands_in={"longest": ("(144)", "(160)"), "widest": ("(162) to (165)",)},  # what a longer step or threshold breaks
     because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars, and before (155) "
-    r"is a "
-    "wrong minus sign.",
+    r"is a wrong minus sign.",
     expect=("corrected", "proof"),
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625, minus: bool = True) -> Evidence:

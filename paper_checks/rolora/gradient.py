@@ -150,8 +150,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
             "with the m of Lemma A.9",
             OF_THRESHOLDS + r"if $m \ge Kq$ and $Nm \ge K\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (44) holds with "
             r"probability at least $1 - 2q^{-10}$, with (49) for $E[\nabla_al]$, at every $a^t$, with fresh samples in "
-            r"each "
-            "iteration or the same in all of them.",
+            r"each iteration or the same in all of them.",
             {"constant": "thresholds", "samples": "each"},
             r"The proof uses Lemma A.9, which asks for $m = \Omega(q)$, and so does Lemma 5.3, for which this one is.",
             ({"share": 0.1},),

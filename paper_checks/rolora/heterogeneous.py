@@ -124,8 +124,7 @@ def draw_pairs(context: Context) -> list[Pair]:
     control=Form("The statement without the uniqueness.", {"unique": "nothing"}),
     correction=Form(
         r"The loss is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$: the "
-        r"product "
-        r"is unique. If $\bar b^* \ne 0$ the minimisers are $(ca^*, \bar b^*/c)$, $c \ne 0$, among unit $a'$ "
+        r"product is unique. If $\bar b^* \ne 0$ the minimisers are $(ca^*, \bar b^*/c)$, $c \ne 0$, among unit $a'$ "
         r"$\pm(a^*, \bar b^*)$; if $\bar b^* = 0$, all pairs with $a' = 0$ or $b' = 0$.",
         {"unique": "product"},
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),

@@ -263,8 +263,7 @@ def eq_270(
 @claim(
     "rolora/eq-274",
     where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (281) has the sum over the clients twice, "
-    "(282) a "
-    r"for $a^*$, both of length 1",
+    r"(282) a for $a^*$, both of length 1",
     says=r"With $b_i = \frac{b_i^*a^{*\top}a^0}{a^{0\top}a^0} = b_i^*a^{*\top}a^0$ and $b^{FFA} = \frac1N\sum_ib_i = "
     r"\bar b^*a^{*\top}a^0$: $\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - "
     r"a^0(b^{FFA})^\top\|^2 = \frac1N\sum_i\|a^*(b_i^*)^\top - a^*(\bar b^*)^\top + a^*(\bar b^*)^\top - "

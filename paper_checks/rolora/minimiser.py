@@ -203,8 +203,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
             "constant of the thresholds",
             FOR_ALL_THRESHOLDS + "then "
             r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, at every $a^t$, with "
-            r"fresh "
-            "samples in each iteration or the same in all of them.",
+            r"fresh samples in each iteration or the same in all of them.",
             {"constant": "thresholds"},
             LEFT_OPEN,
             ({"power": 1000.0},),

@@ -106,8 +106,7 @@ NUMBERS = Page(
         ),
         Headline(
             "The number of seeds behind Tables 1 and 6 is not stated. The fewest runs that can give every mean on "
-            "SST-2 "
-            "and RTE are six with each rounded to hundredths, and 30 with runs that are not rounded.",
+            "SST-2 and RTE are six with each rounded to hundredths, and 30 with runs that are not rounded.",
             ("rolora/table-1-runs",),
         ),
         Headline(

@@ -137,8 +137,7 @@ def measure_families(context: Context) -> list[Family]:
             {"cohorts": "of mean p"},
             r"Appendix B writes the averages as sums over all K clients, and restarts so that the loss stays as it is; "
             "a rate in T needs constants that do not change with T. Rates that are asymptotically equivalent are of "
-            "the "
-            "same order here.",
+            "the same order here.",
             ({"power": 1.0}, {"power": 0.75}),
         ),
         Reading(

@@ -323,8 +323,7 @@ def lem_B_5(
     return judge_bounds(
         lines,
         f"{len(pairs)} pairs of factors of 1 to 4 rows, columns and ranks, the fixed one with the norm C_B or C_A, "
-        f"which "
-        "bounds it by (A.3), norms from 0.01 to "
+        "which bounds it by (A.3), norms from 0.01 to "
         "50, Huber and cosine losses, L from 0.1 to 100, close and distant pairs",
     )
 

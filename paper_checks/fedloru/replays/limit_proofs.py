@@ -255,8 +255,7 @@ def lem_A_2(values: Values) -> Proof:
             (sympy.expand(inverse - 1 / w - R_D - of_semicircle) == 0, "the R-transforms add up"),
         ],
         r"Pastur's equation by integration by parts for Gaussian entries, others by exchange of entries; its "
-        r"R-transforms; "
-        r"that $\|D\|$ is bounded is not used",
+        r"R-transforms; that $\|D\|$ is bounded is not used",
     )
 
 

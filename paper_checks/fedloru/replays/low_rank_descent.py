@@ -159,6 +159,5 @@ def lem_B_6_mid(values: Values) -> Violation:
         assumes=assumes,
         given={"u": u, "gradient, by rows": list(S.values())},
         reads="W of two rows and two columns, one factor, one client, one step, loss a sum over the entries of L x^2/2 "
-        "up "
-        "to |x| = zone, linear beyond; |u|^2 |gradient|^2 against |u^T gradient|^2, said to be equal",
+        "up to |x| = zone, linear beyond; |u|^2 |gradient|^2 against |u^T gradient|^2, said to be equal",
     )

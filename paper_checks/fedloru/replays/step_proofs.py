@@ -202,8 +202,7 @@ def lem_B_8(values: Values) -> Proof:
     return concluded(
         flaws,
         r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$, for every E; attained by one weight, "
-        r"shown "
-        r"by the derivative at $\eta = 0$ for the numbers of steps named",
+        r"shown by the derivative at $\eta = 0$ for the numbers of steps named",
     )
 
 

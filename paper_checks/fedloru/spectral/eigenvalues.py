@@ -103,8 +103,7 @@ def limiting_eigenvalue(
     r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, and $\to U_N$ otherwise (2); for $i = 0, "
     r"\ldots, q-1$, $\lambda_{R-i}(H_N) \to g_N^{-1}(\theta_{p+q-i})$ if $g_N^{-1}(\theta_{p+q-i}) < L_N$, and $\to "
     r"L_N$ otherwise (3). Here $g_N^{-1}(\theta) = \theta + \frac{\sigma^2 s_N^2}{\theta}$, $U_N = 2\sigma s_N$ and "
-    r"$L_N = "
-    r"-2\sigma s_N$; convergence is almost sure uniform convergence.",
+    r"$L_N = -2\sigma s_N$; convergence is almost sure uniform convergence.",
     measure=measure_extremes,
     control=Form(r"The statement for spikes with $|\theta| > \sigma s_N$.", {"supercritical_only": True}),
     correction=Form(

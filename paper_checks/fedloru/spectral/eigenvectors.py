@@ -299,8 +299,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     r"\langle\sqrt{1 - (\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \phi_j^{(k_2)}v_j\rangle + \langle\sqrt{1 - "
     r"(\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle$ (48), where the parts with "
     r"an r average to zero: for any $k_1 \ne k_2$, i, j, $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j "
-    r"1\{i=j\}$, "
-    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
+    r"1\{i=j\}$, $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
     readings=(
         Reading(

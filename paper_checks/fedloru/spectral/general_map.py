@@ -122,9 +122,7 @@ def measure_maps(context: Context) -> list[Mapped]:
     says=r"For the noise law $\mu$ and the eigenvalues $\theta$ of $H_{\mathrm{true}}$, k the subordination function: "
     r"$k^{-1}(\theta) = g_{\mu_N \boxplus \nu}^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(g_\nu(\theta)) + "
     r"g_\nu^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ (29; v1 lacks a parenthesis); from "
-    r"$m_n^{\mu_N} "
-    r"= "
-    r"s(N)^nm_n^\mu$ and $C_n^{(\mu_N)} = s(N)^nC_n^{(\mu)}$, $\mathcal{R}_{\mu_N}(\theta) = "
+    r"$m_n^{\mu_N} = s(N)^nm_n^\mu$ and $C_n^{(\mu_N)} = s(N)^nC_n^{(\mu)}$, $\mathcal{R}_{\mu_N}(\theta) = "
     r"s(N)\mathcal{R}_\mu(s(N)\theta)$ (31); and $k^{-1}(\theta) = s(N)\mathcal{R}_\mu(s(N)/\theta) + \theta$ (32).",
     measure=measure_maps,
     control=Form("The statement for spikes beyond twice the threshold.", {"beyond": 2.0}),

@@ -89,8 +89,7 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     where="Section 3.1; Appendix A, eqs. (12) and (13)",
     says=r"$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has "
     r"non-zero eigenvalues $\theta_1, \ldots, \theta_k$ (12), $\Omega = \bigcup_R\Omega^R$ (13), and $\bar R$ is the "
-    r"smallest "
-    r"integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.",
+    r"smallest integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.",
     measure=measure_dimensions,
     mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],
     kind="definition",
@@ -250,8 +249,7 @@ def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations
     r"non-empty for all $R \ge \tilde R$. With $h^{\tilde R+1}(x;\omega) = \tilde h^{\tilde R+1}(x;\omega)$ (14), "
     r"$\omega^{\tilde R+1} = (\omega^{\tilde R}, 0)$ (15) and $\tilde h^{\tilde R+1}(x;\omega^{\tilde R+1}) = "
     r"\tilde h^{\tilde R+1}(x;(\omega^{\tilde R}, 0)) = h^{\tilde R}(x;\omega^{\tilde R})$ (16), independent of the "
-    r"last "
-    r"variable, in the expansion (17) of the Hessian: $h^{\tilde R+1}(x;\omega^{\tilde R+1}) = "
+    r"last variable, in the expansion (17) of the Hessian: $h^{\tilde R+1}(x;\omega^{\tilde R+1}) = "
     r"h^{\tilde R}(x;\omega^{\tilde R})$ (18), $J_\omega(h^{\tilde R+1}) = [J_\omega(h^{\tilde R})\ 0]$ (19), "
     r"$\nabla_\omega^2h_i^{\tilde R+1} = \nabla_\omega^2h_i^{\tilde R}$ with a zero row and a zero column, for all i "
     "(20), and so the Hessian is the same but for these.",
@@ -349,8 +347,7 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     r"h^{\tilde R}(\omega^{\tilde R}) + g^{\tilde R+1}(\omega^{\tilde R}, z)$ (18) at $\omega^{\tilde R+1} = "
     r"(\omega^{\tilde R}, z)$ (19) has the same true Hessian up to a zero row and column for any $g$ with "
     r"$\nabla^2\int\ell(g^{\tilde "
-    r"R+1}(x; "
-    r"(\omega^{\tilde R}, z)), y)\,d\psi = 0$.",
+    r"R+1}(x; (\omega^{\tilde R}, z)), y)\,d\psi = 0$.",
     measure=measure_added,
     control=Form(
         r"The proposition itself, by $g = 0$: the larger model ignores the new weight.", {"conditions": G_NAMES}

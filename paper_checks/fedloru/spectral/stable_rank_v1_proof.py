@@ -63,8 +63,7 @@ def draw_instances(context: Context) -> list[Instance]:
 @claim(
     "fedloru-v1/proof-3.3-sets",
     where="v1 Appendix A.3, the definitions before eq. (33) and the sentence before eq. (35); iclr Appendix A.3, "
-    "before "
-    "eqs. (29) and (31)",
+    "before eqs. (29) and (31)",
     says=r"With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N > "
     r"g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.",
     measure=draw_instances,
@@ -159,8 +158,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     measure=draw_instances,
     control=Form(
         r"The decomposition, for finite numbers of eigenvalues at the edges and $\theta_1$ the largest in modulus and "
-        r"an "
-        "outlier at both M and N.",
+        r"an outlier at both M and N.",
         {"sign": 0},
     ),
     correction=Form(

@@ -115,8 +115,7 @@ def thm_2(values: Values) -> Proof:
         flaw
         or r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
         "(a client's drift by induction, then a rational inequality in one variable), the least one by a "
-        "bowl, "
-        "and smoothness along the truncation",
+        "bowl, and smoothness along the truncation",
     )
 
 

@@ -163,8 +163,7 @@ def thm_11_hat_lines(values: Values) -> Violation:
         Fraction(0),
         assumes=assumes,
         reads="one client, one step, loss <slope, w>: s lambda times the squared gradient, all of it, minus that "
-        "outside "
-        "the block, which are printed to be equal",
+        "outside the block, which are printed to be equal",
     )
 
 
@@ -188,6 +187,5 @@ def thm_11_combine(values: Values) -> Violation:
         first + rest,
         assumes=assumes,
         reads="x = s_* lambda, share = |U'FV|^2 / |Ut'FVt|^2: first line against the second, both in "
-        "units of "
-        "|Ut'FVt|^2",
+        "units of |Ut'FVt|^2",
     )
