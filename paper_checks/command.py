@@ -212,7 +212,7 @@ def _check(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, LedgerError))
         run = _checked(ledger, options, pool)
-    manifest = run_manifest(run)
+    manifest = run_manifest(run) if options.json is not None or options.store else {}  # it takes seconds
     table = sys.stderr if alone else sys.stdout
     if options.json is not None:
         _write_json({"manifest": manifest, "claims": [result.as_json() for result in run.results]}, options.json)

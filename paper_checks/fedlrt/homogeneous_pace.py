@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from paper_checks.claim import Best, Reading
-from paper_checks.context import Context
 from paper_checks.fedlrt.homogeneous_setting import COMMAND, LOST, NOT_FOLLOWED, RANK, SETTING, read_in, started
 from paper_checks.fedlrt.least_squares import GRID, LEVELS, Followed, follow_all
 from paper_checks.fedlrt.legendre_runs import STARTS
@@ -14,7 +13,7 @@ from paper_checks.methods.promises import Promise, Promises, promises
     "fedlrt/claim-hom-10x",
     where="Section 4.1",
     says="FeDLRT shows up to ten times faster convergence than FedLin.",
-    measure=lambda context: follow_all(Context(context.claim_id, 0, context.budget)),
+    measure=follow_all,
     mutants=[{"factor": 1e5}, {"swapped": True}],
     readings=(
         *read_in(

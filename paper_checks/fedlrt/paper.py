@@ -11,7 +11,9 @@ PAPER = Paper(
     "paper_checks.fedlrt",
     THEMES,
     (ANALYSIS,),
-    together=(("homogeneous_setting", "least_squares", "homogeneous_jointly", "different_targets"),),
+    together=(
+        ("homogeneous_setting", "least_squares", "homogeneous_pace", "homogeneous_jointly", "different_targets"),
+    ),
     called="FeDLRT",
     main="Clients train a small matrix of coefficients in a basis that all share, and the server adapts the rank; each "
     "round is said to lower the global loss. Before the truncation to low rank it does, with better constants; the "

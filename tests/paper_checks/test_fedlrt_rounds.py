@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.descent import Descent
+from paper_checks.fedlrt.least_squares import follow_all
 from paper_checks.fedlrt.paper import PAPER
 from paper_checks.fedlrt.traces import norm, trace, with_slope
 from paper_checks.replay import Stored, replay_in_fresh_process, stored
@@ -54,3 +55,9 @@ def test_a_followed_round_knows_its_gradients_and_its_deltas(correction):
     assert one.needed == pytest.approx((34.0**0.5 - 3.0) / 32.0**0.5)
     assert one.change == pytest.approx(-0.02 * 32.0)
     np.testing.assert_allclose(one.star - one.W, one.travelled, atol=1e-12)
+
+
+def test_the_long_runs_of_the_homogeneous_test_are_made_once_in_one_piece_of_work():
+    modules = {claim.module for claim in PAPER.claims() if claim.measure is follow_all}
+    assert len(modules) > 1
+    assert len({PAPER.piece(module) for module in modules}) == 1

@@ -11,11 +11,11 @@ from paper_checks.fedlrt.replays.legendre_runs import (
     DRAWN,
     RATE,
     Array,
+    Losses,
     fedlrt,
     gram,
     philox,
     product,
-    slopes,
     spread_of,
 )
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
@@ -53,14 +53,12 @@ def followed_rounds(values: Values) -> tuple[Hypothesis, ...]:
 def claim_het_plateau(values: Values) -> Violation:
     """FedAvg: every client's local steps, their mean; the distance it comes to."""
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
+    aims = np.stack([T.ravel() for T in targets], axis=1)
     for _ in range(int(values["rounds"])):
-        ends = []
-        for T in targets:
-            w = W.ravel()
-            for _ in range(int(values["steps"])):
-                w = w - RATE * (H @ (w - T.ravel()))
-            ends.append(w)
-        W = np.mean(ends, axis=0).reshape(10, 10)
+        ends = np.stack([W.ravel()] * len(targets), axis=1)
+        for _ in range(int(values["steps"])):
+            ends = ends - RATE * (H @ (ends - aims))
+        W = ends.mean(axis=1).reshape(10, 10)
     away = float(np.linalg.norm(W - np.mean(targets, axis=0)))
     return Violation(
         1e-5,
@@ -76,7 +74,7 @@ def claim_het_plateau(values: Values) -> Violation:
 def standing_still(values: Values, correction: str, told: str) -> Violation:
     """The distance that FeDLRT comes to."""
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
-    end = product(fedlrt(W, 5, slopes([H] * 4, targets), correction, 100, 0.01, int(values["rounds"])))
+    end = product(fedlrt(W, 5, Losses(H[None], np.stack(targets)), correction, 100, 0.01, int(values["rounds"])))
     away = float(np.linalg.norm(end - np.mean(targets, axis=0)))
     return Violation(
         1e-5,
@@ -141,18 +139,16 @@ def claim_het_converge(values: Values) -> Violation:
         return count
 
     def fedlin(W: Array) -> Array:
-        own = [H @ (W - T).ravel() for T in targets]
-        ends = []
-        for T, G in zip(targets, own, strict=True):
-            w = W.ravel()
-            for _ in range(100):
-                w = w - RATE * (H @ (w - T.ravel()) - G + np.mean(own, axis=0))
-            ends.append(w)
-        return np.mean(ends, axis=0).reshape(10, 10)
+        aims = np.stack([T.ravel() for T in targets], axis=1)
+        own = H @ (W.reshape(-1, 1) - aims)
+        ends = np.stack([W.ravel()] * len(targets), axis=1)
+        for _ in range(100):
+            ends = ends - RATE * (H @ (ends - aims) - own + own.mean(axis=1, keepdims=True))
+        return np.asarray(ends.mean(axis=1).reshape(10, 10))
 
     def low_rank(W: Array) -> Array:
         nonlocal rank
-        end = product(fedlrt(W, rank, slopes([H] * 4, targets), "full", 100, 0.01, 1))
+        end = product(fedlrt(W, rank, Losses(H[None], np.stack(targets)), "full", 100, 0.01, 1))
         rank = int(np.linalg.matrix_rank(end, tol=1e-9))
         return end
 
