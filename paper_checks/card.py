@@ -300,8 +300,8 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += _entry("best known", plain_text(known, encoding))
     for number, told in enumerate(hypotheses_told(result)):
         lines += _entry("" if number else "hypotheses", plain_text(told, encoding))
-    for file, answer in zip(result.stored, result.replayed, strict=True):
-        lines += stored_lines(file, answer, encoding)
+    for file, answer, names in result.files_told_once():
+        lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding)
     if result.stored:
         lines += _entry("again", f"rankproof replay {claim.id}")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))

@@ -59,6 +59,8 @@ class Hypothesis:
 
     >>> print(Hypothesis("s lambda L", Fraction(1, 24), "<=", Fraction(1, 12)))
     s lambda L = 1/24 <= 1/12
+    >>> print(Hypothesis("c", 1 - Fraction(1, 10**10), "<", 1))
+    c = 0.9999999999 < 1
     """
 
     name: str
@@ -79,7 +81,10 @@ class Hypothesis:
     def __str__(self) -> str:
         if self.relation == "=":
             return f"{self.name} = {plain(self.value)}" + ("" if self.met else f", and not {plain(self.bound)}")
-        return f"{self.name} = {plain(self.value)} {self.relation} {plain(self.bound)}"
+        value, bound = plain(self.value), plain(self.bound)
+        if isinstance(self.value, Fraction) and (value == bound or value.lstrip("-").isdigit()):
+            value = str(self.value) if self.value.denominator == 1 else f"{float(self.value):.15g}"  # no rounding to it
+        return f"{self.name} = {value} {self.relation} {bound}"
 
 
 class UnmetError(ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paper_checks.claim import Claim, Dropped, Evidence, Grade
@@ -94,6 +94,28 @@ class Result:
             "replay": f"rankproof replay {claim.id}" if self.stored else None,
             "witness_words": dict(violated.words) if violated else {},
         }
+
+    def files_told_once(self) -> list[tuple[Stored, Replayed, list[str]]]:
+        """Stored files with their replays, a witness that several readings share but once, and the readings' names.
+
+        No names where there is one witness, or the claim was not judged, and none of certificates.
+        """
+        named = {one.key: one.reading.name for one in self.judged.readings(self.claim)} if self.judged else {}
+        found: list[tuple[Stored, Replayed, list[str]]] = []
+        for file, answer in zip(self.stored, self.replayed, strict=True):
+            names = [named[file.reading]] if file.kind == "witness" and file.reading in named else []
+            for other, before, shared in found:
+                if (
+                    names
+                    and shared
+                    and (other.values, before) == (file.values, replace(answer, reading=before.reading))
+                ):
+                    shared += names
+                    break
+            else:
+                found.append((file, answer, names))
+        several = sum(file.kind == "witness" for file in self.stored) > 1
+        return [(file, answer, names if several else []) for file, answer, names in found]
 
     @property
     def hypotheses(self) -> tuple[tuple[Dropped, bool | None], ...]:

@@ -288,8 +288,9 @@ def expected_gradients(_: Context) -> Gradients:
     ),
     correction=Form(
         r"With the same $X_i$ in both steps, as in lines 5 and 9 of Algorithm 2, and $m \ge 3$, the expectation of the "
-        r"left side minus that of the right one is along a $\frac{2\delta^2\|b^*\|^2}{N(m-2)}(\frac{2(N-1)}{Nm} - 1)$, "
-        r"across it in the plane of a and $a^*$ $\frac{2\delta(a^\top a^*)\|b^*\|^2}{Nm}$. (With $\tilde b_i = (a^\top "
+        r"left side minus that of the right one is along a $\frac{2\delta^2\|b^*\|^2}{N(m-2)}(\frac{2(N-1)}{Nm} - 1)$ "
+        r"and along p $\frac{2\delta(a^\top a^*)\|b^*\|^2}{Nm}$, where $a^* = (a^\top a^*)a + \delta p$ with a unit "
+        r"vector p orthogonal to a. (With $\tilde b_i = (a^\top "
         r"a^* + \delta T_i)b^*$ and $Q_i = \|X_ia\|^2/m$ that follows from $ET_i = 0$, $EQ_i = 1$, $ET_i^2 = "
         r"\frac1{m-2}$ and $E[Q_iT_i^2] = \frac1m$.) For one client $a^\top\nabla_al = 0$ on all samples.",
         {"same": 1.0},

@@ -107,14 +107,16 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
         LITERAL,
         Reading(
             "expectation of (49)",
-            r"(50) and (51) in Algorithm 2 with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$.",
+            r"(50) and (51) in Algorithm 2 with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$; the "
+            "sum of (51) is over both terms.",
             {"of": "given b"},
-            "(51) puts (49) for the expectation.",
+            "(51) puts (49) for the expectation; it prints no bracket after the sum, and (59) does.",
             ({"inside": False}, {"factor": 1.0}),
         ),
         Reading(
             "samples independent of b",
-            r"(50) and (51) for samples that $\bar b$ is independent of, given $\bar b$.",
+            r"(50) and (51) for samples that $\bar b$ is independent of, given $\bar b$; the sum of (51) is over both "
+            "terms.",
             {"of": "fresh"},
             "Then (48) and (49) hold as well; Lemma 5.3 counts the samples of each updating step.",
             ({"inside": False}, {"factor": 1.0}),
@@ -137,7 +139,8 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
         own = own_samples(ZERO_MINIMISER)
         left, right = own.deviation(own.mean), own.deviation(own.stated)  # the second: (51) but for 1/(1 - eps_0)
         chain = Promise("(50), (51), squares", float(left), float(right), 1e-12, at_most=True, case=ZERO_MINIMISER)
-        return judge_promises([chain], "one client of Algorithm 2 in the plane; a net of any threshold below 1")
+        scope = "one client of Algorithm 2 in the plane; a net of any threshold below 1; the sum over one term or both"
+        return judge_promises([chain], scope)
     one = two_clients()
     moved, w = (one["a"] * one["b"].T - one["truth"] * one["own"].T) * one["b"], one["w"]
     rows = [X[j, :] for X in (one["X"], one["Y"]) for j in range(2)]

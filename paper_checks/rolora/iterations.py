@@ -31,9 +31,9 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
 @claim(
     "rolora/eq-167",
     where="Appendix A.4, eq. (167)",
-    says=r"With $C = \sqrt{1 - c(1-(\delta^0)^2)}$ and $q = \max\{\log N, d\}$: by $\delta^1 \le \delta^0C$, from "
-    r"$\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, assumed and $\delta^{t+1} \le \delta^tC$ proved, "
-    r"$\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union bound gives "
+    says=r"With $C = \sqrt{1 - c(1-(\delta^0)^2)}$ and $q = \max\{\log N, d\}$: by $\delta^1 \le \delta^0C$, which is "
+    r"proved, $\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, which is assumed, and $\delta^{t+1} \le "
+    r"\delta^tC$, which is proved, $\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union bound gives "
     r"$P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
     measure=draw_unions,
     readings=(

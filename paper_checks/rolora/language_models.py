@@ -175,7 +175,8 @@ def insignificant(rows: Iterable[Row], method: str, level: float, divisor: int =
             "with LoRA and FFA-LoRA the difference is significant at the level of 5 % by Welch's test: in 13, the "
             "printed deviations being sample deviations; if their squares are divided by 3, not by 2, in 10 or 11, as "
             "PIQA against FFA-LoRA is rounded.",
-            why="The improvements over both methods are called significant as a whole, without a test.",
+            why="The improvements over both methods are called significant as a whole, without a test. (Where it "
+            "means considerable, no size is named; the leads are in the scope.)",
         ),
         Reading(
             "significant in every comparison",
@@ -213,8 +214,10 @@ def txt_table2_best(
     orders[f"comparisons of Table 2 below {level:g}"] = Order(reached, exact(Fraction(share) * comparisons), case)
     on_piqa = by_method(tables[0])["RoLoRA"].scores["PIQA"], by_method(tables[0])["FFA-LoRA"].scores["PIQA"]
     second, divided = insignificant(tables[1], method, level), insignificant(tables[0], method, level, divisor=3)
+    sizes = [float(order.lead.low + order.lead.high) / 2 + lead for order in leads(tables[0], "RoLoRA", lead).values()]
     scope = (
-        f"Tables 2 and 10, highest means; Welch's test from mean, deviation, n = 3: above the level in Table 2 "
+        f"Tables 2 and 10, highest means; leads of RoLoRA in Table 2 {min(sizes):.2f} to {max(sizes):.2f} points; "
+        "Welch's test from mean, deviation, n = 3: above the level in Table 2 "
         f"{len(missed)} of {comparisons}: {', '.join(missed) or 'none'}; in Table 10 {len(second)} of {comparisons}; "
         f"with squared deviations that are divided by 3, not by 2, {len(divided)} in Table 2, PIQA against FFA-LoRA at "
         f"{welch(*on_piqa, divisor=3):.3g}"

@@ -243,7 +243,7 @@ def printed_p0(one: Setting, m: float) -> float:
         for C, e, N, d in product((10.0, 40.0), (*THRESHOLDS[:6], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))
     ),
     correction=Form(
-        r"With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = "
+        r"With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$, $d \ge 2$ and $Q = "
         r"\max\{\log N, d\}$: "
         r"$1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest), and for a independent of the samples "
         r"(43) with probability at least $1 - Q^{-10}$. The exponents of $p_0$ are "

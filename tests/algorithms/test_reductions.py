@@ -276,3 +276,15 @@ def test_naive_fedlrt_rebuilds_the_mean_and_the_printed_form_mixes_bases():
     start = float(whole.loss({"W": product(factorise(Tree(given.start), 2))["W"]}))
     assert loss[False] < loss[True]
     assert loss[False] < start
+
+
+def test_one_step_of_lora_from_b_zero_averages_exactly():
+    given, one_step = problem(), Descent(1, 0.05)
+    after = []
+    for method in (FedLoRA(one_step, Adapter(2)), FFALoRA(one_step, Adapter(2))):
+        fed = Federation(given.clients)
+        start = method.start(fed, Tree(given.start))
+        assert not start.factors.B["W"].any()
+        after.append(one_round(method.round, fed, start))
+        assert torch.equal(after[-1].factors.A["W"], start.factors.A["W"])
+    assert torch.equal(after[0].factors.B["W"], after[1].factors.B["W"])

@@ -171,6 +171,21 @@ def test_cards_say_why_and_what_stands(ran):
     assert entry["proved-fix"]["grade"] == "proof"
 
 
+def test_a_witness_of_several_readings_is_told_once(ran):
+    (one,) = (result for result in ran.results if result.claim.label == "false")
+    file, answer = one.stored[0], one.replayed[0]
+    names = {"": "literal", "as-meant": "as meant", "third": "third"}
+    judged = SimpleNamespace(
+        readings=lambda claim: [SimpleNamespace(key=key, reading=SimpleNamespace(name=names[key])) for key in names]
+    )
+    files = [file, *(replace(file, id=f"{file.id}@{key}") for key in ("as-meant", "third"))]
+    answers = [answer, replace(answer, reading="as-meant"), replace(answer, reading="third", detail="another")]
+    several = replace(one, judged=judged, stored=tuple(files), replayed=tuple(answers))
+    assert [names for _, _, names in several.files_told_once()] == [["literal", "as meant"], ["third"]]
+    single = replace(one, judged=judged, stored=(file,), replayed=(answer,))
+    assert [names for _, _, names in single.files_told_once()] == [[]]
+
+
 def test_the_report_has_the_argument_of_a_proof(ran):
     text = report.render(ran, (), {"commit": "abc", "seed": 3})
     assert text.count("both factors non-negative on [0, 1]") == 2  # of the claim that holds, and of the correction

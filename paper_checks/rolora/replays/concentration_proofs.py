@@ -254,7 +254,7 @@ def lem_A_10_thresholds(values: Values) -> Proof:
 
 @proof("rolora/eq-43", factor="28", C="4")
 def eq_43(values: Values) -> Proof:
-    r"""With $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$, $Q \le M/\log2$.
+    r"""For $d \ge 2$, $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$.
 
     $\log(1 + 2/\epsilon_0) \le 2L$, so that the exponents are at most $\log2 + 3M - c_3fM$ and $M - \frac f4M$
     ($c_1/K^4 = \frac14$). Plus $4Q \le 4M/\log2$ they fall in M: M = 2 log 2 decides. And $4Q > 10\log Q$, as $\log Q
@@ -268,7 +268,8 @@ def eq_43(values: Values) -> Proof:
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
     return Proof(
-        met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else "the exponents"
+        met,
+        "exponents by intervals, for any number of clients, any thresholds and d from 2 on" if met else "the exponents",
     )
 
 
@@ -288,7 +289,8 @@ def eq_43_thresholds(values: Values) -> Proof:
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
     return Proof(
-        met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else "the exponents"
+        met,
+        "exponents by intervals, for any number of clients, any thresholds and d from 2 on" if met else "the exponents",
     )
 
 
