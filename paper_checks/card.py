@@ -34,7 +34,7 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
     ),
     "definition": ("Well posed", "Not well posed as printed"),
     "setting": ("Complete and consistent", "Not complete, or not consistent"),
-    "algorithm": ("Runs as printed", "Does not run as printed"),
+    "algorithm": ("Runs as printed", "Does not run as printed, or not to what is said of it"),
     "experiment": ("Shown by runs at the printed scale", "Contradicted by runs at the printed scale"),
 }
 """Words for each kind that passes, and for each that fails."""

@@ -11,7 +11,7 @@ SPECTRAL = tuple(
         *("risk_and_hessians", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "negative_gap"),
         *("eigenvectors", "bulk_slopes", "alignment"),
         *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
-        *("index_sets", "stable_rank", "monotonicity", "alignment_steps", "several_steps"),
+        *("index_sets", "stable_rank", "monotonicity", "bound_by_size", "alignment_steps", "several_steps"),
         *("general_laws", "general_map", "stable_rank_v1_proof", "cumulant_series", "measured_spectra"),
     )
 )

@@ -20,7 +20,8 @@ def mathematics(id, values):
 TAMPERED = {
     "def-risk": [{"factor": "99/100"}, {"divisor_shift": -1}],
     "def-srank": [{"power": 1}, {"n_shift": -1}, {"sizes": []}],
-    "def-approx": [{"factor": "99/100"}, {"missing": 1}],
+    "def-approx@outliers-of-h-n": [{"factor": "99/100"}, {"missing": 1}],
+    "def-approx@all-eigenvectors-of-h-n": [{"factor": "99/100"}, {"missing": 1}],
     "def-omega": [{"offset": "1"}, {"sign": -1}],
     "eq-1": [{"power": 2}, {"power": 0}],
     "eq-87": [{"power": 1}, {"power": 3}, {"factor": "101/100"}],

@@ -292,7 +292,7 @@ alg_1_iclr = claim(
 )(judge_box_over_all_rounds)
 alg_1_v1 = claim(
     "fedloru-v1/alg-1",
-    where="v1 Section 3.2, Algorithm 1, with the text before it and eq. (11)",
+    where="v1 Section 3.2, Algorithm 1, with eq. (11) and the accumulation before it",
     says=r"The listing of fedloru-v2/alg-1, but that every client updates a copy of its own, $W^{(k)} \leftarrow "
     r"W^{(k)} + \alpha A_tB_t$, and returned is $W + \alpha\sum_{\tau|t}A_tB_t$ with the W that was sent at the start. "
     r"The text: clients assign $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is "
@@ -313,7 +313,7 @@ def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence
                 one = followed.rounds[t - 1]
                 product = followed.run.alpha * one.aggregated.A["W"] @ one.aggregated.B["W"]
                 expected = followed.model(t)["W"] + jump * product
-                changed = f"the model after an accumulation is the one before it plus {jump:g} times the product"
+                changed = f"the model after an accumulation is the one before it plus {jump:g} times alpha A B"
                 promises.append(same(changed, one.starts_from["W"], expected, case))
     return judge_promises(promises, SCOPE)
 
@@ -335,7 +335,7 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
 
 @claim(
     "fedloru-v2/alg-1-init-momentum",
-    where="Appendix D.2, momentum initialisation",
+    where="Appendix D.2, momentum initialisation: what it does",
     says="Momentum initialisation: after an accumulation the current low-rank matrices are retained and training "
     "continues from them.",
     measure=follow_all,

@@ -109,7 +109,9 @@ def lem_B_6_mid(
     mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
     best={
-        "constant": Best(1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, attained as $\eta \to 0$")
+        "constant": Best(
+            1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, approached as $\eta \to 0$"
+        )
     },
     expect=("holds", "proof"),
 )
@@ -283,7 +285,7 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
     control=Form(r"The bound with $L \le 1$ and one constant C for both factors.", {"comparable": True}),
     correction=Form(
         r"$\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le \eta^2i^2G^2L^2(C_A^2+C_B^2)^2$ for $i \le E$, "
-        r"attained as $\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, "
+        r"approached as $\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, "
         "whose expectation is not the product of expectations.",
         {"form": "corrected"},
         ({"curvature_power": 0}, {"constant": 0.99}, {"factors": "product"}, {"steps_power": 1}),

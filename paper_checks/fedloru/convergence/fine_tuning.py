@@ -54,7 +54,7 @@ PAIR = "0.248"
 
 @promises(
     "fedloru-v2/alg-1-fine-tune",
-    where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1",
+    where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1: what is stored, and its size",
     says="The accumulated low-rank matrices are stored beside the frozen pre-trained model, which stays intact; "
     "together they remain significantly smaller than the model.",
     measure=run_beside,
@@ -77,8 +77,8 @@ PAIR = "0.248"
     ),
     vary=("scale",),
     kind="algorithm",
-    because="At 0.248 % of the model for a pair of rank 16, all pairs are as large as the model after 405 "
-    "accumulations.",
+    because="With 0.248 % of the model in a pair of rank 16, all pairs are larger than the model after 405 "
+    "accumulations at the latest.",
     expect=("depends on the reading", "search"),
 )
 def fine_tune(

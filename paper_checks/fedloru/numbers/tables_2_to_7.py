@@ -184,7 +184,11 @@ def txt_ratio(
             "denominator": denominator,
         }
         cells[f"{row.table}, {row.method}, K={row.clients}"] = Cell(stated, recomputed, inputs)
-    return judge_printed(cells, f"{len(cells)} ratios, every accuracy taken as plus or minus half its last digit")
+    return judge_printed(
+        cells,
+        f"{len(cells)} ratios (A5 prints those of Table 6 again), every accuracy taken as plus or minus half its last "
+        "digit",
+    )
 
 
 @claim(

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, fractions
 
 TWO_CLIENTS = {
     "noise": "sigma s_N",
@@ -40,6 +40,18 @@ def two_clients(values: Values) -> list[Hypothesis]:
         Hypothesis("variance of the own errors", Fraction(values["noise_square"]), ">=", 0),
         Hypothesis("r", int(values["rank"]), ">=", 1),
     ]
+
+
+@replay("fedloru-v2/def-approx")
+def def_approx(values: Values) -> Violation:
+    r"""Two weights and one spike, $H_N = \mathrm{diag}(\theta_1, 0) + \epsilon$: is $\theta_1$ an eigenvalue of it?"""
+    theta, e11, e12, e22 = fractions(values, "theta_1", "e11", "e12", "e22")
+    return Violation(
+        abs((theta + e11 - theta) * (e22 - theta) - e12**2),
+        0,
+        assumes=(Hypothesis("|theta_1|", abs(theta), ">", 0),),
+        reads="H_true = diag(theta_1, 0), noise e: |det(H_N - theta_1)|, which is 0 for an eigenvalue",
+    )
 
 
 @replay("fedloru-v2/thm-3.3", **TWO_CLIENTS)

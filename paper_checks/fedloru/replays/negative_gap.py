@@ -6,12 +6,8 @@ from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
-@replay("fedloru-v2/claim-ill")
-def claim_ill(values: Values) -> Violation:
-    r"""The spike, where the expressions (36) at M and at N have a negative difference, against a fixed number.
-
-    One spike, whose own term is $g^{-1}(\theta_0)^2/g^{-1}(\theta_0)^2 = 1$ at both, and as many edges at both.
-    """
+def negative_gap(values: Values, relative: bool) -> Violation:
+    """The spike, or its quotient by the noise at M, where the expressions (36) have a negative difference."""
     theta, sigma, s_M, s_N, most = fractions(values, "theta_0", "sigma", "s_M", "s_N", "most")
     rest = int(values["rest"])
     assumes = assuming(
@@ -29,9 +25,24 @@ def claim_ill(values: Values) -> Violation:
         Hypothesis("difference of the expressions (36)", rest * (at_M**2 - at_N**2), "<", 0),
     )
     return Violation(
-        abs(theta),
+        abs(theta) / (sigma * s_M if relative else 1),
         most,
         assumes=assumes,
         reads="one spike, rest eigenvalues at the edges, difference of the expressions (36) below 0; "
-        "|theta_0| against the fixed number most",
+        f"|theta_0|{'/(sigma s_M)' if relative else ''} against the fixed number most",
     )
+
+
+@replay("fedloru-v2/claim-ill")
+def claim_ill(values: Values) -> Violation:
+    r"""The spike, where the expressions (36) at M and at N have a negative difference, against a fixed number.
+
+    One spike, whose own term is $g^{-1}(\theta_0)^2/g^{-1}(\theta_0)^2 = 1$ at both, and as many edges at both.
+    """
+    return negative_gap(values, relative=False)
+
+
+@replay("fedloru-v2/claim-ill@extremely-small-against-the-noise")
+def extremely_small(values: Values) -> Violation:
+    """The same, the spike in units of the noise at M."""
+    return negative_gap(values, relative=True)

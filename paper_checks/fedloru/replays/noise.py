@@ -59,7 +59,7 @@ def claim_scaling_var(values: Values) -> Violation:
 def claim_scale(values: Values) -> Violation:
     """A sample Hessian that is 0 or 2 with equal probability: the mean of M of them over all 2^M samples, by counts."""
     M = int(values["M"])
-    assumes = assuming(Hypothesis("M", M, ">=", 1), Hypothesis("M, for all samples one by one", M, "<=", 64))
+    assumes = assuming(Hypothesis("M", M, ">=", 1), Hypothesis("M, for an exact sum over all samples", M, "<=", 64))
     noise = sum((comb(M, k) * (Fraction(2 * k, M) - 1) ** 2 for k in range(M + 1)), Fraction(0)) / 2**M
     return Violation(
         abs(noise - Fraction(1, M**2)),

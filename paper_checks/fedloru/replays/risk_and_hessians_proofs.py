@@ -85,15 +85,8 @@ def def_srank(values: Values) -> Proof:
     return concluded(flaws, "both norms in terms of the singular values, whose squares are at most the first one's")
 
 
-@proof("fedloru-v2/def-approx", factor="1", missing=0)
-def def_approx(values: Values) -> Proof:
-    r"""In every dimension: with $U_r = (u_1, \ldots, u_r)$ the sum is $U_rU_r^T\nabla f$.
-
-    $U_rU_r^T = \sum_{i \le r}u_iu_i^T$ does not change with the sign of a $u_i$. As $U_r^TU_r = I$ it is its own
-    square, and symmetric: the orthogonal projection on the span of the $u_i$, which is everything for all eigenvectors
-    of $H_N$ and has the dimension r otherwise. The cosine is defined where no projection of a gradient is 0, and where
-    the order by magnitude leaves no choice: $|\lambda_r| > |\lambda_{r+1}|$ at either client.
-    """
+def projection(values: Values) -> Proof:
+    """A sum of projections on orthonormal vectors, as many as are kept."""
     factor, missing = rational(values["factor"]), int(values["missing"])
     s = sympy.Symbol("s", positive=True)
     return concluded(
@@ -103,6 +96,30 @@ def def_approx(values: Values) -> Proof:
         ],
         "a sum of projections on single vectors; orthonormality; the trace",
     )
+
+
+@proof("fedloru-v2/def-approx@outliers-of-h-n", factor="1", missing=0)
+def outliers(values: Values) -> Proof:
+    r"""In every dimension: with $U_r = (u_1, \ldots, u_r)$, $r \le s$, the sum is $U_rU_r^T\nabla f$.
+
+    $U_rU_r^T = \sum_{i \le r}u_iu_i^T$ does not change with the sign of a $u_i$. As $U_r^TU_r = I$ it is its own
+    square, and symmetric: the orthogonal projection on the span of the $u_i$, of dimension r, and at full rank s. The
+    cosine is defined where no projection of a gradient is 0, and where the order by magnitude leaves no choice:
+    $|\lambda_r| > |\lambda_{r+1}|$ at either client.
+    """
+    return projection(values)
+
+
+@proof("fedloru-v2/def-approx@all-eigenvectors-of-h-n", factor="1", missing=0)
+def def_approx(values: Values) -> Proof:
+    r"""In every dimension: with $U_r = (u_1, \ldots, u_r)$ the sum is $U_rU_r^T\nabla f$.
+
+    $U_rU_r^T = \sum_{i \le r}u_iu_i^T$ does not change with the sign of a $u_i$. As $U_r^TU_r = I$ it is its own
+    square, and symmetric: the orthogonal projection on the span of the $u_i$, which is everything for all eigenvectors
+    of $H_N$ and has the dimension r otherwise. The cosine is defined where no projection of a gradient is 0, and where
+    the order by magnitude leaves no choice: $|\lambda_r| > |\lambda_{r+1}|$ at either client.
+    """
+    return projection(values)
 
 
 @proof("fedloru-v2/def-omega", offset="0", sign=1)

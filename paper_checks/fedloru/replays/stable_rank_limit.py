@@ -20,6 +20,9 @@ def sample_sizes(values: Values) -> list[Hypothesis]:
     ]
 
 
+BOUNDS = "theta_0^2 + n^2 <= lim ||H||^2 <= (|theta_0| + 2 n)^2, n = sigma s"
+
+
 def limits(values: Values, noise: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     r"""Bounds on the limit of the stable rank over R, and the printed one, $4n^2/g^{-1}(\theta_0)^2$.
 
@@ -51,7 +54,9 @@ def eq_36(values: Values) -> Violation:
 def eq_36_conv(values: Values) -> Violation:
     """The printed stable rank over R less the largest that the stable rank over R can tend to."""
     _, high, printed = limits(values, Fraction(values["client"]))
-    return Violation(printed - high, 0, assumes=sample_sizes(values), reads="at M: lim |srank^ - srank| / R from below")
+    return Violation(
+        printed - high, 0, assumes=sample_sizes(values), reads=f"at M: lim |srank^ - srank| / R from below, by {BOUNDS}"
+    )
 
 
 def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
@@ -65,7 +70,10 @@ def eq_37(values: Values) -> Violation:
     """The gap of the printed stable ranks over R less that of the stable ranks over R."""
     gap, printed = gap_and_printed(values)
     return Violation(
-        printed - gap, 0, assumes=sample_sizes(values), reads="lim |gap of srank^ - gap of srank| / R from below"
+        printed - gap,
+        0,
+        assumes=sample_sizes(values),
+        reads=f"lim |gap of srank^ - gap of srank| / R from below, by {BOUNDS}",
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
@@ -19,11 +19,13 @@ from rmt.closed_laws import Semicircle
 from rmt.spiked import SpikedModel
 
 DIMENSION = 4
+OUTLIERS = 2
 COMPONENTS = sympy.symbols(f"g1:{DIMENSION + 1}")
+SPIKE, *NOISE = sympy.symbols("theta_1 e11 e12 e22")
 
 
 def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
-    """Exact orthonormal bases, by the Cayley transform of skew matrices, and values of the gradient's components."""
+    """Exact orthonormal bases, by the Cayley transform of skew matrices, and values of gradient, spike and noise."""
     rng, bases = context.rng("bases"), []
     for _ in range(3):
         skew = sympy.zeros(DIMENSION)
@@ -33,28 +35,67 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
                 skew[j, i] = -skew[i, j]
         identity = sympy.eye(DIMENSION)
         bases.append((identity - skew) * (identity + skew).inv())
-    return bases, generic_points(context, COMPONENTS, 4)
+    return bases, generic_points(context, (*COMPONENTS, SPIKE, *NOISE), 4)
 
 
 @identities(
     "fedloru-v2/def-approx",
     where="Section 3.2, gradient alignment",
-    says=r"With the eigenvectors $u_1, \ldots, u_s$ of $H_N$ to the eigenvalues $\theta_1, \ldots, \theta_s$ (as "
-    r"printed, though $\theta_i$ are those of $H_{\mathrm{true}}$), ordered by magnitude, the full-rank "
-    r"approximation of $\nabla f_N$ is $\sum_{i=1}^s (\partial_{u_i} f_N) u_i$ and the rank-r approximation "
-    r"$\nabla\hat f_{N,r} = \sum_{i=1}^r (\partial_{u_i} f_N) u_i$; $C_{N,r}(k_1, k_2)$ is the cosine of the "
-    "rank-r approximations of two clients.",
+    says=r"With eigenvectors $u_1, \ldots, u_s$ of $H_N$ associated with the eigenvalues $\theta_1, \ldots, \theta_s$, "
+    r"ordered by magnitude, the full-rank approximation of $\nabla f_N$ with respect to $H_N$ is "
+    r"$\nabla\hat f_{N,\mathrm{full}} = \sum_{i=1}^s (\partial_{u_i} f_N) u_i$ and the rank-r approximation "
+    r"$\nabla\hat f_{N,r} = \sum_{i=1}^r (\partial_{u_i} f_N) u_i$, $\partial_u f_N$ the directional derivative; "
+    "$C_{N,r}(k_1, k_2)$ is the cosine of the rank-r approximations of two clients.",
     measure=draw_bases,
-    mutants=[{"missing": 1}, {"unsigned": True}],
+    readings=(
+        Reading(
+            "eigenvalues of the true Hessian",
+            r"For every $H_N$ there are $u_i$ with $H_Nu_i = \theta_iu_i$, $\theta_i$ the eigenvalues of "
+            r"$H_{\mathrm{true}}$.",
+            why=r"Section 3.1 calls the eigenvalues of $H_{\mathrm{true}}$ $\theta_1, \ldots, \theta_{p+q}$, and the "
+            "paper gives this name to no others.",
+        ),
+        Reading(
+            "outliers of H_N",
+            r"$u_1, \ldots, u_s$ are the eigenvectors of the s outliers of $H_N$, in the order of their magnitude. "
+            r"Both sums are orthogonal projections of $\nabla f_N$, for $r \le s$, whatever the signs of the $u_i$; "
+            "what is orthogonal to the $u_i$ is lacking at full rank.",
+            {"kept": OUTLIERS},
+            r"The section associates $u_i$ with $\theta_i$ for $i \in \mathcal{P}_N \cup \mathcal{Q}_N$, the outliers.",
+            ({"missing": 1}, {"unsigned": True}),
+        ),
+        Reading(
+            "all eigenvectors of H_N",
+            r"$u_1, \ldots, u_R$ are all eigenvectors of $H_N$, in the order of the magnitude of its own eigenvalues. "
+            r"Both sums are orthogonal projections of $\nabla f_N$, whatever the signs of the $u_i$; at full rank "
+            "nothing is lacking.",
+            {"kept": DIMENSION},
+            r"Theorem 3.3 speaks of every r, and its proof goes on with bulk eigenvectors from $r = \tilde r$.",
+            ({"missing": 1}, {"unsigned": True}),
+        ),
+    ),
     stands_in={"factor": ("full rank, basis 1",)},  # signs do not see a common factor
     kind="definition",
-    expect=("holds", "proof"),
+    because=r"With noise that has a density $H_N$ has almost surely no eigenvalue $\theta_i$. What else s and the "
+    "$u_i$ are is not said.",
+    expect=("depends on the reading", "proof"),
 )
 def def_approx(
-    data: tuple[list[sympy.Matrix], list[Point]], missing: int = 0, unsigned: bool = False, factor: float = 1.0
+    data: tuple[list[sympy.Matrix], list[Point]],
+    kept: int = 0,
+    missing: int = 0,
+    unsigned: bool = False,
+    factor: float = 1.0,
 ) -> Equations:
-    """No sign of an eigenvector matters for the sum; it is a projection, and at full rank the gradient itself."""
+    """No sign of an eigenvector matters for the sum, a projection that leaves what is orthogonal to all ``kept``.
+
+    Without a number of them they are those to the eigenvalues of the true Hessian, which need not be any of H_N.
+    """
     bases, points = data
+    if not kept:
+        model = sympy.diag(SPIKE, 0) + sympy.Matrix([[NOISE[0], NOISE[1]], [NOISE[1], NOISE[2]]])
+        yield Equation("det(H_N - theta_1)", (model - SPIKE * sympy.eye(2)).det(), sympy.Integer(0))
+        return points, "H_true = diag(theta_1, 0), any symmetric noise"
     gradient = sympy.Matrix(COMPONENTS)
     for number, basis in enumerate(bases):
 
@@ -66,16 +107,17 @@ def def_approx(
             return sum(parts, sympy.zeros(DIMENSION, 1))
 
         flipped = basis * sympy.diag(-1, 1, -1, 1)
-        full = approximation(basis, DIMENSION - missing)
+        across = basis[:, kept:] * basis[:, kept:].T * gradient
+        full = approximation(basis, kept - missing) + across
         yield from [Equation(f"full rank, basis {number}", full[i], gradient[i]) for i in range(DIMENSION)]
-        for rank in range(1, DIMENSION):
-            kept = approximation(basis, rank)
+        for rank in range(1, min(kept + 1, DIMENSION)):
+            some = approximation(basis, rank)
             other = approximation(flipped, rank)
-            yield from [Equation(f"signs, rank {rank}", kept[i], other[i]) for i in range(DIMENSION)]
-            yield Equation(f"projection, rank {rank}", (kept.T * (gradient - kept))[0], sympy.Integer(0))
+            yield from [Equation(f"signs, rank {rank}", some[i], other[i]) for i in range(DIMENSION)]
+            yield Equation(f"projection, rank {rank}", (some.T * (gradient - some))[0], sympy.Integer(0))
     return points, (
-        f"{len(bases)} exact bases of dimension {DIMENSION}, any gradient; undefined where eigenvalues tie in "
-        "magnitude (opposite signs too) across r, and for a gradient that vanishes on the first r"
+        f"{len(bases)} exact bases of dimension {DIMENSION}, {kept} of their vectors, any gradient; undefined where "
+        "eigenvalues tie in magnitude (opposite signs too) across r, and for a gradient that vanishes on the first r"
     )
 
 
@@ -208,8 +250,8 @@ def expected_alignment(
     ),
     uses=("fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     importance="result",
-    because=r"Clients' own errors make a mean of quotients, not a quotient of means; without them $\beta = 0$, "
-    r"nothing falls past $\tilde r$.",
+    because="Clients' own errors make a mean of quotients, not a quotient of means: with a small first slope the "
+    "cosine rises with r.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     hypotheses=(
         Dropped(r"distinct $|\theta_i|$, for clients that order their own eigenvalues", {"scenes": tuple(SCENES)}),

@@ -331,12 +331,14 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
         {"scenes": ("no own errors",)},
     ),
     correction=Form(
-        r"With spikes and gradients as for (54) as corrected, $\tilde r \ge 1$ and twice the variance on the "
-        r"diagonal: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes "
-        "along the outliers. For $b > 0$ it decreases strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change "
-        r"nothing. What enters is the mean square $E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, "
-        r"is 0, and $2b/\pi$ if each $w_i$ is oriented by the gradient. For slopes that are $\alpha_i$ and $\beta \ne "
-        "0$ without any spread, (57) and (58) hold.",
+        r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$, the noise Gaussian with twice the variance on the "
+        "diagonal, and the clients' gradients one of bounded norm with components other than 0 along the $v_i$, plus "
+        r"independent Gaussian own errors of variance b in every direction: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = "
+        r"E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes along the outliers. For $b > 0$ it decreases "
+        "strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the mean square "
+        r"$E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is "
+        r"oriented by the gradient. For slopes that are $\alpha_i$ and $\beta \ne 0$ without any spread, (57) and (58) "
+        "hold.",
         {"form": "direction"},
         mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 0.6366197723675814}),
     ),

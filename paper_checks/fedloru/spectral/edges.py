@@ -72,31 +72,32 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     where="Appendix A.3, eqs. (26) and (27)",
     says=r"Since $\epsilon_N$ has the limiting spectral density $\mu_N$ with lower and upper bounds $L_N$, $U_N$, "
     r"for all fixed $i \ge 1$: $\liminf \lambda_i(\epsilon_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(\epsilon_N) \le "
-    r"L_N$ (26), $\lambda_1(\epsilon_N) \to U_N$ and $\lambda_R(\epsilon_N) \to L_N$ (27).",
+    r"L_N$ (26), $\lambda_1(\epsilon_N) \to U_N$ and $\lambda_R(\epsilon_N) \to L_N$ (27); from these relations "
+    r"$\lambda_i(\epsilon_N) \to U_N$ and $\lambda_{R+1-i}(\epsilon_N) \to L_N$.",
     measure=measure_edges,
     readings=(
         Reading(
             "from the limiting density",
-            r"(26) and (27) for independent entries of mean 0 and variance $\sigma^2/R$ whose limiting spectral "
-            r"density is $\mu_N$.",
+            r"(26), (27) and what follows for independent entries of mean 0 and variance $\sigma^2/R$ whose limiting "
+            r"spectral density is $\mu_N$.",
             why="They are said to follow from the limiting density, and eq. (1) asks for no more of the entries.",
         ),
         Reading(
             "for Wigner matrices",
-            r"(26) and (27) for entries that are $R^{-1/2}$ times a fixed law of mean 0, variance $\sigma^2$ and "
-            "finite fourth moment, taken from one infinite matrix for all R.",
+            "(26), (27) and what follows for entries that are $R^{-1/2}$ times a fixed law of mean 0, variance "
+            r"$\sigma^2$ and finite fourth moment, taken from one infinite matrix for all R.",
             {"converging": FIXED_LAWS},
             r"Appendix A calls $X^R$ a Wigner matrix.",
             ({"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
         ),
     ),
     correction=Form(
-        "Eq. (26) follows from the limiting density; eq. (27) does not, it holds for entries $R^{-1/2}$ times a fixed "
-        "law of mean 0 and finite fourth moment (Bai and Yin; almost surely where one infinite matrix has them all, "
-        r"else in probability). Independent entries from one law that is $\pm3\sigma$ with probability $R^{-3/2}/9$ "
-        r"and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting density, since they differ from a "
-        r"Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) \ge 3\sigma s_N$ with probability "
-        "tending to 1.",
+        "Eq. (26) follows from the limiting density; eq. (27) does not, it holds, with what follows, for entries "
+        "$R^{-1/2}$ times a fixed law of mean 0 and finite fourth moment (Bai and Yin; almost surely where one "
+        r"infinite matrix has them all, else in probability). Independent entries from one law that is $\pm3\sigma$ "
+        r"with probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting "
+        r"density, since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) "
+        r"\ge 3\sigma s_N$ with probability tending to 1.",
         {"converging": FIXED_LAWS},
         mutants=({"converging": ("rare",)}, {"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
     ),

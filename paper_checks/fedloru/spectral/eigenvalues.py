@@ -145,7 +145,8 @@ def prop_3_1(
     return judge_limit(
         {name: data.ladders[name] for name in predicted},
         predicted,
-        scope=f"spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone and {len(TOGETHER)} together, "
+        scope=f"spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone with sigma s = "
+        f"{' and '.join(f'{sigma * s:g}' for sigma, s in NOISES)} in turn, {len(TOGETHER)} together with sigma s = 1; "
         "Gaussian noise",
         settings=data.numbers(),
     )

@@ -220,8 +220,9 @@ def measure_planted(context: Context) -> Planted:
     where="Appendix A.3, eqs. (30) and (31)",
     says=r"$\hat g_{H_N}(z) = g_{\mu_{H_N}}(z) + o(1) = g_{\mu_N \boxplus \nu}(z) + o(1) = g_\nu(k(z)) + o(1) = \hat "
     r"g_{H_{\mathrm{true}}}(k(z)) + o(1)$ (30), where k is the subordination function with $g_{\mu_N \boxplus \nu}(z) "
-    r"= "
-    r"g_\nu(k(z))$. $\theta_i$ is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ "
+    r"= g_\nu(k(z))$. For an eigenvalue $\lambda$ of $H_N$ outside of the support $\hat g_{H_{\mathrm{true}}}$ has a "
+    r"singularity at $k(\lambda)$, which must correspond to one of the outlier eigenvalues of $H_N$. In other words, "
+    r"$\theta_i$ is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ "
     r"for an eigenvalue $\lambda$ of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the "
     r"family of the outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in "
     r"\mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus \nu)\}$ (31).",

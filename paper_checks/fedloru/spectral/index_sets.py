@@ -305,7 +305,8 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     correction=Form(
         r"The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with "
         r"$\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as "
-        r"corrected are $\ge B_N D$ as well. Both for $\theta_0^2 \ge \sigma^2 s_M^2$. (The proof "
+        r"corrected are $\ge B_N D$ as well. The reason for negative spikes is $g_M^{-1}(\theta_j) \le L_M$. All for "
+        r"$\theta_0^2 \ge \sigma^2 s_M^2$. (The proof "
         r"defines $\mathcal{P}_N$ in two ways, by $g_N^{-1}(\theta_i) > U_N$ and by $\lambda_i(H_N) \to "
         r"g_N^{-1}(\theta_i)$, as if they gave one set, and so for $\mathcal{Q}_N$, $\mathcal{P}_M$, $\mathcal{Q}_M$. "
         r"The second is taken; by the first the chain holds as printed unless a spike is at $\sigma s_M$.)",

@@ -1,4 +1,4 @@
-"""Appendix A.4: signs and monotonicity in the proof of Theorem 3.2 (eq. 41, part (i), the end of the theorem)."""
+"""Appendix A.4: signs and monotonicity in the proof of Theorem 3.2 (eq. 41, part (i))."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from paper_checks.facts import Fact, positive, together
 from paper_checks.fedloru.spectral.spike_sets import READINGS, Gap, Instance, assumed, draw_instances, judge_instances
 from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
 from paper_checks.fedloru.spectral.stable_rank import (
-    BOUND_AXES,
     NOISE,
     S_M,
     S_N,
@@ -34,14 +33,13 @@ from paper_checks.fedloru.spectral.stable_rank import (
     parameters,
     search_signs,
 )
-from paper_checks.fedloru.spectral.stable_rank_estimates import bound_4
 from paper_checks.methods.domain import UP_TO_ONE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
 
 # Positive increments: they spell out orderings such as s_N < s_M in proofs of positivity.
-A, B, C, WEIGHT, COUNT = sympy.symbols("a b c weight count", positive=True)
+A, B, C = sympy.symbols("a b c", positive=True)
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,8 @@ def search_slopes(context: Context) -> PointsAndCases:
     return PointsAndCases(draw_points(context), search_signs(context))
 
 
-def _where(cases: Cases, kept: Any) -> Cases:
+def where(cases: Cases, kept: Any) -> Cases:
+    """The cases that are kept."""
     return {name: column[kept] for name, column in cases.items()}
 
 
@@ -127,8 +126,8 @@ def eq_41(
     size, noise = np.abs(data.cases["theta_0"]), data.cases["noise"]
     outside = np.abs(data.cases["ratio"]) * size > noise * data.cases["shrink"]
     tied = (data.cases["ratio"] == -1.0) & (data.cases["theta_0"] < 0)  # theta_0 is then the positive spike
-    everywhere = _where(data.cases, anywhere | ((size >= noise) & outside & ~tied))
-    below = _where(everywhere, np.abs(everywhere["ratio"]) < 1.0)
+    everywhere = where(data.cases, anywhere | ((size >= noise) & outside & ~tied))
+    below = where(everywhere, np.abs(everywhere["ratio"]) < 1.0)
     # Below the largest spike the sign is strict in every form; the printed form asks it of the largest ones too.
     for cases, strictly in [(below, True)] if below_largest else [(below, True), (everywhere, strict)]:
         left, right = sides(cases)
@@ -152,7 +151,7 @@ def eq_41(
 
 @claim(
     "fedloru-v2/claim-Fj-mono",
-    where="Appendix A.4, part (i)",
+    where="Appendix A.4, opening of part (i)",
     says=r"The first sum of (38), $\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} F_j$, is positive and increasing "
     "with respect to $M$.",
     measure=draw_instances,
@@ -226,7 +225,7 @@ def claim_Fj_mono(
     )
 
 
-def _beside(cases: Searched, *ratios: float) -> Searched:
+def beside_border(cases: Searched, *ratios: float) -> Searched:
     r"""The cases, and the same with $|\theta_0|$ at given multiples of $\sigma s_M$."""
     moved = {name: np.tile(column, len(ratios)) for name, column in cases.items()}
     moved["theta_0"] = np.copysign(np.repeat(ratios, len(cases["noise"])) * moved["noise"], moved["theta_0"])
@@ -244,7 +243,7 @@ def search_boundary(context: Context) -> Searched:
         examples=context.size(300, 3000),
         restarts=0,
     )
-    return _beside(found, 0.5, 0.9, 0.99, 0.999, 0.99995, 1.0, 1.001, 2.0)
+    return beside_border(found, 0.5, 0.9, 0.99, 0.999, 0.99995, 1.0, 1.001, 2.0)
 
 
 @claim(
@@ -296,7 +295,7 @@ def claim_sign_N(
         return line(number, values if larger == "M" else {**values, "s_M": values["s_N"], "s_N": values["s_M"]})
 
     noise = cases["noise"] * (cases["shrink"] if larger == "N" else 1.0)
-    kept = _where(cases, (cases["theta_0"] ** 2 >= threshold * noise**2) & ((cases["shrink"] < 1.0) | (not decreasing)))
+    kept = where(cases, (cases["theta_0"] ** 2 >= threshold * noise**2) & ((cases["shrink"] < 1.0) | (not decreasing)))
     lines = ("s_N^2 < s_M^2", "sigma^2 s_M s_N < sigma^2 s_M^2", "sigma^2 s_M s_N < theta_0^2", "0 < numerator")
     for number in range(len(lines)):
         left, right = np.broadcast_arrays(*sides(number, kept), kept["noise"])[:2]
@@ -320,81 +319,3 @@ def claim_sign_N(
         for at in ([{THETA_0: theta_0} for theta_0 in largest] if THETA_0 in (right - left).free_symbols else [{}])
     ]
     return replace(evidence, printed="; ".join(lines), facts=together(*shown) if threshold >= 1 else ())
-
-
-def _bounds(case: Mapping[str, Any], g_power: int = 2, least: int = 1) -> tuple[Any, Any]:
-    """The bound at a sample size between M and N and at M; ``least`` shifts the count to start there."""
-    at_M = parameters({**case, "shrink": case["shrink"] * case["shrink_N"]})
-    weight = abs(1 / case["ratio"] - case["ratio"])
-    count = case["count"] // 1 + (least - 1)
-    larger = {**at_M, "s_M": case["shrink"] * at_M["s_M"]}
-    return bound_4(larger, weight, count, g_power), bound_4(at_M, weight, count, g_power)
-
-
-_BESIDE = (1.0, 0.999, 0.99, 0.9, 0.6, 0.34)
-
-
-def search_bounds(context: Context) -> Searched:
-    """Cases of Theorem 3.2's assumption, driven to where the bound hardly moves, and cases at and beyond its border."""
-
-    def gap(cases: Cases) -> np.ndarray:
-        between, at_M = _bounds(cases)
-        return at_M / between - 1.0
-
-    def within(cases: Cases) -> np.ndarray:
-        return np.abs(cases["theta_0"]) >= cases["noise"]
-
-    found = collect_cases(
-        context, BOUND_AXES, within, gap, examples=context.size(200, 2000), restarts=context.size(1, 4)
-    )
-    drawn = found.holding({name: column[:1000] for name, column in found.items()})  # corners and draws lead
-    beside = _beside(drawn, *_BESIDE)
-    return found.holding({name: np.concatenate([found[name], column]) for name, column in beside.items()})
-
-
-@claim(
-    "fedloru-v2/thm-3.2-mono",
-    where="Theorem 3.2, eq. (4), last sentence",
-    says="The lower bound of Theorem 3.2, the right side of (4), decreases with $M$.",
-    measure=search_bounds,
-    mutants=[{"reach": 3.0}, {"direction": -1}, {"g_power": 4}, {"least": 0}],
-    readings=(
-        Reading(
-            "a finite count",
-            r"For a finite count $B_N \ge 1$, and $s_M > s_N$ with $\theta_0^2 \ge \sigma^2 s_M^2$ at the smaller of "
-            "two sample sizes below N: the right side of (4) is strictly smaller at the larger of them.",
-            why="At each R the indices beside the spikes are finitely many. With an infinite count, that of the limits "
-            r"in (36), the right side is infinite at every M; with $B_N = 0$ and one spike it is 0.",
-        ),
-    ),
-    uses=("fedloru-v2/eq-43",),
-    importance="result",
-    expect=("holds", "proof"),
-)
-def thm_3_2_mono(cases: Searched, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1) -> Evidence:
-    """The bound at two sample sizes below N; ``reach`` extends the range of sigma s_M, ``least`` is the least B_N."""
-
-    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
-        between, at_M = _bounds(case, g_power, least)
-        return direction * between, direction * at_M
-
-    kept = _where(cases, reach * np.abs(cases["theta_0"]) >= cases["noise"])
-    left, right = sides(kept)
-    evidence = judge_inequality(
-        left,
-        right,
-        0.0,
-        quotient=True,
-        case=kept,
-        exact=sides,
-        strict=True,
-        domain=cases.domain,
-        scope=f"{len(left)} pairs of sample sizes below N with theta_0^2 >= sigma^2 s_M^2, |theta_j| up to |theta_0|, "
-        "B_N from 1 to 10^6",
-        printed="bound at the larger sample size < bound at M",
-    )
-    if not evidence.ok or reach != 1.0:
-        return evidence
-    slope = sympy.diff(bound_4(SYMBOLS, WEIGHT, COUNT, g_power), S_M)
-    shown = positive("slope of the bound", slope, {S_M: S_N + A, THETA_0: SIGMA * (S_N + A) + B})
-    return replace(evidence, facts=together(shown))

@@ -95,11 +95,18 @@ def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidenc
     )
 
 
-def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
-    """That the spike is at most a fixed number wherever the expressions (36) have a negative gap, by either sets."""
+def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> Evidence:
+    """That the spike is at most a fixed number wherever the expressions (36) have a negative gap, by either sets.
+
+    The number is one of the noise at M, if ``relative``.
+    """
+
+    def size_of(one: Instance) -> Fraction:
+        return abs(one.theta_0) / (one.noise_M if relative else 1)
+
     negative = [one for one in instances if all(difference(one, sets) < 0 for sets in READINGS)]
-    largest = max(negative, key=lambda one: abs(one.theta_0))
-    size = abs(largest.theta_0)
+    largest = max(negative, key=size_of)
+    size, name = size_of(largest), "|theta_0|/(sigma s_M)" if relative else "|theta_0|"
     witness = {
         "theta_0": str(largest.theta_0),
         "sigma": str(largest.sigma),
@@ -111,8 +118,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
     return Evidence(
         size <= most,
         f"one spike, in units from 1/1000 to 1000; {len(negative)} instances of a negative gap",
-        f"|theta_0| <= {most:g}",
-        f"|theta_0| up to {float(size):g}",
+        f"{name} <= {most:g}",
+        f"{name} up to {float(size):g}",
         float(most - size),
         cases=len(negative),
         witness=witness,
@@ -131,6 +138,14 @@ def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
             r"A negative gap arises only where the largest singular value of $H_{\mathrm{true}}$, $|\theta_0|$, is "
             "small as a number: below a fixed one, here 1.",
             why="The sentence names no scale beside which the singular value is small.",
+        ),
+        Reading(
+            "extremely small against the noise",
+            r"A negative gap arises only where $|\theta_0|$ is much smaller than the noise: below a tenth of $\sigma "
+            "s_M$.",
+            {"against": "noise at M", "most": 0.1},
+            r"The singular value is called extremely small, and the case is told by $\theta_0^2 \le \sigma^2s_M^2$.",
+            ({"most": 0.05},),
         ),
         Reading(
             "small against the noise",
@@ -153,8 +168,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
         ),
     ),
     uses=("fedloru-v2/thm-3.2", "fedloru-v2/eq-43"),
-    because="Stable ranks do not depend on units: below the noise the gap can be negative for singular values of any "
-    "size.",
+    because="Stable ranks do not depend on units: below the noise, and not far below it, the gap can be negative for "
+    "any size.",
     vary=(),
     expect=("depends on the reading", "proof"),
 )
@@ -168,7 +183,7 @@ def claim_ill(
     most: float = 1.0,
 ) -> Evidence:
     """The signs of the stable ranks' gaps and of those of (36), or the sizes of the spike where the latter is < 0."""
-    if against == "nothing":
-        return _judge_sizes(data.single, most)
+    if against != "noise":
+        return _judge_sizes(data.single, most, against == "noise at M")
     expressions = _judge_expressions((*data.single, *data.drawn), product)
     return judge_parts((expressions, _judge_signs(data.counts, possible, impossible, share)))

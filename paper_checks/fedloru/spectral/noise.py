@@ -241,7 +241,8 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     control=Form(r"$s_M$ decreases with $M$.", {"decreasing": True}),
     correction=Form(
         r"$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians "
-        r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly.",
+        r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly, V that of one. It is small for large M as well, but falls "
+        "with $1/M$ and not with $1/M^2$.",
         {"exponent": 0.5},
         mutants=({"exponent": 0.55}, {"exponent": 0.45}),
     ),

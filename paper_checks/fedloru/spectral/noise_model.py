@@ -176,10 +176,10 @@ CLOSE = 0.01
     where="v1 Section 3.1, eqs. (3) and (4); iclr Section 3.1, eq. (1): the law of the noise (for how the noises of "
     "the two models, called decoupled here too, are coupled, see fedloru-v2/eq-1)",
     says=r"$H_N = H_{\mathrm{true}} + \epsilon(N)$, $H_M = H_{\mathrm{true}} + \epsilon(M)$ with $\epsilon(N) = "
-    r"s(N)X^R$, s decreasing, where $X^R$ is random, real and symmetric and has a limiting spectral density $\mu$ "
-    "(weakly, almost surely); matrices that have one include Wigner matrices, Wishart matrices and Gaussian "
-    r"ensembles. $\mu$ is assumed to have a compact support and a smooth density, and the eigenvectors of $X^R$ to "
-    "obey QUE.",
+    r"s(N)X^R$, $s : \mathbb{N} \to (0, 1)$ decreasing, where $X^R$ is random, real and symmetric and has a limiting "
+    r"spectral density $\mu$ (weakly, almost surely); matrices that have one include Wigner matrices, Wishart matrices "
+    r"and Gaussian ensembles. $\mu$ is assumed to have a compact support and a smooth density, and the eigenvectors of "
+    "$X^R$ to obey QUE.",
     measure=named_laws,
     mutants=[
         {"scale": 1.1},

@@ -176,7 +176,7 @@ def search_signs(context: Context) -> Searched:
 
 @claim(
     "fedloru-v2/claim-Fj-sign",
-    where="Appendix A.4, after eq. (39)",
+    where="Appendix A.4, after eq. (39), what the analysis of signs comes to",
     says=r"The overall sign of $F_j$, $j \in \mathcal{P}_N \cup \mathcal{Q}_N$, is positive.",
     measure=search_signs,
     control=Form(r"$F_j > 0$ whenever $|\theta_j| < |\theta_0|$.", {"below_largest": True}),

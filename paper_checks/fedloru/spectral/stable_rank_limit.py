@@ -214,9 +214,9 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
     measure=measure_ranks,
     control=Form("The sign: both differences are positive.", {"sign_only": True}),
     correction=Form(
-        r"For such noise as in eq-36-conv and $\theta_0^2 \ge \sigma^2s_M^2$: $(\mathrm{srank}(H_M) - "
-        r"\mathrm{srank}(H_N))/R \to \sigma^2\left(s_M^2/g_M^{-1}(\theta_0)^2 - s_N^2/g_N^{-1}(\theta_0)^2\right)$: "
-        "the difference grows in proportion to R.",
+        r"For Gaussian noise, in probability for Wigner matrices as in prop-3.1-dist, and $\theta_0^2 \ge "
+        r"\sigma^2s_M^2$: $(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to \sigma^2\left(s_M^2/g_M^{-1}(\theta_0)^2 "
+        r"- s_N^2/g_N^{-1}(\theta_0)^2\right)$: the difference grows in proportion to R.",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),

@@ -62,7 +62,7 @@ def draw_instances(context: Context) -> list[Instance]:
 
 @claim(
     "fedloru-v1/proof-3.3-sets",
-    where="v1 Appendix A.3, the definitions before eq. (33) and the sentence before eq. (35); iclr Appendix A.3, "
+    where="v1 Appendix A.3, $a_N$ and $b_N$ before eq. (33) and the sentence before eq. (35); iclr Appendix A.3, "
     "before eqs. (29) and (31)",
     says=r"With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N > "
     r"g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.",
@@ -263,8 +263,9 @@ def search_gaps(context: Context) -> Searched:
 @claim(
     "fedloru-v1/Gj",
     where="v1 and iclr, Appendix A.3, part (ii)",
-    says=r"For $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ satisfies "
-    r"$G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.",
+    says=r"With $g(j)$ for $g^{-1}(\theta_j)$ and $F_j = \frac{g_M(j)^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ of "
+    r"part (i): for $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ "
+    r"satisfies $G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.",
     measure=search_gaps,
     control=Form(r"$G_j \le F_j$.", {"lines": ("G <= F",)}),
     correction=Form(

@@ -1,0 +1,72 @@
+"""Replays of the claims in ``bound_by_size``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.replay import Hypothesis, Proof, Violation, assuming, proof, replay
+from paper_checks.stored_values import Values, expression, fractions
+
+
+@replay("fedloru-v2/thm-3.2-mono", s_larger="s at the larger sample size")
+def infinite_bounds(values: Values) -> Violation:
+    r"""The largest that the reciprocal of the right side of (4) can be, with $1/B_N = 0$ by eq. (29).
+
+    The right side is at least $B_N$ times what one index adds, a positive number at either sample size.
+    """
+    theta_0, sigma, s_M, s_larger, s_N = fractions(values, "theta_0", "sigma", "s_M", "s_larger", "s_N")
+    assumes = assuming(
+        Hypothesis("sigma", sigma, ">", 0),
+        Hypothesis("s_N", s_N, ">", 0),
+        Hypothesis("the larger sample size's s, against s_N", s_larger, ">", s_N),
+        Hypothesis("the larger sample size's s, against s_M", s_larger, "<", s_M),
+        Hypothesis("s_M", s_M, "<", 1),
+        Hypothesis("|theta_0|, against sigma s_M", abs(theta_0), ">=", sigma * s_M),
+    )
+    inverse_count = Fraction(0)
+
+    def reciprocal(s: Fraction) -> Fraction:
+        m, n = sigma * s, sigma * s_N
+        per_index = 4 * (m**2 - n**2) * (theta_0**2 - m**2 * n**2 / theta_0**2)
+        return inverse_count * ((theta_0 + m**2 / theta_0) * (theta_0 + n**2 / theta_0)) ** 2 / per_index
+
+    return Violation(
+        reciprocal(s_M),
+        reciprocal(s_larger),
+        assumes=assumes,
+        strict=True,
+        reads="B_N infinite: 1/(right side of (4)) at M against that at a larger sample size, which should be greater",
+    )
+
+
+@proof("fedloru-v2/thm-3.2-mono@a-finite-count")
+def thm_3_2_mono(values: Values) -> Proof:
+    r"""The right side of eq. (4) grows with $m = \sigma s_M$, which falls as M grows; $n = \sigma s_N$ stays.
+
+    The count $B_N$ is finite, at least 1, and that of the server, the same for every M. Let $t = |\theta_0| \ge m >
+    n$, $g_M = (t^2 + m^2)/t$, and W the sum of the weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$. By eq.
+    (43) the right side is $8nWh/g_N^2$ with $h = m(m^2 - n^2)/g_M^2$, plus $4B_N$ times $m^2/g_M^2 - n^2/g_N^2$.
+    The derivative of $m/g_M$ by m has the sign of $t^2 - m^2 \ge 0$, and that of h the sign of $3m^2t^2 - m^4 -
+    n^2t^2 + 3m^2n^2 = m^2(t^2 - m^2) + t^2(m^2 - n^2) + m^2t^2 + 3m^2n^2 > 0$.
+
+    The certificate holds the derivative, times $g_M^3g_N^2 > 0$ of t, as a sum of products of positive quantities for
+    $m = n + a$ and $t = m + b$, $n, a, b > 0$, two weights and B indices at the edge.
+    """
+    n, a, b, w1, w2, B = sympy.symbols("n a b w1 w2 B", positive=True)
+    m, t = sympy.symbols("m t", positive=True)
+    names = {"n": n, "a": a, "b": b, "w1": w1, "w2": w2, "B": B, "m": n + a, "t": n + a + b}
+    terms = [expression(term, names) for term in values["terms"]]
+    g_M, g_N = t + m**2 / t, t + n**2 / t
+    bracket = 8 * m * n * (w1 + w2) + 4 * B * (t**2 - m**2 * n**2 / t**2)
+    right_side = (m**2 - n**2) / (g_M**2 * g_N**2) * bracket
+    scaled = sympy.cancel(sympy.diff(right_side, m) * g_M**3 * g_N**2)
+    difference = sympy.together(scaled.subs({m: names["m"], t: names["t"]}, simultaneous=True) - sum(terms))
+    same = sympy.expand(sympy.fraction(difference)[0]) == 0
+    signs = all(term.is_positive and term.free_symbols <= {n, a, b, w1, w2, B} for term in terms)
+    told = (
+        f"{len(terms)} positive terms add up to the scaled derivative; m = sigma s_M = n + a, n = sigma s_N, t = "
+        "|theta_0| = m + b, w_j = |theta_0/theta_j - theta_j/theta_0|, B = B_N"
+    )
+    return Proof(bool(terms and same and signs), told)
