@@ -231,7 +231,8 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     measure=measure_factors,
     control=Form("Bases are orthonormal and S is diagonal.", {"full": False}),
     correction=Form(
-        r"U and V are orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde "
+        r"With $2r \le n$, as the shapes of (6) imply, or bases of fewer columns where n is smaller, U and V are "
+        r"orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde "
         r"S^*\|$ is on the tail from $\sigma_{r_1+1}$ on, and $r_1$ the smallest that meets it.",
         {"rule": "after"},
         ({"rule": "printed"}, {"length": 1.01}, {"diagonal": 0.99}),
@@ -317,12 +318,16 @@ def measure_means(context: Context) -> list[Mean]:
     "fedlrt/claim-alg6",
     where="Section 3, other federated low-rank schemes, with Algorithm 6",
     says="Existing low-rank schemes effectively give each client a representation of its own, incompatible with the "
-    r"others'. Averaging on the server requires the full matrix $W^* = \frac1C\sum_{c=1}^CU_cS_cV_c^\top$ to be "
+    "others'. While the factors can still be communicated efficiently, averaging on the server requires the full "
+    r"matrix $W^* = \frac1C\sum_{c=1}^CU_cS_cV_c^\top$ to be "
     "rebuilt, as the local manifolds possibly diverge; so the local rank information is lost and needs to be recovered "
     r"by a costly full $n \times n$ SVD. As the mean of low-rank matrices is not necessarily of low rank, these "
     "schemes may lose crucial information if the clients' solutions drift too far apart.",
     measure=measure_means,
-    control=Form("The mean of models of rank r in different bases has a rank beyond r.", {"keep": ("beyond",)}),
+    control=Form(
+        "The mean of models of rank r in different bases can have a rank beyond r, as that of the models judged has.",
+        {"keep": ("beyond",)},
+    ),
     correction=Form(
         r"The mean has rank at most $\min(n, Cr)$, which is attained. While $Cr < n$ neither $W^*$ nor an $n \times n$ "
         r"SVD is needed: QR decompositions of $[U_1|\ldots|U_C]$ and $[V_1|\ldots|V_C]$ and an SVD of size $Cr$ give "

@@ -139,8 +139,8 @@ ANALYSIS = Page(
         ),
         Headline(
             r"Assumption 1 is said to hold when FeDLRT has found the rank or approaches a stationary point. In the "
-            r"homogeneous test its $\delta$ can be a few hundredths when the rank is found, and grows to 0.9 on the "
-            r"way to the solution, where the bases still turn.",
+            r"homogeneous test its $\delta$ can be a few hundredths when the rank is found, and grows to "
+            r"0.6 to 1.1 on the way to the solution, where the bases still turn.",
             ("fedlrt/claim-assumption-when",),
         ),
         Headline(

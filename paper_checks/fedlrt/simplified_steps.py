@@ -142,7 +142,8 @@ def eq_39b(
     correction=Form(
         r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in "
         r"Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no "
-        r"$\lambda$ before $\check V_c$ in the second.",
+        r"$\lambda$ before $\check V_c$ in the second. (In the first $F_C$ is read as $F_c$, and the corner matrices "
+        r"as those that keep the block: where they stand they do not fit, as in fedlrt/eq-39b.)",
         {"first": -1.0, "second": -1.0, "power": 1},
         mutants=({"first": 1.0}, {"second": 1.0}, {"power": 0}),
     ),

@@ -355,36 +355,3 @@ def claim_only_method(server: Mapping[str, Mapping[tuple[int, ...], int]]) -> Ev
     return Evidence(
         None, f"server compute of Table 1; {told}", cases=len(server), reason=claim_only_method.expect_reason
     )
-
-
-@claim(
-    "fedlrt/claim-simplified-cheaper",
-    where="Section 3.3",
-    says="The client's cost with the simplified correction is slightly below that with the full one, as gradients "
-    "of coefficients that are not augmented suffice; the asymptotic behaviour is the same. Its main "
-    "advantage is the smaller number of communication rounds.",
-    measure=count_costs,
-    mutants=[{"cheaper": "FeDLRT, full", "than": "FeDLRT, simplified"}, {"fewer": 0}, {"cheaper": "FedLin"}],
-    uses=("fedlrt/table-1",),
-    expect=("holds", "proof"),
-)
-def claim_simplified_cheaper(
-    costs: Mapping[str, Mapping[str, Polynomial]],
-    cheaper: str = "FeDLRT, simplified",
-    than: str = "FeDLRT, full",
-    fewer: float = 1.0,
-) -> Evidence:
-    """The difference has no negative term, and both costs bound each other up to a factor."""
-    promises, told = [], []
-    for cost in ("communication", "client compute", "client memory"):
-        small, large = costs[cheaper][cost], costs[than][cost]
-        difference = {power: large.get(power, 0) - small.get(power, 0) for power in {*small, *large}}
-        promises.append(Promise(f"less {cost}", 0, min(difference.values()), at_most=True))
-        promises.append(Promise(f"some of the {cost} saved", 1, max(difference.values()), at_most=True))
-        for one, other in ((small, large), (large, small)):
-            promises.append(Promise("the same asymptotics", int(within(one, other) is not None), 0))
-        told.append(f"{cost} saved: {written({power: value for power, value in difference.items() if value})}")
-    size = Sizes(11, 2)
-    saved = len(count(than, size).trips) - len(count(cheaper, size).trips)
-    promises.append(Promise("fewer rounds", saved, Fraction(fewer)))
-    return judge_promises(promises, f"exact polynomials, 2r <= n; {'; '.join(told)}", whole=True)

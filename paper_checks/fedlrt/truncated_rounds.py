@@ -9,11 +9,12 @@ import numpy as np
 import torch
 
 from algorithms.descent import Descent
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.traces import Trace, norm, trace, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.methods.worst_case.closed_form import best_constant
 from toymodels.quadratic import centred, random_quadratics
 
@@ -144,3 +145,50 @@ def thm_2(
         f"({loss})",
         domain=tried_rates(traces, Stated(0.0, limit, "(]")),
     )
+
+
+@promises(
+    "fedlrt/thm-9-proof",
+    where="Appendix F.2, end of the proof of Theorem 9",
+    says=r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) + "
+    r"(\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r)) + (\mathcal{L}(\tilde W_r) - \mathcal{L}(W_r^t))$, and by "
+    r"(36), Theorem 8 and Lemma 7 this is at most $L\vartheta - (s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top "
+    r"F(\tilde W_r)\tilde V\|^2$.",
+    measure=measure_truncated,
+    readings=(
+        LITERAL,
+        Reading(
+            "given the three bounds",
+            r"The first equality holds always, and the bound in every round in which (36), $\mathcal{L}(W_r^{t+1}) \le "
+            r"\mathcal{L}(\tilde W_r^*) + L\vartheta$, Theorem 8 and Lemma 7 hold.",
+            {"given": True},
+            "It combines these three, each of which is judged by itself (fedlrt/eq-36, fedlrt/thm-8, fedlrt/lemma-7).",
+            ({"truncation": 0.99, "given": True}, {"steps": 0.99, "given": True}, {"constant": 12.1, "given": True}),
+        ),
+    ),
+    uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
+    because=r"(36) fails for some losses: truncation can cost more than $L\vartheta$. Where it holds, the sum does.",
+    expect=("depends on the reading", "proof"),
+)
+def thm_9_proof(
+    cases: list[Truncated], given: bool = False, truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0
+) -> Promises:
+    """The parts of a round's change, their bounds, and the last line, where asked for only if all three bounds hold."""
+    for case in cases:
+        one = case.trace
+        if one.whole > LIMIT * (1.0 + 1e-12):
+            continue
+        first, star, end = one.losses
+        wide = one.loss(one.model(one.start))
+        square = norm(one.gradient) ** 2
+        descent = one.whole * (1.0 - 12.0 * one.whole) * square
+        stated = case.theta - steps * one.whole * (1.0 - constant * one.whole) * square
+        error = 1e-11 * (abs(first) + abs(star) + abs(end) + square + 1.0)
+        parts = truncation * (end - star) + steps * (star - wide) + (wide - first)
+        yield Promise("three differences", parts, end - first, error)
+        yield Promise("the bounds add up", stated, case.theta - descent, error)
+        bounded = end - star <= case.theta + error and star - wide <= error - descent and abs(wide - first) <= error
+        if bounded or not given:
+            right = case.theta - descent
+            yield Promise("the last line", end - first, right, 3.0 * error, at_most=True, case=case.witness)
+    return "least squares in 2 x 2, indefinite quadratics in 5 x 4 with one and three clients, sλL up to 1/12"

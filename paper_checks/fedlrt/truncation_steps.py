@@ -19,7 +19,6 @@ from paper_checks.facts import identity, together
 from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
 from paper_checks.fedlrt.truncated_rounds import WITNESS
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, Axis, Cases, Searched, tried
-from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred
@@ -366,35 +365,3 @@ def eq_36(
         }
         yield from [lines[name] for name in keep]
     return SCOPE
-
-
-@identities(
-    "fedlrt/thm-9-proof",
-    where="Appendix F.2, end of the proof of Theorem 9, given (36), Theorem 8 and Lemma 7 (that (36) fails: "
-    "fedlrt/eq-36; the bound itself: fedlrt/thm-2)",
-    says=r"$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) = (\mathcal{L}(W_r^{t+1}) - \mathcal{L}(\tilde W_r^*)) + "
-    r"(\mathcal{L}(\tilde W_r^*) - \mathcal{L}(\tilde W_r)) + (\mathcal{L}(\tilde W_r) - \mathcal{L}(W_r^t))$, and by "
-    r"(36), Theorem 8 and Lemma 7 this is at most $L\vartheta - (s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top "
-    r"F(\tilde W_r)\tilde V\|^2$.",
-    measure=lambda context: sympy.symbols("L_0 L_wide L_star L_end theta x g L"),
-    mutants=[{"truncation": 0.99}, {"steps": 0.99}, {"constant": 12.1}],
-    uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
-    expect=("holds", "proof"),
-)
-def thm_9_proof(
-    symbols: tuple[sympy.Symbol, ...], truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0
-) -> Equations:
-    """The way from the parts to the whole; the part (36) does not hold as printed, which is a claim of its own."""
-    first, wide, star, end, theta, x, g, L = symbols
-    a, b, c = (rational(value) for value in (truncation, steps, constant))
-    parts = a * (end - star) + b * (star - wide) + (wide - first)
-    bounds = a * L * theta - b * x * (1 - c * x * L) * g**2  # and 0, by Lemma 7
-    yield from [
-        Equation("three differences", parts, end - first),
-        Equation("the bounds add up", bounds, L * theta - x * (1 - 12 * x * L) * g**2),
-    ]
-    points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(2)]
-    return points, (
-        "the sum alone, for any losses, threshold, step and gradient, of three bounds that are taken as given; (36) "
-        "does not hold as printed, and so the whole does not follow for any losses"
-    )

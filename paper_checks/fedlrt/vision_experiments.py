@@ -52,9 +52,9 @@ FIG_5 = figure(
     "ResNet18 on CIFAR10, FeDLRT on the head, 10 random initialisations: without correction the accuracy of FedAvg and "
     "of FeDLRT falls with the number of clients, and FeDLRT ties with FedAvg or outperforms it. Full correction raises "
     "FeDLRT's accuracy by up to 12 %, to that of FedLin, with 93 % for 32 clients. The simplified correction gives "
-    "similar accuracies at higher compression and lower communication cost. With 8 clients up to 90 % of the "
-    "communication of the compressed layers is saved. FeDLRT matches the accuracy of FedAvg and FedLin well, while it "
-    "substantially reduces memory, of server and clients, and communication.",
+    "similar accuracies at higher compression and lower cost of communication and computation. With 8 clients up to "
+    "90 % of the communication of the compressed layers is saved. FeDLRT matches the accuracy of FedAvg and FedLin "
+    "well, while it substantially reduces memory, of server and clients, and communication.",
     corrections,
     runs=" with 10 initialisations each",
     importance="result",

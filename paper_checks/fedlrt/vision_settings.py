@@ -154,7 +154,9 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
     "iterations for VGG16 and the transformer; 200 aggregation rounds; batch sizes 128, 128, 256; learning rates by "
     "cosine annealing from 1e-2, 1e-2, 3e-4 to 1e-5, 5e-4, 1e-5, momenta 0.0, 0.1, n.a., weight decays 1e-4, 1e-4, "
     r"1e-2; truncation $\tau = 0.01$; stochastic gradients for "
-    "AlexNet and VGG16, Adam with PyTorch's standard parameters for the transformer.",
+    "AlexNet and VGG16, Adam with PyTorch's standard parameters for the transformer. FeDLRT is compared with FedLin "
+    "for AlexNet, with variance correction (simplified, in Figure 6), with FedAvg without and with FedLin with the "
+    "simplified correction for VGG16, and, variance corrected, with FedLin for the transformer.",
     measure=count_networks,
     control=Form(
         "The transformer has matrices of 512 x 512, and 240/C is a whole number for 1, 2, 4, 8 and 16 clients.",
@@ -165,7 +167,8 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
         "whole number for 1, 2, 4, 8 and 16 clients (7.5 if 32 are among them, as in Section 4.2). That all runs go "
         "through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet the batches seen grow "
         "with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the ranks at the start, "
-        "the transformer's correction, its ResNet block and its rate of drop-out, the split of the data, the "
+        "the transformer's correction, which may be either (AlexNet's is the simplified one by Figure 6 alone), its "
+        "ResNet block and its rate of drop-out, the split of the data, the "
         "validation sets, the numbers of runs, and whether the rates are annealed by rounds or iterations.",
         {"layers": ("head",)},
         ({"layers": LAYERS}, {"largest": 32}, {"budget": 250}, {"dimension": 256}),

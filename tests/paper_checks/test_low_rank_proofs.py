@@ -45,6 +45,27 @@ TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("claim-close-to-full@as-theorem-5-bounds-it", lambda v: v.update(d_3="99/100")),
     ("claim-het-plateau", lambda v: v.update(curvature="2")),
     ("claim-het-plateau", lambda v: v.update(steps=[])),
+    ("fig-2@with-the-text", lambda v: v.update(sides="1")),
+    ("thm-9-proof@given-the-three-bounds", lambda v: v.update(truncation="99/100")),
+    ("thm-9-proof@given-the-three-bounds", lambda v: v.update(steps="99/100")),
+    ("thm-9-proof@given-the-three-bounds", lambda v: v.update(constant="121/10")),
+    ("lemma-3-proof@operator-norms-of-the-bases", lambda v: v.update(constant="99/100")),
+    ("lemma-3-proof@operator-norms-of-the-bases", lambda v: v.update(sizes=[])),
+    ("thm-7-clients", lambda v: v.update(sign="-1")),
+    ("thm-7-clients", lambda v: v.update(steps=[])),
+    ("thm-7-first-term-lines", lambda v: v.update(share="99/100")),
+    ("thm-7-first-term-lines", lambda v: v.update(steps=[])),
+    *(
+        ("thm-7-second-term-lines", lambda v, name=name: v.update({name: "99/100"}))
+        for name in ("first", "second", "third", "fourth", "leading")
+    ),
+    ("thm-7-second-term-lines", lambda v: v.update(clients=[])),
+    *(
+        ("thm-6-recursion", lambda v, name=name: v.update({name: "99/100"}))
+        for name in ("steps", "drift", "leading", "last")
+    ),
+    ("thm-11-hat-lines", lambda v: v.update(jensen="9/10")),
+    ("thm-11-hat-lines", lambda v: v.update(steps=[])),
 ]
 
 

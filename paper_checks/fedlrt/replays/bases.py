@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, square
+from paper_checks.stored_values import Values, fractions, square
 
 
 @replay("fedlrt/eq-5")
@@ -25,4 +25,21 @@ def eq_5(values: Values) -> Violation:
         assumes=[Hypothesis("S", s, "!=", 0)],
         given={"U": [1, 0], "V": [1, 0], "S": s, "gradient": G},
         reads="with U = V = e1 and gradient G, the largest entry of the flow by (5) minus the projected flow",
+    )
+
+
+@replay("fedlrt/claim-gu-gv-choice")
+def claim_gu_gv(values: Values) -> Violation:
+    """Three rows and columns, U = V = e1, S = 1: the wide basis of V is that of e1 and G'e1, the first row of G.
+
+    The row ends in axis 3; (5) as printed moves V along Ge1, the first column, whose part across e1 is in axis 2.
+    """
+    along, across = fractions(values, "entry (1, 3)", "entry (2, 1)")
+    return Violation(
+        across**2,
+        Fraction(0),
+        assumes=[Hypothesis("entry (1, 3), the part of G_V across V", along, "!=", 0)],
+        given={"U": [1, 0, 0], "V": [1, 0, 0], "S": 1, "G": [[0, 0, along], [across, 0, 0], [0, 0, 0]]},
+        reads="with U = V = e1 and S = 1, squared part of (I - P_V) G U, the direction of V in (5) as printed, "
+        "outside of the span of V and G_V = G'U S",
     )

@@ -157,7 +157,7 @@ def step_chain(values: Values) -> Proof:
     )
 
 
-@proof("fedlrt/claim-gu-gv-choice", beyond_tangent="0")
+@proof("fedlrt/claim-gu-gv-choice@5-as-the-gradient-flow", beyond_tangent="0")
 def claim_gu_gv(values: Values) -> Proof:
     r"""With $G_U = GVS^\top$ and $G_V = G^\top US$ all that (5) moves lies in the wide bases; S has an inverse.
 

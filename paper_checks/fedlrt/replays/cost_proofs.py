@@ -52,6 +52,24 @@ def claim_two_rounds(values: Values) -> Proof:
     return _answer("two rounds: gradients, then what the local steps end with", *flaws)
 
 
+@proof("fedlrt/fig-2@with-the-text", sides="2")
+def fig_2(values: Values) -> Proof:
+    r"""Without correction a round has four messages: the two of the server and what clients answer.
+
+    Algorithm 1 sends U, V, S in line 2, clients the gradients in U and V (line 4), the server $\bar U$, $\bar V$ (line
+    6) and clients $\tilde S_c^{s_*}$, 2r by 2r (line 16).
+    """
+    side = rational(values["sides"]) * r
+    panels = [
+        {"U": (m, r), "V": (n, r), "S": (r, r)},
+        {"G_U": (m, r), "G_V": (n, r)},
+        {"Ubar": (m, r), "Vbar": (n, r)},
+        {"St_c": (side, side)},
+    ]
+    messages = [message for trip in trips("none") for message in (trip.sent, trip.back)]
+    return _answer("four messages, their matrices and the shapes", "" if messages == panels else "other messages")
+
+
 @proof("fedlrt/claim-svd-size", sides="2")
 def claim_svd_size(values: Values) -> Proof:
     r"""The server decomposes $\tilde S^*$, 2r by 2r, and bases of 2r columns; it multiplies these by $r_1 = r$ columns.

@@ -35,6 +35,19 @@ def claim_two_rounds(values: Values) -> Violation:
     )
 
 
+@replay("fedlrt/fig-2")
+def fig_2(values: Values) -> Violation:
+    """Line 2 of Algorithm 1 sends U, V and S, the caption's panel 1 the two bases."""
+    m, n, r = (int(values[name]) for name in "mnr")
+    bases, small = m * r + n * r, r * r
+    return Violation(
+        bases + small,
+        bases,
+        assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", m), Hypothesis("2r", 2 * r, "<=", n)],
+        reads="numbers that the server sends a client in line 2 of Algorithm 1, U, V and S, against those of U and V",
+    )
+
+
 @replay("fedlrt/claim-linear-n")
 def claim_linear_n(values: Values) -> Violation:
     """Variants whose clients send gradients of coefficients before their local steps, which a correction needs."""
@@ -131,4 +144,24 @@ def fig_3_counted(values: Values) -> Violation:
         assumes=[Hypothesis("n", n, "=", 512)],
         reads="numbers that travel with the full correction at 39.5 % of full rank, against "
         "FedLin's, which they should not exceed below 40 %",
+    )
+
+
+@replay("fedlrt/claim-simplified-cheaper")
+def claim_simplified_cheaper(values: Values) -> Violation:
+    """Multiplications of a client with one sample and one local step; the full correction adds one gradient.
+
+    For the bases' gradients a sample passes X U, X U S, X U S V' and the error E V, E V S', and all three gradients are
+    formed; a gradient of the wide coefficients takes X U, X U S, X U S V', E V and (X U)' (E V), 2r for r.
+    """
+    n, r = int(values["n"]), int(values["r"])
+    k = 2 * r
+    bases = (n * r + r * r + r * n) + (n * r + r * r) + (n * r + n * r + r * r)
+    local = (n * k + k * k + k * n) + n * k + k * k
+    return Violation(
+        local,
+        Fraction(bases + 2 * local, 10),
+        assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
+        reads="one sample, one local step: multiplications of a gradient of the wide coefficients, which the full "
+        "correction takes before the local step, against a tenth of all of a client's",
     )

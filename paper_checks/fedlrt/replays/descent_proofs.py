@@ -119,6 +119,29 @@ def thm_2(values: Values) -> Proof:
     )
 
 
+@proof("fedlrt/thm-9-proof@given-the-three-bounds", truncation="1", steps="1", constant="12")
+def thm_9_proof(values: Values) -> Proof:
+    r"""The three differences add up to the whole one, whatever the losses are; and so do their bounds.
+
+    Every bound is its difference plus a rest that is not negative, for the first by (36), for the second by Theorem 8;
+    the third is zero (Lemma 7). The last line minus the change of the loss is the sum of the two.
+    """
+    first, wide, star, end, theta = sympy.symbols("L_0 L_wide L_star L_end theta")
+    cut, slow = sympy.symbols("f_36 f_8", positive=True)
+    truncation, steps, constant = (rational(values[name]) for name in ("truncation", "steps", "constant"))
+    parts = truncation * (end - star) + steps * (star - wide) + (wide - first)
+    last = theta - x * (1 - 12 * x) * G**2  # L = 1, x = s lambda
+    bounded = {end: star + theta - cut}, {star: wide - steps * x * (1 - constant * x) * G**2 - slow}, {wide: first}
+    change = end - first
+    for one in bounded:
+        change = change.subs(one)
+    flaw = first_flaw(
+        "" if sympy.expand(parts - (end - first)) == 0 else "not the whole difference",
+        "" if sympy.expand(last - change - cut - slow) == 0 else "another last line",
+    )
+    return Proof(not flaw, flaw or "a sum of three differences and of their bounds, two rests that are not negative")
+
+
 @proof(
     "fedlrt/thm-3",
     limit="1/2",

@@ -60,7 +60,7 @@ class Losses:
         return np.asarray(self.grams @ away).reshape(self.targets.shape)
 
     def change(self, U: Array, V: Array, steps: int) -> Callable[[Array], Array]:
-        """What a change of the coefficients S of U S V' adds to the gradients in them, row by row.
+        """Function from a change of the coefficients S of U S V' to what it adds to the gradients in them, row by row.
 
         Second derivatives in the coefficients are written down where that costs less than the steps do without them.
         """

@@ -101,7 +101,8 @@ def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothe
     return [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)], theta, assumes
 
 
-def steps_taken_away(values: Values) -> Violation:
+@replay("fedlrt/eq-32")
+def eq_32(values: Values) -> Violation:
     """The printed right side W - lambda F against the model after a step."""
     at = one_step(values)
     printed = [[at.W[i][j] - at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
@@ -115,8 +116,42 @@ def steps_taken_away(values: Values) -> Violation:
     )
 
 
-eq_32 = replay("fedlrt/eq-32")(steps_taken_away)
-thm_7_clients = replay("fedlrt/thm-7-clients")(steps_taken_away)
+@replay("fedlrt/thm-7-clients")
+def thm_7_clients(values: Values) -> Violation:
+    """Clients with |W - B_c|^2 / 2 from W = e1 e1', corrected: the first client's end against the printed member.
+
+    Its last term has no factor s there, and both terms the sign of F = +gradient; with the signs put right the factor
+    alone sets the sides apart.
+    """
+    targets = [square(B, 2) for B in values["targets"]]
+    rate, steps = Fraction(values["step"]), int(values["steps"])
+    W = [[Fraction(int(i == j == 0)) for j in range(2)] for i in range(2)]
+    mean = [[sum((B[i][j] for B in targets), Fraction(0)) / len(targets) - W[i][j] for j in range(2)] for i in range(2)]
+    away = minus(mean, minus(targets[0], W))  # F - F_c at the start
+    point, walked = W, [[Fraction(0)] * 2 for _ in range(2)]
+    for _ in range(steps):
+        force = minus(targets[0], point)
+        walked = [[walked[i][j] + force[i][j] for j in range(2)] for i in range(2)]
+        point = [[point[i][j] + rate * (force[i][j] + away[i][j]) for j in range(2)] for i in range(2)]
+    printed, signed = (
+        [[W[i][j] + sign * rate * (walked[i][j] + away[i][j]) for j in range(2)] for i in range(2)] for sign in (-1, 1)
+    )
+    apart, left = minus(point, printed), minus(point, signed)
+    assumes = (
+        Hypothesis("gradient of U across U", mean[1][0], "!=", 0),
+        Hypothesis("gradient of V across V", mean[0][1], "!=", 0),
+        Hypothesis("lambda", rate, ">", 0),
+        Hypothesis("12 s lambda L", 12 * steps * rate, "<=", 1),
+        Hypothesis("squared distance with the signs put right, by the factor s", inner(left, left), ">", 0),
+    )
+    return Violation(
+        inner(apart, apart),
+        Fraction(0),
+        assumes=assumes,
+        given={"U": [1, 0], "V": [1, 0], "S": 1, "clients": len(targets), "F - F_c of the first": away},
+        reads="clients with losses |W - B_c|^2/2, which the targets B_c are: squared distance of the first one's end "
+        "from the printed last member",
+    )
 
 
 @replay("fedlrt/thm-7-first-term-lines")
