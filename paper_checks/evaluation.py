@@ -82,8 +82,9 @@ class Hypothesis:
         if self.relation == "=":
             return f"{self.name} = {plain(self.value)}" + ("" if self.met else f", and not {plain(self.bound)}")
         value, bound = plain(self.value), plain(self.bound)
-        if isinstance(self.value, Fraction) and (value == bound or value.lstrip("-").isdigit()):
-            value = str(self.value) if self.value.denominator == 1 else f"{float(self.value):.15g}"  # no rounding to it
+        exact = self.value
+        if isinstance(exact, Fraction) and exact != self.bound and (value == bound or value.lstrip("-").isdigit()):
+            value = str(exact) if exact.denominator == 1 else f"{float(exact):.15g}"  # no rounding to it
         return f"{self.name} = {value} {self.relation} {bound}"
 
 

@@ -153,7 +153,7 @@ def claim_overlap_mono(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/lem-A.6", power="2", cross="0")
+@proof("fedloru-v2/lem-A.6@its-cosine-with-gaussian-noise", power="2", cross="0")
 def lem_A_6(values: Values) -> Proof:
     """By independence the expectation of a product is that of the two limits; parts across the spikes vanish.
 

@@ -23,6 +23,25 @@ def def_phi(values: Values) -> Violation:
     )
 
 
+@replay("fedloru-v2/lem-A.6")
+def lem_A_6(values: Values) -> Violation:
+    r"""The cosine of an angle that tends to $\phi$ tends to one between $1 - \phi^2/2$ and $1 - \phi^2/2 + \phi^4/24$.
+
+    By eq. (5) the square of the cosine tends to $\phi^2$.
+    """
+    theta, sigma, s = fractions(values, "theta", "sigma", "s")
+    square = 1 - (sigma * s / theta) ** 2
+    assumes = [*noise(sigma, s), Hypothesis("|theta|, an outlier's", abs(theta), ">", sigma * s)]
+    low, high = 1 - square / 2, 1 - square / 2 + square**2 / 24
+    return Violation(
+        max(square - high**2, low**2 - square),
+        0,
+        assumes=assumes,
+        reads="|phi^2 - cos(phi)^2|, from below: the limit of the squared overlap by eq. (5), and that of an angle "
+        "that tends to phi",
+    )
+
+
 @replay("fedloru-v2/claim-overlap-mono@sets-by-condition")
 def claim_overlap_mono(values: Values) -> Violation:
     r"""A spike below both thresholds: it meets $g_N^{-1}(\theta) > U_N$, and no eigenvector leans towards it.

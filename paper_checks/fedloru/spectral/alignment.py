@@ -45,7 +45,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     r"ordered by magnitude, the full-rank approximation of $\nabla f_N$ with respect to $H_N$ is "
     r"$\nabla\hat f_{N,\mathrm{full}} = \sum_{i=1}^s (\partial_{u_i} f_N) u_i$ and the rank-r approximation "
     r"$\nabla\hat f_{N,r} = \sum_{i=1}^r (\partial_{u_i} f_N) u_i$, $\partial_u f_N$ the directional derivative; "
-    "$C_{N,r}(k_1, k_2)$ is the cosine of the rank-r approximations of two clients.",
+    "$C_{N,r}(k_1, k_2)$ is the cosine of the rank-r approximations of two of K clients with N samples each.",
     measure=draw_bases,
     readings=(
         Reading(

@@ -321,10 +321,11 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
 @claim(
     "fedloru-v2/eq-57-58",
     where="Appendix A.5, eqs. (57) and (58)",
-    says=r"For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}(\alpha_i^R)^2\phi_i^2$ and $A = \sum_{i \le "
-    r"\tilde r}(\alpha_i^R)^2$: $\left|E[C_{N,r}] - \frac{S}{(r - \tilde r)\beta^2 + A}\right| \to 0$ (57), and "
+    says=r"For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}(\alpha_i^R)^2\phi_i^2$ and $A = \sum_{i \le \tilde "
+    r"r}(\alpha_i^R)^2$: $\left|E[C_{N,r}] - \frac{S}{(r - \tilde r)\beta^2 + A}\right| \to 0$ (57), and "
     r"$\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$ with $g(r) = \frac{\beta^2S}{((r-\tilde r)\beta^2 + "
-    r"A)((r-\tilde r+1)\beta^2 + A)}$ strictly positive (58); $\beta = E[\partial_{w_i^{(k)}} f_N^{(k)}]$.",
+    r"A)((r-\tilde r+1)\beta^2 + A)}$ strictly positive (58); $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$, $\beta "
+    r"= E[\partial_{w_i^{(k)}} f_N^{(k)}]$.",
     measure=measure_clear,
     control=Form(
         r"The limit (57) for gradients without own errors, where it is S/A for every $r \ge \tilde r$.",

@@ -205,12 +205,12 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
         {"lean": 1.0, "moments": MOMENTS[1:]},
     ),
     correction=Form(
-        "For Gaussian noise with twice the variance on the diagonal, whose law no rotation changes, their component "
-        r"orthogonal to the spikes is uniform. Along the direction v of a spike with $|\theta| > \sigma "
-        r"s_N$ they are not: $|\langle w, v\rangle|^2$ leans towards the outlier, with density "
-        r"$\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - \theta\lambda}$ at the eigenvalue $\lambda$ instead "
-        r"of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the bulk eigenvalues weighted by it have the mean "
-        r"$\sigma^2s_N^2/\theta$ instead of 0 and the mean square "
+        "They are random, and orthogonal to the eigenvectors of the outliers. For Gaussian noise with twice the "
+        "variance on the diagonal, whose law no rotation changes, their component orthogonal to the spikes is "
+        r"uniform. Along the direction v of a spike with $|\theta| > \sigma s_N$ they are not: $|\langle w, "
+        r"v\rangle|^2$ leans towards the outlier, with density $\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - "
+        r"\theta\lambda}$ at the eigenvalue $\lambda$ instead of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the "
+        r"bulk eigenvalues weighted by it have the mean $\sigma^2s_N^2/\theta$ instead of 0 and the mean square "
         r"$\sigma^2s_N^2(1 + \sigma^2s_N^2/\theta^2)$ instead of $\sigma^2s_N^2$.",
         {"lean": 1.0},
         mutants=({"lean": 0.5}, {"lean": 1.5}, {"lean": -1.0}),
@@ -292,9 +292,9 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 @claim(
     "fedloru-v2/lem-A.6",
     where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
-    says=r"With the angle $\phi_i^{(k)}$ (its cosine, in use) of $v_i$ and $u_i^{(k)}$, $\phi_i^{(k)} \to \phi_i$ by "
-    r"(5), and $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and "
-    r"orthogonal to $v_i$ ((46), and (47) for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i, "
+    says=r"Let $\phi_i^{(k)}$ be the angle between $v_i$ and $u_i^{(k)}$; by (5), $\phi_i^{(k)} \to \phi_i$. Using "
+    r"this, $u_i^{(k)} = \phi_i^{(k)}v_i + \sqrt{1 - (\phi_i^{(k)})^2}\,r_i^{(k)}$, $r_i^{(k)}$ random and orthogonal "
+    r"to $v_i$ ((46), and (47) for j), $\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle = \langle\phi_i^{(k_1)}v_i, "
     r"\phi_j^{(k_2)}v_j\rangle + \langle\phi_i^{(k_1)}v_i, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle + "
     r"\langle\sqrt{1 - (\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \phi_j^{(k_2)}v_j\rangle + \langle\sqrt{1 - "
     r"(\phi_i^{(k_1)})^2}\,r_i^{(k_1)}, \sqrt{1 - (\phi_j^{(k_2)})^2}\,r_j^{(k_2)}\rangle$ (48), where the parts with "
@@ -303,25 +303,42 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     measure=measure_inner_products,
     readings=(
         Reading(
-            "Gaussian noise",
-            r"The three limits for independent clients, Gaussian noise (for the $w_i$ of the model with twice the "
-            r"variance on the diagonal; for $w_i$ that are uniform, as the proof takes them, any) and $u_i$ of "
-            r"outliers.",
-            why="The proof takes the $r_i$ and $w_i$ as uniformly distributed and speaks of rotational symmetry, "
-            "which of all Wigner matrices the Gaussian ones have; (46) and (47) rest on (5).",
+            "the angle itself",
+            r"The angle between $v_i$ and $u_i^{(k)}$, in radians, tends to $\phi_i$, so that its cosine, the "
+            r"coefficient of $v_i$ in $u_i^{(k)}$, tends to $\cos(\phi_i)$ and $E\langle u_i^{(k_1)}, "
+            r"u_i^{(k_2)}\rangle$ to $\cos^2(\phi_i)$; the other limits are 0.",
+            why="The proof calls it the angle.",
+        ),
+        Reading(
+            "its cosine, with Gaussian noise",
+            r"With $\phi_i^{(k)}$ the cosine of that angle, the three limits for independent clients, Gaussian noise "
+            "(for the $w_i$ of the model with twice the variance on the diagonal; for $w_i$ that are uniform, as the "
+            "proof takes them, any) and $u_i$ of outliers.",
+            {"angle": "its cosine"},
+            "(46) has it as the coefficient of $v_i$, and (5) the limit of its square. The proof takes the $r_i$ and "
+            "$w_i$ as uniformly distributed and speaks of rotational symmetry, which of all Wigner matrices the "
+            "Gaussian ones have.",
+            ({"power": 1.0}, {"power": 4.0}, {"cross": 0.1}),
         ),
     ),
-    mutants=[{"power": 1.0}, {"power": 4.0}, {"cross": 0.1}],
+    mutants=[],
     hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
     best={"power": Best(2.0, r"proved: the limit is $\phi_i\phi_j$")},
-    expect=("holds", "proof"),
+    because=r"Eq. (5) gives $\phi_i$ as the limit of the cosine, and (46) needs the cosine: the angle tends to "
+    r"$\arccos(\phi_i)$.",
+    expect=("depends on the reading", "proof"),
 )
-def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: int = 1) -> Evidence:
+def lem_A_6(
+    ladders: dict[str, Ladder], angle: str = "itself", power: float = 2.0, cross: float = 0.0, agreement: int = 1
+) -> Evidence:
     """All pairs of three outliers and two bulk eigenvectors."""
+    predicted = dict(inner_products(power, cross, agreement))
+    if angle == "itself":
+        predicted |= {f"<u_{i}, u_{i}'>": float(np.cos(predicted[f"<u_{i}, u_{i}'>"] ** 0.5) ** 2) for i in (1, 2, 3)}
     return judge_limit(
         ladders,
-        inner_products(power, cross, agreement),
+        predicted,
         resolution=0.02,
         scope="two independent clients, spikes at 3, 2 and -1.5 sigma s, the two leading bulk eigenvectors; each "
         "eigenvector oriented towards its nearest spike, since with arbitrary signs every expectation is 0",

@@ -62,10 +62,9 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     says=r"As $R \to \infty$, weakly almost surely, for $i = 1, \ldots, p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
     r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$ (5); for $i = 0, \ldots, q-1$: $\lambda_{R-i}(H_N) \to "
     r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$ (6); $g_N^{-1}(\theta) = \theta + "
-    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (7), $L_N$ and $U_N$ the bounds of $\mu_N$. For fixed $i > p$ a "
-    r"$\lambda_i$ "
-    "that converges to a limit outside $[0, U_N]$ converges to $U_N$, and mirrored. The noise is $s(N)X^R$, $X^R$ "
-    r"with a limit law $\mu$ of compact support and smooth density, and with QUE.",
+    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$ (7), and $U_N$ and $L_N$ are lower and upper bounds of $\mu_N$. For fixed "
+    r"$i > p$ a $\lambda_i$ that converges to a limit outside $[0, U_N]$ converges to $U_N$, and mirrored. The noise "
+    r"is $s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.",
     measure=measure_extremes,
     control=Form(
         r"The statement for spikes that leave the bulk, $1/\theta$ strictly between $g_{\mu_N}(L_N^-)$ and "
@@ -74,13 +73,13 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     ),
     correction=Form(
         r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $1/\theta_i < g_{\mu_N}(U_N^+)$, the Stieltjes transform at the "
-        r"edge (infinite if the density jumps there: then every spike leaves), else $U_N$; mirrored with "
+        "edge (infinite if the density jumps there: then every spike leaves), else $U_N$; mirrored with "
         r"$g_{\mu_N}(L_N^-)$; if the extreme eigenvalues of $s(N)X^R$ themselves tend to $L_N$ and $U_N$, which weak "
-        r"convergence to $\mu$ does not imply. Where the density vanishes like a root at the edge, the printed "
-        r"condition $g_N^{-1}(\theta_i) > U_N$ also holds for spikes a little below the threshold, because "
-        r"$R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > p$, $\lambda_i \to U_N$, and "
-        "mirrored. Almost surely, if the extreme eigenvalues converge so and the eigenvectors are uniformly random; "
-        "under QUE alone in probability.",
+        r"convergence to $\mu$ does not imply. $U_N$ is the upper bound, $L_N$ the lower one. Where the density "
+        r"vanishes like a root at the edge, the printed condition $g_N^{-1}(\theta_i) > U_N$ also holds for spikes a "
+        r"little below the threshold, because $R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > "
+        r"p$, $\lambda_i \to U_N$, and mirrored. Almost surely, if the extreme eigenvalues converge so and the "
+        "eigenvectors are uniformly random; under QUE alone in probability.",
         {"rule": "threshold", "strays": False},
         mutants=(
             {"coefficient": 1.2},

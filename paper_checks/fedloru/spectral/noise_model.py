@@ -82,9 +82,9 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
             "each model by itself",
             r"For one sample the model can be met as printed: if the Hessian of a data point is $H_{\mathrm{true}} + "
             r"cG$, $0 < c < 1$, with independent Gaussian elements of mean 0 and variance $\sigma^2/R$ in the "
-            r"symmetric G, then $\epsilon_N = s_NX^R$ with such elements in $X^R$ and $s_N = cN^{-1/2}$. Whatever the "
-            r"law of the data, samples of N and M points have $E\epsilon_N = E\epsilon_M = 0$ and, between entries, "
-            "the covariances $V/N$ and $V/M$, with V that of the Hessian of one data point.",
+            r"symmetric G, then $\epsilon_N = s_NX^R$ with such elements in $X^R$ and $s_N = cN^{-1/2}$. For every law "
+            r"of the data with finite V, samples of N and M points have $E\epsilon_N = E\epsilon_M = 0$ and, between "
+            "entries, the covariances $V/N$ and $V/M$, with V that of the Hessian of one data point.",
             why="Two models, one for each sample: Theorem 3.2 uses the eigenvalues of each matrix by itself.",
         ),
         Reading(
