@@ -131,7 +131,7 @@ r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for
     because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step.",
     hypotheses=(
         Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 1.0}),
-        Dropped(r"thresholds below $(1 - (\delta^0)^2)/16$ (but below $\frac25$ of $1 - (\delta^0)^2$)", {"wide": 6.4}),
+        Dropped(r"thresholds below $(1 - (\delta^0)^2)/16$ (but below $\frac25(1 - (\delta^0)^2)$)", {"wide": 6.4}),
         Dropped(r"$\delta^t \le \cdots \le \delta^0$", {"ordered": False}),
     ),
     expect=("corrected", "proof"),

@@ -296,7 +296,8 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     measure=measure_moments("u1'u2", "product", "sum of s", "s"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
-        r"For $m \ge 2$. With one sample, see (230), neither $E[s_i]$ nor, for $N \ge 2$, $E[u_1^\top u_2]$ exists.",
+        r"For $m \ge 2$. With one sample and $\alpha^2 < 1$, see (230), neither $E[s_i]$ nor, for $N \ge 2$, "
+        r"$E[u_1^\top u_2]$ exists.",
         {"fewest": 2},
         mutants=({"others": 0.0}, {"power": 1}, {"clients_power": 1}, {"fewest": 1}),
         asks="weaker",

@@ -199,8 +199,8 @@ def lem_A_10(
                 case=lambda index: cases[index].numbers(),
                 domain=tried_settings(cases),
                 scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for "
-                f"{'a C of the thresholds' if own else 'C up to 1000'}, d from 2 to 1000, delta = 3/5; exact law "
-                "within bounds",
+                f"{'a C of the thresholds' if own else 'C up to 1000, as the constant in Omega is an absolute one'}, "
+                "d from 2 to 1000, delta = 3/5; exact law within bounds",
                 printed=f"log of {side} bound of the probability of failure",
             )
 

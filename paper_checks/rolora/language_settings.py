@@ -108,14 +108,15 @@ def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
 @claim(
     "rolora/exp-commonsense",
     where="Section 6.2 and Appendix B.2.4, Table 9",
-    says="Llama-2-7B; the training sets of 8 sub-tasks are merged and distributed evenly among 50 clients; each "
-    "sub-task has its own test set; LoRA in layers 26 to 31.",
+    says="Llama-2-7B; following the setting in (Hu et al., 2021), the training sets of 8 sub-tasks are merged and "
+    "distributed evenly among 50 clients; each sub-task has its own test set; LoRA in layers 26 to 31.",
     measure=merged_parts,
     kind="setting",
     importance="detail",
     expect=("not checkable here", None),
     expect_reason="it cannot be carried out as it stands, since what else is needed is not printed: "
-    f"{NOT_PRINTED}, the training sets, the prompts, how answers are read, and the rate that was chosen",
+    f"{NOT_PRINTED}, the training sets (Hu et al., 2021, is the paper on LoRA, which has none of these tasks), the "
+    "prompts, how answers are read, and the rate that was chosen",
 )
 def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
     """Undecided; what the text fixes stands in the scope."""
