@@ -32,6 +32,7 @@ class Effect:
         detectable: The smallest true difference that a two-sided t test at 5 % with as many seeds, and differences
             that scatter as these do, finds with probability 0.8; infinite for fewer than two seeds.
         failed: Seeds left out since a run of either line failed.
+        unit: Unit of its hundredths.
     """
 
     pairs: int
@@ -39,6 +40,7 @@ class Effect:
     half_width: float
     detectable: float
     failed: int = 0
+    unit: str = "points"
 
     @property
     def low(self) -> float:
@@ -64,7 +66,7 @@ class Effect:
 
     @property
     def in_words(self) -> str:
-        """Mean, interval and the smallest detectable difference, in points.
+        """Mean, interval and the smallest detectable difference, in hundredths.
 
         >>> Effect(5, 0.021, 0.013, 0.02).in_words
         '+2.1 [+0.8, +3.4] points, smallest detectable 2.0'
@@ -72,10 +74,10 @@ class Effect:
         if not self.pairs:
             return "no seed without a failed run"
         if not np.isfinite(self.half_width):
-            return f"{100 * self.mean:+z.1f} points, one seed"
+            return f"{100 * self.mean:+z.1f} {self.unit}, one seed"
         return (
-            f"{100 * self.mean:+z.1f} [{100 * self.low:+z.1f}, {100 * self.high:+z.1f}] points, smallest detectable "
-            f"{100 * self.detectable:.1f}"
+            f"{100 * self.mean:+z.1f} [{100 * self.low:+z.1f}, {100 * self.high:+z.1f}] {self.unit}, smallest "
+            f"detectable {100 * self.detectable:.1f}"
         )
 
 

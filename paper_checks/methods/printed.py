@@ -223,13 +223,16 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
     )
 
 
-def judge_count(orders: Mapping[str, Order], count: float, scope: str) -> Evidence:
+def judge_count(
+    orders: Mapping[str, Order], count: float, scope: str, inputs: Mapping[str, str] | None = None
+) -> Evidence:
     """Judges that exactly ``count`` of the statements of order hold.
 
     Args:
         orders: the statements by name.
         count: how many are said to hold.
         scope: which cells of which tables.
+        inputs: printed values, for a witness.
     """
     sure = [name for name, order in orders.items() if order.holds]
     unclear = [name for name, order in orders.items() if order.holds is None]
@@ -244,7 +247,7 @@ def judge_count(orders: Mapping[str, Order], count: float, scope: str) -> Eviden
             obtained,
             margin=-float(apart),
             cases=len(orders),
-            witness={"count": f"{count:g}", "holding": len(sure), "open": len(unclear)},
+            witness={"count": f"{count:g}", "holding": len(sure), "open": len(unclear), **(inputs or {})},
             facts=together(compared("count", len(sure) if len(sure) > count else most, "!=", Fraction(count))),
         )
     if unclear:

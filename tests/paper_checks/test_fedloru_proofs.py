@@ -42,6 +42,7 @@ TAMPERED = {
     "claim-ill": [{"share": "1/2"}, {"product": "101/100"}],
     "eq-59-60": [{"begins": 1}, {"steps": []}],
     "eq-61-62": [{"begins": 1}, {"total": "1/2"}, {"clients": []}],
+    "eq-61-62@averages-of-the-local-steps": [{"begins": 1}, {"total": "1/2"}, {"clients": []}],
     "claim-srank-robust": [{"power": 1}, {"R": 100}, {"epsilon": "1"}],
     "eq-67-70": [{"kept": "76/100"}, {"square": "99/100"}, {"change": "24/100"}, {"cross": "49/100"}, {"drift": "1/2"}],
     "eq-71-75": [{"kept": "76/100"}, {"smooth": "49/100"}, {"cross": "49/100"}, {"drift": "99/100"}],

@@ -106,11 +106,12 @@ class Round:
 
 @dataclass(frozen=True)
 class Followed:
-    """A run, round by round, with W as the clients hold it at the end."""
+    """A run, round by round, with W as the clients hold it at the end, and the factors that FedLoRU draws to start."""
 
     run: Run
     rounds: tuple[Round, ...]
     copy: Tree
+    drawn: AB
 
     def model(self, t: int) -> Tree:
         """The model that round t (from 1) trained: W and the averaged product, before any restart."""
@@ -134,12 +135,13 @@ def follow(run: Run, restart: Restart) -> Followed:
     """Runs Algorithm 1; `momentum` is the listing, which has no restart."""
     algorithm = FedLoRU(run.local, run.adapter, run.tau, restart)
     fed = Federation(run.clients)
-    start = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+    drawn = algorithm.start(fed, Tree(W=run.W))
+    start = drawn._replace(factors=run.factors)
     rounds = [
         Round(reached.factors, reached.base, algorithm.weights(after), after.factors)
         for reached, after in executed(run, algorithm, fed, start)
     ]
-    return Followed(run, tuple(rounds), fed.state.shared["base"])
+    return Followed(run, tuple(rounds), fed.state.shared["base"], drawn.factors)
 
 
 Followings = Mapping[str, tuple[Followed, ...]]
@@ -303,11 +305,14 @@ alg_1_v1 = claim(
 )(judge_box)
 
 
-def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence:
-    """How an accumulation changes the model: by a multiple of the product."""
+def judge_restart(followings: Followings, restart: str, jump: float, draws: bool = False) -> Evidence:
+    """How an accumulation changes the model: by a multiple of the product; ``draws``: AB at the start too."""
     promises = []
     for followed in followings[restart]:
         case = None if followed.run.case is None else {**followed.run.case, "restart": restart}
+        if draws:
+            product = followed.drawn.A["W"] @ followed.drawn.B["W"]
+            promises.append(same("AB is zero at the start", product, torch.zeros_like(product)))
         for t in range(1, followed.run.rounds + 1):
             if followed.is_accumulated(t):
                 one = followed.rounds[t - 1]
@@ -329,8 +334,8 @@ def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence
     expect=("holds", "search"),
 )
 def init_random(followings: Followings, restart: str = "random", jump: float = 0.0) -> Evidence:
-    """The model before and after every accumulation."""
-    return judge_restart(followings, restart, jump)
+    """The product at the start, and the model before and after every accumulation."""
+    return judge_restart(followings, restart, jump, draws=True)
 
 
 @claim(

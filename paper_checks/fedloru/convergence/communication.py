@@ -117,7 +117,7 @@ def _grid() -> Iterator[tuple[int, int, int]]:
     where="Section 4.1, Practical advantages; Appendix F.3; iclr Section 3.2 (v1 prints $Kmn$ for both)",
     says=r"FedLoRU brings the communication overhead down from $Kmn$ to $Kr(m+n)$ where $r \ll m$ or $r \ll n$.",
     measure=count_runs,
-    control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves.", {"condition": "none"}),
+    control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves, for a round with K clients.", {"condition": "none"}),
     correction=Form(
         r"For the M clients of a round the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, "
         r"n)$, and exactly for $r < mn/(m+n)$: r must be below about the smaller side, however large the other is (a "

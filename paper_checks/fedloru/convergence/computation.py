@@ -207,6 +207,7 @@ def claim_noextra(
     large = next(one for one in found.steps if (one.m, one.r) == (64, 24))
     return (
         f"rounds of 2 clients, products of matrices counted by the tensor library; {len(found.steps)} linear "
-        f"layers, forward and backward, square, tall and wide, batches of 1 to 128, such as {large.beside:,} "
-        f"operations instead of {large.full:,} for m = n = 64, r = 24"
+        f"layers, forward and backward, square, tall and wide, batches of 1 to 128, such as, for m = n = 64, r = 24 "
+        f"and b = {large.b}, {large.beside:,} operations of a step with the factors beside W, {large.alone:,} with the "
+        f"factors alone and {large.full:,} where W is trained"
     )

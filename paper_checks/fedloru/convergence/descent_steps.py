@@ -99,7 +99,7 @@ def of_the_steps(why: str, *mutants: dict[str, float]) -> Reading:
     says = r"The same lines with $\Delta$ and $\tilde\Delta$ averaged over the gradients of the local steps, "
     return Reading(
         "averages of the local steps",
-        says + r"$i = 0, \ldots, E-1$.",
+        says + r"$i = 0, \ldots, E-1$, with weights that sum to 1 over the clients.",
         {"begins": 0},
         f"{why} true of these averages (see eq-61-62).",
         mutants=mutants,

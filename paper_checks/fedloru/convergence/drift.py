@@ -30,10 +30,10 @@ def follow_with_corners(context: Context) -> Traces:
     numbers = {"W": "5 5 5 -5", "A": "1 1", "B": "1 0"}
     W, A, B = (torch.tensor([float(text) for text in numbers[name].split()], dtype=torch.float64) for name in numbers)
     far = Bounded(torch.zeros(1, 2, 2, dtype=torch.float64), 1.0, 1.0)
-    case = {**numbers, "L": 1, "zone": 1, "rate": "1/10"}
+    case = {**numbers, "L": 1, "zone": 1, "rate": "1/10", "samples": "1 3"}
     corners = Setting("corners", (far,), W.reshape(2, 2), A.reshape(2, 1), B.reshape(1, 2), 0.1, case=case)
     one = torch.ones(1, 1, dtype=torch.float64)
-    samples = Bounded(torch.stack([one, 3.0 * one]), 1.0, 2.0)
+    samples = Bounded(torch.stack([one, 3.0 * one]), 1.0, 1.0)
     outward = Setting("samples that move A outward", (samples,), 0.0 * one, one, one, 0.1, noisy=True, share=1.0)
     return follow(corners), follow(outward), *follow_settings(context)
 

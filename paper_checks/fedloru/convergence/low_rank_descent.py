@@ -271,7 +271,8 @@ def measure_means(context: Context) -> list[Mean]:
 @promises(
     "fedloru-v2/eq-59-60",
     where="Appendix B, eqs. (59) and (60), with eq. (7)",
-    says=r"Client k performs E gradient steps on its factors; the averages of the updates that it has accumulated are "
+    says=r"Client k performs E gradient steps on its factors, with independent mini-batches $\xi_{t,i}^{(k)}$; the "
+    r"averages of the updates that it has accumulated are "
     r"$\tilde\Delta_{A,t}^{(k)} = "
     r"\frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$, $\tilde\Delta_{B,t}^{(k)} = "
     r"\frac1E\sum_{i=1}^E\nabla_Bf_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$ (59), and without noise "
@@ -286,7 +287,6 @@ def measure_means(context: Context) -> list[Mean]:
         ({"begins": 1}, {"scale": 1.001}),
     ),
     uses=("fedloru-v2/eq-7",),
-    kind="definition",
     importance="detail",
     because=r"The E local steps are taken at $i = 0, \ldots, E-1$, not $1, \ldots, E$: the averages leave out the "
     "first.",
@@ -319,6 +319,18 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     r"$\tilde\Delta$ of (59).",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
+    readings=(
+        LITERAL,
+        Reading(
+            "averages of the local steps",
+            r"(61) and (62) with $\tilde\Delta$ averaged over the gradients of the local steps, $i = 0, \ldots, E-1$, "
+            "and weights that sum to 1 over the clients.",
+            {"begins": 0},
+            r"They are introduced with $\tilde\Delta$ as the average of the updates that a client has accumulated, and "
+            "the server is said to average.",
+            ({"scale": 1.001}, {"over": "all"}),
+        ),
+    ),
     correction=Form(
         r"The same with $\tilde\Delta$ over $i = 0, \ldots, E-1$ and weights that sum to 1 over the clients. (If only "
         "a cohort trains, with the sums over it and weights that sum to 1 over it.)",
@@ -328,7 +340,7 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     uses=("fedloru-v2/eq-59-60", "fedloru-v2/eq-agg"),
     importance="detail",
     because=r"The sums of (59) run over $i = 1, \ldots, E$, while the steps are taken at $i = 0, \ldots, E-1$.",
-    expect=("corrected", "proof"),
+    expect=("depends on the reading", "proof"),
 )
 def eq_61_62(
     means: list[Mean],
@@ -354,7 +366,7 @@ def eq_61_62(
             told = -setting.rate * setting.steps * told
             near, first = (1e-2, FIRST_ORDER) if far else (1e-9, "")
             yield same(f"change of {name}", told, after[at] - before, setting.case, near, first)
-    return ROUNDS
+    return f"the rounds with all clients of: {ROUNDS}" if over == "printed" else ROUNDS
 
 
 @promises(

@@ -79,7 +79,7 @@ def measure_assumed(context: Context) -> list[Assumed]:
     r"local step: $\|\nabla f^{(k)}(W) - \nabla f^{(k)}(W')\|_F \le L\|W - W'\|_F$; $\mathbb{E}\|\nabla "
     r"f^{(k)}(W;\xi^{(k)})\|_F^2 \le G^2$; $\|A_{t,i}^{(k)}\|_F \le C_A$, $\|B_{t,i}^{(k)}\|_F \le C_B$; "
     r"$\mathbb{E}\|\nabla f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le \sigma^2$; $\mathbb{E}[\nabla "
-    r"f^{(k)}(W;\xi^{(k)})] = \nabla f^{(k)}(W)$.",
+    r"f^{(k)}(W;\xi^{(k)})] = \nabla f^{(k)}(W)$. (Assumption B.4: for all W there is such a $\sigma^2$.)",
     measure=measure_assumed,
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
@@ -206,7 +206,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     "fedloru-v2/claim-B3-just",
     where="Appendix B, after Assumption B.4",
     says=r"Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient "
-    r"steps; under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ an update "
+    r"steps; under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update "
     "makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.",
     measure=measure_growth,
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
@@ -323,8 +323,8 @@ def lem_B_5(
     return judge_bounds(
         lines,
         f"{len(pairs)} pairs of factors of 1 to 4 rows, columns and ranks, the fixed one with the norm C_B or C_A, "
-        "which bounds it by (A.3), norms from 0.01 to "
-        "50, Huber and cosine losses, L from 0.1 to 100, close and distant pairs",
+        "which bounds it by (A.3), norms from 0.01 to 50, Huber and cosine losses, L from 0.1 to 100, close and "
+        "distant pairs; f by the proof, for weights of sum 1",
     )
 
 

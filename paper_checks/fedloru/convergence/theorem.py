@@ -45,7 +45,7 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     r"\ldots, T$ "
     "on the left gives the same upper bound for that over $t < T$.",
     measure=draw_sequences,
-    control=Form("The bound on the least gradient.", {"part": "least"}),
+    control=Form("The bound on the least gradient over $t < T$.", {"part": "least"}),
     correction=Form(
         r"Given (77) in each round, with any constants: the sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - "
         r"f(\tilde W_T)$, so that "
@@ -211,11 +211,11 @@ def _factors_that_go_on() -> tuple[float, float]:
     readings=(
         Reading(
             "as analysed in Appendix B",
-            r"The bound for $\tilde W_t$ the model at the start of round t, $t = 1, \ldots, T$, and $\Delta_0$ taken "
-            "at the start of the first; the weights of a round sum to 1 over its clients, and the factors start anew "
-            "at $AB = 0$ after an accumulation; $K_1$ and $K_2$ are those printed there.",
-            why=r"$\tilde W_0 = W_{-1} + A_{-1}B_{-1}$ is not defined; Appendix B has $\tilde W_t$ at the start of "
-            "round t, averages, and a restart that leaves the loss as it is.",
+            r"The bound for $\alpha = 1$, $\tilde W_t$ the model at the start of round t, $t = 1, \ldots, T$, and "
+            r"$\Delta_0$ taken at the start of the first; the weights of a round sum to 1 over its clients, and the "
+            "factors start anew at $AB = 0$ after an accumulation; $K_1$ and $K_2$ are those printed there.",
+            why=r"$\tilde W_0 = W_{-1} + A_{-1}B_{-1}$ is not defined; Appendix B has $\alpha = 1$, $\tilde W_t$ at "
+            "the start of round t, averages, and a restart that leaves the loss as it is.",
         ),
         Reading(
             "with some constants",
@@ -242,7 +242,7 @@ def _factors_that_go_on() -> tuple[float, float]:
             ({"power": 2},),
         ),
     ),
-    control=Form(r"The bound in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
+    control=Form(r"The bound in runs with $C_B \le 1$.", {"comparable": True}),
     correction=Form(
         r"For every $\eta > 0$, with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$, the mean is at most "
         r"$\frac{\Delta_0}{\eta TE} + (2E-1)G^2Q\eta$, and at most $\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$ "
@@ -266,8 +266,8 @@ def _factors_that_go_on() -> tuple[float, float]:
         "fedloru-v2/eq-78-79",
     ),
     importance="result",
-    because="In Appendix B $K_1$ lost a factor $C_B^2$ and $K_2$ the curvature L, so that runs with large $C_B$ or L "
-    "exceed the bound.",
+    because="$K_1$ of Appendix B lost a factor $C_B^2$; and with weights of sum below 1, or factors that go on, no "
+    "constants serve.",
     best={
         "first": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
         "curvature": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
@@ -288,7 +288,7 @@ def thm_4_2(
     lines = []
     for trace in runs.traces:
         constants = Constants.of(trace)
-        if comparable and (constants.C_B > 1.0 or constants.L > 1.0):
+        if comparable and constants.C_B > 1.0:
             continue
         K_1, K_2 = constants.printed(trace) if form == "printed" else constants.corrected(curvature)
         K_1 *= first * trace.setting.rate ** (power - 1.0)

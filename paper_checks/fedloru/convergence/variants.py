@@ -258,8 +258,8 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
         RETURN_MUTANTS,
     ),
     kind="algorithm",
-    because=r"The returned model lacks $\alpha$ and the factors that are not accumulated yet; with the updated W, the "
-    "sum counts twice.",
+    because=r"With W as at the start, the returned model lacks $\alpha$; with W as the box has updated it, the sum "
+    "counts twice.",
     expect=("corrected", "search"),
 )
 def alg_3(

@@ -291,7 +291,8 @@ def txt_avgdrop(
         by_clients = {20: few, 100: iid, 400: many}
         if row.clients in by_clients:
             value = Rounded.about(by_clients[row.clients], half)
-            cells[f"{row.table}, {row.method}, K={row.clients}"] = Cell(value, Rounded.exact(Fraction(row.fedavg)), {})
+            name = f"{row.table}, FedAvg beside {row.method}, K={row.clients}"
+            cells[name] = Cell(value, Rounded.exact(Fraction(row.fedavg)), {})
     quotes = judge_printed(cells, "quoted values against Table 5 (v2), 6 (v2), 1 and 2 (v1)")
     if not quotes.ok:
         return quotes

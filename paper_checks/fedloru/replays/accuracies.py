@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -48,6 +48,22 @@ def _sides(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     """FedAvg's accuracy rounded down and the best of FedLoRU's rounded up."""
     (fedavg,), ours = accuracies(values["FedAvg"]), accuracies(values["FedLoRU"])
     return fedavg[0], max(high for _, high in ours), _percentages([fedavg, *ours])
+
+
+@replay("fedloru-v2/txt-20of27")
+def txt_20of27(values: Values) -> Violation:
+    """Cells that FedAvg wins, FedAvg rounded down against FedLoRU rounded up."""
+    fedavg, ours = accuracies(values["FedAvg"]), accuracies(values["FedLoRU"])
+    assumes = assuming(
+        Hypothesis("cells of Table 1", len(ours), "=", 27), Hypothesis("the same of FedAvg", len(fedavg), "=", 27)
+    )
+    return Violation(
+        sum(low > high for (low, _), (_, high) in zip(fedavg, ours, strict=True)),
+        len(ours) - 20,
+        assumes=(*_percentages([*fedavg, *ours]), *assumes),
+        reads="cells of Table 1 in its order, with FedAvg's accuracy in each setting of three cells: those in which "
+        "FedAvg, rounded down, is above FedLoRU, rounded up, against 27 - 20, their most if FedLoRU is best in 20",
+    )
 
 
 @replay("fedloru-v2/txt-5pct")

@@ -146,10 +146,15 @@ def eq_63_66(values: Values) -> Violation:
     one = run(values)
     s2, square = one.s2, one.rate**2 * one.E**2
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
+    own = 6 * square * s2 * (one.C_A**4 + one.C_B**4) + 12 * square**2 * s2**2 * one.C_A**2 * one.C_B**2
     return Violation(
         (one.slope(1) - one.slope(0)) ** 2,
         bound,
         assumes=one.assumes,
+        given={
+            "the end of (66) with L^2, C_A and C_B exchanged": one.L**2 * bound,
+            "first member of (66) with C_A and C_B as in Lemma B.7, without L^2, at i = E": own,
+        },
         reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against the end of (66)",
     )
 

@@ -140,7 +140,23 @@ def claim_B3_just(values: Values) -> Violation:
     )
 
 
-@replay("fedloru-v2/lem-B.6-mid")
+def means_of_two_samples(
+    L: Fraction, zone: Fraction, rate: Fraction, centres: list[Fraction]
+) -> tuple[Fraction, Fraction]:
+    """E[A'^2 D^2] and E[A'^2] E[D^2] of one weight from W = 0, A = B = 1, over the sample that its step draws."""
+
+    def slopes(w: Fraction) -> list[Fraction]:
+        return [L * min(max(w - c, -zone), zone) for c in centres]
+
+    moved = [1 - rate * slope for slope in slopes(Fraction(1))]
+    exact = [sum(slopes(w), Fraction(0)) / len(centres) for w in (Fraction(1), *moved)]
+    bent = [(after - exact[0]) ** 2 for after in exact[1:]]
+    squares = [A**2 for A in moved]
+    both = sum((x * y for x, y in zip(squares, bent, strict=True)), Fraction(0)) / len(centres)
+    return both, sum(squares, Fraction(0)) * sum(bent, Fraction(0)) / len(centres) ** 2
+
+
+@replay("fedloru-v2/lem-B.6-mid", samples="the centres of the samples of one weight, for the second display")
 def lem_B_6_mid(values: Values) -> Violation:
     """The move of A in one step, with two rows, and the gradient of two rows and two columns, against each other."""
     L, zone, rate = fractions(values, "L", "zone", "rate")
@@ -152,12 +168,20 @@ def lem_B_6_mid(values: Values) -> Violation:
     places = [(i, j) for i in range(2) for j in range(2)]
     S = {(i, j): L * min(max(W[2 * i + j] + A[i] * B[j], -zone), zone) for i, j in places}
     u = [-rate * sum(S[i, j] * B[j] for j in range(2)) for i in range(2)]
+    both, apart = means_of_two_samples(L, zone, rate, [Fraction(text) for text in values["samples"].split()])
     turned = sum((u[0] * S[0, j] + u[1] * S[1, j]) ** 2 for j in range(2))
     return Violation(
         sum(x * x for x in u) * sum(s * s for s in S.values()),
         turned,
         assumes=assumes,
-        given={"u": u, "gradient, by rows": list(S.values())},
+        given={
+            "u": u,
+            "gradient, by rows": list(S.values()),
+            "second display, for samples: E[|A'|^2 |D|^2]": both,
+            "E[|A'|^2] E[|D|^2], said to be no less": apart,
+        },
         reads="W of two rows and two columns, one factor, one client, one step, loss a sum over the entries of L x^2/2 "
-        "up to |x| = zone, linear beyond; |u|^2 |gradient|^2 against |u^T gradient|^2, said to be equal",
+        "up to |x| = zone, linear beyond; |u|^2 |gradient|^2 against |u^T gradient|^2, said to be equal. Beside it one "
+        "weight from W = 0, A = B = 1, whose samples, drawn with equal chances, have the same loss around their "
+        "centres; A' is A after the step",
     )

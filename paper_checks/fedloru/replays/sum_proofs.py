@@ -56,13 +56,8 @@ def eq_59_60(values: Values) -> Proof:
     return concluded(flaws, "the sum of the steps, each along the gradient at its start")
 
 
-@proof("fedloru-v2/eq-61-62", begins=0, total="1", clients=[1, 2, 3])
-def eq_61_62(values: Values) -> Proof:
-    r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort.
-
-    Each client of the cohort starts from the server's A and moves by $-\eta E$ times the mean of its gradients at
-    i = 0..E-1; the server's move is the mean of these with the weights of the cohort.
-    """
+def mean_of_moves(values: Values) -> Proof:
+    """The move of a mean of clients against the mean of their steps."""
     begins, total = int(values["begins"]), rational(values["total"])
     flaws = []
     for clients in positive_sizes(values, "clients"):
@@ -74,6 +69,25 @@ def eq_61_62(values: Values) -> Proof:
         means = sum(p * sum(g[begins : begins + steps]) / steps for p, g in zip(w, slopes, strict=True))
         flaws.append((sympy.expand(moved + eta * steps * means) == 0, f"{clients} clients of {steps} steps"))
     return concluded(flaws, "the mean of the clients' moves, with weights of sum 1, each the sum of its steps")
+
+
+@proof("fedloru-v2/eq-61-62@averages-of-the-local-steps", begins=0, total="1", clients=[1, 2, 3])
+def of_all_clients(values: Values) -> Proof:
+    r"""With weights of sum 1, $\sum_kp^{(k)}A_{t,E}^{(k)} - A_t = \sum_kp^{(k)}(A_{t,E}^{(k)} - A_t)$; so for B.
+
+    Each client starts from the server's A and moves by $-\eta E$ times the mean of its gradients at i = 0..E-1.
+    """
+    return mean_of_moves(values)
+
+
+@proof("fedloru-v2/eq-61-62", begins=0, total="1", clients=[1, 2, 3])
+def eq_61_62(values: Values) -> Proof:
+    r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort.
+
+    Each client of the cohort starts from the server's A and moves by $-\eta E$ times the mean of its gradients at
+    i = 0..E-1; the server's move is the mean of these with the weights of the cohort.
+    """
+    return mean_of_moves(values)
 
 
 @proof("fedloru-v2/eq-78-79", begins=0, rounds=[1, 2, 7])
