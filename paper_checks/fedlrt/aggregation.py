@@ -155,7 +155,8 @@ def measure_spectra(context: Context) -> list[Spectrum]:
         {"after": 1},
         ({"after": 0}, {"after": 2}, {"strict": False}, {"bound": 0.99}),
     ),
-    because=r"The tail counts $\sigma_{r_1}$, which is kept: no rank may qualify, or a singular value of 0 is kept.",
+    because=r"The tail counts $\sigma_{r_1}$, which is kept: no rank may qualify, or a 0 is kept "
+    "(fedlrt/claim-factors).",
     expect=("corrected", "proof"),
 )
 def claim_trunc(

@@ -260,7 +260,8 @@ def measure_sides(context: Context) -> list[Sides]:
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),
     importance="detail",
-    because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$ has no transpose.",
+    because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$, not transposed, "
+    "does not fit.",
     expect=("corrected", "proof"),
 )
 def eq_26_gradients(

@@ -56,7 +56,8 @@ def measure_splits(context: Context) -> list[Split]:
         r"\sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and not less. For $G = \mathcal{L}_c$ it bounds "
         r"$\|\nabla_{\hat S}\mathcal{L}_c\|^2$ by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde "
         r"S}\mathcal{L}\|$ only, which is no bound in $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is "
-        r"$\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$.",
+        r"$\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$ "
+        "(14), which is strict, cannot be met.",
         {"form": "best"},
         mutants=({"form": "printed"}, {"share": 0.98}),
     ),
@@ -134,8 +135,8 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because="Assumption 1 does not bound what is left out of the correction, and truncation can cost more than "
-    r"$L\vartheta$.",
+    because="Assumption 1 does not bound what is left out of the correction; and truncation can cost more than stated "
+    "(fedlrt/eq-36).",
     expect=("corrected", "proof"),
 )
 def thm_4(

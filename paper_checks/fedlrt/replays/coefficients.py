@@ -20,10 +20,13 @@ def eq_26_gradients(values: Values) -> Violation:
     )
     forces = [[-entry for entry in slope] for slope in slopes]
     apart = [max(abs(f - g) for f, g in zip(*pair, strict=True)) for pair in zip(forces, slopes, strict=True)]
+    means = [sum(entries) / len(forces) for entries in zip(*forces, strict=True)]
+    third = min(max(abs(f - g) for f, g in zip(force, means, strict=True)) for force in forces)
+    name = "third equation with the other sign, largest entry of F_c - F for the client where it is smallest"
     return Violation(
         min(apart),
         0,
-        assumes=assumes,
+        assumes=(*assumes, Hypothesis(name, third, ">", 0)),
         given={"gradients by rows": slopes, "F": forces},
         reads="losses |W - A|^2 / 2, A a target, at W = S e1 e1^T, where the wide bases are the axes: largest entry of "
         "the left side minus the right one, for the client where it is smallest",

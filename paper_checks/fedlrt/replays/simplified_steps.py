@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from paper_checks.fedlrt.replays.simplified import LOSSES, entries, inner, opposite
@@ -43,7 +44,17 @@ def printed_step(values: Values) -> Violation:
     )
 
 
-eq_40 = replay("fedlrt/eq-40")(printed_step)
+@replay("fedlrt/eq-40")
+def eq_40(values: Values) -> Violation:
+    """The same; and the second expression with the sign of Algorithm 5, which lacks lambda."""
+    found = printed_step(values)
+    at = opposite(values)
+    correction = -at.P
+    lost = abs(at.rate * correction - correction)
+    name = "second expression with the sign put right, distance for want of lambda"
+    return replace(found, assumes=(*found.assumes, Hypothesis(name, lost, ">", 0)))
+
+
 eq_45 = replay("fedlrt/eq-45")(printed_step)
 
 
@@ -198,10 +209,12 @@ def thm_11_combine(values: Values) -> Violation:
     )
     rest = delta * x + delta * x**2
     first = -x * (1 - 12 * x * L)
+    last = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
+    unequal = Hypothesis("second line, which is printed to equal the third", first + rest, "!=", last)
     return Violation(
         first * share + rest,
         first + rest,
-        assumes=assumes,
+        assumes=(*assumes, unequal),
         reads="x = s_* lambda, share = |U'FV|^2 / |Ut'FVt|^2: first line against the second, both in "
         "units of |Ut'FVt|^2",
     )
