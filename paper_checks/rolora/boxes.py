@@ -140,10 +140,9 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
 
 @claim(
     "rolora/alg-lora",
-    where="Sections 3.2 and 6 (FedAVG of LoRA)",
+    where="Sections 3.2 and 6 (FedAVG of LoRA); that the aggregation is inaccurate is rolora/eq-1",
     says="The clients train both factors locally. In iteration t the server receives $A_i^t$ and $B_i^t$ of every "
-    "client and aggregates by $A^t = "
-    r"\mathrm{Avg}(A_i^t)$ and $B^t = \mathrm{Avg}(B_i^t)$, which leads to an inaccurate aggregation of the models.",
+    r"client and aggregates by $A^t = \mathrm{Avg}(A_i^t)$ and $B^t = \mathrm{Avg}(B_i^t)$.",
     measure=lambda context: rounds_of(context, lambda adapter: FedLoRA(LOCAL, adapter)),
     mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1}],
     kind="algorithm",
