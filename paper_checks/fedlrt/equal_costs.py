@@ -194,4 +194,8 @@ def claim_simplified_cheaper(
     size_of_count = Sizes(11, 2)
     saved = len(count(than, size_of_count).trips) - len(count(cheaper, size_of_count).trips)
     promises.append(Promise("fewer rounds", saved, Fraction(fewer)))
-    return judge_promises(promises, f"exact polynomials, s_* >= {steps}, {widest}r <= n; {'; '.join(told)}", whole=True)
+    return judge_promises(
+        promises,
+        f"exact polynomials, s_* >= {steps}, {widest}r <= n; {'; '.join(told)} (by Table 1 2r^2, 3r^2 and 0)",
+        whole=True,
+    )
