@@ -128,9 +128,10 @@ def test_directions_are_those_of_the_statements():
     assert "8 of 8 comparisons support it" in text
     text = says("fedloru-v2/fig-2", lambda k, seed, t: 0.5 + 1e-3 * seed + low_rank(k) * 1e-3 * k["clients"])
     assert "2 of 2 comparisons support it" in text
+    assert text.count("% of FedAvg's accuracy, smallest detectable") == 2
     tab6 = {20: -0.05, 50: -0.05, 100: 0.05, 200: 0.05}
     as_printed = {"FedLoRA": {**tab6, 100: -0.02}, "FedLoRU": {k: by + 0.02 for k, by in tab6.items()}}
-    for id, count in (("fedloru-v2/tab-6", 12), ("fedloru-v1/tab-2", 4)):
+    for id, count in (("fedloru-v2/tab-6", 8), ("fedloru-v1/tab-2", 4), ("fedloru-iclr/fig-2b", 4)):
         text = says(id, lambda k, seed, t: 0.5 + 1e-3 * seed + as_printed.get(k["method"], {}).get(k["clients"], 0.0))
         assert f"{count} of {count} comparisons support it" in text
         assert "FedLoRU below FedAvg, K = 20: supports, +3.0 [+3.0, +3.0] points" in text

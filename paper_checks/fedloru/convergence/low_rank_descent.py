@@ -281,8 +281,8 @@ def measure_means(context: Context) -> list[Mean]:
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     correction=Form(
-        r"$\tilde\Delta_A = \frac1E\sum_{i=0}^{E-1}\nabla_Af_t(A_{t,i}B_{t,i};\xi_{t,i})$ and the same for B: then "
-        r"$A_{t,E} - A_{t,0} = -\eta E\tilde\Delta_A$ for every client.",
+        r"$\tilde\Delta_A = \frac1E\sum_{i=0}^{E-1}\nabla_Af_t(A_{t,i}B_{t,i};\xi_{t,i})$, $\Delta_A$ over the same i "
+        r"without noise, and the same for B: then $A_{t,E} - A_{t,0} = -\eta E\tilde\Delta_A$ for every client.",
         {"begins": 0},
         ({"begins": 1}, {"scale": 1.001}),
     ),

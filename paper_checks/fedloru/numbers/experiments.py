@@ -148,6 +148,7 @@ TAB_6 = table(
     "and above, and the gap continues to expand.",
     "CIFAR-100",
     ("fedloru-iclr/tab-A5",),
+    [("FedLoRA", "FedAvg"), ("FedLoRU", "FedAvg")],
     importance="result",
 )
 TAB_2_V1 = table(
