@@ -224,7 +224,8 @@ CORRECTED = Form(
     "The listing returns the model reached in round T, after averaging, if the factors restart at $AB = 0$ after "
     r"each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless $\tau$ divides T; the "
     r"formula of the text is that model if it has $\alpha$ and sums over the rounds that $\tau$ divides and, where it "
-    "does not divide T, over T.",
+    "does not divide T, over T. Without the restart the listing does what v2 calls momentum initialisation "
+    "(alg-1-init-momentum).",
     CORRECTED_CONSTANTS,
     ({"restart": "momentum"}, {"leftover": False}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}),
 )

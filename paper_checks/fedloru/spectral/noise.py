@@ -315,7 +315,7 @@ CENTRAL = f"eigenvalues within {CENTRE:g} sigma of 0, over the root of R"
 
 @claim(
     "fedloru-v2/claim-scaling-var",
-    where="Appendix A, discussion of the noise model",
+    where="Appendix A, discussion of the noise model: the variance without 1/R",
     says=r"If a variance of $\sigma^2$ were used instead of $\sigma^2/R$, the eigenvalues of the perturbed Hessian "
     "would diverge as R increases.",
     measure=measure_growth,

@@ -111,7 +111,7 @@ def def_risk(
     return points, (
         "any loss twice differentiable in the weights, any law on three points, all samples with N = 2, 3 and all "
         "subsets; for a loss with kinks, such as max(w - x, 0) with x uniform on [0, 1], H_true = 1 while every "
-        "sample Hessian is 0"
+        "sample Hessian is 0; under laws of unbounded support H_true need not exist"
     )
 
 
