@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
-from paper_checks.fedlrt.replays.simplified import LOSSES, entries, inner, opposite
+from paper_checks.fedlrt.replays.simplified import LOSSES, Opposite, entries, inner, opposite
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
@@ -26,36 +25,37 @@ def eq_39b(values: Values) -> Violation:
     )
 
 
-def printed_step(values: Values) -> Violation:
-    """Entry (1, 1) of the first client after one step: Algorithm 5, or (45), against the nearer expression of (40)."""
+def _first_step(values: Values) -> tuple[Opposite, Fraction, list[Fraction]]:
+    """Entry (1, 1) of the first client after one step: by Algorithm 5, or (45), and by both expressions of (40)."""
     at = opposite(values)
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]
     own = P + inside
     correction = inside - own
-    after = -at.rate * (own + correction)
-    printed = (at.rate * (-own + (-own + inside)), -at.rate * own + correction)
-    return Violation(
-        min(abs(after - one) for one in printed),
-        Fraction(0),
-        assumes=at.assumes,
-        given=at.given,
-        reads=f"{LOSSES}: step of Algorithm 5 and (45), minus either expression of (40)",
-    )
+    return at, -at.rate * (own + correction), [at.rate * (-own + (-own + inside)), -at.rate * own + correction]
+
+
+STEPS = f"{LOSSES}: step of Algorithm 5 and (45), minus either expression of (40)"
 
 
 @replay("fedlrt/eq-40")
 def eq_40(values: Values) -> Violation:
-    """The same; and the second expression with the sign of Algorithm 5, which lacks lambda."""
-    found = printed_step(values)
-    at = opposite(values)
-    correction = -at.P
-    lost = abs(at.rate * correction - correction)
+    """The nearer expression; and the second one with the sign of Algorithm 5, which lacks lambda."""
+    at, after, printed = _first_step(values)
     name = "second expression with the sign put right, distance for want of lambda"
-    return replace(found, assumes=(*found.assumes, Hypothesis(name, lost, ">", 0)))
+    lost = Hypothesis(name, abs((1 - at.rate) * at.P), ">", 0)
+    return Violation(
+        min(abs(after - one) for one in printed), Fraction(0), assumes=(*at.assumes, lost), given=at.given, reads=STEPS
+    )
 
 
-eq_45 = replay("fedlrt/eq-45")(printed_step)
+@replay("fedlrt/eq-45")
+def eq_45(values: Values) -> Violation:
+    """The nearer expression."""
+    at, after, printed = _first_step(values)
+    return Violation(
+        min(abs(after - one) for one in printed), Fraction(0), assumes=at.assumes, given=at.given, reads=STEPS
+    )
 
 
 @replay("fedlrt/eq-42")
