@@ -15,6 +15,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pprint import pformat
 from types import ModuleType
 from typing import Any
 
@@ -74,7 +75,11 @@ def _as_literal(values: Mapping[str, Any], words: Mapping[str, str]) -> list[str
         item = f"{name!r}: {value!r}, "
         if len(lines[-1]) + len(item) > WIDTH and lines[-1].strip():
             lines.append("    ")
-        lines[-1] += item
+        if len(item) <= WIDTH:
+            lines[-1] += item
+        else:  # a long list takes lines of its own
+            lines[-1] += f"{name!r}:"
+            lines += textwrap.indent(f"{pformat(value, width=WIDTH, compact=True)}, ", "    ").splitlines()
     lines[-1] = lines[-1].removesuffix(", ") + "}"
     told = "; ".join(f"{name}: {text}" for name, text in words.items())
     if told and len(lines[-1]) + len(told) + 4 <= WIDTH + 30:  # as a comment beside them

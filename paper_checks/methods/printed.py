@@ -224,7 +224,7 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
 
 
 def judge_count(
-    orders: Mapping[str, Order], count: float, scope: str, inputs: Mapping[str, str] | None = None
+    orders: Mapping[str, Order], count: float, scope: str, inputs: Mapping[str, Any] | None = None
 ) -> Evidence:
     """Judges that exactly ``count`` of the statements of order hold.
 

@@ -112,9 +112,10 @@ def txt_20of27(
         f"v1 has too, in {cells_won(both)} cells by iclr's values and {cells_won(tables['v1'])} by v1's; "
         f"{within_deviation(tables['iclr'], ('FedLoRA', 'FedHM'))}"
     )
+    rows = [tables[version][first : first + 3] for first in range(0, len(orders), 3)]  # the sizes of a setting
     inputs = {
-        "FedAvg": " ".join(case.fedavg for case in tables[version]),
-        method: " ".join(case.accuracies[method] for case in tables[version]),
+        "FedAvg": [row[0].fedavg for row in rows],
+        method: [" ".join(case.accuracies[method] for case in row) for row in rows],
     }
     return judge_count(orders, count, scope, inputs)
 

@@ -53,9 +53,9 @@ def followed_rounds(values: Values) -> tuple[Hypothesis, ...]:
 def claim_het_plateau(values: Values) -> Violation:
     """FedAvg: every client's local steps, their mean; the distance it comes to."""
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
-    aims = np.stack([T.ravel() for T in targets], axis=1)
+    aims = np.reshape(targets, (4, 100)).T
     for _ in range(int(values["rounds"])):
-        ends = np.stack([W.ravel()] * len(targets), axis=1)
+        ends = W.reshape(-1, 1)
         for _ in range(int(values["steps"])):
             ends = ends - RATE * (H @ (ends - aims))
         W = ends.mean(axis=1).reshape(10, 10)
@@ -139,9 +139,8 @@ def claim_het_converge(values: Values) -> Violation:
         return count
 
     def fedlin(W: Array) -> Array:
-        aims = np.stack([T.ravel() for T in targets], axis=1)
-        own = H @ (W.reshape(-1, 1) - aims)
-        ends = np.stack([W.ravel()] * len(targets), axis=1)
+        aims, ends = np.reshape(targets, (4, 100)).T, W.reshape(-1, 1)
+        own = H @ (ends - aims)
         for _ in range(100):
             ends = ends - RATE * (H @ (ends - aims) - own + own.mean(axis=1, keepdims=True))
         return np.asarray(ends.mean(axis=1).reshape(10, 10))
@@ -152,11 +151,9 @@ def claim_het_converge(values: Values) -> Violation:
         rank = int(np.linalg.matrix_rank(end, tol=1e-9))
         return end
 
-    theirs = rounds(fedlin)
-    ours = rounds(low_rank)
     return Violation(
-        Fraction(values["much"]) * ours,
-        theirs,
+        Fraction(values["much"]) * rounds(low_rank),
+        rounds(fedlin),
         error=Fraction(1, 2),
         sampled=DRAWN,
         assumes=assumes,

@@ -56,8 +56,7 @@ class Losses:
 
     def gradients(self, W: Array) -> Array:
         """Gradients in W, ``(clients, n, n)``."""
-        away = (W - self.targets).reshape(len(self.targets), -1, 1)
-        return np.asarray(self.grams @ away).reshape(self.targets.shape)
+        return np.asarray(self.grams @ (W - self.targets).reshape(len(self.targets), -1, 1)).reshape(self.targets.shape)
 
     def change(self, U: Array, V: Array, steps: int) -> Callable[[Array], Array]:
         """Function from a change of the coefficients S of U S V' to what it adds to the gradients in them, row by row.
