@@ -102,6 +102,7 @@ def thm_3_2_mono(
             0.0,
             case=kept,
             strict=True,
+            domain=cases.domain,
             scope=f"{len(at_M)} {pairs}, infinite B_N",
             printed="1/(bound at M) < 1/(bound at the larger sample size)",
         )
