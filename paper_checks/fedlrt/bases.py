@@ -315,6 +315,10 @@ def lemma_1(
     return WIDE_SCOPE
 
 
+FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
+"""A basis of one column and its gradient, of which -u begins a QR decomposition too."""
+
+
 @promises(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
@@ -323,23 +327,38 @@ def lemma_1(
     r"0$; likewise $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V "
     r"= [V^\top V; \bar V^\top V] = [I; 0]$.",
     measure=measure_wide,
-    mutants=[{"assembled": False}, {"columns": 1}, {"corner": 1.01}],
+    readings=(
+        LITERAL,
+        Reading(
+            "U kept in front",
+            r"With the orthonormal $\tilde U = [U|\bar U]$ that spans the columns of $[U|G_U]$, and $\tilde V$ "
+            r"likewise: $\tilde U^\top U = [I; 0]$ and $\tilde V^\top V = [I; 0]$.",
+            {"kept": True},
+            "(6) and Algorithm 1 have U itself in front, as a QR decomposition with a positive diagonal of R does.",
+            ({"kept": True, "columns": 1}, {"kept": True, "corner": 1.01}),
+        ),
+    ),
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-6",),
-    expect=("holds", "proof"),
+    because="A QR decomposition may begin with -u for a column u of U, as those of libraries do; with U kept in front "
+    "it holds.",
+    expect=("depends on the reading", "proof"),
 )
 def eq_22(
-    points: list[Wide], assembled: bool = True, columns: int = 0, corner: float = 1.0, beyond: bool = False
+    points: list[Wide], kept: bool = False, columns: int = 0, corner: float = 1.0, beyond: bool = False
 ) -> Promises:
-    """Products of the wide bases with the original ones, also where gradients have too little rank."""
+    """Products of the wide bases with the original ones, also where gradients have too little rank.
+
+    The wide bases are the orthogonal factors of a library, or with U and V ``kept`` in front.
+    """
     for point in regular(points, beyond):
         U, _, V = point.parts
-        wide = (point.Ut, point.Vt) if assembled else (point.library_u, point.library_v)
+        wide = (point.Ut, point.Vt) if kept else (point.library_u, point.library_v)
         for basis, first in zip(wide, (U, V), strict=True):
             r = first.shape[1]
             expected = torch.zeros(2 * r + columns, r, dtype=first.dtype)
             expected[:r] = corner * torch.eye(r, dtype=first.dtype)
-            yield same("[U|Ubar]' U = [I; 0]", basis.mT @ first, expected)
+            yield same("[U|Ubar]' U = [I; 0]", basis.mT @ first, expected, None if kept else FLIPPED)
     return WIDE_SCOPE
 
 

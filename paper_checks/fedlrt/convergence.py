@@ -244,7 +244,7 @@ def thm_3(
     r"Averaging from t = 1 to T yields $\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
     r"\frac1T\sum_{t=1}^T\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le "
     r"\frac{48L}T(\mathcal{L}(W_r^{t=1}) - \mathcal{L}(W_r^{t=T+1})) + 48L^2\vartheta$.",
-    measure=lambda context: sympy.symbols("L theta l1:8"),
+    measure=lambda context: sympy.symbols("L theta T l_1 l_T+1 l_T+2 least above"),
     mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
     expect=("holds", "proof"),
@@ -253,21 +253,21 @@ def thm_10_proof(
     symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0, inner: float = 12.0
 ) -> Equations:
     """The step from (38) to (37); it covers this one learning rate, not all that the theorem allows."""
-    L, theta, *losses = symbols
+    L, theta, T, first, last, later, least, above = symbols
     whole = 1 / (rational(rate) * L)
-    yield from [Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))]
-    K = rational(constant) * L
-    for T in range(1, 6):
-        rounds = [K * (losses[t] - losses[t + 1] + L * theta) for t in range(T)]
-        right = 48 * L / T * (losses[0] - losses[T]) + 48 * L**2 * theta
-        yield Equation(f"mean over {T} rounds", sum(rounds, sympy.Integer(0)) / T, right)
-        above = sympy.symbols(f"d1:{T}")  # of the other rounds, above the least
-        mean = sum((losses[0] + one for one in above), losses[0]) / T
-        yield Equation(f"mean less the least of {T}", mean - losses[0], sum(above, sympy.Integer(0)) / T)
-    points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(3)]
-    return points, (
-        "any L, theta and losses, T from 1 to 5; the step covers one learning rate, where (37) is stated for all up to "
-        "1/(12 L s)"
+    yield Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))
+
+    def up_to(rounds: sympy.Expr, end: sympy.Expr) -> sympy.Expr:
+        return first - end + rounds * L * theta
+
+    yield Equation("sum over no round", up_to(sympy.Integer(0), first), sympy.Integer(0))
+    yield Equation("sum over T rounds and one more", up_to(T, last) + last - later + L * theta, up_to(T + 1, later))
+    stated = 48 * L / T * (first - last) + 48 * L**2 * theta
+    yield Equation("mean over T rounds", rational(constant) * L * up_to(T, last) / T, stated)
+    yield Equation("mean less the least", (T * least + above) / T - least, above / T)
+    return [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(3)], (
+        "any L, theta and losses, every T: T + 1 rounds are T and one more, and the mean exceeds the least by the T-th "
+        "part of what the others exceed it by; given (38), for one rate, where (37) is stated for all up to 1/(12 L s)"
     )
 
 
@@ -362,7 +362,7 @@ def measure_limits(context: Context) -> list[Limit]:
     measure=measure_limits,
     control=Form("Under full correction the projected gradient tends to 0 if nothing is lost.", {"which": "projected"}),
     correction=Form(
-        r"Let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation, "
+        r"With full correction, let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation, "
         r"$\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss "
         r"is bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is "
         r"finite: the gradient projected to the wide bases vanishes, with it the one along matrices of rank r. (Where "

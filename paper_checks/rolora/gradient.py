@@ -367,9 +367,10 @@ def eq_77(
         factor: constant of Omega.
         power: printed as 10.
     """
-    left, right, cases = [], [], []
+    left, right, cases, counts = [], [], [], []
     for one in settings:
         samples = ceil(factor * one.d * log(2.0 / one.e0) / one.e2**2)
+        counts.append(samples)
         lines = [
             log(2.0) + one.d * log1p(2.0 / one.e0) - BEST_C5 * one.e2**2 * samples,
             -C * one.d,
@@ -389,7 +390,7 @@ def eq_77(
         0.0,
         strict=True,
         case=cases,
-        domain=tried_settings(settings),
+        domain=tried_settings(settings, counts, "N m"),
         scope=f"{len(settings)} settings: 1 and 100 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4, "
         f"eps_3 = eps_2",
         printed="every subtrahend less than the next, in logarithms",

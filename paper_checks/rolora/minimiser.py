@@ -74,15 +74,18 @@ SAMPLES = Stated(1.0, inf)
 """More than one: at least q times a constant."""
 
 
-def tried_settings(settings: Iterable[Setting], samples: Sequence[float] = ()) -> Tried:
-    """Which numbers and thresholds are tried, with the numbers of samples if they are not those of the settings."""
+def tried_settings(settings: Iterable[Setting], samples: Sequence[float] = (), named: str = "m") -> Tried:
+    """Which numbers and thresholds are tried, with the numbers of samples if they are not those of the settings.
+
+    They are ``named`` m, each client's, or N m, all clients'.
+    """
     chosen = list(settings)
     alone = {"N": "the law of several clients is not in closed form"} if {one.N for one in chosen} == {1} else {}
     counts = [
         (name, [getattr(one, name) for one in chosen], stated) for name, stated in (("N", FROM_ONE), ("d", PLANE))
     ]
     thresholds = [(f"eps_{i}", [getattr(one, f"e{i}") for one in chosen], OPEN_UNIT) for i in range(3)]
-    return tried(*counts, *thresholds, ("m", samples or [one.m for one in chosen], SAMPLES), settled=alone)
+    return tried(*counts, *thresholds, (named, samples or [one.m for one in chosen], SAMPLES), settled=alone)
 
 
 # Thresholds from large to tiny: the constant in m = Omega(q) is absolute, so it must serve all of them.
@@ -265,7 +268,7 @@ def printed_p0(one: Setting, m: float) -> float:
             "constant of the thresholds",
             FOR_ALL_THRESHOLDS + "then "
             r"$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for an absolute constant C, and with probability at least $1 - "
-            r"q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
+            r"q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$; $K = 28/\min(\epsilon_1, \epsilon_2)^2$ serves.",
             {"constant": "thresholds", "factor": 28.0},
             LEFT_OPEN,
             ({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
@@ -294,11 +297,12 @@ def eq_43(
         constant: whether that of Omega is absolute, or one of the thresholds.
     """
     largest = [one for one in settings if (40.0 if form == "least" else 10.0) == one.C]
-    left, right = [], []
+    left, right, samples = [], [], []
     for one in largest:
         Q = one.least if form == "least" else one.q
         needed = Q if constant == "thresholds" else max(log(one.N), one.d * log(2.0 / one.e0))
         m = factor * needed / min(one.e1, one.e2) ** 2 if factor else float(one.m)
+        samples.append(m)
         if first:
             left.append(printed_p0(one, m))
             right.append(-C * Q)
@@ -311,7 +315,7 @@ def eq_43(
         0.0,
         strict=True,
         case=lambda index: {**largest[index // each].numbers(), "inequality": 1 + index % each if first else 2},
-        domain=tried_settings(largest),
+        domain=tried_settings(largest, samples),
         scope=f"{len(largest)} settings with 1 to 1000 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4",
         printed="both inequalities, in logarithms",
     )

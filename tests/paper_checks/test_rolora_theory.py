@@ -1,5 +1,6 @@
 """RoLoRA's proofs: exact expectations against simulation, known values and the toolkit's formulas."""
 
+import math
 from fractions import Fraction
 
 import mpmath
@@ -30,8 +31,10 @@ from paper_checks.rolora.expectations import (
 from paper_checks.rolora.failures import ABSOLUTE, short
 from paper_checks.rolora.first_step import met_by, quotient_squared
 from paper_checks.rolora.freezing import freeze
+from paper_checks.rolora.gradient import eq_77
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
 from paper_checks.rolora.laws import across_tail, chi_square_tails, column_tail, plane_tail, product_tail, student_tail
+from paper_checks.rolora.minimiser import eq_43
 from paper_checks.rolora.population import by_hand, iterations
 from paper_checks.rolora.second_iteration import second
 from toymodels.regression import Regressor
@@ -233,3 +236,14 @@ def test_the_longest_step_on_the_events_is_that_of_the_printed_thresholds():
 
     assert most(0.71, 1.0) < 0 < most(0.72, 1.0)
     assert most(0.68, 1.6) < 0 < most(0.7, 1.6)
+
+
+def test_the_samples_that_a_scope_tells_are_those_of_its_form():
+    settings = eq_43.measure(None)
+    literal, thresholds = eq_43.judge(settings), eq_43.judge(settings, constant="thresholds", factor=28.0)
+    assert "m = 31 values from 17 to 2.99573e+12 of" in literal.scope
+    most = max(one.q / min(one.e1, one.e2) ** 2 for one in settings)
+    assert f"to {28 * most:.6g} of" in thresholds.scope
+    at = eq_77.measure(None)
+    least = min(math.ceil(100 * one.d * math.log(2 / one.e0) / one.e2**2) for one in at)
+    assert f"; N m = 20 values from {least} to " in eq_77.judge(at).scope

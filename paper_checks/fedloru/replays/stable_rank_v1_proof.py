@@ -61,7 +61,12 @@ def eq_35(values: Values) -> Violation:
         total,
         0,
         strict=True,
-        assumes=[*assumes, Hypothesis("alpha", alpha, ">=", 0)],
+        assumes=[
+            *assumes,
+            Hypothesis("theta_(p+q)", min(spikes), "<", 0),
+            Hypothesis("theta_1, against |theta_(p+q)|", first, ">", -min(spikes)),
+            Hypothesis("alpha", alpha, ">=", 0),
+        ],
         reads="third sum, of the alpha eigenvalues at the upper edge and the spikes that stay "
         "there, against 0, which should be greater",
     )

@@ -61,14 +61,15 @@ def search_bounds(context: Context) -> Searched:
         Reading(
             "the count of the limits",
             r"With $B_N = |\{i : \lambda_i(H_N) \to U_N \text{ or } L_N\}|$, and $s_M > s_N$ with $\theta_0^2 \ge "
-            r"\sigma^2 s_M^2$ at the smaller of two sample sizes below N: the right side of (4), a number or infinite, "
-            "is strictly smaller at the larger of them.",
+            r"\sigma^2 s_M^2$ at the smaller of two sample sizes below N, s strictly smaller at the larger of them: "
+            "there the right side of (4), a number or infinite, is strictly smaller.",
             why="Theorem 3.2 defines $B_N$ so, and by eq. (29) every fixed index $i > p$ counts.",
         ),
         Reading(
             "a finite count",
             r"For a finite count $B_N \ge 1$, and $s_M > s_N$ with $\theta_0^2 \ge \sigma^2 s_M^2$ at the smaller of "
-            "two sample sizes below N: the right side of (4) is strictly smaller at the larger of them.",
+            "two sample sizes below N, s strictly smaller at the larger of them: there the right side of (4) is "
+            "strictly smaller.",
             {"count": "finite"},
             "At each R the indices beside the spikes are finitely many. With $B_N = 0$ and one spike the right side "
             "is 0.",

@@ -58,7 +58,7 @@ def measure_bulk_slopes(context: Context) -> Slopes:
             r"For clients that meet it (57) holds from $r = \tilde r$ on, $E[C_{N,r}] \to \frac{S}{(r - \tilde r)"
             r"\beta^2 + A}$ with S and A of eq-57-58, and the g of (58), which has the factor $\beta^2$, is positive.",
             {"drawn": True},
-            "The assumption serves these two lines, the only ones that contain slopes along the $w_i$.",
+            r"The assumption serves these two lines, the only limits that contain the common value $\beta$ of slopes.",
         ),
     ),
     mutants=[{"by_index": 0.2}, {"by_client": 0.2}, {"beta": 0.2}],

@@ -157,16 +157,15 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     r"and therefore $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is negative.",
     measure=draw_instances,
     control=Form(
-        r"The decomposition, for finite numbers of eigenvalues at the edges and $\theta_1$ the largest in modulus and "
-        r"an outlier at both M and N.",
+        r"The decomposition, for the semicircle, finite numbers of eigenvalues at the edges and $\theta_1$ the largest "
+        r"in modulus and an outlier at both M and N.",
         {"sign": 0},
     ),
     correction=Form(
-        r"The decomposition stands for finite counts and $\theta_1$ the largest in modulus and an outlier at both M "
-        r"and "
-        r"N, since every term is divided by $g^{-1}(\theta_1)$. For the semicircle with $|\theta_{p+q}| \le \theta_1$ "
-        r"and $\theta_1 > \sigma s_M$ each of the six sums is non-negative, and so is the difference (the theorem says "
-        r"$S > 0$).",
+        r"For the semicircle, finite counts, $|\theta_{p+q}| \le \theta_1$ and $\theta_1 > \sigma s_M$ the "
+        r"decomposition stands, each of the six sums is non-negative, and so is the difference (the theorem says $S > "
+        r"0$). Every term is divided by $g^{-1}(\theta_1)$, which has to be the largest eigenvalue in modulus at M and "
+        r"at N: for a law that is not symmetric it need not be, and at $\theta_1 \le \sigma s_M$ it is none.",
         {"sign": 1},
         mutants=({"sign": -1}, {"dropped": 5}, {"dropped": 1}),
         asks="neither",

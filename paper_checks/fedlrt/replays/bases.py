@@ -28,6 +28,31 @@ def eq_5(values: Values) -> Violation:
     )
 
 
+@replay("fedlrt/eq-22")
+def eq_22(values: Values) -> Violation:
+    """Two rows, one column u of length 1: [-u, q] times an upper triangle is [u, g], with q across u."""
+    u, g = ([Fraction(entry) for entry in values[name]] for name in ("u", "g"))
+    Q = [[-u[0], u[1]], [-u[1], -u[0]]]
+    R = [[Fraction(-1), -u[0] * g[0] - u[1] * g[1]], [Fraction(0), u[1] * g[0] - u[0] * g[1]]]
+    found = [[sum(Q[i][k] * R[k][j] for k in range(2)) for j in range(2)] for i in range(2)]
+    assumes = [
+        Hypothesis("squared length of u", u[0] ** 2 + u[1] ** 2, "=", 1),
+        *(
+            Hypothesis(f"entry ({i + 1}, {j + 1}) of QR", found[i][j], "=", (u, g)[j][i])
+            for i in (0, 1)
+            for j in (0, 1)
+        ),
+    ]
+    top, below = (Q[0][k] * u[0] + Q[1][k] * u[1] for k in range(2))
+    return Violation(
+        (top - 1) ** 2 + below**2,
+        Fraction(0),
+        assumes=assumes,
+        given={"Q": Q, "R": R},
+        reads="QR = [u, g] with R an upper triangle: squared distance of Q'u from [1; 0]",
+    )
+
+
 @replay("fedlrt/claim-gu-gv-choice")
 def claim_gu_gv(values: Values) -> Violation:
     """Three rows and columns, U = V = e1, S = 1: the wide basis of V is that of e1 and G'e1, the first row of G.

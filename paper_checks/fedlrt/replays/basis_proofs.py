@@ -30,7 +30,7 @@ def _answer(steps: str, *flaws: str) -> Proof:
     return Proof(not flaw, flaw or steps)
 
 
-@proof("fedlrt/eq-22", corner="1", columns=0, sizes=[[2, 1], [3, 1], [5, 2], [6, 3]])
+@proof("fedlrt/eq-22@u-kept-in-front", corner="1", columns=0, sizes=[[2, 1], [3, 1], [5, 2], [6, 3]])
 def eq_22(values: Values) -> Proof:
     r"""Turn the rows so that U is the first r axes: with $G_U = (G_1; G_2)$ below each other, $\bar U = (0; Q)$.
 
@@ -61,7 +61,7 @@ def eq_22(values: Values) -> Proof:
         # U R_11 has orthonormal columns: row by row an upper triangle with R_11' R_11 = I is diagonal, with squares 1.
         flaws.append(_flaw_of_triangle(r))
     return _answer(
-        r"a QR decomposition that begins with U, the only one up to signs, and $\tilde U^\top U = [I; 0]$", *flaws
+        r"a QR decomposition that begins with U, as any does up to signs; $\tilde U^\top U = [I; 0]$", *flaws
     )
 
 
