@@ -99,7 +99,8 @@ def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "
         equations,
         data.points,
         "all bases and coefficients of three clients, symbolic, 2r = 2; "
-        "exact ranks of means of integer coefficients up to 2r = 6",
+        "exact ranks of means of integer coefficients up to 2r = 6; for other numbers and sizes the same, as both "
+        "sides are linear in each client's coefficients, and a product with 2r columns has a rank of at most 2r",
     )
     lowered = {
         "coefficients": [[[int(entry) for entry in matrix.row(i)] for i in range(2)] for matrix in data.integers[0]]
@@ -230,7 +231,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     says="FeDLRT ensures that for all $t > 1$ the bases $U^t$ and $V^t$ are orthonormal and $S^t$ is diagonal and "
     "of full rank.",
     measure=measure_factors,
-    control=Form("Bases are orthonormal and S is diagonal.", {"full": False}),
+    control=Form(r"Where $2r \le n$ the bases are orthonormal and S is diagonal.", {"full": False}),
     correction=Form(
         r"With $2r \le n$, as the shapes of (6) imply, or bases of fewer columns where n is smaller, U and V are "
         r"orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde "

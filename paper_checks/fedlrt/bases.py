@@ -80,8 +80,8 @@ def eq_5(
     evidence = judge_identity(
         equations,
         points,
-        "all gradients and all invertible S, symbolic, for n = 2 to 4 and r = 1, 2; bases at the "
-        "axes without loss of generality",
+        "all gradients and all invertible S, symbolic, for n = 2 to 4 and r = 1, 2; bases at the axes without loss "
+        "of generality; for other n and r the same, as S cancels and P_U and I - P_U, P_V and I - P_V add up to I",
     )
     return replace(evidence, witness={"S": 1, "G": [[0, 1], [0, 0]]}) if evidence.witness else evidence
 

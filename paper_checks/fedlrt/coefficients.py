@@ -250,7 +250,10 @@ def measure_sides(context: Context) -> list[Sides]:
     r"S_c^{s=0}\tilde V)$ and $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}\mathcal{L}(\tilde "
     r"U\tilde S_c^s\tilde V)$.",
     measure=measure_sides,
-    control=Form("The two sides of the first two equations have the same norm.", {"keep": ("norms",)}),
+    control=Form(
+        r"With $\tilde V^\top$ for $\tilde V$ the two sides of the first two equations have the same norm.",
+        {"keep": ("norms",)},
+    ),
     correction=Form(
         r"$\tilde U^\top F_c\tilde V = -\nabla_{\tilde S}\mathcal{L}_c(\tilde U\tilde S\tilde V^\top)$, as $F = "
         r"-\nabla_W\mathcal{L}$, and the third with the global F: $\tilde U^\top F(\tilde W_r)\tilde V = "

@@ -360,7 +360,7 @@ def measure_limits(context: Context) -> list[Limit]:
     "global stationary point. If the problem has a low-rank solution, the truncation error bounded by "
     r"$\vartheta$ vanishes and convergence to a stationary point is guaranteed.",
     measure=measure_limits,
-    control=Form("Under full correction the projected gradient tends to 0 if nothing is lost.", {"which": "projected"}),
+    control=Form("Under the correction's conditions the projected gradient tends to 0.", {"which": "projected"}),
     correction=Form(
         r"With full correction, let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation, "
         r"$\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss "

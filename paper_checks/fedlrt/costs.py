@@ -100,7 +100,9 @@ def claim_two_rounds(
             first = one.trips[0].uploads[0]
             gradients = {"U", "V"} <= set(first) if variant in LOW_RANK else "W" in first
             yield Promise("the first brings gradients", float(gradients), 1.0)
-    return f"{SCOPE}; without correction, with the simplified one, and FedLin"
+    told = {"FeDLRT": "without correction", "FeDLRT, simplified": "with the simplified one"}
+    named = [told.get(variant, "with the full one") for variant in variants]
+    return f"{SCOPE}; {', '.join(named)}, and FedLin"
 
 
 @promises(

@@ -135,7 +135,8 @@ def compare(context: Context) -> Compared:
         "methods come within it, FeDLRT in no more rounds than FedLin."
     ),
     control=Form(
-        "FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in no more rounds.",
+        "As it is described, on the points drawn, FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in no "
+        "more rounds.",
         {"parts": ("converge", "faster")},
     ),
     correction=Form(
@@ -222,7 +223,7 @@ def fig_1(
             ({"much": 30.0},),
         ),
     ),
-    control=Form("It converges to single precision.", {"much": 0.0}),
+    control=Form("As it is described, on the points drawn, it converges to single precision.", {"much": 0.0}),
     correction=Form(
         "With full gradients, polynomials orthonormal for the uniform law, a normal start of unit size cut to rank 5 "
         r"and $\tau = 0.01$ it converges to single precision, in more than a third and less than one and a quarter "
@@ -278,7 +279,8 @@ def claim_het_converge(
     measure=compare,
     readings=described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
     control=Form(
-        "FedAvg does stall where the points are divided among the clients, at random or by region, in every basis.",
+        "FedAvg does stall on the points drawn where these are divided among the clients, at random or by region, in "
+        "each of the three normalisations.",
         {"splits": ("random", "region"), "bases": BASES},
     ),
     correction=Form(

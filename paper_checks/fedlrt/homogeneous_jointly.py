@@ -11,9 +11,9 @@ from paper_checks.fedlrt.homogeneous_setting import (
     COMMAND,
     LOST,
     NORMALISED,
+    OF_32,
     RANK,
     RATE,
-    SETTING,
     STEPS,
     find_smoothness,
     read_in,
@@ -25,8 +25,9 @@ from paper_checks.methods.promises import Promise, judge_promises
 
 PARTS = ("step", "rank", "error", "faster")
 WHOLE = (
-    rf"the step is admitted for all C, the median rank over {STARTS} starts is found in the first quarter of the run "
-    "and never underestimated, and from one of them the run comes within $10^{-5}$, in fewer rounds than FedLin."
+    rf"the step is admitted for all C; with one client the median rank over {STARTS} starts is found in the "
+    "first quarter of the run and never underestimated, and from one of them the run comes within $10^{-5}$, in "
+    "fewer rounds than FedLin."
 )
 LARGER = "plain, larger"
 UNDECIDED = Reading(
@@ -124,7 +125,7 @@ def claim_hom_jointly(
     thousands to 1e-5: as a share of the run that is early. Runs of that length are not made here.
     """
     promised = found.promised(basis, rate)
-    scope = f"{SETTING}; {found.table}"
+    scope = f"{OF_32}; {found.table}"
     if basis == LARGER:
         return Evidence(None, scope, cases=1, reason=OPEN)
     return judge_promises([one for part in parts for one in promised.get(part, ())], scope)

@@ -17,7 +17,8 @@ from paper_checks.methods.promises import Promise, Promises, promises
     mutants=[{"factor": 1e5}, {"swapped": True}],
     readings=(
         *read_in(
-            'FedLin needs at least ten times as many rounds to one of the distances 1e-2 to 1e-5; "up to" is read as: '
+            "with one client FedLin needs at least ten times as many rounds to one of the distances 1e-2 to "
+            '1e-5; "up to" is read as: '
             "ten is reached.",
             "uniform",
             "uniform, size 1",
@@ -26,8 +27,9 @@ from paper_checks.methods.promises import Promise, Promises, promises
         ),
         Reading(
             "at most ten times, orthonormal for the uniform law",
-            f"With polynomials orthonormal for the uniform law{started('0.01')}: FedLin needs more rounds, and at most "
-            'ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no more than ten.',
+            f"With polynomials orthonormal for the uniform law{started('0.01')}: with one client FedLin needs more "
+            'rounds, and at most ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no more '
+            "than ten.",
             {"most": True},
             '"Up to" names the most that was seen. Of the starts of size 1, and of those with polynomials orthonormal '
             "for dx, the rounds are told above.",
@@ -81,8 +83,8 @@ def claim_hom_10x(
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
     readings=read_in(
-        rf"the median rank over {STARTS} starts ends at 4 and is never below it, and from one of them distance and "
-        r"loss are below FedLin's after a quarter of the rounds to $10^{-5}$.",
+        rf"with one client the median rank over {STARTS} starts ends at 4 and is never below it, and from one "
+        r"of them distance and loss are below FedLin's after a quarter of the rounds to $10^{-5}$.",
         "plain",
         "dx",
         "uniform",

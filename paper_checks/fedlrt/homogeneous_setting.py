@@ -25,10 +25,11 @@ CLIENTS = (1, 2, 4, 8, 16, 32)
 RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 SETTING = (
     "n = 20, target AB/sqrt(20) of rank 4 with normal factors, drawn again until its last singular value is above "
-    f"{WEAKEST} of its norm, 10,000 points dealt evenly (to 32 clients 312 or 313 each), s = 20, rate 1e-3, start of "
+    f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
     "normal entries times 0.01/sqrt(20), or another size if one is named, cut to rank 8, tail after the last kept "
     "value below tau = 0.1 of the norm"
 )
+OF_32 = f"{SETTING}; 312 or 313 points for each of 32 clients"
 NORMALISED = {
     "plain": (
         "value 1 at 1",
@@ -284,4 +285,4 @@ def claim_hom_stepsize(
         f"{called(name)}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
         for name, values in smoothness.items()
     )
-    return f"{SETTING}; largest admitted rates, {told}"
+    return f"{OF_32}; largest admitted rates, {told}"

@@ -151,7 +151,10 @@ def thm_7_clients(
     r"W_r)\tilde V\|^2$, which is at most $\frac\lambda C\sum_{c,s}\|\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde "
     r"W_r))\tilde V\|\|\tilde U^\top F(\tilde W_r)\tilde V\| - s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_rounds,
-    control=Form("All lines but the fourth equality.", {"keep": ("three", "fifth", "bound")}),
+    control=Form(
+        "All lines but the fourth equality, in the third the sums taken of both terms in the bracket.",
+        {"keep": ("three", "fifth", "bound")},
+    ),
     correction=Form(
         r"In the fourth equality $\tilde U^\top F(\tilde W_r)\tilde V$ for $\tilde U^\top F(\tilde W_r)\tilde V^\top$, "
         "and in it and the third the sums over c and s taken of both terms in the bracket. The other lines hold.",

