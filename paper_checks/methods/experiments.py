@@ -51,7 +51,7 @@ def runs_of(figure: str) -> Callable[[Context], StoredRuns]:
 
 
 def judge_runs(
-    runs: StoredRuns, reason: str, comparisons: Callable[[pd.DataFrame], Comparisons] | None = None
+    runs: StoredRuns, reason: str, comparisons: Callable[[pd.DataFrame], Comparisons] | None = None, counted: str = "it"
 ) -> Evidence:
     """Undecided at the paper's scale, with what the stored runs say of each comparison, or of the figure as a whole.
 
@@ -59,6 +59,7 @@ def judge_runs(
         runs: Stored runs of a figure.
         reason: Why it is undecided.
         comparisons: Statements, comparison by comparison; default: the figure's own words.
+        counted: What the comparisons are of, where it is not the whole statement.
     """
     id = runs.figure.id
     if runs.table is None:
@@ -70,7 +71,7 @@ def judge_runs(
     counts = Counter(effect.above for _, effect in found)
     told = "; ".join(f"{stated}: {effect.above}, {effect.in_words}" for stated, effect in found)
     scope = (
-        f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support it, "
+        f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
         f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided: {told}"
     )
     return Evidence(None, scope, cases=len(found), reason=reason)
@@ -85,6 +86,7 @@ def experiment(
     why: str,
     comparisons: Callable[[pd.DataFrame], Comparisons] | None = None,
     also: Sequence[str] = (),
+    counted: str = "it",
     **rest: Any,
 ) -> Claim:
     """A claim about runs at the paper's scale.
@@ -98,11 +100,12 @@ def experiment(
         why: It is undecided here.
         comparisons: Statements, comparison by comparison, from the figure's table; default: the figure's words.
         also: Further inventory ids of the same statement.
+        counted: What the comparisons are of, where it is not the whole statement.
         rest: More fields of the claim.
     """
 
     def judge(runs: StoredRuns) -> Evidence:
-        return judge_runs(runs, why, comparisons)
+        return judge_runs(runs, why, comparisons, counted)
 
     judge.__module__ = module
     return claim(

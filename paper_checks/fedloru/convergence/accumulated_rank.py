@@ -177,8 +177,13 @@ def claim_rank_growth(
                 if run.generic:
                     yield Promise("in general position the bound is reached", rank, bound)
             before = rank
+    drawn = sum(run.generic and not (generic and run.keeps) for run in runs)
+    scope = f"{drawn} runs of 2 clients with drawn quadratic losses, weights of 2 to 5 rows and columns"
+    if generic:
+        return scope
     few = sum(run.samples is not None for run in runs)
+    by_hand = sum(run.case is not None for run in runs)
     return (
-        f"{len(runs) - few} runs of 2 clients, weights of 2 to 5 rows and columns, half of them with a target of "
-        f"rank 1 at one distance; {few} of least squares with 1 to {few} samples, 4 x 4"
+        f"{scope}; {len(runs) - drawn - few - by_hand} with a target of rank 1 at one distance and {by_hand} by hand; "
+        f"{few} of least squares with 1 to {few} samples, 4 x 4"
     )

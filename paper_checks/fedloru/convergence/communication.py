@@ -145,11 +145,13 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
             promises.append(Promise("r(m+n) is less than mn", r * (m + n), m * n - 1, at_most=True, case=case))
     layers = {(k * k * c, d) for k, c, d in _convolutions()}
     lost = [f"{a} x {b} at rank {r}" for a, b in sorted(layers) for r in (16, 32, 64, 128) if r * (a + b) >= a * b]
-    return judge_promises(
-        promises,
-        f"ledgers of {len(runs)} runs; {len(promises) - 3 * len(runs)} shapes and ranks from 1 to 4,608; no reduction "
-        f"in these layers of the paper's networks, as (k^2 c) x d matrices: {', '.join(lost)}",
-    )
+    scope = f"ledgers of {len(runs)} runs"
+    if shapes := len(promises) - 3 * len(runs):
+        scope += (
+            f"; {shapes} shapes and ranks from 1 to 4,608; no reduction in these layers of the paper's networks, as "
+            f"(k^2 c) x d matrices: {', '.join(lost)}"
+        )
+    return judge_promises(promises, scope)
 
 
 def _convolutions() -> list[tuple[int, int, int]]:

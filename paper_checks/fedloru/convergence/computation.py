@@ -204,10 +204,12 @@ def claim_noextra(
         yield Promise(f"{told}, factors beside W", one.beside, (kept * m * n + beside * r * (m + n)) * b)
         yield Promise(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
         yield Promise(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
+    scope = "rounds of 2 clients, products of matrices counted by the tensor library"
+    if not (compared or counts):
+        return scope
     large = next(one for one in found.steps if (one.m, one.r) == (64, 24))
     return (
-        f"rounds of 2 clients, products of matrices counted by the tensor library; {len(found.steps)} linear "
-        f"layers, forward and backward, square, tall and wide, batches of 1 to 128, such as, for m = n = 64, r = 24 "
-        f"and b = {large.b}, {large.beside:,} operations of a step with the factors beside W, {large.alone:,} with the "
-        f"factors alone and {large.full:,} where W is trained"
+        f"{scope}; {len(found.steps)} linear layers, forward and backward, square, tall and wide, batches of 1 to 128, "
+        f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.beside:,} operations of a step with the factors "
+        f"beside W, {large.alone:,} with the factors alone and {large.full:,} where W is trained"
     )

@@ -176,10 +176,10 @@ def thm_4_2_rate(
             )
             for T, value in found.items()
         ]
-    lengths = sorted({T for family in families for T in family.least})
-    scope = f"{len(families)} families of runs with T from {lengths[0]} to {lengths[-1]}, among them losses chosen for "
-    return judge_bounds(
-        lines,
-        f"{scope}each T within the same constants, for which the rate is attained, and cohorts "
-        "of one of two clients with the printed weights",
-    )
+    judged = [family for family in families if cohorts == "printed" or not family.printed]
+    lengths = sorted({T for family in judged for T in family.least})
+    scope = f"{len(judged)} families of runs with T from {lengths[0]} to {lengths[-1]}, among them losses chosen for "
+    scope += "each T within the same constants, for which the rate is attained"
+    if cohorts == "printed":
+        scope += ", and cohorts of one of two clients with the printed weights"
+    return judge_bounds(lines, scope)

@@ -172,6 +172,7 @@ def judge_return(
 REACHED = "the returned model is the one that client 0 reached in the last round, after averaging"
 PROMISES = ("returned", "continue", "copies", "uploads")
 COPIES = Form("Every client's W ends as $W + \\alpha\\sum_{\\tau|t}A_tB_t$.", {"keep": ("copies",)})
+GLOBAL_COPIES = Form("Every client's W ends as $W + \\alpha_g\\sum_{\\tau|t}A_tB_t$.", COPIES.constants)
 RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"scale": 1.001})
 
 
@@ -184,7 +185,7 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     r"\sum_{\tau|t}A_tB_t + L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + "
     r"\alpha_pL_T^{(k)}U_T^{(k)}$.",
     measure=run_personal,
-    control=COPIES,
+    control=GLOBAL_COPIES,
     correction=Form(
         r"With W the model at the start and the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t + "
         r"\alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T) is the model that client k "

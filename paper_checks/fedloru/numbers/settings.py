@@ -38,7 +38,7 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
     mutants=[{"bound": 0.001}],
     readings=(
         Reading("shares of one", IN_SHARES, why="Table 7 has accuracies as shares of 1, with the same bound (F.4)."),
-        Reading("percentage points", IN_POINTS, {"unit": 1}, "Tables 1 to 6 have accuracies in per cent."),
+        Reading("percentage points", IN_POINTS, {"unit": 1}, "Tables 1 and 3 to 6 have accuracies in per cent."),
     ),
     control=Form(
         "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005.", {"splits": ("IID",)}

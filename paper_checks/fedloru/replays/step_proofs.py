@@ -160,10 +160,14 @@ def lem_B_7_mid(values: Values) -> Proof:
     r"""The square of a mean is at most the mean of the squares, each of which is at most $G^2C_B^2$.
 
     The first because s times the sum of s squares less the square of the sum is the sum of the squares of all
-    differences; the second because a sample's gradient has at most the norm G and B at most $C_B$.
+    differences: by induction, since v beside s numbers of sum S, whose squares sum to Q, adds $Q - 2vS + sv^2$ to both.
+    The second because a sample's gradient has at most the norm G and B at most $C_B$.
     """
     constant = rational(values["constant"])
     flaws = [(non_negative(constant * G**2 * b**2 - (moved_a / (i * eta)) ** 2), "the mean of the squares")]
+    x, s, Q, S = sympy.symbols("x s Q S")
+    one_more = ((s + 1) * (Q + x**2) - (S + x) ** 2) - (s * Q - S**2) - (Q - 2 * x * S + s * x**2)
+    flaws.append((sympy.expand(one_more) == 0, "the spread of one number more"))
     for steps in positive_sizes(values, "steps"):
         v = sympy.symbols(f"v1:{steps + 1}")
         spread = steps * sum(x**2 for x in v) - sum(v) ** 2
@@ -171,7 +175,8 @@ def lem_B_7_mid(values: Values) -> Proof:
         flaws.append((sympy.expand(spread - squares) == 0, f"the mean of {steps} squares"))
     return concluded(
         flaws,
-        "the mean of the squares less the square of the mean is a sum of squares; each step has "
+        "the mean of the squares less the square of the mean is a sum of squares, by induction "
+        "for any E; each step has "
         r"$\|g\|\|B\| \le GC_B$",
     )
 
@@ -229,8 +234,8 @@ def claim_B3_just(values: Values) -> Proof:
     r"""A step adds at most $\eta G\|B\|$ to $\|A\|$ and $\eta G\|A\|$ to $\|B\|$.
 
     Norms here are plain Frobenius norms, along every run, and (A.3), which is to be justified, is not assumed. An
-    average does not add to the sum of the norms. One weight with slope -G attains it. A Gaussian has no largest
-    value, so that no bound holds for all cycles that start from one.
+    average does not add to the sum of the norms. One weight with slope -G attains it in every step, from any A and B.
+    A Gaussian has no largest value, so that no bound holds for all cycles that start from one.
     """
     factor = rational(values["factor"])
     step = (a + eta * G * b) + (b + eta * G * a)
@@ -241,8 +246,8 @@ def claim_B3_just(values: Values) -> Proof:
         flaws.append((attained, f"one weight attains it at {steps} steps"))
     return concluded(
         flaws,
-        r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, one after the other; "
-        r"one weight with slope $-G$ attains it",
+        r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, one after the other, however many; "
+        r"one weight with slope $-G$ attains it in each",
     )
 
 

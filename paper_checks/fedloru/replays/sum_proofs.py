@@ -13,14 +13,38 @@ from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
 
+def of_one_client_more(scale: sympy.Expr) -> list[tuple[bool, str]]:
+    """The sum of the spreads, from the four sums over the clients so far: by induction, for any number of them."""
+    w, s = sympy.symbols("w s")
+    A, B, P, Q, R, M, N = sympy.symbols("A B P Q R M N", commutative=False)
+
+    def spread(s: sympy.Expr, P: sympy.Expr, Q: sympy.Expr, R: sympy.Expr) -> sympy.Expr:
+        return R - P * N - M * Q + s * M * N
+
+    one_more = spread(s + w, P + w * A, Q + w * B, R + w * A * B) - spread(s, P, Q, R) - w * (A - M) * (B - N)
+    all_of_them = spread(scale, P, Q, R).subs({M: P, N: Q}) - (R - P * Q)
+    return [
+        (sympy.expand(one_more) == 0, "the spread of one client more"),
+        (sympy.expand(all_of_them) == 0, "the spread of all clients"),
+    ]
+
+
+def one_step_more(begins: int) -> tuple[bool, str]:
+    """What step E adds to the move and to the sum of the gradients: by induction, for any number of steps."""
+    g, E = sympy.Function("g"), sympy.Symbol("E")
+    return sympy.expand(-eta * g(E) + eta * g(begins + E)) == 0, "the sum of one step more"
+
+
 @proof("fedloru-v2/eq-agg@weights-of-sum-1", scale="1", clients=[1, 2, 3, 5])
 def eq_agg(values: Values) -> Proof:
     r"""With weights of sum 1, $\sum_kw_k(A_k - A)(B_k - B) = \sum_kw_kA_kB_k - AB$ by linearity.
 
-    Below in products that do not commute; the last weight is what is missing to 1.
+    Below in products that do not commute; the last weight is what is missing to 1. For any number of clients by
+    induction: with $P = \sum_kw_kA_k$, $Q = \sum_kw_kB_k$ and $R = \sum_kw_kA_kB_k$ over the clients so far, s their
+    weights, $\sum_kw_k(A_k - M)(B_k - N) = R - PN - MQ + sMN$, to which one client more adds its own term.
     """
     scale = rational(values["scale"])
-    flaws = []
+    flaws = of_one_client_more(scale)
     for clients in positive_sizes(values, "clients"):
         w = list(sympy.symbols(f"w1:{clients}"))
         w.append(scale - sum(w))
@@ -34,7 +58,7 @@ def eq_agg(values: Values) -> Proof:
     return concluded(
         flaws,
         "clients that agree, and the product of the averages, as identities in weights of sum 1 "
-        "and matrices that do not commute",
+        "and matrices that do not commute; for any number of clients by induction",
     )
 
 
@@ -43,23 +67,29 @@ def eq_59_60(values: Values) -> Proof:
     r"""The sum of E steps, each along the gradient at its start.
 
     Step i is $A_{i+1} - A_i = -\eta\nabla_i$ for i = 0..E-1, so that $A_E - A_0 = -\eta\sum_{i=0}^{E-1}\nabla_i$, which
-    is $-\eta E$ times the mean of these gradients. The sum from i = 1 on, as printed, has one gradient that no step
-    takes.
+    is $-\eta E$ times the mean of these gradients; by induction over E, since one step more adds the same gradient on
+    both sides. The sum from i = 1 on, as printed, has one gradient that no step takes.
     """
     begins = int(values["begins"])
-    flaws = []
+    flaws = [one_step_more(begins)]
     for steps in positive_sizes(values, "steps"):
         slopes = sympy.symbols(f"g0:{steps + 1}")
         moved = -eta * sum(slopes[:steps])
         mean = sum(slopes[begins : begins + steps]) / steps
         flaws.append((sympy.expand(moved + eta * steps * mean) == 0, f"the sum of {steps} steps"))
-    return concluded(flaws, "the sum of the steps, each along the gradient at its start")
+    return concluded(flaws, "the sum of the steps, each along the gradient at its start; for any E by induction")
 
 
 def mean_of_moves(values: Values) -> Proof:
     """The move of a mean of clients against the mean of their steps."""
     begins, total = int(values["begins"]), rational(values["total"])
-    flaws = []
+    s, P, w, S = sympy.symbols("s P w S")
+    one_more = ((s + w) * a - eta * (P + w * S)) - (s * a - eta * P) - w * (a - eta * S)
+    flaws = [
+        one_step_more(begins),
+        (sympy.expand(one_more) == 0, "the sum of one client more"),
+        (sympy.expand(total * a - eta * P - a + eta * P) == 0, "the move of all clients"),
+    ]
     for clients in positive_sizes(values, "clients"):
         w = list(sympy.symbols(f"w1:{clients}"))
         w.append(total - sum(w))
@@ -68,7 +98,11 @@ def mean_of_moves(values: Values) -> Proof:
         moved = sum(p * (a - eta * sum(g[:steps])) for p, g in zip(w, slopes, strict=True)) - a
         means = sum(p * sum(g[begins : begins + steps]) / steps for p, g in zip(w, slopes, strict=True))
         flaws.append((sympy.expand(moved + eta * steps * means) == 0, f"{clients} clients of {steps} steps"))
-    return concluded(flaws, "the mean of the clients' moves, with weights of sum 1, each the sum of its steps")
+    return concluded(
+        flaws,
+        "the mean of the clients' moves, with weights of sum 1, each the sum of its steps; for any "
+        "number of clients and of steps by induction",
+    )
 
 
 @proof("fedloru-v2/eq-61-62@averages-of-the-local-steps", begins=0, total="1", clients=[1, 2, 3])
