@@ -59,7 +59,7 @@ def judge_runs(
         runs: Stored runs of a figure.
         reason: Why it is undecided.
         comparisons: Statements, comparison by comparison; default: the figure's own words.
-        counted: What the comparisons are of, where it is not the whole statement.
+        counted: Statement of the comparisons, where it is not the whole one.
     """
     id = runs.figure.id
     if runs.table is None:
@@ -100,7 +100,7 @@ def experiment(
         why: It is undecided here.
         comparisons: Statements, comparison by comparison, from the figure's table; default: the figure's words.
         also: Further inventory ids of the same statement.
-        counted: What the comparisons are of, where it is not the whole statement.
+        counted: Statement of the comparisons, where it is not the whole one.
         rest: More fields of the claim.
     """
 

@@ -30,7 +30,7 @@ def of_one_client_more(scale: sympy.Expr) -> list[tuple[bool, str]]:
 
 
 def one_step_more(begins: int) -> tuple[bool, str]:
-    """What step E adds to the move and to the sum of the gradients: by induction, for any number of steps."""
+    """Step E, in the move and in the sum of the gradients: by induction, for any number of steps."""
     g, E = sympy.Function("g"), sympy.Symbol("E")
     return sympy.expand(-eta * g(E) + eta * g(begins + E)) == 0, "the sum of one step more"
 
