@@ -73,9 +73,14 @@ def draw_runs(context: Context) -> list[Run]:
     """The run by hand with T a multiple of tau and not; then tall, wide and square weights, several clients."""
     runs = [by_hand(), by_hand(rounds=2)]
     rng = context.rng("runs")
-    kinds = [((4, 3), 2, 0.5, 2, 5), ((2, 5), 1, 2.0, 1, 2), ((3, 3), 3, 0.5, 3, 7), ((1, 4), 1, 2.0, 1, 3)]
-    for shape, rank, alpha, tau, rounds in kinds * context.size(1, 4):
-        made = random_quadratics(shape, int(rng.integers(1, 4)), rng, curvatures=(float(rng.choice([-0.2, 0.1])), 1.0))
+    kinds = [
+        ((4, 3), 2, 0.5, 2, 5, 3, -0.2),
+        ((2, 5), 1, 2.0, 1, 2, 2, 0.1),
+        ((3, 3), 3, 0.5, 3, 7, 1, 0.1),
+        ((1, 4), 1, 2.0, 1, 3, 3, -0.2),
+    ]
+    for shape, rank, alpha, tau, rounds, clients, least in kinds * context.size(1, 4):
+        made = random_quadratics(shape, clients, rng, curvatures=(least, 1.0))
         A, B = (torch.from_numpy(0.3 * rng.standard_normal(size)) for size in ((shape[0], rank), (rank, shape[1])))
         runs.append(Run(tuple(made.clients), made.start["W"], A, B, alpha, tau, rounds, Descent(3, 0.01)))
     return runs

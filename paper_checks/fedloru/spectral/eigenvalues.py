@@ -158,7 +158,7 @@ def measure_overlaps(context: Context) -> Spectra:
     for name, setting in _single_spikes():
         rng, theta = context.rng(name), setting.spikes[0]
         rungs = []
-        for R in (10**3, 10**5, 10**7):
+        for R in (10**3, 10**5, 10**8):
             found = []
             for _ in range(context.size(12, 60)):
                 draw = draw_banded(setting.model(), R, rng, top=int(theta > 0), bottom=int(theta < 0))
@@ -167,7 +167,7 @@ def measure_overlaps(context: Context) -> Spectra:
         ladders[name], spikes[name] = Ladder(tuple(rungs)), (setting, theta)
     setting = Setting((3.0, 2.0, 1.4), 2.0, 0.5)
     tables = []
-    for R in (10**5, 10**7):
+    for R in (10**5, 10**8):
         rng = context.rng(f"together, R = {R}")
         found = [draw_banded(setting.model(), R, rng, top=3).top_overlaps(3)[1] for _ in range(context.size(16, 80))]
         tables.append((R, np.array(found)))

@@ -141,7 +141,7 @@ def _events(data: Draws, name: str, factor: float, outlier: float, level: float)
         yield judge_probability(counted, 0.0, 0.5, scope=scope, what=what, level=level)
 
 
-MOMENT_DIMENSION = 600
+MOMENT_DIMENSION = 400
 ATOMS = ((-1.0, 0.5), (0.5, 0.25), (2.0, 0.25))
 
 
@@ -173,7 +173,7 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     for law in ("gaussian", "rademacher"):
         rng = context.rng(law)
         traces = []
-        for _ in range(context.size(24, 100)):
+        for _ in range(context.size(80, 300)):
             matrix = wigner(1.0, R, rng, ENTRY_LAWS[law])
             matrix.flat[:: R + 1] += diagonal
             square = matrix @ matrix
