@@ -22,6 +22,8 @@ def read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypot
         Hypothesis("s_N, against s_M", s_N, "<", s_M),
         Hypothesis("s_M", s_M, "<", 1),
         Hypothesis("least |theta_j|", min(map(abs, spikes)), ">", 0),
+        Hypothesis("theta_1", max(spikes), ">", 0),
+        Hypothesis("theta_(p+q)", min(spikes), "<", 0),
         Hypothesis("|theta_0|, against sigma s_M", max(map(abs, spikes)), ">=", sigma * s_M),
     )
     return spikes, sigma * s_M, sigma * s_N, [*assumes]

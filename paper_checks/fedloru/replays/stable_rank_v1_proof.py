@@ -28,7 +28,8 @@ def spectrum(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[H
         Hypothesis("sigma s_N", server, ">", 0),
         Hypothesis("sigma s_N, against sigma s_M", server, "<", client),
         Hypothesis("theta_1, an outlier at M", max(spikes), ">", client),
-        Hypothesis("theta_1, the largest in modulus", max(spikes), ">=", max(map(abs, spikes))),
+        Hypothesis("theta_(p+q)", min(spikes), "<", 0),
+        Hypothesis("theta_1, against |theta_(p+q)|", max(spikes), ">", -min(spikes)),
     ]
     return spikes, client, server, assumes
 
@@ -61,12 +62,7 @@ def eq_35(values: Values) -> Violation:
         total,
         0,
         strict=True,
-        assumes=[
-            *assumes,
-            Hypothesis("theta_(p+q)", min(spikes), "<", 0),
-            Hypothesis("theta_1, against |theta_(p+q)|", first, ">", -min(spikes)),
-            Hypothesis("alpha", alpha, ">=", 0),
-        ],
+        assumes=[*assumes, Hypothesis("alpha", alpha, ">=", 0)],
         reads="third sum, of the alpha eigenvalues at the upper edge and the spikes that stay "
         "there, against 0, which should be greater",
     )

@@ -116,4 +116,6 @@ def claim_union(values: Values) -> Proof:
             sympy.hessian(sum((w**2 for w in weights[:k]), sympy.Integer(0)) / 2, weights).rank() for k in range(R + 1)
         ]
         flaws.append((set(ranks) == set(range(least, R - short + 1)), f"the numbers of eigenvalues at R = {R}"))
-    return concluded(flaws, "the spectral theorem; a model for every number of non-zero eigenvalues")
+    return concluded(
+        flaws, "the spectral theorem; for each k the sum of k squares as a model, whose Hessian is diagonal"
+    )

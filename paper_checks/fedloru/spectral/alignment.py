@@ -229,7 +229,8 @@ def expected_alignment(
     r"\infty$, where $g_N(r)$ is strictly positive and expressed in the proof (eqs. 55 and 58).",
     measure=measure_alignment,
     control=Form(
-        r"The statement for $r < \tilde r$, distinct $|\theta_i|$, and gradients without own errors.",
+        r"The statement for $r < \tilde r$, distinct $|\theta_i|$, Gaussian noise, and one gradient of bounded norm "
+        r"for all clients, without own errors and with components other than 0 along the $v_i$.",
         {"scenes": ("no own errors",), "below": True},
     ),
     correction=Form(

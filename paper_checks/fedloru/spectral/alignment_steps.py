@@ -59,7 +59,11 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     r"$\left|E[C_{N,r}] - \frac{\sum_{i \le r}(\alpha_i^R)^2\phi_i^2}{\sum_{i \le r}(\alpha_i^R)^2}\right| \to 0$ "
     r"(54), with $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$.",
     measure=measure_clear,
-    control=Form("The statement for gradients without own errors.", {"scenes": ("no own errors",)}),
+    control=Form(
+        r"The statement for distinct $|\theta_i|$, Gaussian noise, and one gradient of bounded norm for all clients, "
+        "without own errors and with components other than 0 along the $v_i$.",
+        {"scenes": ("no own errors",)},
+    ),
     correction=Form(
         r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with "
         "components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
@@ -206,7 +210,9 @@ def search_drops(context: Context) -> Searched:
     r"\le r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 = 1 - \frac{\sigma^2s_N^2}{\theta_i^2} \ge "
     r"1 - \frac{\sigma^2s_N^2}{\theta_{r+1}^2} = \phi_{r+1}^2$.",
     measure=search_drops,
-    control=Form(r"The formula, and $g(r) \ge 0$.", {"strict": False}),
+    control=Form(
+        r"Given (54) for r and r + 1 and slopes other than 0: the formula, and $g(r) \ge 0$.", {"strict": False}
+    ),
     correction=Form(
         r"Given (54) for r and r + 1, the formula follows by subtraction; where (54) holds, its own claim says. "
         r"$g(r) \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and "
@@ -315,7 +321,10 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     added = bt * (wt if last == "vector" else sympy.ones(2, 1))
     printed = (first.T * (at * ut + sign * added))[0]
     yield from [Equation("numerator of the cosine", (first.T * second)[0], printed)]
-    return points, "any vectors of the plane and any slopes"
+    return points, (
+        "any vectors of the plane and any slopes: enough, since inner products are linear in either vector, so that "
+        "one outlier, one bulk eigenvector and two coordinates stand for any number"
+    )
 
 
 @claim(
@@ -328,7 +337,8 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     r"= E[\partial_{w_i^{(k)}} f_N^{(k)}]$.",
     measure=measure_clear,
     control=Form(
-        r"The limit (57) for gradients without own errors, where it is S/A for every $r \ge \tilde r$.",
+        r"The limit (57) for the noise and the gradients of the correction with b = 0, without own errors, where it is "
+        r"S/A for every $r \ge \tilde r$.",
         {"scenes": ("no own errors",)},
     ),
     correction=Form(

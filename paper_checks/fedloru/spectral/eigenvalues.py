@@ -105,7 +105,9 @@ def limiting_eigenvalue(
     r"L_N$ otherwise (3). Here $g_N^{-1}(\theta) = \theta + \frac{\sigma^2 s_N^2}{\theta}$, $U_N = 2\sigma s_N$ and "
     r"$L_N = -2\sigma s_N$; convergence is almost sure uniform convergence.",
     measure=measure_extremes,
-    control=Form(r"The statement for spikes with $|\theta| > \sigma s_N$.", {"supercritical_only": True}),
+    control=Form(
+        r"The statement for Gaussian noise and spikes with $|\theta| > \sigma s_N$.", {"supercritical_only": True}
+    ),
     correction=Form(
         r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $\theta_i > \sigma s_N$, else $U_N$; mirrored for negative spikes "
         r"($\theta < -\sigma s_N$). The printed condition $g_N^{-1}(\theta) > U_N$ holds for every positive "

@@ -33,7 +33,10 @@ def outlier_overlaps(context: Context) -> Spectra:
     says=r"Define $\phi_i = \sqrt{1 - \frac{\sigma^2s_N^2}{\theta_i^2}}$, and note that $|\langle v_i, "
     r"u_i^{(k)}\rangle| \to \phi_i^2$ by (5).",
     measure=outlier_overlaps,
-    control=Form(r"Eq. (5) itself: the square tends to $\phi_i^2$.", {"power": 1.0}),
+    control=Form(
+        r"Eq. (5) itself for Gaussian noise and $|\theta_i| > \sigma s_N$: the square tends to $\phi_i^2$.",
+        {"power": 1.0},
+    ),
     correction=Form(
         r"$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what "
         r"eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$ and noise for which (5) holds.",
@@ -201,7 +204,9 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     "spanned by the edge eigenvectors; the proof of Lemma A.6 takes them as uniformly distributed there.",
     measure=measure_bulk_weights,
     control=Form(
-        r"Uniform weights up to an error of $\sigma^2s_N^2/\theta^2$ in the weighted mean square.",
+        r"Along a spike with $|\theta| > \sigma s_N$, Gaussian noise: uniform weights up to an error of "
+        r"$\sigma^4s_N^4/\theta^2$ in the weighted mean square, relative to $\sigma^2s_N^2$ one of "
+        r"$\sigma^2s_N^2/\theta^2$.",
         {"lean": 1.0, "moments": MOMENTS[1:]},
     ),
     correction=Form(

@@ -127,7 +127,11 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     r"e^{-N^\tau f(\delta)}$ for some $\tau > 0$ and positive increasing f. Then $X + D$ has a limiting spectral "
     r"measure, the free convolution $\mu_X \boxplus \mu_D$.",
     measure=measure_sums,
-    control=Form("The first three moments alone are those of the free convolution.", {"most": 3}),
+    control=Form(
+        r"For D deterministic, and $\|X\|$ and $\|D\|$ bounded, the first three moments alone are those of the free "
+        "convolution.",
+        {"most": 3},
+    ),
     correction=Form(
         r"The same for X whose law is invariant under rotations, and D deterministic or independent of X. (Where the "
         r"rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$.)",
@@ -227,7 +231,10 @@ def measure_planted(context: Context) -> Planted:
     r"family of the outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in "
     r"\mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus \nu)\}$ (31).",
     measure=measure_planted,
-    control=Form("The statement about the transforms, eq. (30).", {"outliers": False}),
+    control=Form(
+        "The statement about the transforms, eq. (30), for noise with the semicircle as its limit law.",
+        {"outliers": False},
+    ),
     correction=Form(
         "Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability "
         r"for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with "

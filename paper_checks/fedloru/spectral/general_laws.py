@@ -68,7 +68,7 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     measure=measure_extremes,
     control=Form(
         r"The statement for spikes that leave the bulk, $1/\theta$ strictly between $g_{\mu_N}(L_N^-)$ and "
-        r"$g_{\mu_N}(U_N^+)$, and noise without stray eigenvalues.",
+        r"$g_{\mu_N}(U_N^+)$, and noise without stray eigenvalues whose eigenvectors are uniformly random.",
         {"separated_only": True, "strays": False},
     ),
     correction=Form(
@@ -175,7 +175,8 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     r"$s(N)X^R$, $X^R$ with a limit law $\mu$ of compact support and smooth density, and with QUE.",
     measure=measure_with_bulk,
     control=Form(
-        r"The two branches for spikes that leave the bulk, and $\lambda_i \to U_N$ for fixed $i > p$, and mirrored.",
+        r"For noise whose extreme eigenvalues tend to $U_N$ and $L_N$ and whose eigenvectors are uniformly random: the "
+        r"two branches for spikes that leave the bulk, and $\lambda_i \to U_N$ for fixed $i > p$, and mirrored.",
         {"separated_only": True},
     ),
     correction=Form(
@@ -303,7 +304,9 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     also=("fedloru-iclr/thm-3.2",),
     measure=measure_gaps,
     control=Form(
-        "The difference is positive for large $R$ where the spike decides the norm of $H_N$.", {"control": True}
+        "For noise whose extreme eigenvalues tend to the edges and whose eigenvectors are uniformly random the "
+        "difference is positive for large $R$ where the spike decides the norm of $H_N$.",
+        {"control": True},
     ),
     correction=Form(
         r"$(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to m_2(\mu)\left(\frac{s(M)^2}{\lambda_M^2} - "

@@ -301,7 +301,10 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     r"\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ and $B_N = |\{i : \lambda_i(H_N) \to "
     r"U_N \text{ or } L_N\}|$.",
     measure=draw_instances,
-    control=Form(r"The same if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.", {"clear": True}),
+    control=Form(
+        r"The same for $\theta_0^2 \ge \sigma^2s_M^2$ if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.",
+        {"clear": True},
+    ),
     correction=Form(
         r"The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with "
         r"$\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as "

@@ -385,7 +385,8 @@ def v1_prop_3_1(
                 for j in range(i, 3)
             ],
             points,
-            f"h to second order and cubic loss, all coefficients symbolic; g with {', '.join(shown)}",
+            f"h to second order and cubic loss, all coefficients symbolic; g with {', '.join(shown)}; enough, since by "
+            "(17) the Hessian depends on h and the loss at the point by derivatives up to the second alone",
         )
         if not evidence.ok:
             return replace(evidence, witness={**(evidence.witness or {}), "g": list(one.orders)})

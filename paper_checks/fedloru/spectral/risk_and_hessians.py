@@ -66,8 +66,8 @@ def draw_jets(context: Context) -> list[Point]:
     where="Section 3, notation and problem setup",
     says=r"$\mathcal{L}_{\mathrm{true}} = \int \ell(h(x;\omega), y)\, d\psi$, $H_{\mathrm{true}} = \nabla^2 "
     r"\mathcal{L}_{\mathrm{true}}$, $f_N = \frac1N\sum_{D_N} \ell$, $H_N = \frac1N\sum_{D_N} "
-    r"\partial^2\ell/\partial\omega^2$, and $f_M$, $H_M$ likewise for $M$ samples drawn from $D_N$ without "
-    r"replacement.",
+    r"\partial^2\ell/\partial\omega^2$ for a data set $D_N$ of $N$ samples generated from $\psi$, and $f_M$, $H_M$ "
+    r"likewise for $M$ samples drawn from $D_N$ without replacement.",
     measure=draw_jets,
     mutants=[{"divisor_shift": -1}, {"subset": "first"}, {"law": "uniform"}, {"smooth": False}],
     stands_in={"factor": ("E[H_2] = H_true, entry 11", "E[H_3] = H_true, entry 11")},  # of H_N and H_M it cancels

@@ -86,6 +86,11 @@ class Instance:
         r"""Whether Weyl's bound alone keeps the eigenvalue of some spike above $\sigma s_N$ from its $g_M^{-1}$."""
         return any(self.noise_N < abs(theta) < self.noise_M / 2 for theta in self.spikes)
 
+    @property
+    def as_printed(self) -> bool:
+        """Whether the spikes are distinct and of both signs, as Section 3.1 prints them with p and q in N."""
+        return self.spikes[0] > 0 > self.spikes[-1] and len(set(self.spikes)) == len(self.spikes)
+
     @cached_property
     def _found(self) -> dict[Hashable, Any]:
         return {}
@@ -146,7 +151,7 @@ def _corners() -> list[Instance]:
 
 
 def draw_instances(context: Context) -> list[Instance]:
-    """Every corner, then random instances; those with few spikes, and those that Weyl's bound decides, first."""
+    """Every corner, then random instances; those that Weyl's bound decides, of both signs, with few spikes, first."""
     rng = context.rng("instances")
 
     def draw(low: int, high: int) -> Fraction:
@@ -160,7 +165,7 @@ def draw_instances(context: Context) -> list[Instance]:
         ratios = [marks[int(rng.integers(3))] if rng.random() < 0.2 else draw(1, 30) for _ in range(rng.integers(1, 7))]
         spikes = [ratio * sigma * s_M * int(rng.choice([-1, 1])) for ratio in ratios]
         found.append(_instance(spikes, numbers, int(rng.integers(0, 20))))
-    return sorted(found, key=lambda instance: (not instance.certain, len(instance.spikes)))
+    return sorted(found, key=lambda one: (not one.certain, not one.as_printed, len(one.spikes)))
 
 
 def assumed(instances: list[Instance], assumption: bool = True, clear: bool = False) -> list[Instance]:

@@ -47,7 +47,7 @@ class Instance:
 
 
 def draw_instances(context: Context) -> list[Instance]:
-    """All choices of spikes around the thresholds 1/2 and 1, the largest positive one an outlier at M."""
+    """All choices of spikes around the thresholds 1/2 and 1, one an outlier at M; few of both signs first."""
     values = [Fraction(n, 10) for n in (31, 17, 8, 3)]
     rng, found = context.rng("edges"), []
     for size in range(1, 5):
@@ -57,7 +57,7 @@ def draw_instances(context: Context) -> list[Instance]:
                     spikes = (*above, *(-value for value in sorted(below)))
                     alpha, beta = (int(n) for n in rng.integers(0, 4, 2))
                     found.append(Instance(spikes, Fraction(1), Fraction(1, 2), alpha, beta))
-    return found
+    return sorted(found, key=lambda one: (not 0 < -one.spikes[-1] < one.spikes[0], not one.alpha, len(one.spikes)))
 
 
 @claim(
@@ -67,7 +67,11 @@ def draw_instances(context: Context) -> list[Instance]:
     says=r"With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N > "
     r"g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.",
     measure=draw_instances,
-    control=Form(r"$a_N > a_M$ where a positive spike lies between the thresholds.", {"between_only": True}),
+    control=Form(
+        r"For the semicircle and the eigenvalues that leave the bulk: $a_N > a_M$ where a positive spike has "
+        r"$\sigma s_N < \theta_j < \sigma s_M$.",
+        {"between_only": True},
+    ),
     correction=Form(
         r"For the semicircle of variance $\sigma^2$: $a_N \ge a_M$ and $b_N \ge b_M$ for the eigenvalues that leave "
         r"the bulk. A smaller sample has at most as many outliers, and as many if no spike has $\sigma s_N < "
@@ -266,7 +270,9 @@ def search_gaps(context: Context) -> Searched:
     r"part (i): for $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ "
     r"satisfies $G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.",
     measure=search_gaps,
-    control=Form(r"$G_j \le F_j$.", {"lines": ("G <= F",)}),
+    control=Form(
+        r"For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $G_j \le F_j$.", {"lines": ("G <= F",)}
+    ),
     correction=Form(
         r"For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $0 < G_j \le F_j$, with equality "
         r"on the right only for $\theta_j = \sigma s_M$.",
