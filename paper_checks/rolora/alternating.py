@@ -98,7 +98,8 @@ def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
         lines,
         points,
         f"{SHAPES}; the difference of (1) and (2) is the covariance of A_i and B_i, which is zero for one client and "
-        "whenever all A_i or all B_i agree, and not zero for generic factors of two and three clients",
+        "whenever all A_i or all B_i agree, and not zero for generic factors of two and three clients (nor of "
+        "more: further ones with the mean factors add nothing to the sum)",
     )
 
 

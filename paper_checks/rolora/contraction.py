@@ -202,7 +202,7 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     says=r"$E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b| \le \delta^t|1 - 2\eta((1-(\delta^0)^2) - "
     r"\epsilon')\|b^*\|^2|$ with probability at least $1 - q^{-10}$.",
     measure=search_steps,
-    control=Form(r"For $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
+    control=Form(r"For $\eta \le 1/(2L_{max}^2)$, on the event of Lemma A.9.", {"limit": 0.5}),
     correction=Form(
         r"(101) holds on the event of Lemma A.9 for $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le "
         r"1$, so for $\eta \le 1/(2L_{max}^2)$. For every $\eta$ it is $E_1 \le \delta^t\max(1 - "

@@ -87,9 +87,9 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     """Scope of the check, in words."""
     sampled = ", and with 3 clients of 1000 samples, d = 5, for eps = 1e-3" if any(one.samples for one in kept) else ""
     return (
-        f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 from 0.05 "
-        f"to 0.8, eps from 1e-8 to {max(one.target for one in kept):g}; by the exact map without sampling{sampled}; "
-        f"c = {'s' if tied else '1/2'}"
+        f"{len(kept)} runs: s = eta |b*|^2 from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, "
+        f"delta_0 from 0.05 to 0.8, eps from 1e-8 to {max(one.target for one in kept):g}; by the exact map without "
+        f"sampling{sampled}; c = {'s' if tied else '1/2'}"
     )
 
 

@@ -27,8 +27,9 @@ FIG_2 = experiment(
     "rolora/fig-2",
     "rolora/fig-2",
     "Section 5.2, Figure 2",
-    "Two layers on MNIST, 5 clients with two labels each and 10 with one: FFA-LoRA plateaus around 55 % in both, "
-    "in line with the analysis; LoRA's accuracy falls from 5 clients to 10, and RoLoRA is more robust.",
+    "Two layers on MNIST, 5 local epochs a round, 5 clients with two labels each and 10 with one: FFA-LoRA plateaus "
+    "around 55 % in both, in line with the analysis; LoRA's accuracy falls from 5 clients to 10, and RoLoRA is more "
+    "robust.",
     "loss, optimiser, learning rates, the scale of the normal A, the law of the fixed layer, and the numbers of rounds "
     "and runs are not printed, and from the printed start nothing moves where ReLU's derivative at 0 is taken as 0 "
     "(exp-5.2); runs at laptop scale, with the full MNIST, the printed sizes and starts that learn, decide nothing "
@@ -42,6 +43,11 @@ WHY = (
     "it is about runs of RoBERTa-Large on GLUE, of which the optimiser, the chosen learning rates and the number of "
     "seeds are not printed, nor are the figure's numbers; runs at laptop scale, of a smaller model on sentences with "
     "ratings, decide nothing about them"
+)
+NUMBERS = "nor are the figure's numbers"
+WHY_4 = WHY.replace(NUMBERS, f"{NUMBERS} (its P2 has the setting of Table 1 with 3 clients)")
+WHY_5 = WHY.replace(
+    NUMBERS, f"{NUMBERS} (on RTE, FFA-LoRA and RoLoRA with 250 KB have the setting of Table 1 with 3 clients)"
 )
 
 
@@ -91,11 +97,11 @@ FIG_4 = experiment(
     __name__,
     "rolora/fig-4",
     "rolora/fig-4",
-    "Section 6.1, Figure 4",
+    "Section 6.1, Figure 4; of its parts the runs compare FFA-LoRA with RoLoRA alone",
     "Best accuracy on five data sets of GLUE with three budgets of LoRA parameters, 3 clients, rank 4: with enough "
     "parameters FFA-LoRA is comparable to LoRA and RoLoRA; with fewer all three deteriorate to varying degrees, and "
     "RoLoRA, comparable to LoRA, is more robust than FFA-LoRA, especially with few.",
-    WHY,
+    WHY_4,
     of_rank_4,
     importance="result",
 )
@@ -106,7 +112,7 @@ FIG_5 = experiment(
     "Section 6.1, Figure 5",
     "Accuracies on QQP, MNLI, QNLI and RTE with the uplink budgets of Table 8, 3 clients, rank 4: RoLoRA surpasses "
     "LoRA and FFA-LoRA for most of the tasks.",
-    WHY,
+    WHY_5,
     ahead,
     importance="result",
 )

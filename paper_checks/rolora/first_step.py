@@ -184,7 +184,7 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     r"\frac1{\|b^*\|^2}$, with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$: $\delta^1 \le "
     r"\delta^0\sqrt{1 - \eta(1 - (\delta^0)^2)\|b^*\|^2}$.",
     measure=search_first_steps,
-    control=Form(r"The statement for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
+    control=Form(r"With unlimited samples, for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
     correction=Form(
         r"For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100\max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
         r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, a hundred times the q of Theorem 5.4, it holds with probability "

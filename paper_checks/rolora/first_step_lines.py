@@ -134,7 +134,8 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     r"(\delta^0)^2)\|b^*\|^2}$, so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=draw_steps,
     control=Form(
-        r"The statement for $\eta \le 1/(4L_{max}^2)$, without $-(g - \bar b)^\top(\bar b - g)$ before (155).",
+        r"The statement for $\eta \le 1/(4L_{max}^2)$, without $-(g - \bar b)^\top(\bar b - g)$ before (155), "
+        r"with (49) for $E[\nabla_al]$.",
         {"longest": 0.25, "minus": False},
     ),
     correction=Form(

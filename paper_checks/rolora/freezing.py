@@ -166,6 +166,8 @@ def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool =
     scope = (
         f"{len(kept)} of {len(problems)} problems in whole numbers: 1 to 5 samples in 2 to 5 dimensions, degenerate "
         "ones too"
+        + ("; of these Xa^0 and Xa* are linearly independent, which takes two samples" if injective else "")
+        + (", and b* is not 0" if nonzero else "")
     )
     zero = [one for one in kept if one.least == 0]
     if zero:

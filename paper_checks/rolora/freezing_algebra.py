@@ -91,4 +91,4 @@ def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evide
     named = whole.subs({**dict(zip(u_1, z_1 * x, strict=True)), **dict(zip(u_2, z_2 * x, strict=True))})
     first = [Equation("(187)", left, right) for left, right in zip(v - z_1 * x - z_2 * x, named, strict=True)]
     lines = [*first, Equation("(188)", whole.dot(whole), six)]
-    return judge_identity(lines, points, "any three vectors in three dimensions")
+    return judge_identity(lines, points, "any three vectors in three dimensions: enough, as they span no more")

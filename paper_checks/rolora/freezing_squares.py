@@ -193,7 +193,7 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
     r"- 2)}] = (\delta^0)^2(1 + \tilde c)$, $\tilde c = \frac{N(4 - m) - 2}{N^2m(m - 2)} = O(\frac1{Nm})$ as N and m "
     "approach infinity.",
     measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
-    control=Form("The expectations of both sides.", {"mean": True}),
+    control=Form(r"The expectations of both sides for $m \ge 3$.", {"mean": True}),
     correction=Form(
         r"With E before the first two sides and for $m \ge 3$; then $Nm|\tilde c| \le 1$, see rolora/prop-5.5.",
         {"mean": True},

@@ -25,7 +25,7 @@ from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import ALPHA, BETA, M, expectation, scalar_product, scale, symbols_of
 from paper_checks.rolora.laws import BEST_C5, student_tail
-from paper_checks.rolora.minimiser import FACTORS, LEFT_OPEN, Setting, tried_settings
+from paper_checks.rolora.minimiser import FACTORS, LEFT_OPEN, COUNTED, Setting, tried_settings
 
 Array = NDArray[np.float64]
 SINE, COSINE = 0.6, 0.8
@@ -198,9 +198,8 @@ def lem_A_10(
                 1e-9 * (1.0 + np.abs(right)),
                 case=lambda index: cases[index].numbers(),
                 domain=tried_settings(cases),
-                scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for "
-                f"{'a C of the thresholds' if own else 'C up to 1000, as the constant in Omega is an absolute one'}, "
-                "d from 2 to 1000, delta = 3/5; exact law within bounds",
+                scope="one client with its own samples in both halves, eps_3 = eps_2, d from 2 to 1000, delta = 3/5, "
+                f"{COUNTED[constant if own else probability]}; exact law within bounds",
                 printed=f"log of {side} bound of the probability of failure",
             )
 
@@ -219,6 +218,10 @@ def lem_A_10(
 
 
 CLIENTS = (1, 2, 3)
+TRIPLES = (
+    "1 to 3 clients, every m of at least 3, every angle: enough, since N^3 times each side is a sum over triples of "
+    "clients, a cubic in N that is 0 at N = 0"
+)
 MEAN = sympy.Symbol("b")
 r"""A given $\bar b$, in units of $b^*$."""
 
@@ -324,7 +327,7 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
         stated = rational(factor) * (MEAN - ALPHA) * MEAN, -rational(factor) * BETA * MEAN
         pairs = zip(("along a", "across a"), found.given[N], stated, strict=True)
         lines += [Equation(f"{name}, given b, N = {N}", left, right) for name, left, right in pairs]
-    return judge_identity(lines, found.points, "1 to 3 clients, every m of at least 3, every angle", positive=("m",))
+    return judge_identity(lines, found.points, TRIPLES, positive=("m",))
 
 
 @claim(

@@ -25,6 +25,12 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
     return [one for one in found if not single or len(one.own_b) == 1]
 
 
+def _scope(found: Sequence[Iteration], single: bool) -> str:
+    dimensions = sorted({len(one.truth) for one in _of(found, single)})
+    told = f"{len(_of(found, single))} iterations of one client, d = {', '.join(map(str, dimensions))}"
+    return told if single else SCOPE
+
+
 @promises(
     "rolora/lem-A.15",
     where="Appendix A.5, Lemma A.15, eqs. (247) and (248)",
@@ -53,7 +59,7 @@ def lem_A_15(
         stepped = one.a - factor * one.eta * (one.a @ b - one.truth @ mean) @ b.mT
         stepped = stepped / torch.linalg.vector_norm(stepped) if unit else stepped
         yield same("a is the normalised step", one.a_after, stepped, one.case)
-    return SCOPE
+    return _scope(found, single)
 
 
 @promises(
@@ -97,7 +103,7 @@ def eq_249(
         stepped = one.a - factor * one.eta * (one.a @ b - one.truth @ one.mean_b) @ b.mT
         yield same("(252): the mean of the gradients", one.a - one.eta * torch.stack(formulas).mean(dim=0), stepped)
         yield same("(253): normalised", one.a_after, stepped / torch.linalg.vector_norm(stepped))
-    return SCOPE
+    return _scope(found, single)
 
 
 @promises(

@@ -203,7 +203,8 @@ def draw_endings(context: Context) -> list[Ending]:
     importance="detail",
     because=r"(180) prints an equality, which for $\delta^T < \epsilon$ it is not; a bound is meant, and holds.",
     control=Form(
-        r"With $\le$ in (180), and parts that need not be orthogonal up to a tenth.", {"equal": False, "sharp": 1.1}
+        r"With $\le$ in (180), and a tenth more than $\sqrt{1 + (\epsilon')^2}\delta^T\|b^*\|$ for orthogonal parts.",
+        {"equal": False, "sharp": 1.1},
     ),
     correction=Form(
         r"With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that "

@@ -96,7 +96,11 @@ def summed_products(_: Context) -> Array:
     importance="detail",
     because="(29) prints an equality: (28) depends on the angle of w and b*, and (29) does not; a bound is meant, and "
     "holds.",
-    control=Form(r"With $\le$ in (29) and half of $c_3$.", {"equal": False, "c3": BEST_C3 / 2.0}),
+    control=Form(
+        r"The first probability is at most the last bound with half of that $c_3$, for $K > 0$ and a independent of "
+        "the samples.",
+        {"equal": False, "c3": BEST_C3 / 2.0},
+    ),
     correction=Form(
         r"With $\le$ in (29), for $K > 0$ and a independent of the samples: by (30) and (31), (28) is at most the last "
         r"bound for every $c_3 \le c/c_2^2$. (For $K = 0$ the first probability is 1 and (28) has 0/0.) The first "

@@ -199,7 +199,7 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
 
 @identities(
     "rolora/def-5.2",
-    where="Definition 5.2, eq. (8), and the line after it",
+    where="Definition 5.2, eq. (8), and the paragraph on $\\delta^t$ after it",
     says=r"For two unit vectors $|\sin\theta(a,a^*)| = \|(I_d - aa^\top)a^*\|$; and $\delta^t = \|(I_d - "
     r"a^*a^{*\top})a^t\| = \|(I_d - a^ta^{t\top})a^*\|$.",
     measure=lambda context: generic_points(context, sympy.symbols("p u"), 4),

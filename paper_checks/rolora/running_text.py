@@ -104,7 +104,8 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
         r"With unlimited samples (the expected loss), for $0 < \kappa = \eta \|b^*\|^2 < 1$ the tangent of the angle "
         r"is multiplied in every iteration by at most $\max(1 - \frac{2\kappa}{1 + 2\kappa(\delta^0)^2},\ 2\kappa - "
         r"1) < 1$, and from the first iteration on the loss is below FFA-LoRA's $\|b^*\|^2 (\delta^0)^2$. Only "
-        r"$\kappa = 1$ fails: there the tangent falls, from almost every start, like $1/\sqrt{8t}$, which is not "
+        r"$\kappa = 1$ fails, of those with $0 < \kappa \le 1$: "
+        r"there the tangent falls, from almost every start, like $1/\sqrt{8t}$, which is not "
         r"exponential. (With m samples: Theorem 5.4 as corrected, for $\kappa \le \frac12$.)",
         {"closed": False, "bounded": True},
         mutants=({"factor": 2.2}, {"factor": 1.8}, {"closed": True}),

@@ -45,9 +45,9 @@ class FirstSteps:
 
 
 def first_steps(context: Context) -> list[FirstSteps]:
-    """Iterations with m = q samples and with ten times as many."""
+    """Iterations with m = q samples, ten times as many, and the 100 times as many of the correction."""
     found = []
-    for s, sine, C in ((1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 1.0)):
+    for s, sine, C in ((1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 1.0), (0.5, 0.28, 100.0)):
         rng, factors, m = context.rng(f"{s} {sine} {C}"), [], ceil(C * THRESHOLDS.q)
         for _ in range(context.size(24, 200)):
             factors.append(after_iterations(2, 1, m, s, sine, 1, rng)[0] / sine)
@@ -102,7 +102,11 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
     r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
     r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
     measure=lambda context: (first_steps(context), fixed_runs(context)),
-    control=Form("The angle distance does not grow.", {"rate": 0.0}),
+    control=Form(
+        r"For $\eta \le 1/(2L_{max}^2)$ and samples as in the correction the angle distance does not grow, with its "
+        "probability.",
+        {"limit": 0.5, "rate": 0.0, "probability": "least"},
+    ),
     correction=Form(
         rf"For $\eta \le 1/(2L_{{max}}^2)$, {CONTRACTS} on the events of Lemmas A.9 and A.10 as corrected, (13) and "
         r"(76), for thresholds up to $(1 - (\delta^0)^2)/10$; for $m \ge 100q$ samples that $a^t$ is independent of, "
@@ -114,7 +118,7 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
         r"found to hold up to $0.71/L_{max}^2$ and not at $0.72/L_{max}^2$.) "
         r"At $\eta = 1/\|b^*\|^2$ and $\delta^0 = 0.28$ the first step shrinks $\delta$ to 0.743 of itself for "
         r"infinitely many samples, where 0.28 is stated, and 0.694 if (9) is read with $(1 - \delta^0)^2$.",
-        {"limit": 0.5, "fixed": True, "reading": "appendix"},
+        {"limit": 0.5, "fixed": True, "reading": "appendix", "probability": "least"},
         mutants=({"limit": 0.9}, {"rate": 3.0}, {"share": 0.95}),
         asks="neither",
     ),
@@ -147,6 +151,7 @@ def lem_5_3(
     reading: str = "literal",
     fixed: bool = False,
     share: float = 0.3,
+    probability: str = "q",
 ) -> Evidence:
     r"""How often a first step is larger than stated; the confidence interval must reach the stated probability.
 
@@ -159,8 +164,9 @@ def lem_5_3(
         reading: of the bracket in (9).
         fixed: whether runs on fixed samples are judged.
         share: of the first cosine, how far their Gram matrices may be from the identity.
+        probability: whether q stands in it, or max{log N, d}.
     """
-    allowed, worst, told = 2.0 * THRESHOLDS.q**-10.0, None, []
+    allowed, worst, told = 2.0 * (THRESHOLDS.q if probability == "q" else THRESHOLDS.least) ** -10.0, None, []
     kept = [one for one in found[0] if one.s <= limit]
     for one in kept:
         both = {
@@ -168,15 +174,18 @@ def lem_5_3(
             for name in ("appendix", "literal")
         }
         low, high = Counted(both[reading], len(one.factors)).interval(LEVEL / len(kept))
-        told.append(f"s = {one.s:g}: {both['appendix']} of {len(one.factors)} ({both['literal']} with (1 - delta)^2)")
+        told.append(
+            f"{one.s:g} with {one.factor:g} q samples: {both['appendix']} of {len(one.factors)} ({both['literal']} "
+            "with (1 - delta)^2)"
+        )
         if worst is None or low > worst[0]:
             worst = (low, high, one)
     if worst is None:
         raise UndefinedError(f"no step is at most {limit:g}")
     low, high, one = worst
     scope = (
-        f"one client, d = 2, m from q = 6658 to ten times that, eps_0 = eps_1 = 0.1, eps_2 = 0.03; first "
-        f"steps that end above the bound: {'; '.join(told)}"
+        f"one client, d = 2, q = 6658, eps_0 = eps_1 = 0.1, eps_2 = 0.03; first steps that end above the bound, by "
+        f"eta |b*|^2: {'; '.join(told)}"
     )
     witness = {"s": f"{one.s:g}", "sine": f"{one.sine:g}", **replace(THRESHOLDS, C=one.factor).numbers()}
     runs = [run for run in found[1] if fixed and run.share <= share and run.s <= limit]

@@ -173,6 +173,7 @@ FAR = Fraction(1, 2**500)
 READS = (
     "one client, delta = 3/5, m = C q samples; with standard normal z = Xa, w = Xu the minimiser is cosine + delta T, "
     "T = z'w/|z|^2, and P(T > x) >= p(x) = exp(-(x (m/2)^(1/2) + 1)^2)/2 by the proof of Lemma A.9; "
+    "for any C a smaller eps_2 keeps these p from falling and makes q as large as one likes; "
 )
 
 
