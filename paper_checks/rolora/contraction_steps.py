@@ -119,10 +119,8 @@ def run_steps(context: Context) -> list[Step]:
 
 def scope(steps: list[Step]) -> str:
     """Scope of the check, in words."""
-    return (
-        f"{len(steps)} iterations of Algorithm 2: 1 to 4 clients, d up to 20, m from 5 to 200, eta |b*|^2 from 0.001 "
-        "to 1"
-    )
+    told = f"{len(steps)} iterations of Algorithm 2: 1 to 4 clients, d up to 20, m from 5 to 200"
+    return f"{told}, eta |b*|^2 from 0.001 to 1"
 
 
 MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0", "uu": "3/4", "s": "1/2"}

@@ -25,7 +25,7 @@ from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import ALPHA, BETA, M, expectation, scalar_product, scale, symbols_of
 from paper_checks.rolora.laws import BEST_C5, student_tail
-from paper_checks.rolora.minimiser import FACTORS, LEFT_OPEN, COUNTED, Setting, tried_settings
+from paper_checks.rolora.minimiser import COUNTED, FACTORS, LEFT_OPEN, Setting, tried_settings
 
 Array = NDArray[np.float64]
 SINE, COSINE = 0.6, 0.8
