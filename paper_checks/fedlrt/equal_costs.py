@@ -185,12 +185,14 @@ def claim_simplified_cheaper(
         told.append(f"{cost} saved: {written({power: value for power, value in difference.items() if value})}")
         if steps == 1 and cost != "client compute":
             continue
-        room = {power: share * large.get(power, 0) - value for power, value in difference.items()}
         saved, whole = (evaluate(one, size["n"], size["r"], steps) for one in (difference, large))
         name = f"slightly less {cost}"
         promises.append(Promise(name, saved, share * whole, at_most=True, case=size if steps == 1 else None))
         if steps > 1:
-            left = {power: value * share.denominator for power, value in room.items()}
+            left = {
+                power: share.numerator * large.get(power, 0) - share.denominator * value
+                for power, value in difference.items()
+            }
             promises.append(Promise(f"{name}, all sizes", 0, least_coefficient(left, widest, steps), at_most=True))
     size_of_count = Sizes(11, 2)
     saved = len(count(than, size_of_count).trips) - len(count(cheaper, size_of_count).trips)

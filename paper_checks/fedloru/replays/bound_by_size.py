@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Hypothesis, Proof, Violation, assuming, proof, replay
+from paper_checks.fedloru.replays.monotonicity import two_sizes
+from paper_checks.replay import Proof, Violation, assuming, proof, replay
 from paper_checks.stored_values import Values, expression, fractions
 
 
@@ -17,24 +18,17 @@ def infinite_bounds(values: Values) -> Violation:
     The right side is at least $B_N$ times what one index adds, a positive number at either sample size.
     """
     theta_0, sigma, s_M, s_larger, s_N = fractions(values, "theta_0", "sigma", "s_M", "s_larger", "s_N")
-    assumes = assuming(
-        Hypothesis("sigma", sigma, ">", 0),
-        Hypothesis("s_N", s_N, ">", 0),
-        Hypothesis("the larger sample size's s, against s_N", s_larger, ">", s_N),
-        Hypothesis("the larger sample size's s, against s_M", s_larger, "<", s_M),
-        Hypothesis("s_M", s_M, "<", 1),
-        Hypothesis("|theta_0|, against sigma s_M", abs(theta_0), ">=", sigma * s_M),
-    )
-    inverse_count = Fraction(0)
+    assumes = assuming(*two_sizes(sigma, theta_0, s_M, s_larger, s_N))
 
-    def reciprocal(s: Fraction) -> Fraction:
+    def of_one_index(s: Fraction) -> Fraction:
         m, n = sigma * s, sigma * s_N
-        per_index = 4 * (m**2 - n**2) * (theta_0**2 - m**2 * n**2 / theta_0**2)
-        return inverse_count * ((theta_0 + m**2 / theta_0) * (theta_0 + n**2 / theta_0)) ** 2 / per_index
+        scale = ((theta_0 + m**2 / theta_0) * (theta_0 + n**2 / theta_0)) ** 2
+        return 4 * (m**2 - n**2) * (theta_0**2 - m**2 * n**2 / theta_0**2) / scale
 
+    inverse_count, at_M, at_larger = Fraction(0), of_one_index(s_M), of_one_index(s_larger)
     return Violation(
-        reciprocal(s_M),
-        reciprocal(s_larger),
+        inverse_count / at_M,
+        inverse_count / at_larger,
         assumes=assumes,
         strict=True,
         reads="B_N infinite: 1/(right side of (4)) at M against that at a larger sample size, which should be greater",

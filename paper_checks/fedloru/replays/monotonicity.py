@@ -8,6 +8,18 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
+def two_sizes(sigma: Fraction, theta_0: Fraction, s_M: Fraction, s_larger: Fraction, s_N: Fraction) -> list[Hypothesis]:
+    """Theorem 3.2's assumptions at M and at a larger sample size below N."""
+    return [
+        Hypothesis("sigma", sigma, ">", 0),
+        Hypothesis("s_N", s_N, ">", 0),
+        Hypothesis("the larger sample size's s, against s_N", s_larger, ">", s_N),
+        Hypothesis("the larger sample size's s, against s_M", s_larger, "<", s_M),
+        Hypothesis("s_M", s_M, "<", 1),
+        Hypothesis("|theta_0|, against sigma s_M", abs(theta_0), ">=", sigma * s_M),
+    ]
+
+
 @replay("fedloru-v2/eq-41", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
 def eq_41(values: Values) -> Violation:
     r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
@@ -42,12 +54,7 @@ def claim_Fj_mono(values: Values) -> Violation:
     s_larger = s_N + position * (s_M - s_N)
     theta_0 = sorted(spikes, key=lambda theta: theta**2)[-1]
     assumes = (
-        Hypothesis("sigma", sigma, ">", 0),
-        Hypothesis("s_N", s_N, ">", 0),
-        Hypothesis("the larger sample size's s, against s_N", s_larger, ">", s_N),
-        Hypothesis("the larger sample size's s, against s_M", s_larger, "<", s_M),
-        Hypothesis("s_M", s_M, "<", 1),
-        Hypothesis("|theta_0|, against sigma s_M", abs(theta_0), ">=", sigma * s_M),
+        *two_sizes(sigma, theta_0, s_M, s_larger, s_N),
         Hypothesis("least |theta_j|, against sigma s_N", min(map(abs, spikes)), ">", sigma * s_N),
     )
 

@@ -12,7 +12,7 @@ import sympy
 
 from paper_checks.fedlrt.replays.low_rank_proofs import flaw_of_tail
 from paper_checks.fedlrt.replays.update_proofs import SIZES, U, Ubar, Ut, V, Vbart, Vt, differ, linear_loss
-from paper_checks.proof_steps import first_flaw, rational
+from paper_checks.proof_steps import rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -23,11 +23,6 @@ G, S, T, X, Y, Z, J = sympy.symbols("G S S^T X Y Z J", commutative=False)
 def row(*blocks: Any) -> sympy.Matrix:
     """Blocks beside each other."""
     return sympy.Matrix([blocks])
-
-
-def _answer(steps: str, *flaws: str) -> Proof:
-    flaw = first_flaw(*flaws)
-    return Proof(not flaw, flaw or steps)
 
 
 @proof("fedlrt/eq-22@u-kept-in-front", corner="1", columns=0, sizes=[[2, 1], [3, 1], [5, 2], [6, 3]])
@@ -60,7 +55,7 @@ def eq_22(values: Values) -> Proof:
         )
         # U R_11 has orthonormal columns: row by row an upper triangle with R_11' R_11 = I is diagonal, with squares 1.
         flaws.append(_flaw_of_triangle(r))
-    return _answer(
+    return Proof.without_flaw(
         r"a QR decomposition that begins with U, as any does up to signs; $\tilde U^\top U = [I; 0]$", *flaws
     )
 
@@ -86,7 +81,7 @@ def lemma_7(values: Values) -> Proof:
     padding = rational(values["padding"])
     coefficients = sympy.Matrix([[S, padding * X], [padding * Y, padding * Z]])
     model = (row(U, Ubar) * coefficients * row(Vt, Vbart).T)[0, 0]
-    return _answer("one model before and after the augmentation", differ(model, U * S * Vt, "another model"))
+    return Proof.without_flaw("one model before and after the augmentation", differ(model, U * S * Vt, "another model"))
 
 
 @proof("fedlrt/lemma-2-step-20", tilt="0")
@@ -109,7 +104,9 @@ def step_20(values: Values) -> Proof:
         flaws.append(
             "" if triangle[1, 0] == 0 and all(triangle[i, i].is_positive for i in (0, 1)) else "not invertible"
         )
-    return _answer(r"all four are $[U_0|-X]$ times invertible triangles, for every $\lambda > 0$ and $S_0$", *flaws)
+    return Proof.without_flaw(
+        r"all four are $[U_0|-X]$ times invertible triangles, for every $\lambda > 0$ and $S_0$", *flaws
+    )
 
 
 @proof("fedlrt/lemma-2-step-21", sign=1, left=0, within="1")
@@ -128,7 +125,7 @@ def step_21(values: Values) -> Proof:
         ("S cancels", -across - within * P * G * V),
         ("the sign taken in", (P - 1) * G * V - within * P * G * V),
     )
-    return _answer(
+    return Proof.without_flaw(
         "every line is $-GV$, for all sizes and ranks and every invertible S",
         *(differ(line, end, f"another end: {name}") for name, line in lines),
     )
@@ -150,7 +147,7 @@ def step_chain(values: Values) -> Proof:
         stated = scale * slope * right * (middle if plain else middle.T)
         flaws.append(differ(found, stated, f"the gradient in U, {m} x {n}"))
     flaws.append(differ(-scale * G * V * (S if plain else T) * T**-1, -G * V, "not the derivative of K"))
-    return _answer(
+    return Proof.without_flaw(
         r"$\nabla_U\mathcal{L} = GVS^\top$ for every loss, and the invertible factor $S^\top$ between the "
         r"two",
         *flaws,
@@ -173,7 +170,7 @@ def claim_gu_gv(values: Values) -> Proof:
     moves = row(U, G_U) * sympy.Matrix([inner * S**-1, -(T**-1) * S**-1])
     off = (1 - U * Ut) * G * (1 - V * Vt)
     spanned = row(U, G * V) * sympy.Matrix([[-inner, 1], [1, 0]]) * sympy.Matrix([Vt, Ut * G])
-    return _answer(
+    return Proof.without_flaw(
         r"the directions of U and V, and the projected gradient, as products with the wide bases",
         differ(moves[0, 0], U_dot, "the direction of U"),
         differ(G_U * T**-1, G * V, "GV is not spanned"),
@@ -194,7 +191,7 @@ def claim_factors(values: Values) -> Proof:
     wide, wide_t, P, P_t = sympy.symbols("W W^T P P^T", commutative=False)
     gram = sympy.expand(length**2 * P_t * wide_t * wide * P).subs(wide_t * wide, 1).subs(P_t * P, 1)
     kept = sympy.diag(*sympy.symbols("s_1:4"))
-    return _answer(
+    return Proof.without_flaw(
         r"$\tilde UP_{r_1}$ is orthonormal, $\Sigma_{r_1}$ diagonal, and its last value positive",
         differ(gram, sympy.Integer(1), "the bases are not orthonormal"),
         differ(diagonal * kept, kept, "another diagonal"),
@@ -222,4 +219,6 @@ def claim_alg6(values: Values) -> Proof:
         for axis in range(C * r):
             mean[axis % n, axis % n] += sympy.Rational(1, C)
         flaws.append("" if r <= n and mean.rank() == min(n, C * r) else f"not the rank min(n, Cr) at {n}, {r}, {C}")
-    return _answer("the mean as a product with the stacked factors, and axes for which its rank is min(n, Cr)", *flaws)
+    return Proof.without_flaw(
+        "the mean as a product with the stacked factors, and axes for which its rank is min(n, Cr)", *flaws
+    )

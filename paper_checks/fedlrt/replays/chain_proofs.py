@@ -24,17 +24,12 @@ from paper_checks.fedlrt.replays.update_proofs import (
     rate,
     wide,
 )
-from paper_checks.proof_steps import first_flaw, non_negative, rational
+from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
 a, d, h, s = sympy.symbols("a d h s", positive=True)
 NUMBERS = {"clients": [1, 2, 3], "steps": [1, 2, 3]}
-
-
-def _answer(steps: str, *flaws: str) -> Proof:
-    flaw = first_flaw(*flaws)
-    return Proof(not flaw, flaw or steps)
 
 
 def _numbers(values: Values) -> list[tuple[int, int]]:
@@ -87,7 +82,7 @@ def lemma_3_proof(values: Values) -> Proof:
             if non_negative(constant**2 * part - sum(entry**2 for entry in placed))
             else f"the last steps at {n}, {r}",
         ]
-    return _answer("norms 1 of the bases, and entries in completed bases", *flaws)
+    return Proof.without_flaw("norms 1 of the bases, and entries in completed bases", *flaws)
 
 
 @proof("fedlrt/thm-7-clients", sign="1", steps=[1, 2, 3])
@@ -105,7 +100,9 @@ def thm_7_clients(values: Values) -> Proof:
         moved = rate * sum((force - first + mean for force in forces), sympy.Integer(0))
         stated = sign * rate * (sum(forces, sympy.Integer(0)) + steps * (mean - first))
         flaws.append(differ(moved, stated, f"the last member at {steps} steps"))
-    return _answer("the steps of (26), however many, added, with the correction in each", flaw_of_chain(), *flaws)
+    return Proof.without_flaw(
+        "the steps of (26), however many, added, with the correction in each", flaw_of_chain(), *flaws
+    )
 
 
 @proof("fedlrt/thm-7-first-term-lines", share="1", **NUMBERS)
@@ -130,7 +127,7 @@ def thm_7_first_term_lines(values: Values) -> Proof:
         flaws += [differ(rate / C * whole, one, f"equality {k} at {C}, {steps}") for k, one in enumerate(members, 1)]
     x, y, f = sympy.symbols("x y f", positive=True)
     bound = "" if non_negative(share * x * y - (x * y - f)) else "the bound"  # of minus a product
-    return _answer(
+    return Proof.without_flaw(
         "sums term by term, however many, products in wide bases, and Cauchy and Schwarz",
         flaw_of_product(),
         bound,
@@ -159,7 +156,7 @@ def thm_7_second_term_lines(values: Values) -> Proof:
         flaws.append(flaw_of_square(C * steps, second))
     gap = first * (x**2 + y**2) - (x + y) ** 2 / 2 - (x - y) ** 2 / 2  # entry by entry, L/2 = 1/2
     drift = third * (d + h) ** 2 - d**2  # |A| = d, and d + h is what the coefficients have moved
-    return _answer(
+    return Proof.without_flaw(
         "a square, Lemma 6 for any number, Lemma 3 and an orthonormal basis",
         "" if non_negative(gap) else "step (I)",
         "" if non_negative(drift) else "step (III)",
@@ -186,7 +183,7 @@ def thm_6_recursion(values: Values) -> Proof:
     triangle = (a + drift * rate * d + leading * rate * G) ** 2 - square
     lemma = drift * rate * a - (drift * rate * d).subs(d, a - h)
     slower = (last / s - 1 / s + f) * a
-    return _answer(
+    return Proof.without_flaw(
         "the step, and differences of the members that are sums of products of non-negative quantities",
         flaw_of_chain(),
         differ(step, moved, "not the step of (26)"),
@@ -215,9 +212,9 @@ def thm_11_hat_lines(values: Values) -> Proof:
     flaws.append(differ(rest, start - rate * (own - corner * own * corner), "the steps of the rest"))
     for C, steps in _numbers(values):
         flaws += [flaw_of_square(C, jensen), flaw_of_square(steps)]
-    block, outside = sympy.symbols("b o", positive=True)
-    flaws.append("" if non_negative((block**2 + outside**2) - outside**2) else "the last lines")
-    return _answer("the rest's steps, Cauchy and Schwarz, Lemma 6 twice for any numbers, and a block's square", *flaws)
+    return Proof.without_flaw(
+        "the rest's steps, Cauchy and Schwarz, Lemma 6 twice for any numbers, and a block's square", *flaws
+    )
 
 
 def _step_of_algorithm_5(corner: sympy.Matrix) -> Any:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import sympy
 
 from paper_checks.fedlrt.replays.boxes import b, m, n, r, steps, trips
-from paper_checks.proof_steps import first_flaw, non_negative, positive, rational
+from paper_checks.proof_steps import non_negative, positive, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
 VARIANTS = ("none", "simplified", "full")
-
-
-def _answer(words: str, *flaws: str) -> Proof:
-    flaw = first_flaw(*flaws)
-    return Proof(not flaw, flaw or words)
 
 
 @proof("fedlrt/claim-server-qr-svd@augmented-coefficients", sides="2")
@@ -25,7 +20,7 @@ def claim_server_qr_svd(values: Values) -> Proof:
     """
     side = rational(values["sides"]) * r
     factored = [one for one in steps() if one.does != "product"]
-    return _answer(
+    return Proof.without_flaw(
         "QR and SVD in lines of the server, and the shape of what clients send last",
         "" if {one.place for one in factored} == {"server"} else "a factorisation on a client",
         "" if {one.does for one in factored} == {"QR", "SVD"} else "other factorisations",
@@ -49,7 +44,7 @@ def claim_two_rounds(values: Values) -> Proof:
         rounds = trips(method)
         flaws.append("" if len(rounds) == rational(values["rounds"]) else f"another number of rounds, {method}")
         flaws.append("" if (set(rounds[0].back), set(rounds[-1].back)) == (first, last) else f"other answers, {method}")
-    return _answer("two rounds: gradients, then what the local steps end with", *flaws)
+    return Proof.without_flaw("two rounds: gradients, then what the local steps end with", *flaws)
 
 
 @proof("fedlrt/fig-2@with-the-text", sides="2")
@@ -67,7 +62,9 @@ def fig_2(values: Values) -> Proof:
         {"St_c": (side, side)},
     ]
     messages = [message for trip in trips("none") for message in (trip.sent, trip.back)]
-    return _answer("four messages, their matrices and the shapes", "" if messages == panels else "other messages")
+    return Proof.without_flaw(
+        "four messages, their matrices and the shapes", "" if messages == panels else "other messages"
+    )
 
 
 @proof("fedlrt/claim-svd-size", sides="2")
@@ -82,7 +79,7 @@ def claim_svd_size(values: Values) -> Proof:
     side = rational(values["sides"]) * r
     server = [one for one in steps() if one.place == "server"]
     cost = sympy.Poly(sum(one.multiplications for one in server).subs(m, n), n, r)
-    return _answer(
+    return Proof.without_flaw(
         f"one SVD of that size; all in all, QR and SVD by their leading orders, ${sympy.latex(cost.as_expr())}$ "
         "multiplications",
         "" if [one.takes for one in server if one.does == "SVD"] == [((side, side),)] else "an SVD of another size",
@@ -113,7 +110,7 @@ def claim_no_full_matrix(values: Values) -> Proof:
             room, spare = ((most - rows * count).subs(m, n + B).subs(n, 2 * r + A) for most in (columns * r * m, m * n))
             flaws.append("" if non_negative(room) else f"{rows} by {count} is larger")
             flaws.append("" if positive(spare) else f"{rows} by {count} is as large as the layer")
-    return _answer("the shapes of all that is computed and sent", *flaws)
+    return Proof.without_flaw("the shapes of all that is computed and sent", *flaws)
 
 
 @proof("fedlrt/fig-3@communication-with-full-correction", point="200", share="0.4", factor="100", width="512")
@@ -126,7 +123,7 @@ def fig_3(values: Values) -> Proof:
     low, full = 6 * n * r + 10 * r**2, 4 * n**2
     roots = [root for root in sympy.solve(low - full, r) if (root / n).is_positive]
     rank, gain = share * width, (full / low).subs({n: width, r: 1})
-    return _answer(
+    return Proof.without_flaw(
         "the root of a quadratic, its value at the width of the figure, and the quotient at rank 1",
         "" if roots == [share * n] else "another rank of equal cost",
         "" if abs(rank - point) <= point / 20 else "more than 5 % from the printed rank",

@@ -15,11 +15,6 @@ def _symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
     return sympy.Matrix(rows, columns, lambda i, j: sympy.Symbol(f"{name}_{i}_{j}"))
 
 
-def _answer(flaws: list[str], steps: str) -> Proof:
-    first = next((flaw for flaw in flaws if flaw), "")
-    return Proof(not first, first or steps)
-
-
 @proof("fedlrt/lemma-1", corner="1", ranks=[1, 2, 3])
 def lemma_1(values: Values) -> Proof:
     r"""$\tilde U = [U|\bar U]$ is orthonormal (eq. (22)), so that $\tilde U^\top U$ is the identity above zeros.
@@ -33,7 +28,9 @@ def lemma_1(values: Values) -> Proof:
         tall = sympy.eye(r).col_join(sympy.zeros(r, r))
         wanted = sympy.diag(corner * S, sympy.zeros(r, r))
         flaws.append("" if tall * S * tall.T == wanted else f"another matrix at rank {r}")
-    return _answer(flaws, r"$\tilde U^\top U$ and $V^\top\tilde V$ are identities beside zeros, for any rank")
+    return Proof.without_flaw(
+        r"$\tilde U^\top U$ and $V^\top\tilde V$ are identities beside zeros, for any rank", *flaws
+    )
 
 
 @proof("fedlrt/lemma-2", share="1", ranks=[1, 2, 3])
@@ -57,10 +54,10 @@ def lemma_2(values: Values) -> Proof:
         flaws.append("" if gap.is_zero_matrix else f"[U|K] is not the product at rank {r}")
         away = sympy.cancel(M.det(method="berkowitz") * S.det(method="berkowitz") - rate**r)
         flaws.append("" if away == 0 else f"another determinant at rank {r}")
-    return _answer(
-        flaws,
+    return Proof.without_flaw(
         r"$[U_0|K(t_1)] = [U_0|-\nabla_U\mathcal{L}]\,M$ with M invertible for every $\lambda > 0$ and invertible "
         r"$S_0$",
+        *flaws,
     )
 
 
@@ -82,7 +79,9 @@ def lemma_3(values: Values) -> Proof:
         # Attained: a matrix that lives in the corner.
         corner = whole.subs({A[i, j]: 0 for i in range(n) for j in range(n) if i >= r or j >= r})
         flaws.append("" if sympy.expand(constant**2 * corner - part) == 0 else "not the least constant")
-    return _answer(flaws, "in completed bases the projection drops entries, and what is left is attained by F(W) = LW")
+    return Proof.without_flaw(
+        "in completed bases the projection drops entries, and what is left is attained by F(W) = LW", *flaws
+    )
 
 
 def flaw_of_tail(after: int, sizes: Sequence[int]) -> str:
@@ -136,7 +135,7 @@ def alg_4(values: Values) -> Proof:
     box = w - inside * rate * (slope + (G - G_c))
     flaws = ["" if sympy.expand(box - (w - rate * (slope - (G_c - G)))) == 0 else "not the step of (4)"]
     flaws.append("" if sympy.expand(box.subs({G: 0, slope: G_c}) - w) == 0 else "a stationary point moves")
-    return _answer(flaws, "the step is that of (4) for any gradients, and 0 where the global gradient is")
+    return Proof.without_flaw("the step is that of (4) for any gradients, and 0 where the global gradient is", *flaws)
 
 
 @proof("fedlrt/thm-5@steps-up-to-1", d_2="1", d_3="1", longest="1")
@@ -158,10 +157,10 @@ def thm_5(values: Values) -> Proof:
     flaws.append("" if longest == 1 else "e^(Lt) is at most e^L for t up to 1 alone")
     numerator = sympy.cancel((d_3 - longest / (1 + A)) * (1 + A))  # t = longest / (1 + A)
     flaws.append("" if non_negative(numerator) else "the truncated part is not within d_3 theta / t")
-    return _answer(
-        flaws,
+    return Proof.without_flaw(
         r"Gronwall's inequality for the difference of the flows gives $B(e^{L\Delta t} - 1)/L$, at "
         r"most $Be^L\Delta t$; truncation adds $\vartheta$: $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$",
+        *flaws,
     )
 
 
@@ -190,7 +189,9 @@ def claim_close(values: Values) -> Proof:
     flaws.append("" if sympy.simplify(after - ((3 * a - 2) * q - 1) * per) == 0 else "the induction over the rounds")
     single = ((3 * a - 3) * per).subs(a, 1 + rate * L)
     flaws.append("" if sympy.simplify(single - rate * eps - theta) == 0 else "one step of one round")
-    return _answer(flaws, r"$d_k + 2D + \epsilon/L$ grows by $1 + \lambda L$ in a step, then induction over the rounds")
+    return Proof.without_flaw(
+        r"$d_k + 2D + \epsilon/L$ grows by $1 + \lambda L$ in a step, then induction over the rounds", *flaws
+    )
 
 
 @proof("fedlrt/claim-close-to-full@as-theorem-5-bounds-it", d_2=1, d_3=1)
@@ -216,10 +217,10 @@ def claim_close_in_a_round(values: Values) -> Proof:
     flaws.append(
         "" if non_negative(sympy.cancel((d_3 - 1 / (1 + A)) * (1 + A))) else "truncation, s lambda = 1/(1 + A)"
     )
-    return _answer(
-        flaws,
+    return Proof.without_flaw(
         r"$d_k + \epsilon/L$ grows by $1 + \lambda L$ in a step, $\epsilon \le 3B$, and truncation "
         r"adds $\vartheta$: $d_1 = 0$, $d_2 = 3Be^L$, $d_3 = 1$",
+        *flaws,
     )
 
 
@@ -249,4 +250,6 @@ def claim_het_plateau(values: Values) -> Proof:
                 ends.append(w)
             left = sympy.expand(sum(ends)).free_symbols & set(free)
             flaws.append(f"the correction is left after {steps} steps of {clients} clients" if left else "")
-    return _answer(flaws, "with one second derivative the corrections cancel in the mean after any number of steps")
+    return Proof.without_flaw(
+        "with one second derivative the corrections cancel in the mean after any number of steps", *flaws
+    )

@@ -12,7 +12,7 @@ from typing import Any
 import sympy
 
 from paper_checks.fedlrt.replays.boxes import trips
-from paper_checks.proof_steps import first_flaw, non_negative, rational
+from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -77,11 +77,6 @@ def flaw_of_smoothness(inner: Any, half: Any) -> str:
     return "" if non_negative(room) else "the integral of the Lipschitz bound"
 
 
-def _answer(steps: str, *flaws: str) -> Proof:
-    flaw = first_flaw(*flaws)
-    return Proof(not flaw, flaw or steps)
-
-
 @proof("fedlrt/eq-1@no-sample-at-two-clients", weight="1")
 def eq_1(values: Values) -> Proof:
     r"""For any C and any number m of samples of a client X has Cm samples, and both sides are linear in their losses.
@@ -92,7 +87,7 @@ def eq_1(values: Values) -> Proof:
     weight = rational(values["weight"])
     clients, samples = sympy.symbols("C m", positive=True, integer=True)
     times = sympy.Symbol("k", positive=True, integer=True)
-    return _answer(
+    return Proof.without_flaw(
         "the weight of a sample in both means, for any C, m and k",
         differ(times / (clients * samples), weight * times / clients / samples, "another weight of a sample"),
     )
@@ -107,7 +102,7 @@ def eq_2(values: Values) -> Proof:
     """
     share, more = rational(values["rate"]), int(values["more"])
     steps = sympy.Symbol("s", integer=True)
-    return _answer(
+    return Proof.without_flaw(
         "start, step and number of steps are those of lines 3 to 5 of Algorithm 3",
         differ(w - share * rate * g_s, w - rate * g_s, "another step"),
         differ(steps + more, steps, "another number of steps"),
@@ -124,7 +119,7 @@ def eq_4(values: Values) -> Proof:
     sign, share = rational(values["sign"]), rational(values["rate"])
     step = w - share * rate * (g_s - sign * (g_c - g))
     first = step.subs(g_s, g_c)
-    return _answer(
+    return Proof.without_flaw(
         "the step of the corrected Algorithm 4; the first one is along the global gradient, and 0 where that is",
         differ(step, w - rate * (g_s + (g - g_c)), "not the step of Algorithm 4"),
         differ(first, w - rate * g, "the first step is not the global one"),
@@ -140,7 +135,7 @@ def eq_7(values: Values) -> Proof:
     """
     share, more, steps = rational(values["rate"]), int(values["more"]), sympy.Symbol("s", integer=True)
     S = sympy.Matrix(2, 2, sympy.symbols("s_0:4", commutative=False))
-    return _answer(
+    return Proof.without_flaw(
         "the chain rule, and the step and the number of steps of Algorithm 2",
         flaw_of_chain(),
         differ(S - share * rate * wide(g_s), S - rate * wide(g_s), "another step"),
@@ -165,7 +160,7 @@ def eq_8(values: Values) -> Proof:
     """
     sign, share, more = rational(values["sign"]), rational(values["share"]), int(values["more"])
     step = S_c - rate * (wide(g_s) + sign * (share * wide(g) - wide(g_c)))
-    return _answer(
+    return Proof.without_flaw(
         "the step of Algorithm 1; the first one is the global gradient's",
         flaw_of_chain(),
         differ(step, _corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1"),
@@ -186,7 +181,7 @@ def eq_9(values: Values) -> Proof:
     full = wide(g - g_c)
     stated = outside * (full - CORNER * full * CORNER) + sign * block * CORNER * full * CORNER
     rounds = len(trips("simplified"))
-    return _answer(
+    return Proof.without_flaw(
         "the block of the full correction, which needs no wide basis",
         flaw_of_chain(),
         differ(corner(Ut * g * V) - corner(Ut * g_c * V), stated, "not the block of the full correction"),
@@ -199,7 +194,7 @@ def eq_26(values: Values) -> Proof:
     r"""All three gradients of (8) are $\tilde U^\top(\cdot)\tilde V$ of gradients in W, by the chain rule."""
     sign, stale, whole = (rational(values[name]) for name in ("sign", "stale", "whole"))
     printed = S_c + sign * rate * wide(-g_s - stale * (-g_c) + whole * (-g))
-    return _answer(
+    return Proof.without_flaw(
         "the chain rule, and (8) with F for the negative gradient",
         flaw_of_chain(),
         differ(printed, _corrected(S_c, wide(g) - wide(g_c)), "not the step of (8)"),
@@ -209,7 +204,7 @@ def eq_26(values: Values) -> Proof:
 @proof("fedlrt/eq-26-gradients", sign="-1")
 def eq_26_gradients(values: Values) -> Proof:
     r"""The chain rule with $F_c = -\nabla_W\mathcal{L}_c$ and, for the mean loss, with $F = -\nabla_W\mathcal{L}$."""
-    return _answer(
+    return Proof.without_flaw(
         r"$\tilde U^\top F\tilde V = -\nabla_{\tilde S}\mathcal{L}$ for every loss",
         flaw_of_chain(-rational(values["sign"])),
     )
@@ -219,7 +214,7 @@ def eq_26_gradients(values: Values) -> Proof:
 def eq_39(values: Values) -> Proof:
     r"""$\check G_{\tilde S}$ has $G_S = \nabla_S\mathcal{L}(USV^\top) = U^\top gV$ in its corner, by the chain rule."""
     sign, share = rational(values["sign"]), rational(values["share"])
-    return _answer(
+    return Proof.without_flaw(
         "both sides are the block of the gradients' difference",
         flaw_of_chain(),
         differ(
@@ -236,7 +231,7 @@ def eq_39b(values: Values) -> Proof:
     first, second = rational(values["first"]), rational(values["second"])
     stated, force = corner(Ut * (g - g_c) * V), -g_c - (-g)
     outer = sympy.Matrix([Ut, 0]) * sympy.Matrix([[force]]) * sympy.Matrix([[V, 0]])
-    return _answer(
+    return Proof.without_flaw(
         "both expressions are the block of the correction",
         flaw_of_chain(),
         differ(stated, first * outer, "the first expression"),
@@ -251,7 +246,7 @@ def eq_40(values: Values) -> Proof:
     check = corner(Ut * (g - g_c) * V)
     step, plain = _corrected(S_c, check), S_c + rate * wide(-g_s)
     inside = CORNER * wide(-g_c - (-g)) * CORNER
-    return _answer(
+    return Proof.without_flaw(
         "the step of Algorithm 5 in both forms",
         flaw_of_chain(),
         differ(step, plain + first * rate * inside, "the first expression"),
@@ -269,7 +264,7 @@ def eq_42(values: Values) -> Proof:
     beside = [(i, j) for i in range(2) for j in range(2) if i or j]
     share = rational(values["share"])
     rest = S_c - share * corner(S_c[0, 0])
-    return _answer(
+    return Proof.without_flaw(
         "a corner and the three blocks around it",
         differ(rest[0, 0], sympy.Integer(0), "a part in the corner"),
         differ(rest + corner(S_c[0, 0]), S_c, "not the whole"),
@@ -282,7 +277,7 @@ def eq_45(values: Values) -> Proof:
     r"""The corner of Algorithm 5's step, (40) as it should read: $\tilde U = [U|\bar U]$ has U for its first block."""
     own, mean, sign = (rational(values[name]) for name in ("own", "mean", "sign"))
     step = _corrected(S_c, corner(Ut * (g - g_c) * V))[0, 0]
-    return _answer(
+    return Proof.without_flaw(
         "the corner of the step of Algorithm 5",
         flaw_of_chain(),
         differ(step, S_c[0, 0] - sign * rate * Ut * (g_s + own * g_c + mean * g) * V, "not the corner of the step"),
@@ -313,7 +308,7 @@ def eq_32(values: Values) -> Proof:
             )
             stated = share * sign * rate / C * sum((force for own in forces for force in own), sympy.Integer(0))
             flaws.append(differ(moved, stated, f"the corrections do not cancel at {C} clients and {steps} steps"))
-    return _answer("the steps of (26), summed over steps and clients, however many", flaw_of_chain(), *flaws)
+    return Proof.without_flaw("the steps of (26), summed over steps and clients, however many", flaw_of_chain(), *flaws)
 
 
 @proof("fedlrt/eq-33", inner="-1", half="1/2")
@@ -323,7 +318,7 @@ def eq_33(values: Values) -> Proof:
     Both expressions are one and the same function of D: $-\langle D, F\rangle + \frac L2\|D\|^2$.
     """
     flaw = flaw_of_smoothness(rational(values["inner"]), rational(values["half"]))
-    return _answer("smoothness, and (32) put in", flaw)
+    return Proof.without_flaw("smoothness, and (32) put in", flaw)
 
 
 @proof("fedlrt/eq-43-44", sign="1", half="1/2", mixed="0", last="1")
@@ -351,7 +346,7 @@ def eq_43_44(values: Values) -> Proof:
         square = sum(entry**2 for entry in d)
         whole = sign * sum(a * b for a, b in zip(d, slope, strict=True)) + half * square
         flaws.append(differ(value(inside) + value(outside) + mixed * square, whole, f"not the two parts at rank {r}"))
-    return _answer(
+    return Proof.without_flaw(
         "smoothness, the chain rule, and sums over entries in two parts",
         flaw_of_smoothness(-sign, half),
         flaw_of_chain(rational(values["last"])),

@@ -46,11 +46,16 @@ def table_6(values: Values) -> Violation:
     )
 
 
+def fall(before: str, after: str) -> tuple[Fraction, Fraction]:
+    """The least and the most that a value falls by, of what both are rounded from."""
+    told, room = Fraction(before) - Fraction(after), half_unit(before) + half_unit(after)
+    return told - room, told + room
+
+
 @replay("rolora/txt-table1-rolora")
 def txt_table1_rolora(values: Values) -> Violation:
     """The least fall that the printed accuracies allow, against the most that both deviations allow."""
     before, after, one, two = (values[name] for name in ("before", "after", "spread before", "spread after"))
-    fall = Fraction(before) - Fraction(after) - half_unit(before) - half_unit(after)
     spread = Fraction(one) + Fraction(two) + half_unit(one) + half_unit(two)
     assumes = (
         Hypothesis("accuracy before", Fraction(before), "<=", 100),
@@ -59,7 +64,7 @@ def txt_table1_rolora(values: Values) -> Violation:
         Hypothesis("deviation after", Fraction(two), ">=", 0),
     )
     return Violation(
-        fall,
+        fall(before, after)[0],
         spread,
         assumes=assumes,
         reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in points, against "
@@ -78,8 +83,8 @@ def txt_table1_rolora_steps(values: Values) -> Violation:
         Hypothesis("accuracy of the other after", Fraction(two), "<=", 100),
     )
     return Violation(
-        Fraction(before) - Fraction(after) - half_unit(before) - half_unit(after),
-        Fraction(one) - Fraction(two) + half_unit(one) + half_unit(two),
+        fall(before, after)[0],
+        fall(one, two)[1],
         assumes=assumes,
         strict=True,
         reads="rank 4, one data set, 20 and 50 clients: fall of RoLoRA's accuracy, in points, against that of the "
