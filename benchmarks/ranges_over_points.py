@@ -26,7 +26,7 @@ from figures.provenance import machine, package_versions, sources_digest
 from paper_checks.context import Context
 from paper_checks.fedlrt import heterogeneous_setting, homogeneous_setting
 from paper_checks.fedlrt.assumption_met import measure_met
-from paper_checks.fedlrt.different_targets import CLOSE
+from paper_checks.fedlrt.different_targets import ALONG_TWO, CLOSE, TWO_AXES
 from paper_checks.fedlrt.homogeneous_setting import BASES, CLIENTS, STEPS
 from paper_checks.fedlrt.least_squares import FOLLOWED, GRID, LEVELS, Followed, count_rounds, settled
 from paper_checks.fedlrt.legendre_runs import (
@@ -34,14 +34,17 @@ from paper_checks.fedlrt.legendre_runs import (
     STARTS,
     WEAKEST,
     Choice,
+    axes_full_rank_reaches,
+    axes_run,
     full_rank_distances,
     heterogeneous_full_rank,
     limits,
     long_heterogeneous_run,
     long_run,
     median_ranks,
+    minimisers,
     one_target,
-    quotient_of_paces,
+    own_targets,
     target_share,
 )
 from toymodels.legendre import random_targets
@@ -189,6 +192,25 @@ def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
     return {"FedLin's rounds over FeDLRT's": theirs / run.reaches(CLOSE)}
 
 
+def quotients_of_rounds_along_two_axes(seed: int) -> Numbers:
+    """The same with targets along two axes, in the reading of the card."""
+    stream = heterogeneous_setting.stream(Context("fedlrt/claim-het-converge", seed))
+    ours = axes_run(stream, TWO_AXES, ALONG_TWO, 10_000).reaches(CLOSE)
+    theirs = axes_full_rank_reaches(stream, TWO_AXES, ALONG_TWO, CLOSE)
+    return {"FedLin's rounds over FeDLRT's": theirs / ours}
+
+
+def quotient_of_paces(seed: int, basis: str) -> float:
+    """Least curvature of the heterogeneous test along matrices of the minimiser's rank there, over the least of all."""
+    W, H = (part.numpy() for part in minimisers(own_targets(seed, basis)))
+    U, sigma, Vt = np.linalg.svd(W.reshape(10, 10))
+    rank = int((sigma > 1e-9 * sigma[0]).sum())
+    outside = np.kron(U[:, rank:], Vt[rank:].T)  # what is left of the columns beside those of the tangent space
+    along = np.linalg.svd(outside)[0][:, outside.shape[1] :]
+    whole = H.reshape(100, 100)
+    return float(np.linalg.eigvalsh(along.T @ whole @ along)[0] / np.linalg.eigvalsh(whole)[0])
+
+
 def quotients_of_paces(seed: int) -> Numbers:
     """How many times as fast FeDLRT is in the end of the heterogeneous test, by basis."""
     stream = heterogeneous_setting.stream(Context("fedlrt/claim-het-converge", seed))
@@ -209,6 +231,7 @@ MEASURES: dict[str, tuple[Callable[[int], Numbers], Sequence[int]]] = {
     "fedlrt/claim-hom-10x": (quotients_of_rounds, range(16)),
     "fedlrt/fig-1": (ends_with_four_targets, range(20)),
     "fedlrt/claim-het-converge": (quotients_of_rounds_with_four_targets, range(20)),
+    "fedlrt/claim-het-converge, two axes": (quotients_of_rounds_along_two_axes, range(20)),
     "fedlrt/claim-het-converge, paces": (quotients_of_paces, range(600)),
 }
 """Measurement for each card, and its draws; to the end one run with an early rank 4 is followed."""

@@ -62,7 +62,7 @@ class Mutant:
     def outcome(self) -> str:
         """Its prediction and the obtained value, in one line."""
         predicts = f"{shortened(self.evidence.printed, 70)}; " if self.evidence.printed else ""
-        return f"{predicts}obtained {shortened(obtained_beside(self.evidence, None), 120)}"
+        return f"{predicts}obtained {shortened(obtained_beside(self.evidence), 120)}"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class JudgedForm:
         evidence: what it came to.
         mutants: its perturbations, where they were judged.
         compared: of a correction, what it asks for beside the printed form.
-        stored: its witness on file, and whether the replay draws nothing.
+        stored: its witness on file, and what the replay came to.
     """
 
     name: str
@@ -85,7 +85,7 @@ class JudgedForm:
     mutants: tuple[Mutant, ...] = ()
     compared: str = ""
     why: str = ""
-    stored: tuple[Mapping[str, Any] | None, bool] = (None, True)
+    stored: tuple[Mapping[str, Any], Replayed] | tuple[()] = ()
 
     @property
     def obtained(self) -> str:
@@ -105,7 +105,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
         return ()
     readings = judged.readings(claim)
     pairs = zip(result.stored, result.replayed, strict=True)
-    witnesses = {file.reading: (file.values, answer.exact) for file, answer in pairs if file.kind == "witness"}
+    witnesses = {file.reading: (file.values, answer) for file, answer in pairs if file.kind == "witness"}
     forms = [
         JudgedForm(
             f"reading: {one.reading.name}" if len(readings) > 1 or one.reading.says else "as printed",
@@ -113,7 +113,7 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
             one.evidence,
             tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
             why=one.reading.why,
-            stored=witnesses.get(one.key, (None, True)),
+            stored=witnesses.get(one.key, ()),
         )
         for one in readings
     ]
@@ -287,30 +287,31 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     explained = "" if plain else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
     lines += _entry("because", plain_text(claim.because, encoding) if result.decision.verdict in FAILING else "")
-    if not result.as_expected:
-        lines += _entry("NOT AS RECORDED", mark(result))
+    lines += _entry("NOT AS RECORDED", mark(result))
     lines += _entry("reason", plain_text(decision.reason, encoding))
     for name, says in other_forms(result) if result.judged is None else ():
         lines += _entry(name, plain_text(says, encoding))
+    first: dict[str, str] = {}
     for form in judged_forms(result):
-        lines += ["", f"[{form.name}]", *_form_lines(form, encoding)]
+        told = first.setdefault(form.evidence.scope, form.name)
+        scope = form.evidence.scope if told == form.name else f"that of [{told}]"
+        lines += ["", f"[{form.name}]", *_form_lines(form, scope, encoding)]
     lines += [""] if result.judged else []
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
     known = "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
     lines += _entry("best known", plain_text(known, encoding))
-    for number, told in enumerate(hypotheses_told(result)):
-        lines += _entry("" if number else "hypotheses", plain_text(told, encoding))
+    for number, hypothesis in enumerate(hypotheses_told(result)):
+        lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
     for file, answer, names in result.files_told_once():
         lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding)
-    if result.stored:
-        lines += _entry("again", f"rankproof replay {claim.id}")
+    lines += _entry("again", f"rankproof replay {claim.id}" if result.stored else "")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
     lines += _entry("time", f"{result.seconds:.2f} s")
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
 
 
-def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
+def _form_lines(form: JudgedForm, scope: str, encoding: str) -> Iterator[str]:
     evidence = form.evidence
     yield from _entry("states", plain_text(form.says, encoding))
     yield from _entry("read so", plain_text(form.why, encoding))
@@ -319,7 +320,7 @@ def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
     yield from _entry("obtained", form.obtained)
     yield from _entry("shown", evidence.shown)
     yield from _entry("slack", f"{form.slack:.6g}" if form.slack is not None else "")
-    yield from _entry("scope", f"{evidence.scope}; {cases_text(evidence)}")
+    yield from _entry("scope", f"{scope}; {cases_text(evidence)}")
     for mutant in form.mutants:
         verb = "caught" if mutant.caught else "NOT CAUGHT"
         yield from _entry("mutant", f"{mutant.changed}: {verb}; {mutant.outcome}")
@@ -383,15 +384,8 @@ def summary_table(run: Run) -> str:
     for result in run.results:
         decision = result.decision
         note = mark(result)
-        rows.append(
-            (
-                result.claim.id,
-                decision.verdict,
-                decision.grade or "-",
-                f"{result.seconds:.2f}",
-                f"  <-- {note}" if note else "  (excused)" if decision.excused else "",
-            )
-        )
+        marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
+        rows.append((result.claim.id, decision.verdict, decision.grade or "-", f"{result.seconds:.2f}", marked))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
         f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}{row[4]}"

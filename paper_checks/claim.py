@@ -56,6 +56,7 @@ class Evidence:
         tight: share of cases within one per cent of equality, where that is meaningful.
         level: probability of a false alarm spent on this form.
         witness: the violating case in plain numbers and strings, ready for storage.
+        sides: what was compared there, left and right, where it is two numbers.
         reason: why this budget cannot tell.
         facts: what was shown exactly.
         whole: whether the cases are all that the statement needs: every printed cell, one example of an existence.
@@ -78,6 +79,7 @@ class Evidence:
     tight: float | None = None
     level: float = 0.0
     witness: Mapping[str, Any] | None = None
+    sides: tuple[float, float] | None = None
     reason: str = ""
     facts: tuple[Fact, ...] = ()
     whole: bool = False

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from paper_checks.claim import Claim, Constants, Evidence, Form, Reading
+from paper_checks.evaluation import Replayed
 from paper_checks.lines import Strength, strength
 from paper_checks.methods.sides import UndefinedError
 
@@ -173,16 +176,22 @@ def _all(claim: Claim, data: object, base: Constants, changes: Sequence[Constant
     return tuple(claim.judge(data, **{**base, **change}) for change in changes)
 
 
-def obtained_beside(evidence: Evidence, stored: Mapping[str, Any] | None, exact: bool = True) -> str:
+def obtained_beside(
+    evidence: Evidence, stored: Mapping[str, Any] | None = None, replayed: Replayed | None = None
+) -> str:
     """The obtained value; where its case is another than the stored witness that is shown beside it, this is said.
 
     Args:
         evidence: Evidence of a form in this run.
         stored: the witness on file, as far as its replay reads it; none for a form that has none, such as a mutant.
-        exact: whether the replay draws nothing; if it does, its numbers are others than those of this run.
+        replayed: what its replay came to. One that draws has other numbers than this run; one that is exact and comes
+            to other sides is of another case, or compares it in other units.
     """
     own = evidence.witness or {}
+    exact = replayed is None or replayed.exact
     same = stored is not None and all(json.dumps(own.get(name)) == json.dumps(stored[name]) for name in stored)
+    if same and exact and replayed is not None and evidence.sides and None not in (replayed.left, replayed.right):
+        same = np.allclose(sorted(evidence.sides), sorted((replayed.left, replayed.right)), rtol=1e-6, atol=1e-12)
     if same and exact:
         return evidence.obtained
     return evidence.obtained.replace(

@@ -88,7 +88,7 @@ class Result:
             "constants": self._constants(),
             "hypotheses": [{"name": one.name, "needed": needed} for one, needed in self.hypotheses],
             "printed": printed.printed if printed else None,
-            "obtained": obtained_beside(printed, witness, not violated or violated.exact) if printed else None,
+            "obtained": obtained_beside(printed, witness, violated) if printed else None,
             "left": violated.left if violated else None,
             "right": violated.right if violated else None,
             "replay": f"rankproof replay {claim.id}" if self.stored else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -118,10 +119,10 @@ def mean_target_on_grid(seed: int, basis: str) -> Grid:
 
 
 @cache
-def one_small_target(seed: int, basis: str) -> Grid:
-    """The same points with targets e_c e_c' times 1, 1, 1 and 1/10."""
+def along_axes(seed: int, basis: str, sizes: tuple[float, ...]) -> Grid:
+    """The same points with targets e_i e_i' times some sizes at four clients, together these."""
     x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
-    return on_grid([(x, y)], np.diag([1.0, 1.0, 1.0, 0.1, *[0.0] * 6]) / 4.0, basis)
+    return on_grid([(x, y)], np.diag([*sizes, *[0.0] * (10 - len(sizes))]) / 4.0, basis)
 
 
 def normal_start(seed: int, n: int, scale: float, number: int = 0) -> Tensor:
@@ -229,31 +230,32 @@ def long_heterogeneous_run(seed: int, reading: Choice, rounds: int, until: float
 
 
 @cache
-def small_target_run(seed: int, reading: Choice, rounds: int) -> Run:
-    """The same with one small target."""
-    grid = one_small_target(seed, reading.basis)
-    return on_grid_run(grid, normal_start(seed, 10, reading.scale), reading, HETEROGENEOUS, rounds, CLOSE)
+def axes_run(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int, until: float = CLOSE) -> Run:
+    """The same with targets along the axes."""
+    start = normal_start(seed, 10, reading.scale)
+    return on_grid_run(along_axes(seed, reading.basis, sizes), start, reading, HETEROGENEOUS, rounds, until)
 
 
-@cache
-def small_target_full_rank(seed: int, basis: str, rounds: int) -> float:
+def axes_full_rank(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int) -> float:
     """FedLin's distance there: with all points at every client its round is descent on the mean loss."""
-    off = (normal_start(seed, 10, 1.0)[0].numpy() - one_small_target(seed, basis).target).ravel()
-    curvatures, axes = np.linalg.eigh(minimisers(own_targets(seed, basis))[1].reshape(100, 100).numpy())
+    off = (normal_start(seed, 10, reading.scale)[0].numpy() - along_axes(seed, reading.basis, sizes).target).ravel()
+    curvatures, axes = _axes_of_curvature(seed, reading.basis)
     steps = HETEROGENEOUS.steps * rounds
     return float(np.linalg.norm((1.0 - HETEROGENEOUS.rate() * curvatures) ** steps * (axes.T @ off)))
 
 
+def axes_full_rank_reaches(seed: int, sizes: tuple[float, ...], reading: Choice, distance: float) -> int:
+    """FedLin's first round within a distance there, which falls from round to round."""
+    most = 1
+    while axes_full_rank(seed, sizes, reading, most) > distance:
+        most *= 2
+    return bisect_left(range(most), -distance, key=lambda count: -axes_full_rank(seed, sizes, reading, count))
+
+
 @cache
-def quotient_of_paces(seed: int, basis: str) -> float:
-    """Least curvature of the heterogeneous test along matrices of the minimiser's rank there, over the least of all."""
-    W, H = (part.numpy() for part in minimisers(own_targets(seed, basis)))
-    U, sigma, Vt = np.linalg.svd(W.reshape(10, 10))
-    rank = int((sigma > 1e-9 * sigma[0]).sum())
-    outside = np.kron(U[:, rank:], Vt[rank:].T)  # what is left of the columns beside those of the tangent space
-    along = np.linalg.svd(outside)[0][:, outside.shape[1] :]
-    whole = H.reshape(100, 100)
-    return float(np.linalg.eigvalsh(along.T @ whole @ along)[0] / np.linalg.eigvalsh(whole)[0])
+def _axes_of_curvature(seed: int, basis: str) -> tuple[Array, Array]:
+    curvatures, axes = np.linalg.eigh(minimisers(own_targets(seed, basis))[1].reshape(100, 100).numpy())
+    return curvatures, axes
 
 
 def apart(one: Run, other: Run) -> float:

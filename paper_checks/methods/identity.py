@@ -65,16 +65,17 @@ def judge_identity(
         for point in points:
             value = difference.subs(point)
             if value.is_comparable and value != 0:
-                left, right = told_apart(*(float(side.subs(point)) for side in (equation.left, equation.right)))
+                sides = float(equation.left.subs(point)), float(equation.right.subs(point))
                 exact = compared(equation.name, value, "!=", 0) if value.is_Rational else None
                 return Evidence(
                     ok=False,
                     scope=scope,
                     printed=f"{equation.name}: both sides equal",
-                    obtained=f"left {left}, right {right} at the witness",
+                    obtained="left {}, right {} at the witness".format(*told_apart(*sides)),
                     margin=-float(abs(value)) - number,
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},
+                    sides=sides,
                     facts=(exact,) if exact else (),
                     lines=_lines(equations, [*outcomes[:-1], False], points),
                 )

@@ -185,6 +185,7 @@ def judge_inequality(
             cases=count,
             tight=tight,
             witness=shown_at(violating),
+            sides=(float(left[violating]), float(right[violating])),
             facts=shown,
             infinite=bool(np.isinf(scale[violating])),
             lines=named,

@@ -138,15 +138,17 @@ def judge_promises(promises: Sequence[Promise], scope: str, whole: bool = False)
         )
     first = next((promise for promise in broken if promise.case is not None), broken[0])
     failed = list(dict.fromkeys(promise.name for promise in broken))
-    sides = f"{' and '.join(told_apart(float(first.left), float(first.right)))} at the witness"
+    sides = float(first.left), float(first.right)
+    where = f"{' and '.join(told_apart(*sides))} at the witness"
     return Evidence(
         False,
         scope,
         first.name,
-        f"{sides}; broken in {len(broken)} of {len(promises)} evaluations: {'; '.join(failed)}",
+        f"{where}; broken in {len(broken)} of {len(promises)} evaluations: {'; '.join(failed)}",
         margin=-max(promise.excess for promise in broken),
         cases=len(promises),
         witness=None if first.case is None else {**first.case, "promise": first.name},
+        sides=sides,
         lines=lines,
     )
 

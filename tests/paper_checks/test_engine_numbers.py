@@ -1,5 +1,6 @@
 """Numbers that the engine compares: intervals of printed values, probabilities and sides, by hand and to their ends."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
+from paper_checks.evaluation import Replayed
 from paper_checks.judging import obtained_beside
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.probability import Counted, Law, judge_probability
@@ -197,7 +199,22 @@ def test_what_was_obtained_elsewhere_is_not_said_of_the_stored_witness(stored, w
     assert obtained_beside(found, stored) == f"left 6, right 4 at {where}"
 
 
+DRAWN = Replayed("witness", True, False, 6.1, 4.0, "drawn")
+
+
 def test_what_was_obtained_is_said_of_this_run_where_the_replay_draws_anew():
     found = Evidence(False, "numbers", obtained="left 6, right 4 at the witness", margin=-2.0, witness={"x": "2"})
-    assert obtained_beside(found, {"x": "2"}, exact=False) == "left 6, right 4 at the witness, in this run"
-    assert obtained_beside(found, {"x": "3"}, exact=False) == "left 6, right 4 at a case of this run"
+    assert obtained_beside(found, {"x": "2"}, DRAWN) == "left 6, right 4 at the witness, in this run"
+    assert obtained_beside(found, {"x": "3"}, DRAWN) == "left 6, right 4 at a case of this run"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "where"), [(6.0, 4.0, "the witness"), (4.0, 6.0, "the witness"), (6.0, 4.5, "a case of this run")]
+)
+def test_sides_that_the_replay_does_not_find_are_not_said_of_the_stored_witness(left, right, where):
+    found = Evidence(
+        False, "numbers", obtained="left 6, right 4 at the witness", margin=-2.0, witness={"x": "2"}, sides=(6.0, 4.0)
+    )
+    assert obtained_beside(found, {"x": "2"}, replace(DRAWN, exact=True, left=left, right=right)) == (
+        f"left 6, right 4 at {where}"
+    )

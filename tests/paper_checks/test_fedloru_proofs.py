@@ -69,7 +69,7 @@ TAMPERED = {
     "eq-33": [{"offset": 1}, {"least": 1}, {"first_block": 2}],
     "eq-34": [{"power_shift": -1}, {"outer": 0}, {"inner": 0}],
     "eq-35": [{"s_power": 1}, {"sign": -1}, {"third": 1}],
-    "eq-52-53": [{"power": "1"}, {"cross": "1/10"}],
+    "eq-52-53@slopes-of-bounded-mean-square": [{"power": "1"}, {"cross": "1/10"}],
     "claim-rank-growth": [{"per": "1/2"}, {"per": "2"}, {"fewer": 1}, {"sizes": []}],
 }
 FILES = {

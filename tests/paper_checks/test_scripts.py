@@ -14,7 +14,6 @@ from paper_checks.script import script_of
 LARGE_SAMPLES = {
     "fedlrt/claim-thm3-figure",
     "fedlrt/claim-two-rounds@with-either-correction",
-    "fedlrt/claim-het-converge@in-the-long-run-in-each-normalisation",
     "fedlrt/claim-het-plateau",
     "fedlrt/fig-1",
     "fedlrt/claim-het-converge",

@@ -153,8 +153,9 @@ def in_full(traces: tuple[Trace, ...]) -> list[Trace]:
 
 
 SCOPE = (
-    "runs of FedLoRU on losses with bounded gradient, convex (Huber) and not (cosine): one weight by hand and near "
-    "equality; tall, wide and square weights with 1 to 3 clients; expectations over batches taken over all outcomes"
+    "runs of FedLoRU, alpha = 1, on losses with bounded gradient, convex (Huber) and not (cosine): one weight by hand "
+    "and near equality; tall, wide and square weights with 1 to 3 clients; expectations over batches taken over all "
+    "outcomes"
 )
 WITH_COHORTS = f"{SCOPE}, and over uniform cohorts of one client in runs with partial participation"
 

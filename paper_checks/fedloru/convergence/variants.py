@@ -333,9 +333,9 @@ def _product(fed: Federation, client: int) -> Tensor:
 @promises(
     "fedloru-v2/alg-4",
     where="Appendix C.4, Algorithm 4, both variants",
-    says=r"Client k, where it is drawn in round t, trains W and $L^{(k)}, U^{(k)}$ on $W + \alpha_pL^{(k)}U^{(k)}$, in "
-    r"turn or together, from $W_{t-1}$ and $L_{t-1}^{(k)}, U_{t-1}^{(k)}$, and sends W only; the server averages, $W_t "
-    r"\leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}W_t^{(k)}$. The final model of client k is $W_T + "
+    says=r"Client k, where it is drawn in round t, trains $L^{(k)}, U^{(k)}$ and then W, or all of them together, on "
+    r"$W + \alpha_pL^{(k)}U^{(k)}$, from $W_{t-1}$ and $L_{t-1}^{(k)}, U_{t-1}^{(k)}$, and sends W only; the server "
+    r"averages, $W_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}W_t^{(k)}$. The final model of client k is $W_T + "
     r"L_T^{(k)}U_T^{(k)}$.",
     measure=run_pfedlora,
     control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),

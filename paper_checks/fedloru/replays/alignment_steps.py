@@ -47,6 +47,28 @@ def eq_51_54(values: Values) -> Violation:
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "<=", outliers(values)))
 
 
+@replay("fedloru-v2/eq-52-53", theta="theta_1", noise="sigma s_N")
+def eq_52_53(values: Values) -> Violation:
+    r"""One spike, Gaussian noise, and at both clients the gradient $Re$, e a unit vector orthogonal to $v_1$.
+
+    $u = sv_1 + w$ with $w \perp v_1$ in a direction that no rotation about $v_1$ prefers: $E\langle e, u\rangle = 0$,
+    so that $\alpha_1 = 0$, as are the mean slopes along eigenvectors of the bulk, and $E[\langle e, u\rangle u] =
+    \frac{1 - Es^2}{R - 1}e$. Clients are independent: $E[\langle e, u\rangle\langle e, u'\rangle\langle u, u'\rangle]$
+    is the squared norm of that. Times $R^2$ it tends to $(1 - \phi_1^2)^2 = (\sigma s_N/\theta_1)^4$, by (5).
+    """
+    theta, noise = fractions(values, "theta", "noise")
+    return Violation(
+        (noise / theta) ** 4,
+        0,
+        assumes=assuming(
+            Hypothesis("scale of the noise, sigma s_N", noise, ">", 0),
+            Hypothesis("theta_1, against sigma s_N", theta, ">", noise),
+        ),
+        reads="r = 1, one spike, both gradients R e with a unit vector e orthogonal to v_1: limit of the left side of "
+        "(53), (1 - phi_1^2)^2, and 0",
+    )
+
+
 @replay("fedloru-v2/eq-55", theta="theta_3", ratio_1="theta_2/theta_1", ratio_2="theta_3/theta_2")
 def eq_55(values: Values) -> Violation:
     """g(1) from its definition as a difference of two quotients."""

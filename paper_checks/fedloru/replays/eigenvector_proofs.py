@@ -283,7 +283,7 @@ def cosine(noise: Any) -> Steps:
     ]
 
 
-@proof("fedloru-v2/eq-52-53", power="2", cross="0")
+@proof("fedloru-v2/eq-52-53@slopes-of-bounded-mean-square", power="2", cross="0")
 def eq_52_53(values: Values) -> Proof:
     r"""Any slopes $a_i$, $a_j'$ of bounded mean square, whatever they depend on at their own client.
 

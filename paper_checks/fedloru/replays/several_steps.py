@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from paper_checks.fedloru.replays.step_proofs import concluded
 from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, fractions
 
 Plane = tuple[Fraction, Fraction]
 
@@ -30,17 +30,17 @@ def a_6_limitation(values: Values) -> Proof:
     updates. For r = 1 these lie along the first eigenvectors and point to either side, so that $C_1 = -\frac45$ after
     any number of steps. $C_2$ is -0.998 after one step, which is less, and -0.532 after ten, which is more.
     """
-    curvatures, turned = _plane(values, "curvatures"), _plane(values, "turned")
-    step = 1 / (2 * curvatures[0])
+    curvatures, turned = _plane(values, "curvatures"), _plane(values, "first eigenvector, second client")
+    (rate,) = fractions(values, "learning rate")
     frames = (((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), (turned, (-turned[1], turned[0])))
-    minimisers = (_plane(values, "first"), _plane(values, "second"))
+    minimisers = (_plane(values, "minimiser, first client"), _plane(values, "minimiser, second client"))
 
     def squared_cosine(rank: int, steps: int) -> Fraction:
         """The square of the cosine, with its sign."""
         updates = []
         for frame, minimiser in zip(frames, minimisers, strict=True):
             moved = [
-                (1 - (1 - step * curvature) ** steps) * _dot(vector, minimiser)
+                (1 - (1 - rate * curvature) ** steps) * _dot(vector, minimiser)
                 for curvature, vector in zip(curvatures, frame, strict=True)
             ][:rank]
             x, y = (sum((m * vector[i] for m, vector in zip(moved, frame, strict=False)), Fraction(0)) for i in (0, 1))
@@ -53,8 +53,10 @@ def a_6_limitation(values: Values) -> Proof:
         [
             (_dot(turned, turned) == 1, "a frame of unit vectors"),
             (last > 1, "several steps"),
+            (0 < rate * max(curvatures) <= 1, "a learning rate that converges"),
             (squared_cosine(1, 1) > squared_cosine(2, 1), "after one step rank 1 agrees better"),
             (squared_cosine(1, last) < squared_cosine(2, last), "at the end rank 2 agrees better"),
         ],
-        "two quadratic clients in the plane, in fractions: rank 1 agrees better after one step, rank 2 at the end",
+        "two quadratic clients in the plane, the first along the axes, gradient descent from 0, in fractions: the "
+        "cosine of the updates is larger with rank 1 after one step, with rank 2 at the end",
     )

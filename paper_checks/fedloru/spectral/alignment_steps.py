@@ -10,7 +10,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.alignment import (
     CLEAR,
@@ -35,7 +35,9 @@ from paper_checks.methods.identity import (
 )
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.promises import Promise, judge_promises
 from rmt.alignment import outlier_slopes
+from rmt.spiked import SpikedModel
 
 
 def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> float:
@@ -112,6 +114,10 @@ def eq_51_54(
     )
 
 
+GROWING = {"theta": "2", "noise": "1"}
+"""One spike and the scale of the noise, for gradients that grow with R."""
+
+
 @claim(
     "fedloru-v2/eq-52-53",
     where="Appendix A.5, eqs. (52) and (53)",
@@ -123,22 +129,30 @@ def eq_51_54(
     r"r}(\alpha_i^R)^2\phi_i^2$ tends to 0 (53).",
     measure=measure_clear,
     readings=(
+        LITERAL,
         Reading(
             "slopes of bounded mean square",
             r"Both parts for independent clients, Gaussian noise, and slopes $\partial_{u_i}f$ whose mean squares stay "
             "bounded as R grows.",
-            why=r"(53) applies Lemma A.6, which rests on rotational symmetry, and Assumption A.5 and (54) speak of "
-            r"limits of slopes. (53) is a difference: with slopes that grow with R, factors $\langle u_i, u_i\rangle$ "
-            r"that are off their limits by the order of 1/R would count.",
+            {"slopes": "bounded"},
+            "(53) applies Lemma A.6, which rests on rotational symmetry, and limits of inner products alone, for which "
+            "what they are multiplied by has to stay bounded.",
+            ({"power": 0.0}, {"power": 4.0}, {"cross": 0.1}),
         ),
     ),
-    mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
+    because="(53) is a difference: with slopes that grow with R, inner products that are off their limits by the order "
+    "of 1/R count.",
     uses=("fedloru-v2/lem-A.6",),
     best={"power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for two clients, by (46), (47)")},
-    expect=("holds", "proof"),
+    expect=("depends on the reading", "proof"),
 )
-def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
-    """Both parts below the number of outliers, with and without own errors of the clients."""
+def eq_52_53(data: dict[str, Alignment], slopes: str = "any", power: float = 2.0, cross: float = 0.0) -> Evidence:
+    """Both parts below the number of outliers, with and without own errors of the clients; or slopes that grow."""
+    if slopes == "any":
+        theta, noise = (float(GROWING[name]) for name in ("theta", "noise"))
+        (outlier,) = SpikedModel((theta,), scale=noise).outliers
+        grown = Promise("(53): the difference tends to 0", (1.0 - outlier.overlap) ** 2, 0.0, 1e-12, case=GROWING)
+        return judge_promises([grown], "one spike, r = 1, both gradients R e with a unit vector e orthogonal to v_1")
     labels = {
         f"{name}: part {part} at r = {rank}": (part, name, rank)
         for part in ("i = j", "i != j")
@@ -149,8 +163,8 @@ def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0)
 
     predicted = {}
     for label, (part, name, rank) in labels.items():
-        slopes, overlaps = outlier_slopes(SCENES[name].model, SCENES[name].gradients)
-        own = float(slopes[:rank] ** 2 @ overlaps[:rank] ** (power / 2.0))
+        means, overlaps = outlier_slopes(SCENES[name].model, SCENES[name].gradients)
+        own = float(means[:rank] ** 2 @ overlaps[:rank] ** (power / 2.0))
         predicted[label] = own if part == "i = j" else cross
 
     return judge_limit(

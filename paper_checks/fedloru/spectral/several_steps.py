@@ -100,7 +100,11 @@ def a_6_limitation(
             most = max(most, -later)
             if later < 0:
                 found.append((once, later))
-    scope = f"{len(pairs)} pairs of quadratic clients in the plane, exact; gradient descent of {round(steps)} steps"
+    scope = (
+        f"{len(pairs)} pairs of quadratic clients in the plane, eigenvectors of each its own, exact; gradient descent "
+        f"of {round(steps)} steps from 0, at half the inverse of the larger curvature, in the span of the first r "
+        "eigenvectors; C_r is the cosine of both updates, whose square keeps its sign in what is told"
+    )
     if not found:
         return Evidence(
             False,

@@ -100,30 +100,6 @@ def claim_thm3_figure(values: Values) -> Violation:
     return standing_still(values, "full", "with full")
 
 
-@replay("fedlrt/claim-het-converge@in-the-long-run-in-each-normalisation")
-def claim_het_converge_in_the_end(values: Values) -> Violation:
-    """The least curvature along matrices of rank 4 at the mean of the targets, over the least, with value 1 at 1."""
-    rng, assumes = philox(2025), setting(values)
-    x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
-    H = gram(x, y, 10, "plain")
-    mean = np.mean([np.outer(rng.standard_normal(10), rng.standard_normal(10)) for _ in range(4)], axis=0)
-    U, _, Vt = np.linalg.svd(mean)
-    P, Q = U[:, :4] @ U[:, :4].T, Vt[:4].T @ Vt[:4]
-    tangent = np.kron(P, np.eye(10)) + np.kron(np.eye(10), Q) - np.kron(P, Q)
-    share, axes = np.linalg.eigh(tangent)
-    along = axes[:, share > 0.5]
-    pace = np.linalg.eigvalsh(along.T @ H @ along)[0] / np.linalg.eigvalsh(H)[0]
-    return Violation(
-        Fraction(values["much"]),
-        float(pace),
-        error=1e-6,
-        sampled="points and targets drawn anew, Philox",
-        assumes=assumes,
-        reads="value 1 at 1, targets of rank 1: how many times as fast FeDLRT should be, and the "
-        "least curvature along matrices of rank 4 at the minimiser over the least curvature",
-    )
-
-
 @replay("fedlrt/claim-het-converge")
 def claim_het_converge(values: Values) -> Violation:
     """Some times the rounds of FeDLRT with full correction to 1e-5, against those of FedLin."""

@@ -177,7 +177,8 @@ def lem_A_9_thresholds(values: Values) -> Proof:
         not flaw,
         flaw
         or "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals; "
-        "for every a the known bound on singular values",
+        f"for every a the known bound on singular values; K = {values['factor']} + {values['more']} l, for every a "
+        f"{values['every']} + {values['every_more']} l, where l = -log min(eps_1, eps_2)",
     )
 
 
@@ -247,8 +248,9 @@ def lem_A_10_thresholds(values: Values) -> Proof:
     return Proof(
         not flaw,
         flaw
-        or "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a "
-        "smaller threshold for these; constants by intervals",
+        or "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a smaller threshold for these; "
+        f"constants by intervals; K = {values['columns']}(1 + l), for every a {values['every']} + "
+        f"{values['every_more']} l, times what the thresholds ask for, l = -log min(eps_1, eps_2)",
     )
 
 

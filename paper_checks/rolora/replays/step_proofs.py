@@ -207,8 +207,9 @@ def eq_107_thresholds(values: Values) -> Proof:
     return Proof(
         not flaw,
         flaw
-        or "(76) with the threshold of (109), Lemma A.9 in this reading and Chernoff's bounds "
-        "for two fixed vectors; constants by intervals",
+        or "(76) with the threshold of (109), Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors; "
+        f"constants by intervals; K = {values['columns']}(1 + l), for every a {values['every']} + "
+        f"{values['every_more']} l, l = -log min(eps_1, eps_2)",
     )
 
 
