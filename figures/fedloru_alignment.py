@@ -79,7 +79,7 @@ def draw_alignment(table: pd.DataFrame) -> Picture:
             axes.fill_between(curve.index, curve["min"], curve["max"], color=colour, alpha=0.15, lw=0)
         axes.set_title(f"{TITLES[str(mine.data.iloc[0])]}, IID, {name}", fontsize=8.5)
         axes.set_xlabel("round")
-    grid[0].set_ylabel("mean cosine with the global update")
+    grid[0].set_ylabel("cosine with the global update")
     grid[-1].legend(loc="upper right")
     return picture
 
