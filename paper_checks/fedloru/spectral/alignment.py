@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import sympy
 from numpy.typing import NDArray
 
 from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
-from paper_checks.context import Context
+from paper_checks.context import Budget, Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, rational
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -176,20 +177,24 @@ class Alignment:
     norms: NDArray[np.float64]
 
 
+@cache
+def draw_scene(name: str, seed: int, budget: Budget) -> Alignment:
+    """Draws of one scene, the same for all claims."""
+    context = Context("fedloru-v2/thm-3.3", seed, budget)
+    scene, rng, rows = SCENES[name], context.rng(name), []
+    noisy = scene.gradients.noise_square > 0
+    # The cosine is 0 or not for opposite spikes, of either sign for a small first slope: these take more draws.
+    draws = {"opposite spikes": 120, "own errors": 50}.get(name, 40)
+    for _ in range(context.size(draws, 80 if noisy else 200)):
+        pair = draw_two_clients(scene.model, R, rng, RANKS)
+        slopes = pair.slopes(scene.gradients, rng, 20_000 if noisy else 1)
+        rows.append([pair.cosines(slopes), *pair.products(slopes), pair.norms(slopes)])
+    return Alignment(*np.array(rows).transpose(1, 0, 2))
+
+
 def measure_alignment(context: Context, names: tuple[str, ...] = tuple(SCENES)) -> dict[str, Alignment]:
     """Draws of the scenes."""
-    found = {}
-    for name in names:
-        scene, rng, rows = SCENES[name], context.rng(name), []
-        noisy = scene.gradients.noise_square > 0
-        # The cosine is 0 or not for opposite spikes, of either sign for a small first slope: these take more draws.
-        draws = {"opposite spikes": 120, "own errors": 50}.get(name, 40)
-        for _ in range(context.size(draws, 80 if noisy else 200)):
-            pair = draw_two_clients(scene.model, R, rng, RANKS)
-            slopes = pair.slopes(scene.gradients, rng, 20_000 if noisy else 1)
-            rows.append([pair.cosines(slopes), *pair.products(slopes), pair.norms(slopes)])
-        found[name] = Alignment(*np.array(rows).transpose(1, 0, 2))
-    return found
+    return {name: draw_scene(name, context.seed, context.budget) for name in names}
 
 
 CLEAR = ("no own errors", "own errors")
