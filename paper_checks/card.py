@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paper_checks.claim import FAILING, VERDICTS, Evidence, Kind, Verdict
+from paper_checks.claim import FAILING, LITERAL, VERDICTS, Evidence, Kind, Verdict
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.judging import obtained_beside
 from paper_checks.lines import Strength
@@ -163,7 +163,8 @@ def headline(result: Result) -> str:
     verdict = result.decision.verdict
     passes, fails = FOUND[result.claim.kind]
     if verdict == "holds":
-        return f"{passes}."
+        literal = result.claim.readings[0].name == LITERAL.name
+        return f"{passes}." if literal else f"{passes.removesuffix(' as printed')} in the reading below."
     if verdict == "corrected":
         return f"{fails}; the correction below passes the same check."
     if verdict == "refuted":

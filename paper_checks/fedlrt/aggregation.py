@@ -338,8 +338,8 @@ def measure_means(context: Context) -> list[Mean]:
         ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
     ),
     uses=("fedlrt/alg-6",),
-    because="No full matrix is needed: QR decompositions of the stacked factors and an SVD of size Cr give the mean's "
-    "factors.",
+    because="While Cr < n no full matrix is needed: QR decompositions of the stacked factors and an SVD of size Cr "
+    "give the mean's.",
     expect=("corrected", "proof"),
 )
 def claim_alg6(

@@ -234,7 +234,8 @@ def measure_directions(context: Context) -> list[Wide]:
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
     says="$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and "
-    "augmenting by them is consistent with the basis update of the augmented BUG splitting.",
+    "augmenting by them is consistent with the basis update of the augmented BUG splitting (which is said to ensure "
+    "that the clients' optimiser is robust: fedlrt/claim-robust).",
     measure=measure_directions,
     readings=(
         LITERAL,
@@ -242,7 +243,8 @@ def measure_directions(context: Context) -> list[Wide]:
             "(5) as the gradient flow",
             r"With $G = \nabla_W\mathcal{L}$ and $\dot V = -(I - P_V)G^\top US^{-\top}$ in the third line of (5), "
             r"$\dot U$ and $\dot V$ lie in the spans of $[U|G_U]$ and of $[V|G_V]$, the gradient projected onto the "
-            r"tangent space lies in the wide bases, and these span what the basis update of the splitting spans.",
+            "tangent space lies in the wide bases, and these span what the basis update of the splitting spans, if "
+            "that is one explicit Euler step (fedlrt/lemma-2).",
             {"third": "transposed"},
             "(5) is introduced as the projected gradient flow; its third line, as printed, lacks the transpose "
             "(fedlrt/eq-5).",

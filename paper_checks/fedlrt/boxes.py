@@ -155,7 +155,7 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
 
 @promises(
     "fedlrt/alg-1",
-    where="Algorithm 1 with Sections 3.1 and 4.1",
+    where="Algorithm 1 with Section 4.1 (the rule of Section 3.1 for the rank is judged in fedlrt/claim-trunc)",
     says=r"From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T rounds: "
     r"broadcast $U^t, V^t, S^t$; aggregate the clients' $\nabla_U\mathcal{L}_c$, $\nabla_V\mathcal{L}_c$; augment "
     r"both bases on the server and broadcast $\bar U$, $\bar V$; clients assemble $\tilde U = [U^t|\bar U]$, $\tilde "
@@ -166,11 +166,11 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     measure=watch_all,
     readings=(
         Reading(
-            "threshold as in Section 4.1",
+            "tail from the first value that is cut",
             r"The same with $\vartheta = \tau\|\tilde S^*\|$, and the least rank for which the norm of the singular "
             r"values that go is below $\vartheta$.",
-            why=r"The box takes $\tau$ and truncates by $\vartheta$; Section 4.1 relates the two. For the rule of "
-            "Section 3.1 as it is printed see fedlrt/claim-trunc.",
+            why=r"The box takes $\tau$ and truncates by $\vartheta$; Section 4.1 relates the two. Neither says which "
+            "values go; the rule of Section 3.1 counts one that stays, with which S need not have full rank.",
         ),
     ),
     mutants=[{"rate": 1.01}, {"trips": 1}, {"mean": 1.01}, {"corrected": "simplified"}],
@@ -299,6 +299,14 @@ def alg_2(
     r"G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & 0\end{bmatrix}$ "
     r"and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
     measure=watch_all,
+    readings=(
+        Reading(
+            "tail from the first value that is cut",
+            r"The same with the threshold of fedlrt/alg-1: $\vartheta = \tau\|\tilde S^*\|$, and the least rank for "
+            r"which the norm of the singular values that go is below $\vartheta$.",
+            why=r"The box takes $\tau$ and truncates by a $\vartheta$ that it does not define.",
+        ),
+    ),
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"trips": 1}],
     hypotheses=(ROOM,),
     kind="algorithm",

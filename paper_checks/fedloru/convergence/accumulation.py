@@ -201,7 +201,7 @@ def judge_box(
             name = "the returned sum without the last factors is what every client holds as W"
             promises.append(same(name, summed(run.alpha * scale, ends), followed.copy["W"], case))
         if "continue" in keep:
-            name = "after an accumulation training goes on from the model that was reached"
+            name = "training goes on from the model that was reached, as with factors that the text resets"
             promises += [
                 same(name, followed.rounds[t - 1].starts_from["W"], followed.model(t)["W"], case) for t in ends if t < T
             ]
@@ -229,7 +229,7 @@ CORRECTED = Form(
     "The listing returns the model reached in round T, after averaging, if the factors restart at $AB = 0$ after "
     r"each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless $\tau$ divides T; the "
     r"formula of the text is that model if it has $\alpha$ and sums over the rounds that $\tau$ divides and, where it "
-    "does not divide T, over T. Without the restart the listing does what v2 calls momentum initialisation "
+    "does not divide T, over T. Without the restart the listing does what the paper calls momentum initialisation "
     "(alg-1-init-momentum).",
     CORRECTED_CONSTANTS,
     ({"restart": "momentum"}, {"leftover": False}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}),
@@ -282,7 +282,8 @@ CORRECTED_WITH_EITHER_W = Form(
     r"restart at $AB = 0$ after each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless "
     r"$\tau$ divides T. With W as the listing has updated it the sum is counted twice, and W alone (plus the same) is "
     r"that model. The formula of the text is that model, with W at the start, if it has $\alpha$ and sums over the "
-    r"rounds that $\tau$ divides and, where it does not divide T, over T.",
+    r"rounds that $\tau$ divides and, where it does not divide T, over T. Without the restart the listing does what "
+    "Appendix C.2 calls momentum initialisation.",
     {**CORRECTED_CONSTANTS, "keep": (*EVERY_PROMISE, "updated")},
     (*CORRECTED.mutants, {"counted": "updated"}),
 )
@@ -294,8 +295,8 @@ alg_1_iclr = claim(
     r"reset their factors; with an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over "
     "all rounds.",
     importance="result",
-    because=r"The text's sum is over all rounds and lacks $\alpha$; the listing resets nothing; with W as updated, its "
-    "sum counts twice.",
+    because=r"The text's sum is over all rounds and lacks $\alpha$; with W as updated the listing's counts twice; it "
+    "does not reset as the text says.",
     **{**_BOX, "correction": CORRECTED_WITH_EITHER_W, "control": ONE_PROMISE_FROM_THE_START},
 )(judge_box_over_all_rounds)
 alg_1_v1 = claim(

@@ -228,7 +228,7 @@ def eq_67_70(
     ),
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-61-62", "fedloru-v2/eq-59-60", "fedloru-v2/eq-67-70"),
-    because=BECAUSE + "the equality of (71) fails, and with it (74), (75).",
+    because=BECAUSE + "the equality of (71) fails, so (74), and (75) as in eq-67-70.",
     expect=("depends on the reading", "proof"),
 )
 def eq_71_75(

@@ -212,8 +212,9 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
     correction=Form(
         r"With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough), "
-        r"$\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at the start of the cycle, as long as "
-        r"factors do start anew; this is attained. A Gaussian start has no bound that holds for all cycles.",
+        r"$\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at their last fresh start, as long as they "
+        r"start anew in each cycle; this is attained. If they are kept, the exponent is the number of all steps since "
+        r"their start. A Gaussian start has no bound that holds for all cycles.",
         {"bound": "largest"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
     ),

@@ -235,7 +235,7 @@ def expected_alignment(
     measure=measure_alignment,
     control=Form(
         r"The statement for $r < \tilde r$, distinct $|\theta_i|$, Gaussian noise, and one gradient of bounded norm "
-        r"for all clients, without own errors and with components other than 0 along the $v_i$.",
+        r"for all clients, without own errors and with fixed components other than 0 along the $v_i$.",
         {"scenes": ("no own errors",), "below": True},
     ),
     correction=Form(

@@ -63,12 +63,12 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     measure=measure_clear,
     control=Form(
         r"The statement for distinct $|\theta_i|$, Gaussian noise, and one gradient of bounded norm for all clients, "
-        "without own errors and with components other than 0 along the $v_i$.",
+        "without own errors and with fixed components other than 0 along the $v_i$.",
         {"scenes": ("no own errors",)},
     ),
     correction=Form(
         r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with "
-        "components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
+        "fixed components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
         r"direction; $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$ are "
         r"random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected quotient is no quotient of "
         r"expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = "
@@ -357,8 +357,8 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     ),
     correction=Form(
         r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$, the noise Gaussian with twice the variance on the "
-        "diagonal, and the clients' gradients one of bounded norm with components other than 0 along the $v_i$, plus "
-        r"independent Gaussian own errors of variance b in every direction: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = "
+        "diagonal, and the clients' gradients one of bounded norm with fixed components other than 0 along the $v_i$, "
+        r"plus independent Gaussian own errors of variance b in every direction: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = "
         r"E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes along the outliers. For $b > 0$ it decreases "
         "strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the mean square "
         r"$E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is "

@@ -266,8 +266,8 @@ def far_probability(R: int, positive: int, negative: int) -> float:
         ),
     ),
     uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
-    because=r"Rare large entries, about $\sqrt R$ of them, keep the limiting density and move every fixed eigenvalue; "
-    "Wigner matrices have none.",
+    because=r"Rare large entries, some $\sqrt R/18$, keep the density and move every fixed eigenvalue; Wigner matrices "
+    "of finite fourth moment have none.",
     expect=("depends on the reading", "proof"),
 )
 def eq_29(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import comb
@@ -108,6 +109,14 @@ def measure_sums(context: Context) -> Sums:
     return Sums(traces, parts, aligned)
 
 
+def _by_pair(names: Iterable[str], parts: Mapping[str, tuple[int, Moments, Moments]]) -> Iterator[str]:
+    powers: dict[str, list[str]] = {}
+    for name in names:
+        powers.setdefault(name.partition("X + D, ")[2], []).append(str(parts[name][0]))
+    for pair, of in powers.items():
+        yield f"{pair} ({', '.join(of)})"
+
+
 @cache
 def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, weight: float) -> float:
     """A moment of X + D: free cumulants add (D's times ``weight``), or classical ones, or the moments themselves."""
@@ -157,8 +166,7 @@ def v1_lem_A_2(
         share=0.1,
         resolution=0.15,
         tails=Tails(normal=NEARLY_NORMAL),
-        scope=f"moments {', '.join(map(str, POWERS))} about the mean at R = {SUM_DIMENSION}, "
-        f"{len(names) // len(POWERS)} pairs: {'; '.join(name[19:] for name in names[:: len(POWERS)])}",
+        scope=f"moments about the mean at R = {SUM_DIMENSION}: {'; '.join(_by_pair(names, data.parts))}",
         settings={name: {"rho": ALIGNMENT, "power": data.parts[name][0]} for name in data.aligned},
     )
 
@@ -225,8 +233,8 @@ def measure_planted(context: Context) -> Planted:
     says=r"$\hat g_{H_N}(z) = g_{\mu_{H_N}}(z) + o(1) = g_{\mu_N \boxplus \nu}(z) + o(1) = g_\nu(k(z)) + o(1) = \hat "
     r"g_{H_{\mathrm{true}}}(k(z)) + o(1)$ (30), where k is the subordination function with $g_{\mu_N \boxplus \nu}(z) "
     r"= g_\nu(k(z))$. For an eigenvalue $\lambda$ of $H_N$ outside of the support $\hat g_{H_{\mathrm{true}}}$ has a "
-    r"singularity at $k(\lambda)$, which must correspond to one of the outlier eigenvalues of $H_N$. In other words, "
-    r"$\theta_i$ is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ "
+    r"singularity at $k(\lambda)$, for any R, which must correspond to one of the outlier eigenvalues of $H_N$. In "
+    r"other words, $\theta_i$ is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ "
     r"for an eigenvalue $\lambda$ of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the "
     r"family of the outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in "
     r"\mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus \nu)\}$ (31).",
@@ -239,10 +247,11 @@ def measure_planted(context: Context) -> Planted:
         "Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability "
         r"for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with "
         r"$|\theta_j| > \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other "
-        r"$\theta_j$ are outlier eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without "
-        r"any such $\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for "
-        r"$|\theta_j| \ne \sigma s_N$. In the sentence before, $k(\lambda)$ corresponds to an outlier of "
-        r"$H_{\mathrm{true}}$, not of $H_N$.",
+        r"$\theta_j$ are outlier eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any "
+        r"such $\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne "
+        r"\sigma s_N$. In the sentence before, $k(\lambda)$ corresponds to an outlier of $H_{\mathrm{true}}$, not of "
+        r"$H_N$, and only in the limit: at a finite R, with noise of a density, it is none of the $\theta_j$ with "
+        "probability 1, and tends to one.",
         {"least": 1.0},
         mutants=({"least": 0.5}, {"least": 1.5}, {"coefficient": 1.1}, {"strength": 0.75}, {"strength": 0.0}),
     ),

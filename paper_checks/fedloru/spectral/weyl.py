@@ -315,7 +315,11 @@ def eq_20_22(
                 rows.append(Row(at.noise[i + q - 1] + room, at.both[i - 1], at.error, at.pair, f"lower, i={i}"))
             if i - p >= 1:
                 rows.append(Row(at.both[i - 1] + room, at.noise[i - p - 1], at.error, at.pair, f"upper, i={i}"))
-    return judge_rows(rows, f"{len(found)} Hessians of dimension 1 to 6, {len(rows)} inequalities", "all three lines")
+    return judge_rows(
+        rows,
+        f"{len(found)} Hessians of dimension 1 to 6, {len(rows)} inequalities",
+        "all three lines" if second else "first line and conclusion",
+    )
 
 
 def _weyl_lines(

@@ -17,8 +17,8 @@ def eq_1(values: Values) -> Violation:
     return Violation(
         abs(Fraction(sum(samples.values()), len(samples)) - Fraction(sum(means), len(means))),
         Fraction(0),
-        reads="X_1 and X_2 of two samples each, the first in both, X their union of three: the loss of X minus the "
-        "mean of the two losses",
+        reads="X_1 and X_2 of two samples each, the first in both, X their union of three: distance of the loss of X "
+        "from the mean of the two losses",
     )
 
 
