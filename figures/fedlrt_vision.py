@@ -107,9 +107,18 @@ def in_short(table: pd.DataFrame) -> str:
             apart += [float(value) for value in 100 * (ours - theirs)]
     means = 100 * saved.groupby(["method", "clients"]).of_layers.mean()
     return (
-        f"FeDLRT ends {min(apart):+.1f} to {max(apart):+.1f} points from training of all weights and saves "
-        f"{means.min():.0f} to {means.max():.0f} % of the factorised layers' communication."
+        f"FeDLRT ends {min(apart):+.1f} to {max(apart):+.1f} points from training of all weights and "
+        f"{_spared(float(means.min()), float(means.max()))}."
     )
+
+
+def _spared(least: float, most: float) -> str:
+    """Per cent of the factorised layers' communication that FeDLRT saves, or sends beyond it."""
+    if least >= 0.0:
+        return f"saves {least:.0f} to {most:.0f} % of the factorised layers' communication"
+    if most <= 0.0:
+        return f"sends {-most:.0f} to {-least:.0f} % more than that for the factorised layers"
+    return f"sends from {-least:.0f} % more to {most:.0f} % less than that for the factorised layers"
 
 
 def vision_found(stated: str, table: pd.DataFrame) -> str:

@@ -124,7 +124,8 @@ _ALL, _SIMPLE = tuple(VARIANTS), ("simplified correction",)
 _TWO = ("without correction", *_SIMPLE)
 _HEADS = "head.weight"
 _SMALL: dict[str, Any] = {"samples": 4000, "test_samples": 5000, "held_out": 2000, "batch": 32, "optimiser": "sgd"}
-_TO_32 = (1, 2, 4, 8, 16, 32)
+_TO_16 = (1, 2, 4, 8, 16)
+_TO_32 = (*_TO_16, 32)
 VISION: Mapping[str, Mapping[Scale, Vision]] = {
     "fig-5": {
         "quick": Vision(
@@ -183,7 +184,7 @@ VISION: Mapping[str, Mapping[Scale, Vision]] = {
             "fashion-mnist",
             LAYERS["alexnet"],
             _SIMPLE,
-            _TO_32,
+            _TO_16,
             _SMALL | {"width": 512, "adapt": "pad", "momentum": 0.0, "weight_decay": 1e-4, "evaluate_every": 5},
             rounds=5,
             seeds=5,

@@ -150,6 +150,22 @@ def test_local_steps_and_what_comes_to_them_are_counted():
     assert found["fedlin"] > 0.5
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (1000, 1000, "saves "),
+        (4400, 4400, "more than that for the factorised layers"),
+        (1000, 4400, "% less than that for the factorised layers"),
+    ],
+)
+def test_more_communication_than_of_all_weights_is_not_called_saved(first, second, told):
+    table = written()
+    table.loc[table.method.isin(VARIANTS), "bytes"] = first
+    table.loc[table.method.isin(VARIANTS) & (table.clients == 32), "bytes"] = second
+    assert told in vision.in_short(table)
+    assert ("saves" in vision.in_short(table)) is (second == 1000)
+
+
 def test_a_failed_run_saves_nothing():
     table = written()
     table.loc[(table.method == "full correction") & (table.seed == 0), "failed"] = 1
