@@ -328,8 +328,8 @@ def thm_6_recursion(
     ),
     correction=Form(
         r"The last line of the first term is an inequality, $\le \delta^2s_*\lambda\|\nabla_{\tilde "
-        r"S}\mathcal{L}(\tilde W_r)\|^2$, as on its left the block is left out; and the gradients in the second term "
-        r"are those of $\mathcal{L}_c$, printed without the index c.",
+        r"S}\mathcal{L}(\tilde W_r)\|^2$, as on its left the block is left out; and the gradients at $\tilde "
+        r"W_{r,c}^s$ in the second term are those of $\mathcal{L}_c$, printed without the index c.",
         {"last": "at most", "index": True},
         mutants=(
             {"last": "equal", "index": True},
@@ -339,8 +339,8 @@ def thm_6_recursion(
     ),
     uses=("fedlrt/eq-42", "fedlrt/lemma-6"),
     importance="detail",
-    because=r"An equality puts $\nabla_{\tilde S}$ for $\nabla_{\hat S}$; the second term has $\mathcal{L}$ for "
-    r"$\mathcal{L}_c$.",
+    because=r"An equality puts $\nabla_{\tilde S}$ for $\nabla_{\hat S}$; at $\tilde W_{r,c}^s$ the second term has "
+    r"$\mathcal{L}$ for $\mathcal{L}_c$.",
     vary=(),
     expect=("corrected", "proof"),
 )

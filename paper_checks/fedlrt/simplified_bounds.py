@@ -122,8 +122,9 @@ def thm_11_hat_first(
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
         r"With $\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|$ at most $\delta\|\nabla_{\tilde "
-        r"S}\mathcal{L}(\tilde W_r)\|$ in root mean square over clients and steps, instead of (14), the bound holds; "
-        r"the gradients in the sum are those of $\mathcal{L}_c$, printed without the index.",
+        r"S}\mathcal{L}(\tilde W_r)\|$ in root mean square over clients and steps, instead of (14), the first "
+        r"expression is at most the last one. In the one between, $\nabla_{\tilde S}$ has to stand for $\nabla_{\hat "
+        "S}$: it then is the last one.",
         {"assumption": "in mean"},
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),

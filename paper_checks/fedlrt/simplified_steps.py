@@ -311,13 +311,13 @@ def eq_43_44(
             r"The update that (40) stands for, Algorithm 5's, reads for S: $S_c^{s+1} = S_c^s + \lambda "
             r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
             {"update": "Algorithm 5"},
-            "(40) stands for the update of Algorithm 5, and its sign is an error of its own (fedlrt/eq-40), which (45) "
-            "does not repeat.",
+            r"(40) stands for the update of Algorithm 5; its sign, and the missing $\lambda$ of its second expression, "
+            "are errors of its own (fedlrt/eq-40), which (45) does not repeat.",
             ({"own": 1}, {"mean": 0.99}, {"sign": -1.0}),
         ),
     ),
     uses=("fedlrt/eq-39", "fedlrt/eq-40"),
-    because="(40) prints the correction with the opposite sign; (45) has the sign of Algorithm 5.",
+    because=r"(40) has the correction with the opposite sign, once without $\lambda$; (45) has those of Algorithm 5.",
     expect=("depends on the reading", "proof"),
 )
 def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0, update: str = "(40)") -> Promises:

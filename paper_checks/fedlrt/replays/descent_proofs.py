@@ -87,8 +87,8 @@ def eq_36(values: Values) -> Proof:
     return Proof(
         not flaw,
         flaw
-        or r"$\vartheta\|\nabla\mathcal{L}\| + \frac12\vartheta^2$ minus what smoothness gives is a sum of products "
-        r"of non-negative quantities",
+        or r"in units with L = 1, $\vartheta\|\nabla\mathcal{L}\| + \frac12\vartheta^2$ minus what smoothness gives is "
+        "a sum of products of non-negative quantities",
     )
 
 

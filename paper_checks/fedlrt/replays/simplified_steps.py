@@ -35,7 +35,7 @@ def _first_step(values: Values) -> tuple[Opposite, Fraction, list[Fraction]]:
     return at, -at.rate * (own + correction), [at.rate * (-own + (-own + inside)), -at.rate * own + correction]
 
 
-STEPS = f"{LOSSES}: step of Algorithm 5 and (45), minus either expression of (40)"
+STEPS = f"{LOSSES}: first step of client 1 by Algorithm 5 and (45), distance from the nearer expression of (40)"
 
 
 @replay("fedlrt/eq-40")
