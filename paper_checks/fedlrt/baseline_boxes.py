@@ -126,8 +126,8 @@ def measure_fedlin(context: Context) -> list[Descents]:
         ({"as_printed": True}, {"sign": -1.0}, {"sign": 0.0}),
     ),
     kind="algorithm",
-    because=r"$V_c$ stands outside the bracket, without $\lambda$ and with the other sign than in (4): stationary "
-    "points move.",
+    because=r"$V_c$ stands outside the bracket, without $\lambda$ and with the other sign than in (4): from two local "
+    "steps on stationary points can move.",
     expect=("corrected", "proof"),
 )
 def alg_4(
@@ -207,19 +207,19 @@ def measure_naive(context: Context) -> list[Naive]:
     measure=measure_naive,
     control=Form("With one client the model is the client's.", {"alone": True}),
     correction=Form(
-        "Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the "
-        "server needs bases and coefficients of every client (see fedlrt/claim-alg6): the bases of the clients may "
-        "differ, so that the mean of their coefficients belongs to none of them. Beside that, lines 4 to 10 never "
-        r"assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check "
-        r"$U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$ is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut "
-        r"to its largest r singular values, and the last step is sent uncut. The bases $\tilde U$, $\tilde V$ of line "
-        "13 are defined nowhere: for the print the first client's are taken.",
+        "Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the server "
+        "needs every client's model, in full or as bases and coefficients (see fedlrt/claim-alg6): the bases of the "
+        "clients can differ, and then the mean of their coefficients belongs to none of them. Beside that, lines 4 to "
+        "10 never assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check "
+        r"$U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$ is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut to its largest r singular "
+        r"values, and the last step is sent uncut. The bases $\tilde U$, $\tilde V$ of line 13 are defined nowhere: "
+        "for the print the first client's are taken.",
         {"as_printed": False},
         ({"as_printed": True}, {"scale": 1.001}),
     ),
     kind="algorithm",
-    because=r"The clients' bases differ: the mean of their coefficients belongs to none, and $\tilde U$, $\tilde V$ "
-    "are defined nowhere.",
+    because=r"The clients' bases can differ, and then the mean of coefficients belongs to none; $\tilde U$, $\tilde "
+    r"V$ are defined nowhere.",
     expect=("corrected", "search"),
 )
 def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Promises:

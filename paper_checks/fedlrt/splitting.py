@@ -13,9 +13,9 @@ from torch import Tensor
 
 from algorithms.low_rank import USV, Truncation, augment, beside, product, truncated
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Form, Reading
+from paper_checks.claim import LITERAL, Dropped, Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.splitting_steps import STEP_SCOPE, Step, measure_steps
+from paper_checks.fedlrt.splitting_steps import STEP_SCOPE, Step, draw_steps, measure_steps
 from paper_checks.fedlrt.symbolic_flow import entrywise
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
@@ -89,21 +89,30 @@ def eq_15(
     )
 
 
+BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
+
+
+def measure_bases(context: Context) -> list[Step]:
+    """Points at which 2r columns fit, and some at which they do not."""
+    return [*measure_steps(context), *draw_steps(context.rng("beyond"), BEYOND)]
+
+
 @promises(
     "fedlrt/eq-16",
     where="Appendix D, eq. (16)",
     says=r"The bases are augmented by orthonormalising the new directions: $\tilde UR = \mathrm{qr}([U_0|K(t_1)]) "
     r"\in \mathbb R^{n \times 2r}$, $\tilde VR = \mathrm{qr}([V_0|L(t_1)]) \in \mathbb R^{n \times 2r}$; R "
     "can be discarded.",
-    measure=measure_steps,
+    measure=measure_bases,
     mutants=[{"old": False}, {"new": False}, {"length": 1.01}],
+    hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-15",),
     kind="definition",
     expect=("holds", "search"),
 )
-def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Promises:
+def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0, beyond: bool = False) -> Promises:
     """The toolkit's bases for K and L after an Euler step, for 2r <= n; ``old`` and ``new`` leave columns out."""
-    for one in steps:
+    for one in (one for one in steps if beyond or one.fits):
         for basis, first, slope, _ in one.sides:
             moved = first - one.rate * slope
             added = augment(Tree(W=basis), Tree(W=moved))["W"]
@@ -115,7 +124,7 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
                 orthonormal("orthonormal columns", wide),
                 same("the old basis and the new directions", wide @ (wide.mT @ both), both),
             ]
-    return f"{STEP_SCOPE}; S also singular"
+    return f"{STEP_SCOPE}; 2r up to the smaller side; S also singular"
 
 
 @promises(
@@ -130,8 +139,9 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     ),
     correction=Form(
         r"$\tilde S(0) = \tilde U^\top U_0\,S_0\,V_0^\top\tilde V$ with the r by r coefficients $S_0$: the model stays "
-        r"as it is, and $\tilde S(0)$ is $S_0$ in the corner of zeros (Lemma 1). The printed inner factor is 2r by 2r "
-        r"between matrices of r columns and r rows.",
+        r"as it is, and where $\tilde U = [U_0|\bar U]$ and $\tilde V = [V_0|\bar V]$, as in (6), $\tilde S(0)$ is "
+        r"$S_0$ in the corner of zeros (Lemma 1). The printed inner factor is 2r by 2r between matrices of r columns "
+        r"and r rows.",
         {"inner": "S_0"},
         ({"inner": "wide"}, {"scale": 1.01}, {"transposed": True}),
     ),

@@ -166,20 +166,21 @@ VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 51
         {"layers": ()},
     ),
     correction=Form(
-        "With VGG16's low-rank layers named it is determined how much of it is factorised, and $s_* = 240/C$ is a "
-        "whole number for 1, 2, 4, 8 and 16 clients (7.5 if 32 are among them, as in Section 4.2). That all runs go "
-        "through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet the batches seen grow "
-        "with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the ranks at the start, "
-        "the transformer's correction, which may be either (AlexNet's is the simplified one by Figure 6 alone), its "
-        "ResNet block and its rate of drop-out, the split of the data, the "
-        "validation sets, the numbers of runs, and whether the rates are annealed by rounds or iterations.",
+        "With VGG16's low-rank layers and the widths of its head named it is determined how much of it is factorised, "
+        "and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 clients (7.5 if 32 are among them, as in Section "
+        "4.2). That all runs go through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet "
+        "the batches seen grow with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the "
+        "ranks at the start, the transformer's correction, which may be either (AlexNet's is the simplified one by "
+        "Figure 6 alone), its ResNet block and its rate of drop-out, the split of the data, the validation sets, the "
+        "numbers of runs, and whether the rates are annealed by rounds or iterations.",
         {"layers": ("head",)},
         ({"layers": LAYERS}, {"largest": 32}, {"budget": 250}, {"dimension": 256}),
         asks="weaker",
     ),
     kind="setting",
     importance="detail",
-    because="VGG16's low-rank layers, the ranks at the start and the numbers of clients are not named.",
+    because="VGG16's low-rank layers and its head, the ranks at the start and, in the text, the numbers of clients are "
+    "not named.",
     expect=("corrected", "search"),
 )
 def exp_other_vision(
@@ -266,7 +267,8 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     ),
     kind="setting",
     importance="detail",
-    because="The probability of a flip is not printed; with 1/2, the usual one, nothing is missing.",
+    because="The probability of a flip is not printed; with 1/2, the usual one, and colours from 0 to 1 nothing is "
+    "missing.",
     vary=(),
     expect=("depends on the reading", "search"),
 )

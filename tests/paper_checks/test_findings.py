@@ -113,9 +113,9 @@ def test_an_exact_value_is_told_as_it_is():
 
 
 def test_a_reading_that_stands_alone_is_told():
-    """Lemma 2 is judged with L for V; what that says stands beside what is printed."""
-    entry = entry_of("fedlrt-analysis", "fedlrt/lemma-2")
-    assert "| L for V | The same for" in entry
+    """Algorithm 2 is judged with the matrices that were sent; what that says stands beside what is printed."""
+    entry = entry_of("fedlrt-analysis", "fedlrt/alg-2")
+    assert "| the matrices that were sent | The same with" in entry
     assert entry.count("| holds |") == 1
 
 

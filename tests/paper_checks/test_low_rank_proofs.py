@@ -25,8 +25,8 @@ def mathematics(id, values):
 TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("lemma-1", lambda v: v.update(corner="2")),
     ("lemma-1", lambda v: v.update(ranks=[])),
-    ("lemma-2", lambda v: v.update(share="2")),
-    ("lemma-2", lambda v: v.update(ranks=[])),
+    ("lemma-2@the-same-spans", lambda v: v.update(share="2")),
+    ("lemma-2@the-same-spans", lambda v: v.update(ranks=[])),
     ("lemma-3", lambda v: v.update(constant="99/100")),
     ("lemma-3", lambda v: v.update(constant="101/100")),
     ("lemma-3", lambda v: v.update(sizes=[[2, 3]])),

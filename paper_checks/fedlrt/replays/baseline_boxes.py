@@ -223,6 +223,6 @@ def alg_6(values: Values) -> Violation:
         0,
         assumes=assumes,
         given={"targets": targets, "mean model": mean},
-        reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of "
-        "the mean model that is 0 in the bases of either client",
+        reads="losses |W - T|^2 / 2 from W = e1 e1', one step: "
+        "whichever client's bases are taken, an entry of the mean model that is 0 in them, the smaller of the two",
     )

@@ -33,7 +33,7 @@ def lemma_1(values: Values) -> Proof:
     )
 
 
-@proof("fedlrt/lemma-2", share="1", ranks=[1, 2, 3])
+@proof("fedlrt/lemma-2@the-same-spans", share="1", ranks=[1, 2, 3])
 def lemma_2(values: Values) -> Proof:
     r"""Both pairs of columns are one up to an invertible matrix.
 

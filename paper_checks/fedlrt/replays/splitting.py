@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.stored_values import Values, fractions, square
 
 
 @replay("fedlrt/thm-5")
@@ -79,4 +79,31 @@ def eq_17(values: Values) -> Violation:
         Fraction(0),
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
         reads="columns of the first factor against rows of the second, difference",
+    )
+
+
+@replay("fedlrt/lemma-2")
+def lemma_2(values: Values) -> Violation:
+    r"""Bases (e1, e2) of four rows and a gradient that maps them to (e3, e4) by X: third columns of both factors.
+
+    The part of $K(t_1)$ across $U_0$ is $-\lambda X$, that of $-\nabla_U\mathcal{L}$ is $-XS_0^\top$; the third column
+    of an orthogonal factor is the first column of these, over its length, up to sign.
+    """
+    S, X, rate = square(values["S"], 2), square(values["gradient"], 2), Fraction(values["rate"])
+    first = [-rate * X[i][0] for i in range(2)]
+    second = [-sum(X[i][k] * S[0][k] for k in range(2)) for i in range(2)]
+    sizes = [sum(entry**2 for entry in column) for column in (first, second)]
+    along = sum(a * b for a, b in zip(first, second, strict=True)) ** 2
+    det_S, det_X = (M[0][0] * M[1][1] - M[0][1] * M[1][0] for M in (S, X))
+    return Violation(
+        1 - along / (sizes[0] * sizes[1]) if all(sizes) else Fraction(0),
+        Fraction(0),
+        assumes=[
+            Hypothesis("det S_0", det_S, "!=", 0),
+            Hypothesis("determinant of the gradient's block, for independent columns", det_X, "!=", 0),
+            Hypothesis("lambda", rate, ">", 0),
+        ],
+        given={"U_0, V_0": "e1 and e2 of four axes", "S_0": S, "block X of the gradient": X},
+        reads="squared sine between the third columns of the orthogonal factors of (16) and of (19), which would be 0 "
+        "if the two were one up to signs",
     )
