@@ -97,10 +97,11 @@ THEORY_HEADLINES = (
 )
 CONVERGENCE_HEADLINES = (
     Headline(
-        "Theorem 4.2 states that the squared gradient falls like $T^{-1/2}$ in T rounds, as for FedAvg. This holds "
-        "for the gradients in the two factors, with averages over all clients as in Appendix B and with other "
-        "constants, which depend neither on the variance nor on the step; it fails with the printed weights of a "
-        "cohort, which enter squared, and the gradient in the weight matrix W itself need not fall.",
+        "Theorem 4.2 states that the squared gradient falls like $T^{-1/2}$ in T rounds, as for FedAvg. This holds for "
+        "the gradients in the two factors, with averages over all clients as in Appendix B and with other constants, "
+        "which depend neither on the variance nor on the step; it fails with the printed weights of a cohort, which "
+        "enter squared, and with factors that go on after an accumulation, and the gradient in the weight matrix W "
+        "itself need not fall.",
         ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
     ),
     Headline(

@@ -246,7 +246,8 @@ def count_nested(context: Context) -> list[NestedCount]:
     ),
     hypotheses=(Dropped(r"$r \le \frac13\min(m, n)$", {"reach": 1.0}),),
     vary=("down", "inner"),
-    because="Nothing bounds r: nested ranks just below a rank near the smaller side cost more than the whole matrices.",
+    because="Nothing bounds r: nested ranks just below a rank near the smaller side can cost more than the whole "
+    "matrices.",
     expect=("depends on the reading", "proof"),
 )
 def claim_mcomm(

@@ -53,7 +53,7 @@ class Section:
             promised["rate"] = [
                 Promise("the least gradient", value, family.bound / T**power, 1e-12, True)
                 for family in self.families
-                if over == "printed" or not family.printed
+                if over == "printed" or family.kind == "averages"
                 for T, value in family.least.items()
             ]
         return promised

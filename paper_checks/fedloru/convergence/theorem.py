@@ -212,8 +212,9 @@ def _factors_that_go_on() -> tuple[float, float]:
         Reading(
             "as analysed in Appendix B",
             r"The bound for $\alpha = 1$, $\tilde W_t$ the model at the start of round t, $t = 1, \ldots, T$, and "
-            r"$\Delta_0$ taken at the start of the first; the weights of a round sum to 1 over its clients, and the "
-            "factors start anew at $AB = 0$ after an accumulation; $K_1$ and $K_2$ are those printed there.",
+            r"$\Delta_0$ taken at the start of the first; the cohort of a round is chosen independently of the round's "
+            "samples, its weights are at least 0, sum to 1 over it and have mean $p^{(k)}$ given the rounds before, "
+            "and the factors start anew at $AB = 0$ after an accumulation; $K_1$ and $K_2$ are those printed there.",
             why=r"$\tilde W_0 = W_{-1} + A_{-1}B_{-1}$ is not defined; Appendix B has $\alpha = 1$, $\tilde W_t$ at "
             "the start of round t, averages, and a restart that leaves the loss as it is.",
         ),
@@ -248,8 +249,9 @@ def _factors_that_go_on() -> tuple[float, float]:
         r"$\frac{\Delta_0}{\eta TE} + (2E-1)G^2Q\eta$, and at most $\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$ "
         r"with $K_1 = \frac43EG^2Q$ and $K_2 = \frac13(E-1)^2G^2[(LC_B(C_A^2+C_B^2)+GC_A)^2 + (LC_A(C_A^2+C_B^2)+"
         r"GC_B)^2]$; for $E \ge 2$ neither is the smaller one throughout. The constants do not depend on $\sigma^2$ or "
-        r"$\eta$, and keep under changes of units. Factors restart at $AB = 0$; the cohort is chosen independently of "
-        r"the samples, by any rule, with weights of at least 0 that sum to 1 over it and have mean $p^{(k)}$. With the "
+        r"$\eta$, and keep under changes of units. Factors restart at $AB = 0$; the cohort of a round is chosen "
+        r"independently of the round's samples, by any rule, with weights of at least 0 that sum to 1 over it and have "
+        r"mean $p^{(k)}$ given the rounds before. With the "
         r"printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, no constants serve: from "
         r"the minimum the mean can be 9/64 at $T = 2$ for every $\eta$; nor do any with factors that go on after an "
         r"accumulation, with which it can be 1. The first holds with $f(\tilde W_1) - "

@@ -196,8 +196,8 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),
     kind="algorithm",
-    because="The returned model lacks both scales and the last factors, and none restart; with the updated W, the sum "
-    "counts twice.",
+    because=r"The returned model lacks both scales and, unless $\tau$ divides T, the last factors; none restart; with "
+    "the updated W, the sum counts twice.",
     expect=("corrected", "search"),
 )
 def alg_2(

@@ -163,7 +163,7 @@ def txt_5pct(
             ({"lead": 1.0}, {"clients": 20}),
         ),
     ),
-    best={"lead": Best(0.97, "the table: the smaller of the two leads, in points")},
+    best={"lead": Best(0.96, "the table: the smaller of the two leads, in points")},
     kind="number",
     because="FedLoRU is ahead in 3 of the 6 cells, and no parameter ratio wins on both data sets.",
     expect=("depends on the reading", "proof"),

@@ -57,6 +57,49 @@ def thm_4_2_rate(values: Values) -> Violation:
     )
 
 
+@replay("fedloru-v2/thm-4.2-rate@factors-that-go-on")
+def factors_that_go_on(values: Values) -> Violation:
+    r"""The loss is chosen for T: its slope is 1 and -1 by turns at the starts of the rounds, and linear in between.
+
+    A round multiplies both factors by $1 - \eta s$, where s is the slope, and moves the model from
+    $W + A^2$ to $W + 2A_+^2$, so that the starts are $2A_+^2 - A^2$ apart. Two rounds multiply $A^2$ by
+    $(1 - \eta^2)^2$, and $(1 - \eta^2)^T \ge 1 - \eta_0^2$. So for this and every larger T $A^2$ lies between
+    $(1 - \eta)^2(1 - \eta_0^2)$ and 1, starts are at least $(1 - \eta_0^2)(2(1 - \eta)^2 - 1)$ and at most 2 apart.
+    Beyond them the slope goes to 0 over a length of 1, so that the least value is below that at the start by a triangle
+    of height 1 over half of a gap, or over an end, at most.
+    """
+    eta_0, T = Fraction(values["eta_0"]), followed(values, "rounds", 144)
+    assumes = assuming(Hypothesis("rounds", T, ">=", 1))
+    root = rational_root(Fraction(T))
+    rate = eta_0 / root
+    apart = (1 - eta_0**2) * (2 * (1 - rate) ** 2 - 1)
+    assumes += (
+        Hypothesis("eta_0", eta_0, ">", 0),
+        Hypothesis("eta_0", eta_0, "<", 1),
+        Hypothesis("distance of two starts, at least", apart, ">", 0),
+    )
+    A, found = Fraction(1), list[Fraction]()
+    for t in range(T):
+        found.append(2 * A**2)
+        A *= 1 - rate * (-1) ** t
+    L = max(2 / apart, Fraction(1)) if apart > 0 else Fraction(1)
+    K_1, Delta_0 = Fraction(4, 3) * (1 + 2 * L), Fraction(1, 2)
+    return Violation(
+        min(found),
+        (Fraction(4, 3) * Delta_0 / eta_0 + K_1 * eta_0) / root if eta_0 > 0 else min(found),
+        assumes=assumes,
+        given={
+            "L, for this and every larger T": L,
+            "Delta_0, at most": Delta_0,
+            "K_1 = 4/3 (1 + 2L)": K_1,
+            "least squared gradient, at least, for this and every larger T": 2 * (1 - rate) ** 2 * (1 - eta_0**2),
+        },
+        reads="one client and weight, one local step and one accumulation a round, A = B = 1 and W = 0, slopes 1 and "
+        "-1 by turns at the starts of the rounds: least squared gradient in the factors, against 4 Delta_0/(3 eta T) + "
+        "K_1 eta of the corrected theorem for this T, with E = G = C_A = C_B = 1",
+    )
+
+
 @replay("fedloru-v2/thm-4.2-rate@of-the-gradient-in-w")
 def gradient_in_W(values: Values) -> Violation:
     """The squared gradient in W of a run that does not move, against the corrected bound at eta_0 / sqrt(T).
