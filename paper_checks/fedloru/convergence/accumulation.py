@@ -247,12 +247,12 @@ _BOX: dict[str, Any] = {
 alg_1 = claim(
     "fedloru-v2/alg-1",
     where="Section 4.1, Algorithm 1, with the text after it; Appendix B, before Section B.1",
-    says="The listing: in every round the factors are trained from those of the round before and averaged, "
-    r"$A_t \leftarrow \sum_{k \in \mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t \leftarrow \sum_{k \in \mathcal{K}_M}"
-    r"p^{(k)}B_t^{(k)}$, and every $\tau$ rounds $\alpha A_tB_t$ is added to every client's W; returned is $W_0 + "
-    r"\alpha\sum_{\tau|t}A_tB_t$. The text: clients continue training from the averaged factors, and the final model "
-    r"is $W_0 + \sum_{\tau|t}A_tB_t$. Appendix B: after an accumulation the factors are reinitialised with $AB = 0$, "
-    "and the loss is not affected.",
+    says="The listing: in every round the factors are trained from those of the round before and averaged, $A_t "
+    r"\leftarrow \sum_{k \in \mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t \leftarrow \sum_{k \in "
+    r"\mathcal{K}_M}p^{(k)}B_t^{(k)}$, and every $\tau$ rounds $\alpha A_tB_t$ is added to every client's W; returned "
+    r"is $W_0 + \alpha\sum_{\tau|t}A_tB_t$. The text: clients continue training from the averaged factors, and the "
+    r"final global model at round T is $W_0 + \sum_{\tau|t}A_tB_t$. Appendix B: after an accumulation the factors are "
+    "reinitialised with $AB = 0$, and the loss is not affected.",
     importance="result",
     because="The listing goes on with factors that it has merged, so that the model jumps; the text's final model "
     r"lacks $\alpha$.",

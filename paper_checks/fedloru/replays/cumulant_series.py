@@ -43,7 +43,7 @@ def fj1(values: Values) -> Violation:
         Hypothesis("theta_j, against theta_1 = 1", tj, "<", 1),
         Hypothesis("s_N", sN, ">", 0),
         Hypothesis("s_N, against s_M", sN, "<", sM),
-        Hypothesis("s_M / theta_j, for outliers", x, "<", Fraction(82, 100)),
+        Hypothesis("s_M / theta_j, for outliers of this law", x, "<", 1),
     )
     return Violation(
         value,

@@ -85,8 +85,10 @@ def v1_thm_3_3(values: Values) -> Violation:
         Hypothesis("s_N, against s_M", s_N, "<", s_M),
         Hypothesis("s_M", s_M, "<", 1),
         Hypothesis("half width of the law", half, ">", 0),
-        Hypothesis("theta, against s_N delta", theta, ">", s_N * delta),
-        Hypothesis("probability of another y", fails, "<", Fraction(1, 100)),
+        Hypothesis("theta, against s_N delta, delta = 1/10", theta, ">", s_N * delta),
+        Hypothesis(
+            "probability of |v^T X v| > delta at M or at N, v the spike's direction", fails, "<", Fraction(1, 100)
+        ),
     )
     client = (theta**2 - 2 * theta * s_M * delta + s_M**2 * squares) / (theta + s_M * half) ** 2
     server = (theta**2 + 2 * theta * s_N * delta + s_N**2 * squares) / (theta - s_N * delta) ** 2
@@ -95,6 +97,6 @@ def v1_thm_3_3(values: Values) -> Violation:
         0,
         assumes=assumes,
         reads="one spike theta, eigenvalues of X that fill the uniform law on [-half_width, half_width], whose density "
-        "is constant there, uniformly random eigenvectors: (srank(H_M) - srank(H_N))/R, from below but "
-        f"for a probability of {float(fails):.1g}, against 0, the limit of S/R",
+        "is constant there, uniformly random eigenvectors: (srank(H_M) - srank(H_N))/R, from below where "
+        "|v^T X v| <= delta at M and at N, against 0, the limit of S/R",
     )

@@ -87,9 +87,9 @@ def v1_eq_3_4(values: Values) -> Proof:
 def v1_prop_3_2(values: Values) -> Proof:
     r"""Both branches, and fixed indices past the outliers, as told under Branches.
 
-    Where the density vanishes like a root at the edge, g has an infinite slope there, so that its inverse $R_{\mu_N}(w)
-    + 1/w$ has a critical point, with the value $U_N$, at the threshold, and exceeds $U_N$ on both sides of it. A
-    density that vanishes faster gives g a finite slope at the edge, and no such point.
+    Where the density vanishes like a square root at the edge, g has an infinite slope there, so that its inverse
+    $R_{\mu_N}(w) + 1/w$ has a critical point, with the value $U_N$, at the threshold, and exceeds $U_N$ on both sides
+    of it. A density that vanishes faster gives g a finite slope at the edge, and no such point.
     """
     return concluded(branches(values), "a small determinant, the definition of R, and Weyl's inequalities")
 

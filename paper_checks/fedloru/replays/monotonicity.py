@@ -25,16 +25,16 @@ def eq_41(values: Values) -> Violation:
     r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
     theta_j = ratio * theta_0
-    positive = theta_0 if theta_j == -theta_0 else abs(theta_0)
-    assumes = (
+    assumes = [
         Hypothesis("s_N over s_M", shrink, ">", 0),
         Hypothesis("s_N over s_M", shrink, "<", 1),
         Hypothesis("sigma s_M", noise, ">", 0),
         Hypothesis("sigma s_M, against |theta_0|", noise, "<=", abs(theta_0)),
         Hypothesis("|theta_j|, against |theta_0|", abs(theta_j), "<=", abs(theta_0)),
         Hypothesis("|theta_j|, against sigma s_N", abs(theta_j), ">", noise * shrink),
-        Hypothesis("theta_0, the positive one of two of largest magnitude", positive, ">", 0),
-    )
+    ]
+    if theta_j == -theta_0:
+        assumes.append(Hypothesis("theta_0, the positive one of two of largest magnitude", theta_0, ">", 0))
     g_j, g_0 = theta_j + noise**2 / theta_j, theta_0 + noise**2 / theta_0
     # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
     factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3

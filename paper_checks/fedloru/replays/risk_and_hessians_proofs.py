@@ -178,6 +178,6 @@ def claim_srank_robust(values: Values) -> Proof:
             (spread > ((1 + epsilon) / (1 - epsilon)) ** 2, "a small spectral norm alone is not enough"),
             (root**2 == R and R / spiked > ((1 + delta) / (1 - delta)) ** 2, "a small Frobenius norm alone neither"),
         ],
-        "the triangle inequality in both norms, for every matrix and perturbation; two diagonal matrices in fractions "
-        "for one norm alone",
+        "the triangle inequality in both norms, for every matrix and perturbation; for one norm alone, in fractions, A "
+        "= e_1 e_1^T with E = epsilon (I - e_1 e_1^T), and A = I with E = delta root e_1 e_1^T in dimension R = root^2",
     )

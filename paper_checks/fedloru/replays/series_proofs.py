@@ -253,7 +253,7 @@ def eq_35(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v1/eq-29-32", beyond="1", coefficient="1", outer=1, inner=1, power_shift=0)
+@proof("fedloru-v1/eq-29-32@the-outliers", beyond="1", coefficient="1", outer=1, inner=1, power_shift=0)
 def v1_eq_29_32(values: Values) -> Proof:
     r"""For every law of compact support, by the definition of R: $R_\mu(g_\mu(z)) + 1/g_\mu(z) = z$.
 

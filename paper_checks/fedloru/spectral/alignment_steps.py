@@ -62,18 +62,19 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     r"(54), with $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$.",
     measure=measure_clear,
     control=Form(
-        r"The statement for distinct $|\theta_i|$, Gaussian noise, and one gradient of bounded norm for all clients, "
-        "without own errors and with fixed components other than 0 along the $v_i$.",
+        r"The statement, its denominator in the limit, for distinct $|\theta_i|$, $\langle v_i, u_i\rangle \ge 0$, "
+        "Gaussian noise, and one gradient of bounded norm for all clients, without own errors and with fixed "
+        "components other than 0 along the $v_i$.",
         {"scenes": ("no own errors",)},
     ),
     correction=Form(
-        r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with "
-        "fixed components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
-        r"direction; $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$ are "
-        r"random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected quotient is no quotient of "
-        r"expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = "
-        r"E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. The printed limits hold if and only if $b = 0$ ($A_r = 1$ "
-        "also for slopes that vary in size only).",
+        r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with fixed "
+        "components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
+        r"direction; $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$, m their "
+        r"means and z standard normal in r dimensions, are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, "
+        r"and the expected quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le "
+        r"r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. "
+        "The printed limits hold if and only if $b = 0$ ($A_r = 1$ also for slopes that vary in size only).",
         {"form": "direction"},
         mutants=({"noise": 2.0}, {"noise": 0.5}),
     ),
@@ -358,18 +359,19 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     correction=Form(
         r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$, the noise Gaussian with twice the variance on the "
         "diagonal, and the clients' gradients one of bounded norm with fixed components other than 0 along the $v_i$, "
-        r"plus independent Gaussian own errors of variance b in every direction: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = "
-        r"E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes along the outliers. For $b > 0$ it decreases "
-        "strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the mean square "
-        r"$E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is "
-        r"oriented by the gradient. For slopes that are $\alpha_i$ and $\beta \ne 0$ without any spread, (57) and (58) "
-        "hold.",
+        r"plus independent Gaussian own errors of variance b in every direction; $\langle v_i, u_i\rangle \ge 0$ for "
+        r"each eigenvector $u_i$: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, "
+        "m the slopes along the outliers. For $b > 0$ it decreases strictly in r, like $1/r$; for $b = 0$ bulk "
+        r"eigenvectors change nothing. What enters is the mean square $E[(\partial_{w_i} f)^2] = b$; the square of the "
+        r"mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is oriented by the gradient. For slopes that are "
+        r"$\alpha_i$ and $\beta \ne 0$ without any spread, (57) and (58) hold.",
         {"form": "direction"},
         mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 0.6366197723675814}),
     ),
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
-    because="The mean slope along bulk eigenvectors is 0; what shortens the cosine is the mean square of the slopes.",
+    because=r"Slopes along the outliers vary, so that $r = \tilde r$ fails already; along the bulk their mean square "
+    "counts, and their mean is 0.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),
 )

@@ -53,7 +53,7 @@ def search_bounds(context: Context) -> Searched:
 
 @claim(
     "fedloru-v2/thm-3.2-mono",
-    where="Theorem 3.2, eq. (4), last sentence",
+    where="Theorem 3.2, eq. (4), last sentence, and Appendix A.4, after eq. (45)",
     says="The lower bound of Theorem 3.2, the right side of (4), decreases with $M$.",
     measure=search_bounds,
     mutants=[],

@@ -89,14 +89,17 @@ def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool 
 
 
 AXES = (
-    Axis("x", 1e-3, 0.9, UNIT, words="scale of the client's noise over the spike, s_M/theta_j"),
+    Axis("x", 1e-3, 0.82, UNIT, words="scale of the client's noise over the spike, s_M/theta_j"),
     Axis("ratio", 1e-3, 0.999, OPEN_UNIT, words="the spike over the largest one, theta_j/theta_1"),
     Axis("shrink", 1e-3, 0.999, OPEN_UNIT, words="scale of the server's noise over that of the client's, s_N/s_M"),
 )
 
 
 def search_cases(context: Context) -> Searched:
-    r"""At $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$."""
+    r"""At $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$.
+
+    The threshold of Marchenko-Pastur, the largest, is at $x = 1/(1/2 + 1/\sqrt2) = 0.828$.
+    """
 
     def gap(cases: Cases) -> NDArray[np.float64]:
         return -first_part(cases, "semicircle")
@@ -181,9 +184,9 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
     correction=Form(
         r"The series stands where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for "
-        r"non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is "
-        r"negative if one cumulant is positive (the semicircle, Marchenko-Pastur). That is sufficient, not needed: for "
-        r"the uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, "
+        "non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is "
+        "negative if one cumulant is positive (the semicircle, Marchenko-Pastur). Not every law without that sign "
+        "fails: for the uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, "
         r"$C_1(s_N - s_M)(\theta_1 - \theta_j)$, is positive and can dominate.",
         {"laws": NON_NEGATIVE},
         mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),

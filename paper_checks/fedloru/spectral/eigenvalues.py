@@ -312,17 +312,17 @@ def measure_bulk(context: Context) -> Ordered:
             "fixed index",
             r"$\lambda_i(H_N) \to U_N$ for every fixed $i > p$, and $\lambda_{R-i}(H_N) \to L_N$ for every fixed $i "
             r"\ge q$. Almost surely, for Wigner matrices as in eq-29 (one law of entries over $\sqrt R$, fourth "
-            "moment finite: no rare large entries); for other noise see there.",
+            "moment finite, taken from one infinite matrix for all R); for other noise see there.",
             {"fixed_only": True},
             r"Its proof ends with eq. (29), for all $i > p$ (respectively, $i \ge q$) fixed.",
             ({"edge": 2.1},),
         ),
     ),
     correction=Form(
-        r"Almost surely, for Wigner matrices as in eq-29 (one law of entries over $\sqrt R$, fourth moment finite): "
-        r"if $p < i(R) \le R - q$ and $i(R)/R \to c$, then "
+        r"Almost surely, for Wigner matrices as in eq-29 (one law of entries over $\sqrt R$, fourth moment finite, "
+        r"taken from one infinite matrix for all R): if $p < i(R) \le R - q$ and $i(R)/R \to c$, then "
         r"$\lambda_{i(R)}(H_N)$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$: to $U_N$ for $c = "
-        r"0$, as for every fixed index, to $L_N$ for $c = 1$, and to a value inside the bulk for $0 < c < 1$.",
+        "0$, as for every fixed index, to $L_N$ for $c = 1$, and to a value inside the bulk for $0 < c < 1$.",
         {"interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"edge": 2.02}),
     ),
@@ -330,7 +330,7 @@ def measure_bulk(context: Context) -> Ordered:
     importance="result",
     because=r"An index that grows in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside "
     "the bulk.",
-    hypotheses=(Dropped(r"an index that does not grow in proportion to R", {"fixed_only": False}),),
+    hypotheses=(Dropped(r"$i(R)/R \to 0$ or 1", {"fixed_only": False}),),
     expect=("depends on the reading", "proof"),
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:

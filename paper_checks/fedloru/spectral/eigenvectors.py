@@ -318,7 +318,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
             "its cosine, with Gaussian noise",
             r"With $\phi_i^{(k)}$ the cosine of that angle, the three limits for independent clients, Gaussian noise "
             "(for the $w_i$ of the model with twice the variance on the diagonal; for $w_i$ that are uniform, as the "
-            "proof takes them, any) and $u_i$ of outliers.",
+            "proof takes them, any Gaussian noise) and $u_i$ of outliers; for other noise see prop-3.1-dist and eq-5.",
             {"angle": "its cosine"},
             "(46) has it as the coefficient of $v_i$, and (5) the limit of its square. The proof takes the $r_i$ and "
             "$w_i$ as uniformly distributed and speaks of rotational symmetry, which of all Wigner matrices the "
@@ -329,7 +329,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     mutants=[],
     hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
-    best={"power": Best(2.0, r"proved: the limit is $\phi_i\phi_j$")},
+    best={"power": Best(2.0, r"proved: the limit is $\phi_i^2$ for $i = j$, 0 else")},
     because=r"Eq. (5) gives $\phi_i$ as the limit of the cosine, and (46) needs the cosine: the angle tends to "
     r"$\arccos(\phi_i)$.",
     expect=("depends on the reading", "proof"),

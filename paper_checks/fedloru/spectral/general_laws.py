@@ -76,10 +76,10 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
         "edge (infinite if the density jumps there: then every spike leaves), else $U_N$; mirrored with "
         r"$g_{\mu_N}(L_N^-)$; if the extreme eigenvalues of $s(N)X^R$ themselves tend to $L_N$ and $U_N$, which weak "
         r"convergence to $\mu$ does not imply. $U_N$ is the upper bound, $L_N$ the lower one. Where the density "
-        r"vanishes like a root at the edge, the printed condition $g_N^{-1}(\theta_i) > U_N$ also holds for spikes a "
-        r"little below the threshold, because $R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > "
-        r"p$, $\lambda_i \to U_N$, and mirrored. Almost surely, if the extreme eigenvalues converge so and the "
-        "eigenvectors are uniformly random; under QUE alone in probability.",
+        r"vanishes like a square root at the edge, the printed condition $g_N^{-1}(\theta_i) > U_N$ also holds for "
+        r"spikes a little below the threshold, because $R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For "
+        r"fixed $i > p$, $\lambda_i \to U_N$, and mirrored. Almost surely, if the extreme eigenvalues converge so and "
+        "the eigenvectors are uniformly random; under QUE alone in probability.",
         {"rule": "threshold", "strays": False},
         mutants=(
             {"coefficient": 1.2},
@@ -227,6 +227,9 @@ def iclr_prop_3_1(
         inside = {name: limit_inside(*at, interior, edge) for name, at in shares.items()}
         return inside | {spot.name: limiting_eigenvalue(spot, edge=edge, **form) for spot in spots}
 
+    inner = (
+        f"; shares {', '.join(map(str, SHARES))} of the spectrum of {UNIFORM.name} and {MARCHENKO_PASTUR.name} noise"
+    )
     settings: dict[str, dict[str, float]] = {
         name: {"share": share, "s": BULK_SCALE, "theta": BULK_SPIKE, **dict(noise.numbers)}
         for name, (noise, share) in shares.items()
@@ -235,8 +238,7 @@ def iclr_prop_3_1(
         {name: data.inside[at] for name, at in shares.items()} | {spot.name: data.ladders[spot] for spot in spots},
         predict(**form),
         resolution=0.02,
-        scope=f"{_branch_scope(spots)}; shares {', '.join(f'{share:g}' for share in SHARES)} of the spectrum of "
-        f"{UNIFORM.name} and {MARCHENKO_PASTUR.name} noise",
+        scope=_branch_scope(spots) + ("" if separated_only else inner),
         settings=settings | {spot.name: spot.numbers() for spot in spots},
     )
 
@@ -356,9 +358,8 @@ def v1_thm_3_3(
         f"{sum(not case.spike_decides('M') and not case.spike_decides('N') for case in data.ladders)}"
     )
     if control:
-        return _judge_positive(
-            {case: ladder for case, ladder in data.ladders.items() if case.spike_decides("N")}, scope
-        )
+        cases = {case: ladder for case, ladder in data.ladders.items() if case.spike_decides("N")}
+        return _judge_positive(cases, f"{decided} laws and spikes, in each the spike decides the norm of H_N")
     limits = judge_limit(
         {case.name: ladder for case, ladder in data.ladders.items()},
         predict(**constants),

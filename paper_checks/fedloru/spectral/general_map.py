@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import POSITIVE, Stated, tried
 from paper_checks.methods.inequality import judge_inequality
@@ -119,27 +119,38 @@ def measure_maps(context: Context) -> list[Mapped]:
     "fedloru-v1/eq-29-32",
     where="v1 Appendix A.2, eqs. (29), (31) and (32); iclr Appendix A.2, eqs. (25), (27) and (28); the recursion (30), "
     "iclr (26), is that of fedloru-v2/eq-33",
-    says=r"For the noise law $\mu$ and the eigenvalues $\theta$ of $H_{\mathrm{true}}$, k the subordination function: "
-    r"$k^{-1}(\theta) = g_{\mu_N \boxplus \nu}^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(g_\nu(\theta)) + "
-    r"g_\nu^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ (29; v1 lacks a parenthesis); from "
-    r"$m_n^{\mu_N} = s(N)^nm_n^\mu$ and $C_n^{(\mu_N)} = s(N)^nC_n^{(\mu)}$, $\mathcal{R}_{\mu_N}(\theta) = "
-    r"s(N)\mathcal{R}_\mu(s(N)\theta)$ (31); and $k^{-1}(\theta) = s(N)\mathcal{R}_\mu(s(N)/\theta) + \theta$ (32).",
+    says=r"For the noise law $\mu$ and the eigenvalues $\theta$ of $H_{\mathrm{true}}$, k the subordination function, "
+    r"the outliers of $H_N$ are the $k^{-1}(\theta_j)$ off the support of $\mu_N \boxplus \nu$; $k^{-1}(\theta) = "
+    r"g_{\mu_N \boxplus \nu}^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(g_\nu(\theta)) + g_\nu^{-1}(g_\nu(\theta)) = "
+    r"\mathcal{R}_{\mu_N}(1/\theta) + \theta$ (29; v1 lacks a parenthesis); from $m_n^{\mu_N} = s(N)^nm_n^\mu$ and "
+    r"$C_n^{(\mu_N)} = s(N)^nC_n^{(\mu)}$, $\mathcal{R}_{\mu_N}(\theta) = s(N)\mathcal{R}_\mu(s(N)\theta)$ (31); and, "
+    r"as an expression for the outliers of $H_N$, $k^{-1}(\theta) = s(N)\mathcal{R}_\mu(s(N)/\theta) + \theta$ (32).",
     measure=measure_maps,
-    control=Form("The statement for spikes beyond twice the threshold.", {"beyond": 2.0}),
-    correction=Form(
-        r"It holds for $\theta > 1/g_{\mu_N}(U_N^+)$ and $\theta < 1/g_{\mu_N}(L_N^-)$, which is all $\theta \ne 0$ "
-        r"only if $g_{\mu_N}$ is infinite at both edges. Between the two, $1/\theta$ is no value of $g_{\mu_N}$ off "
-        r"the support and $\theta$ none of $k$; where a formula of $\mathcal{R}_\mu$ goes on (for Marchenko-Pastur "
-        r"beyond a pole), $k(s\mathcal{R}_\mu(s/\theta) + \theta) \ne \theta$.",
-        {"beyond": 1.0},
-        mutants=({"beyond": 0.9}, {"coefficient": 1.001}, {"outer": 0}, {"inner": 0}, {"power_shift": 1}),
+    readings=(
+        Reading(
+            "every eigenvalue of the true Hessian",
+            r"(29), (31) and (32) for every eigenvalue $\theta \ne 0$ of $H_{\mathrm{true}}$: wherever "
+            r"$s(N)\mathcal{R}_\mu(s(N)/\theta) + \theta$ is a number off the support, k is $\theta$ there.",
+            why=r"The lines are written for $\theta$ without a condition, and Proposition 3.2 compares (32) with $U_N$ "
+            "at every spike.",
+        ),
+        Reading(
+            "the outliers",
+            r"(29), (31) and (32) for the outliers of $H_N$, $\theta = k(\lambda)$ with $\lambda$ off the support: for "
+            r"$\theta > 1/g_{\mu_N}(U_N^+)$ and $\theta < 1/g_{\mu_N}(L_N^-)$, which is all $\theta \ne 0$ only if "
+            r"$g_{\mu_N}$ is infinite at both edges. Between the two, where $\theta$ is no value of k, a formula of "
+            r"$\mathcal{R}_\mu$ can go on (for Marchenko-Pastur beyond a pole).",
+            {"beyond": 1.0},
+            "(32) is called an expression for the outliers, and the lines before it name them.",
+            ({"beyond": 0.9}, {"coefficient": 1.001}, {"outer": 0}, {"inner": 0}, {"power_shift": 1}),
+        ),
     ),
     uses=("fedloru-v2/eq-33", "fedloru-v2/eq-34"),
     also=("fedloru-iclr/eq-25-28",),
-    because=r"Between $1/g_{\mu_N}(L_N)$ and $1/g_{\mu_N}(U_N)$ k takes no value off the support, so that it has no "
-    "inverse there.",
+    because=r"As a formula for every $\theta$: k has no value between $1/g_{\mu_N}(L_N)$ and $1/g_{\mu_N}(U_N)$ off "
+    "the support.",
     hypotheses=(Dropped(r"$\theta$ beyond the thresholds", {"beyond": 0.0}),),
-    expect=("corrected", "proof"),
+    expect=("depends on the reading", "proof"),
 )
 def eq_29_32(
     data: list[Mapped],

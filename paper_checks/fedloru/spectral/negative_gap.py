@@ -62,8 +62,8 @@ def _judge_signs(
     apart = max([share - shares[place][1] for place in possible] + [shares[place][0] - share for place in impossible])
     found = "; ".join(f"{place}: {count.happened} of {count.draws}" for place, count in counts.items())
     scope = (
-        "negative gaps at R = 10^5: the largest spike above both thresholds, between sigma s_N and sigma s_M (there "
-        "eq. 4 is negative), and below both, independent noise"
+        "negative gaps at R = 10^5: the largest spike above both thresholds, between sigma s_N and sigma s_M with "
+        "theta_0^2 < sigma^2 s_M s_N, where the right side of (4) is negative, and below both, independent noise"
     )
     printed = f"P(gap < 0) > {share:g} {', '.join(possible)}; < {share:g} {', '.join(impossible)}"
     draws = counts["below"].draws
@@ -141,20 +141,20 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
         ),
         Reading(
             "extremely small against the noise",
-            r"A negative gap arises only where $|\theta_0|$ is much smaller than the noise: below a tenth of $\sigma "
-            "s_M$.",
+            r"A negative gap arises only where $|\theta_0|$ is much smaller than the noise: below a fixed share "
+            r"of $\sigma s_M$, here a tenth.",
             {"against": "noise at M", "most": 0.1},
-            r"The singular value is called extremely small, and the case is told by $\theta_0^2 \le \sigma^2s_M^2$.",
+            r"The singular value is called extremely small, and the case is told by $\theta_0^2 \le \sigma^2s_M^2$. "
+            "Every share below 1 fails, for $s_N/s_M$ near enough to 1.",
             ({"most": 0.05},),
         ),
         Reading(
             "small against the noise",
             r"A negative gap arises, and only where $|\theta_0|$ is at most of the size of the noise. For independent "
-            r"Gaussian noise at M and at N the stable ranks have one with a probability that does not vanish for some "
-            r"$|\theta_0| \le \sigma s_N$, and with one that vanishes as $R \to \infty$ for every $|\theta_0| > "
-            r"\sigma s_N$. The "
-            r"expressions (36), with finite counts and the sets of the theorem, have one only for $\theta_0^2 < "
-            r"\sigma^2s_Ms_N$, and there for a single spike.",
+            "Gaussian noise at M and at N the stable ranks have one with a probability that does not vanish for some "
+            r"$|\theta_0| \le \sigma s_N$, and with one that vanishes as $R \to \infty$ for every $|\theta_0| > \sigma "
+            "s_N$. The expressions (36), with finite counts, as many indices at M as at N, and the sets of the "
+            r"theorem, have one only for $\theta_0^2 < \sigma^2s_Ms_N$, and there for a single spike.",
             {"against": "noise"},
             r"The case is told by $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
             "small.",

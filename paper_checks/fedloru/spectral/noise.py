@@ -327,16 +327,18 @@ CENTRAL = f"eigenvalues within {CENTRE:g} sigma of 0, over the root of R"
         ),
         Reading(
             "fixed index and mean square",
-            r"$|\lambda_i(H_N)| \to \infty$ for every index at a fixed distance from either end, and so does the root "
-            "mean square of all eigenvalues.",
+            r"For Wigner noise, entries $s_N$ times one law of mean 0 and variance $\sigma^2$ for all R, in "
+            r"probability: $|\lambda_i(H_N)| \to \infty$ for every index at a fixed distance from either end, and so "
+            "does the root mean square of all eigenvalues.",
             {"every": False},
-            "It is said to explain the scale of the noise, and outliers are compared with the edges.",
+            "It is said to explain the scale of the noise, and outliers are compared with the edges. Appendix A calls "
+            "the noise a Wigner matrix.",
             ({"exponent": 0.0}, {"exponent": 0.49}, {"exponent": 0.51}),
         ),
     ),
     uses=("fedloru-v2/prop-3.1",),
-    because=r"About $\sqrt R$ eigenvalues around the median stay bounded: the density at 0 grows like the root of R "
-    "only.",
+    because=r"With Gaussian noise about $\sqrt R$ eigenvalues around the median stay bounded: the density at 0 is of "
+    r"order $\sqrt R$ only.",
     expect=("depends on the reading", "proof"),
 )
 def claim_scaling_var(ladders: dict[str, Ladder], every: bool = True, exponent: float = 0.5) -> Evidence:
@@ -350,6 +352,7 @@ def claim_scaling_var(ladders: dict[str, Ladder], every: bool = True, exponent: 
         kept,
         predict(exponent),
         resolution=0.02,
-        scope="lambda_1, lambda_R and the root mean square over their means at R = 10^4, one spike inside the bulk",
+        scope="lambda_1, lambda_R and the root mean square over their means at R = 10^4, one spike inside the bulk, "
+        "Gaussian noise",
         settings={CENTRAL: {"sigma": CONSTANT_VARIANCE, "width": CENTRE * CONSTANT_VARIANCE}},
     )

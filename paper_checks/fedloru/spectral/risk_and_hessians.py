@@ -309,7 +309,8 @@ def search_perturbations(context: Context) -> Searched:
             r"In every dimension, with $\epsilon = \|E\|_2/\|A\|_2 < 1$: $(\frac{1-\epsilon}{1+\epsilon})^2 \le "
             r"\mathrm{srank}(A+E)/\mathrm{srank}(A) \le (\frac{1+\epsilon}{1-\epsilon})^2$.",
             {"norms": "spectral"},
-            "The noise of eq. (1) stays bounded in this norm as R grows, and in no other that the section uses.",
+            r"For a Wigner matrix (one law of entries over $\sqrt R$, finite fourth moment) the noise of eq. (1) stays "
+            "bounded in this norm as R grows, and in no other that the section uses.",
         ),
         Reading(
             "small in the Frobenius norm",

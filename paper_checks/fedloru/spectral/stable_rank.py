@@ -355,7 +355,8 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
         mutants=({"g_power": 3}, {"sign": -1}),
     ),
     importance="detail",
-    because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$, which the fourth line has.",
+    because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$; the fourth line follows from "
+    "that.",
     expect=("corrected", "proof"),
 )
 def eq_44(

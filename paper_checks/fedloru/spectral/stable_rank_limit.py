@@ -160,7 +160,7 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/prop-3.1-bulk"),
     kind="definition",
-    because="$N_u$ and $N_l$ are infinite: every fixed index from either end tends to an edge; the rest has mean "
+    because="$N_u$, $N_l$ are infinite: every fixed index beyond the outliers tends to an edge; the rest has mean "
     r"square $\sigma^2s_N^2$.",
     expect=("corrected", "proof"),
 )
@@ -230,8 +230,8 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
     uses=("fedloru-v2/eq-36-conv",),
-    because="Both differences grow in proportion to R, the one of the stable ranks with a quarter of the printed "
-    "factor.",
+    because=r"For $\theta_0^2 \ge \sigma^2s_M^2$ both grow in proportion to R, the stable ranks' with a quarter of the "
+    "printed factor.",
     expect=("corrected", "proof"),
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
@@ -264,7 +264,8 @@ def measure_theorem(context: Context) -> Theorem:
 
 @claim(
     "fedloru-v2/thm-3.2",
-    where="Section 3.1, Theorem 3.2, eq. (4), and Appendix A.4, eq. (45)",
+    where="Section 3.1, Theorem 3.2, eq. (4), and Appendix A.4, eq. (45); that the lower bound decreases with M, the "
+    "last sentence of both, is fedloru-v2/thm-3.2-mono",
     says=r"With $\theta_0 = \theta_1 1\{|\theta_1| \ge |\theta_{p+q}|\} + \theta_{p+q} 1\{|\theta_1| < "
     r"|\theta_{p+q}|\}$ and $\theta_0^2 \ge \sigma^2s_M^2$, the difference in the limiting stable rank, as $R \to "
     r"\infty$, between $H_N$ and $H_M$ is positive and bounded below: $\widehat{\mathrm{srank}}(H_M) - "
@@ -306,9 +307,9 @@ def measure_theorem(context: Context) -> Theorem:
         r"ranks is positive for large R and grows in proportion to R, for every $|\theta_0| > \sigma s_N$ (also "
         r"between $\sigma s_N$ and $\sigma s_M$): over R it tends to $\sigma^2\left(\frac{s_M^2}{\lambda_M^2} - "
         r"\frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + \sigma^2s^2/\theta_0$ for $|\theta_0| > "
-        r"\sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s). The printed bound over R is four times that for "
-        r"$\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for $B_N$ it would hold for large R, since the "
-        "left side is unbounded.",
+        r"\sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s up to $\sigma s = |\theta_0|$, and stays). The "
+        r"printed bound over R is four times that for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for "
+        "$B_N$ it would hold for large R, since the left side is unbounded.",
         {"form": "limit"},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),

@@ -93,6 +93,7 @@ def proof_3_3_sets(
     a_N, b_N = np.array([i.counts(i.server) for i in kept], dtype=float).T
     left = [a_M * a_sign] if between_only else [a_M * a_sign, b_N * b_sign]
     right = [a_N * a_sign] if between_only else [a_N * a_sign, b_M * b_sign]
+    less = "<" if strict else "<="
     judged = judge_inequality(
         np.concatenate(left),
         np.concatenate(right),
@@ -101,7 +102,10 @@ def proof_3_3_sets(
         lines=np.repeat(["a", "b"][: len(left)], len(kept)).tolist(),
         case=lambda index: {**kept[index % len(kept)].numbers(), "end": ("positive", "negative")[index // len(kept)]},
         scope=f"{len(kept)} sets of spikes of both signs below, between and above the thresholds",
-        printed="a_M < a_N and b_N < b_M",
+        printed=" and ".join(
+            f"{end}_M {less} {end}_N" if grows else f"{end}_N {less} {end}_M"
+            for end, grows in (("a", a_sign > 0), ("b", b_sign < 0))[: len(left)]
+        ),
         domain="only the order of spikes and thresholds matters; not tried: more spikes",
     )
     # Outliers at M are spikes beyond sigma s_M, of either sign, and so beyond sigma s_N: one set contains the other.
@@ -285,7 +289,8 @@ def search_gaps(context: Context) -> Searched:
             r"For the positive spikes that leave the bulk at N and not at M, of which there are $a_N - a_M$ (for the "
             r"semicircle $\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
             why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named beside "
-            "$U_M$; by the indices as the appendix defines them no spike is between (proof-3.3-sets).",
+            "$U_M$; by the indices as the appendix defines them no spike of the semicircle is between "
+            "(proof-3.3-sets).",
         ),
     ),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
