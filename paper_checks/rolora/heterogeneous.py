@@ -59,9 +59,12 @@ def measure_losses(context: Context) -> list[Model]:
 
 @promises(
     "rolora/eq-245",
-    where="Appendix A.5, eqs. (245) and (246)",
-    says=r"$f_i(X_i) = X_iab^\top$ with unit vectors a and $a^*$, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a, "
-    r"b}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$.",
+    where="Appendix A.5, eqs. (245) and (246), with the law of the samples of Section 5.1, as A.5 names none; a is "
+    "called a unit vector, and the minimum is printed over all of R^d: its value is the same, the minimisers are not "
+    "(rolora/a5-minimiser)",
+    says=r"$f_i(X_i) = X_iab^\top$ with unit vectors a and $a^*$, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a "
+    r"\in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) = "
+    r"\|a^*b_i^{*\top} - ab^\top\|^2$.",
     measure=measure_losses,
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
     kind="setting",
@@ -73,7 +76,7 @@ def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_pow
         formula = scale * sum(apart**norm_power for apart in one.apart) / (len(one.apart) if over == "mean" else 1)
         yield close("the objective is the mean of the population losses", one.loss, formula)
         if one.sampled is not None:
-            yield close("it is the expectation of the loss on samples", one.sampled, formula)
+            yield close("it is the expectation of the loss on samples with E[X^T X] = m I", one.sampled, formula)
     return f"{SCOPE}; the expectation exactly, for two samples in two dimensions"
 
 

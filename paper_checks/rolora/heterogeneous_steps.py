@@ -336,9 +336,12 @@ def eq_274(
     correction=Form(
         r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
         r"$\frac{\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac1y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - "
-        r"y) < -y$ are negative. So the number of "
-        "iterations of the theorem is enough for (286). For small y the two agree to first order. "
-        r"($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.)",
+        "y) < -y$ are negative. So the number of iterations of the theorem is enough for (286). For small y their "
+        r"quotient is $1 - \frac y2$ up to terms of second order, and their difference tends to "
+        r"$\frac12\log\frac{\delta^0}\epsilon$. ($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.) Judged is "
+        r"what follows from (286). That it is needed is not so: (286) bounds $\delta^T$ from above, and for $\delta^0 "
+        r"= 0.999$, $\eta\|\bar b^*\|^2 = \frac14$, $c = \frac12$ and $\epsilon = \frac12\delta^0$ nine iterations do, "
+        "where (286) asks for 694 (rolora/thm-A.14).",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
         asks="neither",

@@ -13,6 +13,7 @@ from typing import Any
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from toymodels.regression_rates import population_map
 
 DELTAS = ("0.6", "0.001", "0.1", "0.3", "0.9", "0.999")
 CONSTANTS = ("0.78125", "0.001", "0.1", "0.5", "0.9", "0.999")
@@ -96,6 +97,40 @@ def judge_equivalence(counts: Sequence[Count], root: float, root_log: float, pow
             witness=example,
         )
     return Evidence(True, scope, "all lines say the same", f"in {tried} cases", margin=1.0, cases=tried)
+
+
+def judge_need(counts: Sequence[Count]) -> Evidence:
+    r"""Whether (168) holds wherever $\delta_T \le \epsilon$, with unlimited samples and $c = \eta\|b^*\|^2 \le 1/2$."""
+    tried, broken = 0, []
+    for count in counts:
+        delta, c = float(count.delta_0), float(count.c)
+        wanted, reached, T = float(count.quotient) * delta, delta, 0
+        if wanted >= delta or c > 0.5 or count.rate < 1e-4:
+            continue
+        while reached > wanted:
+            reached, T = population_map(reached, c), T + 1
+        bound = delta * math.exp(0.5 * T * math.log1p(-count.rate))
+        tried += 1
+        if bound > wanted * (1.0 + 1e-9):
+            broken.append((bound, wanted, {**count.numbers(), "T": T}))
+    scope = (
+        f"{tried} cases: unlimited samples, delta_0 from 0.001 to 0.999, c = eta |b*|^2 up to 0.5, c(1 - delta_0^2) at "
+        "least 1e-4, epsilon/delta_0 from 0.001 to 0.999, T the least number of iterations with delta_T <= epsilon"
+    )
+    if not broken:
+        return Evidence(True, scope, "(168) wherever delta_T <= epsilon", f"in {tried} cases", cases=tried)
+    # The first that can be followed by hand and is plain.
+    plain = (one for one in broken if one[2]["T"] <= 6 and one[0] > 1.1 * one[1])
+    bound, wanted, example = next(plain, broken[0])
+    return Evidence(
+        False,
+        scope,
+        f"delta_0 (1 - c(1 - delta_0^2))^(T/2) <= {wanted:.6g}, the epsilon that T = {example['T']} recovers",
+        f"{bound:.6g}; not in {len(broken)} cases",
+        margin=-len(broken) / tried,
+        cases=tried,
+        witness=example,
+    )
 
 
 def judge_order(counts: Sequence[Count], sense: int, beyond: bool, root: float, size: float) -> Evidence:

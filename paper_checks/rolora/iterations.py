@@ -19,7 +19,7 @@ from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.failures import near_one
-from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
+from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_need, judge_order, search_counts
 from toymodels.regression import regression
 
 
@@ -101,12 +101,26 @@ def eq_167(
     r"\epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le \frac\epsilon{\delta^0}$ and $\frac T2\log(1 - "
     r"c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.",
     measure=search_counts,
-    mutants=[{"root_log": 1.0}, {"power": 1.0}, {"flip": -1}],
-    expect=("holds", "proof"),
+    because=r"(168) bounds $\delta^T$ from above: with unlimited samples fewer iterations are enough.",
+    readings=(
+        LITERAL,
+        Reading(
+            "enough",
+            r"Where $\delta^T \le \delta^0(1 - c(1-(\delta^0)^2))^{T/2}$, $\epsilon$-recovery of $a^*$ needs no more "
+            r"than $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le \epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le "
+            r"\frac\epsilon{\delta^0}$ and $\frac T2\log(1 - c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.",
+            {"needed": False},
+            r"It follows bounds of $\delta^t$ from above, and what is drawn from it is how large a T is enough.",
+            ({"root_log": 1.0}, {"power": 1.0}, {"flip": -1}),
+        ),
+    ),
+    expect=("depends on the reading", "proof"),
 )
-def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1) -> Evidence:
-    """Whether the lines, and T against the quotient of the logarithms, say the same."""
-    return judge_equivalence(counts, 2.0, root_log, power, flip)
+def eq_168(
+    counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1, needed: bool = True
+) -> Evidence:
+    """Whether the lines, and T against the quotient of the logarithms, say the same; and whether (168) is necessary."""
+    return judge_need(counts) if needed else judge_equivalence(counts, 2.0, root_log, power, flip)
 
 
 @claim(

@@ -180,17 +180,19 @@ class Interference:
             relative to the change of the mean product in that round.
         separate: loss at the end with factors averaged separately.
         joint: loss at the end with products averaged and cut to the rank (FlexLoRA).
+        rounds: number of rounds.
     """
 
     clients: int
     largest: float
     separate: float
     joint: float
+    rounds: int
 
 
 def run_interference(context: Context) -> list[Interference]:
     """Heterogeneous regressions of rank 2 with 96 samples in all, few and many clients."""
-    local, adapter, found = Descent(3, 0.1), Adapter(2), []
+    local, adapter, rounds, found = Descent(3, 0.1), Adapter(2), context.size(5, 60), []
     for clients in context.size((2, 4), (3, 12, 24)):
         problem = regression(6, 4, clients, context.rng("data"), samples=96 // clients, rank=2, heterogeneity=0.5)
         target = torch.stack([client.target for client in problem.clients]).mean(dim=0)
@@ -200,7 +202,7 @@ def run_interference(context: Context) -> list[Interference]:
             fed = Watched(problem.clients)
             state = beginning = algorithm.start(fed, start)
             before = algorithm.weights(beginning)["W"]
-            for state in go_on(algorithm.round, fed, beginning, context.size(5, 60)):
+            for state in go_on(algorithm.round, fed, beginning, rounds):
                 if isinstance(algorithm, FedLoRA):
                     products = [upload.A @ upload.B for upload in fed.trips[-1].uploads]
                     exactly, after = fed.average(products, of=fed.everyone)["W"], algorithm.weights(state)["W"]
@@ -209,7 +211,7 @@ def run_interference(context: Context) -> list[Interference]:
                     before = after
             gap = algorithm.weights(state)["W"] - target
             ends[type(algorithm).__name__] = float((gap**2).sum() / (target**2).sum())
-        found.append(Interference(clients, largest, ends["FedLoRA"], ends["FlexLoRA"]))
+        found.append(Interference(clients, largest, ends["FedLoRA"], ends["FlexLoRA"], rounds))
     return found
 
 
@@ -223,8 +225,8 @@ def run_interference(context: Context) -> list[Interference]:
     expect_reason="that the aggregation is in general inexact where clients differ in both factors is rolora/eq-1; "
     "that this is the cause of a decline cannot be told from what is printed: Figure 2 has no numbers, and what its "
     "runs need is not all printed (rolora/fig-2). In Tables 1 and 6, of which it is not said, the methods that average "
-    "exactly, FFA-LoRA and RoLoRA, decline with more clients as well, and so does FlexLoRA, by more than these two, "
-    "which averages the products and cuts the mean to the rank",
+    "exactly, FFA-LoRA and RoLoRA, decline with more clients as well, by less than LoRA; FlexLoRA, which averages the "
+    "products and cuts the mean to the rank, declines by more than LoRA",
 )
 def txt_interference(cases: Sequence[Interference]) -> Evidence:
     """Undecided: what the tables and a toy federation show stands in the scope."""
@@ -233,11 +235,19 @@ def txt_interference(cases: Sequence[Interference]) -> Evidence:
         for method in ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA")
     )
     toy = "; ".join(
-        f"{case.clients} clients: inexact by up to {100 * case.largest:.1f} % of a round's change, relative loss "
-        f"{case.separate:.2g} with separate and {case.joint:.2g} with joint averaging"
+        f"{case.clients} clients: mean of products minus product of means up to {100 * case.largest:.1f} % of a "
+        f"round's change, the end off by {case.separate:.2g} with separate and {case.joint:.2g} with joint averaging"
         for case in cases
     )
-    scope = f"means over five data sets with 3, 20, 50 clients (Table 6): {averages}; toy federation, {toy}"
+    scope = (
+        f"means over five data sets with 3, 20, 50 clients, of the entries of Table 6 (whose column of averages has "
+        f"87.48 and 80.01 for FFA-LoRA with 3 and 20 clients): {averages}; beside it, which decides nothing, least "
+        "squares of the toolkit's own, not the model of Figure 2: a 6 x 4 matrix of rank 2 with clients' own parts "
+        "half as large as the common one, 96 samples in all, adapters of rank 2, "
+        f"{cases[0].rounds} rounds of 3 local steps of 0.1; off: squared distance of the end from the clients' mean "
+        "target, over that target's squared norm; joint: products "
+        f"averaged and cut to the rank; {toy}"
+    )
     return Evidence(None, scope, cases=len(cases), reason=txt_interference.expect_reason)
 
 

@@ -58,7 +58,7 @@ TAMPERED = {
     "eq-110@expectation-of-49": [{"linear": "0.99"}, {"sign": -1}],
     "eq-116": [{"first": "3.9"}, {"second": "3.9"}, {"one": "0.99"}, {"samples": "720"}],
     "asm-5.1": [{"power": "1"}, {"power": "3"}, {"limit": "0.99"}],
-    "eq-168": [{"root_log": "1"}, {"power": "1"}],
+    "eq-168@enough": [{"root_log": "1"}, {"power": "1"}],
     "eq-172": [{"size": "0.99"}, {"sense": 1}],
     "eq-175": [{"second": "0.99"}, {"sharp": "0.99"}],
     "eq-189": [{"noise": "2"}, {"weight": "1/2"}, {"power": 1}],

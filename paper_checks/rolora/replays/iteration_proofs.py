@@ -66,7 +66,7 @@ def eq_167(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the indicator of a union against a sum, and failures that exclude one another")
 
 
-@proof("rolora/eq-168", root_log="2", power="2")
+@proof("rolora/eq-168@enough", root_log="2", power="2")
 def eq_168(values: Values) -> Proof:
     r"""Division by $\delta^0 > 0$, and the logarithm, which is increasing, of both sides.
 

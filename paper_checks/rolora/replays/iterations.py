@@ -42,6 +42,33 @@ def eq_172(values: Values) -> Violation:
     return iteration_count(values)
 
 
+@replay("rolora/eq-168")
+def eq_168(values: Values) -> Violation:
+    """An angle that is recovered although (168) is not met, by squares."""
+    delta_0, c, quotient = fractions(values, "delta_0", "c", "quotient")
+    T = int(values["T"])
+    square, wanted = delta_0**2, (quotient * delta_0) ** 2
+    first = square
+    for _ in range(min(max(T, 0), 6)):
+        square = square * (1 - 2 * c * (1 - square)) ** 2 / (1 + 4 * c**2 * square * (1 - square))
+    assumes = assuming(
+        *inside("delta_0", delta_0),
+        Hypothesis("c", c, ">", 0),
+        Hypothesis("c = eta |b*|^2, against 1/2", c, "<=", Fraction(1, 2)),
+        Hypothesis("epsilon / delta_0", quotient, ">", 0),
+        Hypothesis("T, for exact squares", T, "<=", 6),
+        Hypothesis("delta_T^2, against epsilon^2", square, "<=", wanted),
+    )
+    return Violation(
+        first * (1 - c * (1 - first)) ** T,
+        wanted,
+        assumes=assumes,
+        reads="unlimited samples, c = eta |b*|^2, epsilon = quotient delta_0: u = delta^2 becomes "
+        "u (1 - 2c(1 - u))^2/(1 + 4c^2 u(1 - u)), T times; delta_0^2 (1 - c(1 - delta_0^2))^T against epsilon^2, which "
+        "the square of the angle distance at T does not exceed",
+    )
+
+
 @replay("rolora/a4-first-step", square="delta_0^2", step="eta |b*|^2")
 def a4_first_step(values: Values) -> Violation:
     """One step with unlimited samples, by squares of coordinates: a = (c, d), a* = (1, 0), b* = 1."""
