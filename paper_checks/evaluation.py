@@ -245,17 +245,20 @@ def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Vio
     return lambda evaluate: Replay(id, "witness", evaluate, words=words)
 
 
-def proof(id: str, **states: Any) -> Callable[[Callable[[Mapping[str, Any]], Proof]], Replay]:
+def proof(
+    id: str, words: Mapping[str, str] | None = None, **states: Any
+) -> Callable[[Callable[[Mapping[str, Any]], Proof]], Replay]:
     """Declares the decorated function as the verification of one claim's certificate.
 
     It proves the printed statement of a claim that holds, and the correction of one that is corrected.
 
     Args:
         id: of the claim.
+        words: what the other stored values are in the field's words, by name.
         states: the constants and the scope of that statement, and the sizes at which a step is repeated for an
             argument that stands for all of them. A certificate that names others is one of another statement.
     """
-    return lambda evaluate: Replay(id, "certificate", evaluate, states)
+    return lambda evaluate: Replay(id, "certificate", evaluate, states, words or {})
 
 
 def evaluated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
@@ -329,7 +332,8 @@ def _proved(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     assert isinstance(outcome, Proof)
     if outcome.verified and read.unread:
         return Replayed("certificate", False, False, None, None, read.unread)
-    return Replayed("certificate", outcome.verified, outcome.verified, None, None, outcome.steps, proves=replay.states)
+    met = outcome.verified
+    return Replayed("certificate", met, met, None, None, outcome.steps, words=replay.words, proves=replay.states)
 
 
 def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:

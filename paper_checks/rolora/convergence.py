@@ -118,7 +118,8 @@ def largest_step() -> Promises:
     r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=lambda context: (run_courses(context), fixed_runs(context)),
     control=Form(
-        r"With infinitely many samples, $c = \eta\|b^*\|^2 \le 1/2$.", {"limit": 0.5, "sampled": False, "tied": True}
+        r"The theorem with infinitely many samples and $c = \eta\|b^*\|^2 \le 1/2$.",
+        {"limit": 0.5, "sampled": False, "tied": True},
     ),
     correction=Form(
         r"For $\eta \le 1/(2L_{max}^2)$, $c = \eta\|b^*\|^2 > 0$ and T as stated, both inequalities hold where the "
@@ -133,8 +134,10 @@ def largest_step() -> Promises:
         r"and "
         r"the printed thresholds the condition is met with $p = 2\max\{\log N, d\}^{-10}$, whatever T is. (c must be "
         r"tied to "
-        r"the step: for $\eta \to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small: "
-        r"as $\epsilon \to 0$, $T/\log\frac1\epsilon$ must tend to $-1/\log(2c - 1)$, about $\frac1{2(1 - c)}$.)",
+        r"the step: for $\eta \to 0$ nothing moves. For c near 1 and infinitely many samples the rate near $a^*$ is "
+        r"$2c - 1$, and T is too small for small $\epsilon$: for all starts but those that meet $a^*$ exactly after "
+        r"finitely many steps, the least number of iterations that is enough, over $\log\frac1\epsilon$, tends to "
+        r"$-1/\log(2c - 1)$, about $\frac1{2(1 - c)}$, as $\epsilon \to 0$.)",
         {"limit": 0.5, "fixed": 0.3, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}, {"fixed": 0.95}),
     ),

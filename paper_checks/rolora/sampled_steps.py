@@ -103,12 +103,13 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
     r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
     measure=lambda context: (first_steps(context), fixed_runs(context)),
     control=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ and samples as in the correction the angle distance does not grow, with its "
-        "probability.",
+        r"For $\eta \le 1/(2L_{max}^2)$, $\delta^t \le \delta^0$ and samples as in the correction the angle distance "
+        "does not grow, with its probability.",
         {"limit": 0.5, "rate": 0.0, "probability": "least"},
     ),
     correction=Form(
-        rf"For $\eta \le 1/(2L_{{max}}^2)$, {CONTRACTS} on the events of Lemmas A.9 and A.10 as corrected, (13) and "
+        rf"For $\eta \le 1/(2L_{{max}}^2)$ and $\delta^t \le \delta^0$, {CONTRACTS} on the events of "
+        r"Lemmas A.9 and A.10 as corrected, (13) and "
         r"(76), for thresholds up to $(1 - (\delta^0)^2)/10$; for $m \ge 100q$ samples that $a^t$ is independent of, "
         r"and $\epsilon_3 = \epsilon_2$, they occur with probability at least $1 - 2\max\{\log N, d\}^{-10}$. "
         rf"Without any probability: if {FIXED}, that holds in every iteration of Algorithm 2, with the same samples in "
@@ -123,7 +124,13 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
         asks="neither",
     ),
     vary=("rate",),
-    best={"rate": Best(1.0, "proved; above 2 the root is not real, for the largest step and small angles")},
+    best={
+        "rate": Best(
+            1.0,
+            "proved, as the factor of the step under the root; on the events 1.8 is enough as well, by "
+            "the same proof; above 2 the root is not real, for the largest step and small angles",
+        )
+    },
     also=("rolora/eq-9",),
     uses=("rolora/lem-A.11",),
     importance="result",

@@ -34,23 +34,30 @@ def lem_A_3(values: Values) -> Proof:
 
 @proof("rolora/lem-A.4", numerator="16", quarter="1/4")
 def lem_A_4(values: Values) -> Proof:
-    r"""$Ee^{\lambda X} \le e^{K\lambda^2}$ for centred X of norm 1, $K = \frac14 + \log2$; then a normal $\lambda$.
+    r"""$Ee^{\lambda X} \le e^{K\lambda^2}$ for centred X of norm 1, $K = \sqrt{\log2}$; then a normal $\lambda$.
 
     For $|\lambda| \le 1$: $e^x \le x + e^{x^2}$, so that $Ee^{\lambda X} \le Ee^{\lambda^2X^2} \le
-    (Ee^{X^2})^{\lambda^2} \le 2^{\lambda^2}$. For $|\lambda| \ge 1$: $\lambda x \le \frac14\lambda^2 + x^2$, so that
-    it is at most $2e^{\lambda^2/4}$. For the sum S with $\sigma^2 = \sum\|X_i\|^2$ and a standard normal g:
-    $Ee^{S^2/t^2} = Ee^{\sqrt2gS/t} \le Ee^{2K\sigma^2g^2/t^2} = (1 - 4K\sigma^2/t^2)^{-1/2}$, which is at most 2 for
-    $t^2 \ge \frac{16}3 K\sigma^2$. ($e^x \le x + e^{x^2}$: for $|x| \ge 1$ the right side minus the left is at least
-    $x$ for $x > 0$, and $e^{x^2} - |x| - e^{-|x|} \ge e - 1 - 1/e > 0$ for $x < 0$; for $|x| \le 1$, $e^x - x - 1 \le
-    \frac{x^2}2(1 + \frac{|x|}3\cdot\frac1{1 - |x|/4}) \le x^2 \le e^{x^2} - 1$.)
+    (Ee^{X^2})^{\lambda^2} \le 2^{\lambda^2}$, and $\log2 \le K$. For $|\lambda| \ge 1$ and $0 < \theta \le 1$:
+    $\lambda x \le \frac{\lambda^2}{4\theta} + \theta x^2$, so that it is at most $2^\theta
+    e^{\lambda^2/(4\theta)}$: for $|\lambda| \le 2K$ and $\theta = \frac{|\lambda|}{2K}$ that is $e^{K|\lambda|}
+    \le e^{K\lambda^2}$; beyond, with $\theta = 1$, $2e^{\lambda^2/4} \le e^{\lambda^2/2}$. For the sum S with
+    $\sigma^2 = \sum\|X_i\|^2$ and a standard normal g: $Ee^{S^2/t^2} = Ee^{\sqrt2gS/t} \le Ee^{2K\sigma^2g^2/t^2} =
+    (1 - 4K\sigma^2/t^2)^{-1/2}$, which is at most 2 for $t^2 \ge \frac{16}3 K\sigma^2$. ($e^x \le x + e^{x^2}$: for
+    $|x| \ge 1$ the right side minus the left is at least $x$ for $x > 0$, and $e^{x^2} - |x| - e^{-|x|} \ge e - 1 -
+    1/e > 0$ for $x < 0$; for $|x| \le 1$, $e^x - x - 1 \le \frac{x^2}2(1 + \frac{|x|}3\cdot\frac1{1 - |x|/4}) \le
+    x^2 \le e^{x^2} - 1$.)
     """
     whole, part = sympy.Rational(str(values["numerator"])), sympy.Rational(str(values["quarter"]))
     K = sympy.Symbol("K", positive=True)
-    square = vanishes(part * p**2 + q**2 - p * q - (p / 2 - q) ** 2)
+    theta, most, root = sympy.symbols("theta lambda R", positive=True)  # R^2 is log 2
+    square = vanishes(part * p**2 / theta + theta * q**2 - p * q - (p / 2 - theta * q) ** 2 / theta)
+    between = vanishes((part * most**2 / theta + theta * root**2).subs(theta, most / (2 * root)) - root * most)
+    beyond = vanishes((part + root**2 / most**2).subs(most, 2 * root) - sympy.Rational(1, 2))
+    sizes = surely(iv.sqrt(iv.log(2)) - iv.log(2)) and surely(iv.sqrt(iv.log(2)) - iv.mpf(1) / 2)
     # (1 - 4K/t^2)^(-1/2) at t^2 = 16/3 K.
     mixed = vanishes(1 - 4 * K / (whole / 3 * K) - sympy.Rational(1, 4))
     series = Fraction(1, 2) * (1 + Fraction(1, 3) / (1 - Fraction(1, 4))) <= 1
-    met = square and mixed and series and surely(EULER - 1 - 1 / EULER)
+    met = square and between and beyond and sizes and mixed and series and surely(EULER - 1 - 1 / EULER)
     return Proof(met, "the exponential moments of a centred variable, mixed by a normal law" if met else "a constant")
 
 

@@ -19,6 +19,13 @@ iv.dps = 30
 LOG_2, EULER = iv.log(2), iv.exp(1)
 
 
+GRADIENT_WORDS = {
+    "alpha": "the chi-square with n = Nm degrees of freedom is within alpha eps_3 n of n",
+    "beta": "that of the part across is at most beta eps_3^2 n; alpha^2 + (1 + alpha) beta <= 1 gives (76)",
+}
+"""What the constants of the gradient's deviation are."""
+
+
 def interval(number: object) -> iv.mpf:
     """A stored constant."""
     exact = Fraction(str(number))
@@ -182,7 +189,7 @@ def lem_A_9_thresholds(values: Values) -> Proof:
     )
 
 
-@proof("rolora/lem-A.10", factor="20", samples="100")
+@proof("rolora/lem-A.10", GRADIENT_WORDS, factor="20", samples="100")
 def lem_A_10(values: Values) -> Proof:
     r"""The minimisers as in Lemma A.9, and two columns of the mean Gram matrix.
 
@@ -223,7 +230,7 @@ def enough_of_thresholds(values: Values) -> str:
     return "" if enough else "the number of samples"
 
 
-@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", columns="300", every="520", every_more="1450")
+@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", GRADIENT_WORDS, columns="300", every="520", every_more="1450")
 def lem_A_10_thresholds(values: Values) -> Proof:
     r"""For a independent of the samples two columns, for every a the whole of the mean Gram matrix.
 

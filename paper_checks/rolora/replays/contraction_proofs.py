@@ -48,10 +48,17 @@ import sympy
 
 from paper_checks.proof_steps import first_flaw, rational
 from paper_checks.replay import Proof, proof
-from paper_checks.rolora.replays.concentration_proofs import enough_for_gradient, enough_for_minimisers
+from paper_checks.rolora.replays.concentration_proofs import GRADIENT_WORDS, enough_for_gradient, enough_for_minimisers
 from paper_checks.stored_values import Values
 
 D, s, u, x = sympy.symbols("D s u x")
+
+
+FIXED_WORDS = {
+    "more": "rho/sqrt(1 - rho^2) <= rho(1 + more D) for rho, the distance of fixed samples, up to share sqrt(D), "
+    "D = 1 - (delta^0)^2"
+}
+"""What the constant for fixed samples is."""
 
 
 def flaw_of(condition: bool, words: str) -> str:
@@ -186,7 +193,16 @@ def lem_A_11(values: Values) -> Proof:
     )
 
 
-@proof("rolora/lem-5.3", limit="1/2", threshold="1/10", share="3/10", factor="0.743", samples="100", printed="1/16")
+@proof(
+    "rolora/lem-5.3",
+    {**FIXED_WORDS, **GRADIENT_WORDS},
+    limit="1/2",
+    threshold="1/10",
+    share="3/10",
+    factor="0.743",
+    samples="100",
+    printed="1/16",
+)
 def lem_5_3(values: Values) -> Proof:
     r"""The events, fixed samples, and the factor at the largest step for $\delta^0 = 0.28$.
 
@@ -212,7 +228,16 @@ def lem_5_3(values: Values) -> Proof:
     )
 
 
-@proof("rolora/thm-5.4", limit="1/2", threshold="1/10", fixed="3/10", normal="5", samples="100", printed="1/16")
+@proof(
+    "rolora/thm-5.4",
+    FIXED_WORDS,
+    limit="1/2",
+    threshold="1/10",
+    fixed="3/10",
+    normal="5",
+    samples="100",
+    printed="1/16",
+)
 def thm_5_4(values: Values) -> Proof:
     r"""Every iteration contracts, by Lemma 5.3 as corrected.
 
@@ -283,7 +308,7 @@ def eq_117(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"signs of polynomials in $1 - (\delta^0)^2$")
 
 
-@proof("rolora/a4-c@c-of-the-step", limit="1/2", share="3/10", printed="1/16", samples="100")
+@proof("rolora/a4-c@c-of-the-step", FIXED_WORDS, limit="1/2", share="3/10", printed="1/16", samples="100")
 def a4_c(values: Values) -> Proof:
     r"""Fixed samples near the identity, c = s up to 1/2; with unlimited ones that too, for larger c the step 1/2.
 

@@ -45,7 +45,7 @@ def first_step(values: Values) -> Violation:
     x, n = Fraction(1, 2500), m // 2  # (1 + x)^n >= 1 + n x + n (n - 1) x^2 / 2
     missed = 1 / (1 + n * x + n * (n - 1) * x**2 / 2) + 2 * (m - 1) / (Fraction(m, 75) - 1) ** 2
     assumes += (
-        Hypothesis("least move, beyond the minimiser", cosine * low, ">=", sine),
+        Hypothesis("cosine times the least step, against delta_0: it passes a*", cosine * low, ">=", sine),
         Hypothesis("least squared sine after the step, against both bounds", least, ">", most),
     )
     return Violation(
