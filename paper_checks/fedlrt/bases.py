@@ -261,9 +261,8 @@ def claim_gu_gv(
 ) -> Promises:
     """Directions of (5), its third line as printed or transposed, at the mean gradient, out of the wide bases.
 
-    ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for the
-    dynamics of a single client. Without the inverse of S, whose effect is no matter of spans, directions are those of
-    GV and of G'U, or, as printed for square weights, of GU.
+    ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for a single
+    client. Without the inverse of S, no matter of spans, directions are GV and G'U, or, as printed, GU if square.
     """
     for one in regular(points, singular=singular):
         U, _, V = one.parts
@@ -306,8 +305,7 @@ def lemma_1(
 ) -> Promises:
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
-    With the orthogonal factor of a library in place of [U|Ubar] signs of rows and columns change: its first columns
-    are those of U up to sign.
+    The first columns of a library's orthogonal factor are those of U up to sign: signs of rows and columns change.
     """
     for one in regular(points, beyond, singular):
         Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)

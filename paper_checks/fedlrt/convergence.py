@@ -102,12 +102,11 @@ def as_run(traces: Sequence[Trace], given: Mapping[str, Any] | None = None, simp
 
     Args:
         traces: the rounds.
-        given: the instance in short numbers, if it has any: its threshold and its delta are the ones that are judged.
-            Otherwise the threshold is what is lost at most, and delta a little more than the least that is admitted.
+        given: the instance in short numbers, if it has any: its threshold and delta are judged; otherwise the
+            threshold is what is lost at most, and delta a little more than the least that is admitted.
         simplified: whether the correction is.
     """
-    first, last = traces[0].losses[0], traces[-1].losses[2]
-    lost = tuple(one.lost for one in traces)
+    first, last, lost = traces[0].losses[0], traces[-1].losses[2], tuple(one.lost for one in traces)
     named = {name: float(Fraction(given[name])) for name in ("theta", "delta") if given and name in given}
     least = max(one.needed for one in traces) * 1.0001 if simplified else 0.0
     return Run(
@@ -392,11 +391,6 @@ def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool =
             yield Promise("no round cuts more than the threshold", max(limit.lost), limit.theta, at_most=True)
         if limit.corrected or not corrected:
             within = 1e-4 * limit.scale + (limit.theta if which == "whole" else 0.0)
-            yield Promise(
-                "the gradient of a stationary point nearby",
-                getattr(limit, which),
-                within,
-                at_most=True,
-                case=limit.witness,
-            )
+            slope, name = getattr(limit, which), "the gradient of a stationary point nearby"
+            yield Promise(name, slope, within, at_most=True, case=limit.witness)
     return "a bowl and quadratics in 4 x 4, one and two clients, solutions of rank two, 150 rounds"

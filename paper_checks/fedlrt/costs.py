@@ -201,12 +201,14 @@ def claim_svd_size(
     mutants=[{"variants": ("naive",)}, {"variants": ("FedAvg",)}, {"columns": 1.0}],
     readings=(
         Reading(
-            "layers of a network",
-            r"For a layer that acts on samples as $x \mapsto W_rx$, with 2r below its smaller side, no round forms a "
-            "matrix of as many entries, at the server or at a client, other than those of the samples.",
-            why=r"Section 2: W is the weight matrix of a layer of a network. Of a loss that is any function of W the "
-            r"gradient in U may be "
-            r"computed as $\nabla_W\mathcal{L}\,VS^\top$, by way of a full matrix.",
+            "the boxes, and layers of a network",
+            "Whatever the loss is as a function of $W_r$, no line of Algorithms 1, 2 and 5 forms a matrix of as many "
+            "entries as $W_r$ outside of the gradients that it asks for. For a layer that acts on samples as $x "
+            r"\mapsto W_rx$, with 2r below its smaller side, no round forms a matrix of as many entries, at the server "
+            "or at a client, other than those of the samples.",
+            why="Section 2: W is the weight matrix of a layer of a network. Of a loss that is any function of W the "
+            r"gradient in U may be computed as $\nabla_W\mathcal{L}\,VS^\top$, by way of a full matrix; the other "
+            "lines do not know the loss.",
         ),
     ),
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),

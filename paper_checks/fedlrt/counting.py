@@ -306,6 +306,11 @@ def polynomials(method: str) -> dict[str, dict[Powers, int]]:
     return {cost: interpolate({size: of[cost] for size, of in counts.items()}) for cost in COSTS}
 
 
+def sent_at(method: str, n: int, ranks: Sequence[int]) -> int:
+    """Numbers that a client receives and sends in rounds at these ranks."""
+    return sum(evaluate(polynomials(method)["communication"], n, rank) for rank in ranks)
+
+
 def written(polynomial: Mapping[Powers, Any]) -> str:
     """A polynomial in words."""
     terms = []

@@ -17,8 +17,9 @@ from toymodels.legendre import BASES, heterogeneous
 SETTING = "n = 10, C = 4, targets of rank 1 from normal factors, 10,000 points, s = 100, rate 1e-3"
 START = Choice(clients=4, split="all", correction="full", rank=5, scale=1.0, tau=0.01)
 COARSE = (
-    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank, as the paragraph after "
-    "(13) says of Figure 1; its caption does not."
+    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank. That a nonzero "
+    r"$\vartheta$ stops FeDLRT with correction short of the minimiser in Figure 1 is said in the paragraph after (13), "
+    "not in the caption."
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paper_checks.claim import Best, Reading
 from paper_checks.fedlrt.homogeneous_setting import COMMAND, LOST, NOT_FOLLOWED, RANK, SETTING, read_in, started
-from paper_checks.fedlrt.least_squares import GRID, LEVELS, Followed, follow_all
+from paper_checks.fedlrt.least_squares import EARLY, GRID, LEVELS, Followed, follow_all, settled
 from paper_checks.fedlrt.legendre_runs import STARTS
 from paper_checks.methods.promises import Promise, Promises, promises
 
@@ -39,14 +39,15 @@ from paper_checks.methods.promises import Promise, Promises, promises
     best={
         "factor": Best(
             14.9,
-            "searched: what is reached on the draw that is judged; on sixteen sets of points it is at least 8.4, at "
-            f"most 298 ({COMMAND})",
+            "searched: what is reached on the draw that is judged; on sixteen sets of points the largest quotient at "
+            "the distances 1e-2 to 1e-5 is 9.0 to 298 with polynomials orthonormal for the uniform law, 8.4 to 260 "
+            f"from its starts of size 1, and 9.1 to 293 with those for dx ({COMMAND})",
         )
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="With value 1 at 1 a start of size 0.01 can end below rank 4; on the draw judged more than ten is reached, "
-    "on others 8.4 to 298.",
+    because="With value 1 at 1 a start of size 0.01 can end below rank 4; else more than ten is reached on the draw "
+    "judged, and not on every other.",
     expect=("depends on the reading", "search"),
 )
 def claim_hom_10x(
@@ -83,25 +84,32 @@ def claim_hom_10x(
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
     readings=read_in(
-        rf"with one client the median rank over {STARTS} starts ends at 4 and is never below it, and from one "
-        r"of them distance and loss are below FedLin's after a quarter of the rounds to $10^{-5}$.",
+        rf"with one client the median rank over {STARTS} starts is 4 after a quarter of the rounds to $10^{{-5}}$ and "
+        r"never below it, and from one of them distance and loss are below FedLin's from then on.",
         "plain",
         "dx",
         "uniform",
         "uniform, size 1",
         one="target and points",
+        why=EARLY + " With one client the corrections are 0; of 32 the rounds are looked at in "
+        "fedlrt/claim-hom-clients, the ranks are not. One start stands for the median of distance and loss.",
     ),
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
+    vary=("after",),
     importance="result",
-    because="With value 1 at 1 starts of size 0.01 fall below rank 4, for good, on most draws of target and points.",
+    because="With value 1 at 1 starts of size 0.01 fall below rank 4 on 23 of 24 draws of target and points "
+    "(fedlrt/claim-hom-rank).",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("depends on the reading", "search"),
 )
-def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Promises:
-    """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""
+def fig_4(
+    followed: Followed, basis: str = "plain", after: float = 0.25, early: float = 0.25, swapped: bool = False
+) -> Promises:
+    """Distance and loss below FedLin's from a share of the run on; and the rank, at least and from an early round."""
     run, ranks = followed.runs[basis], followed.ranks(basis)
     full = followed.full[basis if basis in followed.full else "uniform"]
-    yield Promise("rank at the end", ranks[-1], RANK)
+    latest = early * (len(run.ranks) - 1)
+    yield Promise("the target's rank from an early round on", settled(ranks), latest, at_most=True)
     yield Promise("rank never below the target's", RANK, min(ranks), at_most=True, case={"rounds": LOST})
     last = len(run.ranks) - 1
     for name, ours, theirs in (

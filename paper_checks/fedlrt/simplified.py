@@ -325,8 +325,8 @@ PLUGGED = (
     vary=("constant",),
     hypotheses=(Dropped(r"$L \ge \delta^2/82$", {"least": 0.0}),),
     uses=("fedlrt/thm-4",),
-    because=r"At this rate the bracket of (38) is $\delta^2/(12L+\delta^2)$, too small; Theorem 4's is negative from "
-    r"$L = 1/6$ on.",
+    because=r"At this rate the bracket of (38) is $\delta^2/(12L+\delta^2)$, too small for $L > 0.49\delta^2$; Theorem "
+    r"4's is negative from $L = 1/6$ on.",
     expect=("corrected", "proof"),
 )
 def cor_2_proof(

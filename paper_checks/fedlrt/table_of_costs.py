@@ -172,8 +172,8 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> E
             "The same where communication and memory, as numbers for a client and round, are at most the entries with "
             "their constants; compute as orders, since its constants depend on which operations count as one.",
             {"constants": ("communication", "client memory", "server memory"), "at_most": True},
-            "Only by their constants do FedAvg and FedLin, and the variants of FeDLRT, differ; Figure 3 is drawn from "
-            "them.",
+            "In their costs FedAvg and FedLin, and the variants of FeDLRT, differ by constants only; Figure 3 shows "
+            "three of these costs.",
             ({"rounds": (1, 2, 2, 2, 2)},),
         ),
     ),

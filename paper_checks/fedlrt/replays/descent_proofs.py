@@ -205,7 +205,11 @@ def thm_4(values: Values) -> Proof:
         or "all clients, steps and learning rates by a client's drift and a rational inequality; "
         f"{len(values['certificates'])} certificates of its instances; smoothness along the truncation; clients "
         r"whose gradients leave no smaller $\kappa$, by the interpolation conditions of smooth functions; two that "
-        r"raise the loss under (14), for every $\delta$ below 1/10",
+        r"raise the loss under (14), for every $\delta$ below 1/10. Of the constants, largest bounds $(1 - "
+        r"\frac1{s_*})\sqrt{1+\delta^2}$, limit $s_*\lambda L$; square and least are factors of $L\vartheta^2$ and of "
+        r"$\kappa$. In a certificate i,j weighs the inequality of smooth functions between a client's points i and j "
+        r"(+: the mean after the local steps), and the bound is that of the change over $\|\nabla_{\tilde "
+        r"S}\mathcal{L}\|^2/L$",
     )
 
 
