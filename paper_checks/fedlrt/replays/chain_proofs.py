@@ -29,7 +29,7 @@ from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
 a, d, h, s = sympy.symbols("a d h s", positive=True)
-NUMBERS = {"clients": [1, 2, 3], "steps": [1, 2, 3]}
+NUMBERS: dict[str, Any] = {"clients": [1, 2, 3], "steps": [1, 2, 3]}
 
 
 def _numbers(values: Values) -> list[tuple[int, int]]:
