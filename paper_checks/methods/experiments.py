@@ -51,7 +51,11 @@ def runs_of(figure: str) -> Callable[[Context], StoredRuns]:
 
 
 def judge_runs(
-    runs: StoredRuns, reason: str, comparisons: Callable[[pd.DataFrame], Comparisons] | None = None, counted: str = "it"
+    runs: StoredRuns,
+    reason: str,
+    comparisons: Callable[[pd.DataFrame], Comparisons] | None = None,
+    counted: str = "it",
+    beside: Callable[[pd.DataFrame], str] | None = None,
 ) -> Evidence:
     """Undecided at the paper's scale, with what the stored runs say of each comparison, or of the figure as a whole.
 
@@ -60,6 +64,7 @@ def judge_runs(
         reason: Why it is undecided.
         comparisons: Statements, comparison by comparison; default: the figure's own words.
         counted: Statement of the comparisons, where it is not the whole one.
+        beside: What the runs show of a part that no comparison is about, in words.
     """
     id = runs.figure.id
     if runs.table is None:
@@ -74,6 +79,8 @@ def judge_runs(
         f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
         f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided: {told}"
     )
+    if beside is not None:
+        scope = f"{scope}; {beside(runs.table)}"
     return Evidence(None, scope, cases=len(found), reason=reason)
 
 
@@ -87,6 +94,7 @@ def experiment(
     comparisons: Callable[[pd.DataFrame], Comparisons] | None = None,
     also: Sequence[str] = (),
     counted: str = "it",
+    beside: Callable[[pd.DataFrame], str] | None = None,
     **rest: Any,
 ) -> Claim:
     """A claim about runs at the paper's scale.
@@ -101,11 +109,12 @@ def experiment(
         comparisons: Statements, comparison by comparison, from the figure's table; default: the figure's words.
         also: Further inventory ids of the same statement.
         counted: Statement of the comparisons, where it is not the whole one.
+        beside: What the runs show of a part that no comparison is about, in words.
         rest: More fields of the claim.
     """
 
     def judge(runs: StoredRuns) -> Evidence:
-        return judge_runs(runs, why, comparisons, counted)
+        return judge_runs(runs, why, comparisons, counted, beside)
 
     judge.__module__ = module
     return claim(

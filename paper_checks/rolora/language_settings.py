@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
+from math import floor
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def exp_6(rates: tuple[str, ...]) -> Evidence:
         f"{count}: {', '.join(f'{float(one):g}' for one in dict.fromkeys(of))}" for count, of in fewer.items()
     )
     scope = (
-        f"{len(values)} rates, each {' or '.join(f'{step:g}' for step in steps)} times the one before; rounds "
+        f"{len(values)} rates, each {' or '.join(f'{step:g}' for step in steps)} times the one before; printed rounds "
         f"{', '.join(map(str, sorted(rounds)))}, {'some odd' if odd else 'all even'}, of which RoLoRA spends half on A "
         "and half on B; those of Table 4 are for 3 clients and fewer with more, if epochs are batches in proportion "
         "(clients: "
@@ -88,13 +89,13 @@ def exp_glue(training: Mapping[str, int]) -> Evidence:
         most = max(CLIENTS)
         told.append(f"{name} {training[name] // most:,}")
         # A batch for each of the clients; the rest may become the validation set.
-        short.append(f"{name} {1 - TABLE_4[name].batch * most / training[name]:.1%}")
+        short.append(f"{name} {floor(1000 * (1 - Fraction(TABLE_4[name].batch * most, training[name]))) / 10:.1f} %")
     sets: list[LayerSet] = [where for name in GLUE for where in (TABLE_5[name], *(of[name] for of in TABLE_7.values()))]
     last = max(where.last for where in sets)
     scope = (
         f"{ROBERTA_LARGE.parameters:,} parameters, {ROBERTA_LARGE.depth} layers, of which the last with LoRA is number "
         f"{last}, counted from 0; of the training sets as published each of 50 clients has {', '.join(told)} samples; "
-        f"it has a batch if the validation set takes at most {', '.join(short)}"
+        f"each has a full batch if the validation set takes at most {', '.join(short)}"
     )
     return Evidence(None, scope, cases=len(GLUE), reason=exp_glue.expect_reason)
 

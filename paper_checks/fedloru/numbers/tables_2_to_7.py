@@ -110,7 +110,7 @@ def gap_order(row: Ratio) -> Order:
         ),
     ),
     mutants=[{"best": "FedLoRA"}, {"best": "FedHM"}, {"reinforced": False}],
-    best={"lead": Best(1.06, "the tables: the smallest of these leads, 1.05 points, at most 1.06 by rounding")},
+    best={"lead": Best(1.03, "the tables, whatever the rounding: the smallest of these leads, 1.05 points")},
     uses=("fedloru-v2/txt-scal",),
     kind="number",
     expect=("holds", "proof"),
@@ -228,7 +228,10 @@ def txt_total20(
     "heterogeneous settings on CIFAR-10, mFedLoRU outperforms FedHM in both on CIFAR-100.",
     measure=lambda context: (TABLE_3, TABLE_4),
     mutants=[{"share": 0.4}, {"simpler": "CIFAR-100"}, {"personal": "pFedLoRA(2)"}],
-    best={"share": Best(0.4126, "the tables: 4.63 of 11.22 million"), "lead": Best(0.38, "the tables, in points")},
+    best={
+        "share": Best(0.4133, "the tables, whatever the rounding: 4.63 of 11.22 million"),
+        "lead": Best(0.35, "the tables, whatever the rounding: 0.37 ± 0.01 points (CIFAR-100, setting 2)"),
+    },
     kind="number",
     expect=("holds", "proof"),
 )
@@ -256,12 +259,23 @@ def txt_hm_tables(
         better, worse = ("FedHM", "mFedLoRU") if dataset == simpler else ("mFedLoRU", "FedHM")
         ahead = Order(printed(row[better]), printed(row[worse]) + demanded, {})
         orders[f"{dataset}, {setting}, {better} above {worse}"] = ahead
-    return judge_order(orders, "all values of both tables, the same in the three versions, as printed")
+    leads = [Fraction(row["pFedLoRU"]) - Fraction(row[name]) for row in table_3.values() for name in row]
+    ahead_by = sorted(float(lead) for lead in leads if lead)
+    scope = (
+        "all values of both tables, the same in the three versions, as printed; pFedLoRU leads by "
+        f"{ahead_by[0]:.2f} to {ahead_by[-1]:.2f} points, and how much is a clear advantage is not judged"
+    )
+    return judge_order(orders, scope)
+
+
+FEDAVG_IN = {"iclr Table 1": "v2 Table 5 = iclr Table A4"}
+"""Table 1 of iclr leaves FedAvg out."""
 
 
 @claim(
     "fedloru-v2/txt-avgdrop",
-    where="Appendix F.1 (v2), against Table 5; Section 4.2 (iclr, v1) with Tables A5 and 2",
+    where="Appendix F.1 (v2) = D.1 (iclr), against Tables 5 and A4; Section 4.2 (iclr, v1) with Tables A4, A5; 1, 2; "
+    "that FedAvg consistently performs well, and what is sharp or significant, is not judged",
     says=r"On CIFAR-100 FedAvg achieves $55.14$ % under IID with 100 clients and $19.18$ % under non-IID with 20; it "
     r"drops from $69.97$ % at $K = 20$ to $21.44$ % at $K = 400$; it tends to drop with more clients and non-IID data.",
     measure=lambda context: TABLE_1_ICLR + TABLE_1_V1,
@@ -281,7 +295,7 @@ def txt_avgdrop(
     half = Fraction(1, 200)
     quoted = {("IID", 100): iid, ("NonIID", 20): non_iid, ("IID", 20): few}
     cells = {
-        f"{case.table}, {case.setting}": Cell(
+        f"{FEDAVG_IN.get(case.table, case.table)}, {case.setting}": Cell(
             Rounded.about(quoted[case.split, case.clients], half), Rounded.exact(Fraction(case.fedavg)), {}
         )
         for case in cases
@@ -293,7 +307,7 @@ def txt_avgdrop(
             value = Rounded.about(by_clients[row.clients], half)
             name = f"{row.table}, FedAvg beside {row.method}, K={row.clients}"
             cells[name] = Cell(value, Rounded.exact(Fraction(row.fedavg)), {})
-    quotes = judge_printed(cells, "quoted values against Table 5 (v2), 6 (v2), 1 and 2 (v1)")
+    quotes = judge_printed(cells, "quoted values against Tables 5 and 6 (v2), 1 and 2 (v1)")
     if not quotes.ok:
         return quotes
     orders = {}
