@@ -42,7 +42,7 @@ def vision_data(name: str, settings: Settings) -> pd.DataFrame:
 
 
 def savings(table: pd.DataFrame) -> pd.DataFrame:
-    """Communication that FeDLRT saves against its counterpart, for each of its runs.
+    """Communication that FeDLRT saves against its counterpart, for each of its runs that came to its end.
 
     Returns:
         method, clients, seed, saved (share of all that travels), of_layers (share of what travels of the factorised
@@ -51,12 +51,13 @@ def savings(table: pd.DataFrame) -> pd.DataFrame:
     ends = finals(table)
     rounds, entries = int(table[table.stage != CHOICE]["round"].max()), int(table.factorised.iloc[0])
     rows: list[dict[str, object]] = []
-    sent = {(one["method"], one["clients"], one["seed"]): one["bytes"] for one in ends.to_dict("records")}
-    for one in ends[ends.failed == 0].to_dict("records"):
-        if one["method"] not in VARIANTS:
+    done = ends[ends.failed == 0].to_dict("records")
+    sent = {(one["method"], one["clients"]): one["bytes"] for one in done}  # full matrices: the same for every seed
+    for one in done:
+        counterpart = VARIANTS[one["method"]][1] if one["method"] in VARIANTS else ""
+        if (counterpart, one["clients"]) not in sent:
             continue
-        counterpart = VARIANTS[one["method"]][1]
-        full = sent[counterpart, one["clients"], one["seed"]]
+        full = sent[counterpart, one["clients"]]
         travels = 4 * TRIPS[counterpart] * entries * one["clients"] * rounds
         rows.append(
             {

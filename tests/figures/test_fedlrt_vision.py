@@ -172,6 +172,16 @@ def test_a_failed_run_saves_nothing():
     assert len(vision.savings(table)) == len(vision.savings(written())) - 2
 
 
+def test_what_training_of_all_weights_would_have_sent_is_known_where_it_failed():
+    table = written()
+    failed = (table.method == "FedLin") & (table.seed == 0)
+    table.loc[failed, ["bytes", "failed", "value"]] = [0, 1, float("nan")]
+    pd.testing.assert_frame_equal(vision.savings(table), vision.savings(written()))
+    assert len(vision.draw_vision(table).axes) == 4
+    table.loc[(table.method == "FedLin") & (table.clients == 32), ["bytes", "failed", "value"]] = [0, 1, float("nan")]
+    assert set(vision.savings(table)[vision.savings(table).method == "full correction"].clients) == {1}
+
+
 def test_no_budget_is_too_small():
     assert replace(VISION["fig-5"]["quick"], steps="share").local_steps(2 * BUDGET) == 1
 

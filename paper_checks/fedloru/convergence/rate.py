@@ -26,7 +26,7 @@ class Family:
         least: The least gradient in the factors, by T.
         weights: The least gradient in W, by T.
         bound: Bound on the least gradient times sqrt(T).
-        kind: What the runs are of: averages and restarts, the printed weights of a cohort, which do not sum to 1 over
+        kind: Name of the family of runs: averages and restarts, the printed weights of a cohort, which do not sum to 1 over
             it, or factors that go on after an accumulation.
         case: Case in plain numbers, if it can be replayed.
     """
@@ -150,7 +150,7 @@ def measure_families(context: Context) -> list[Family]:
 
 
 KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",), "going on": ("going on",)}
-"""What families of runs are judged, by what the sums run over, or by what goes on."""
+"""Families of runs that are judged, by what the sums run over, or by what goes on."""
 
 
 @claim(

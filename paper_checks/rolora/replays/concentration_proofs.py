@@ -23,7 +23,7 @@ GRADIENT_WORDS = {
     "alpha": "the chi-square with n = Nm degrees of freedom is within alpha eps_3 n of n",
     "beta": "that of the part across is at most beta eps_3^2 n; alpha^2 + (1 + alpha) beta <= 1 gives (76)",
 }
-"""What the constants of the gradient's deviation are."""
+"""Meaning of the constants of the deviation of the gradient."""
 
 
 def interval(number: object) -> iv.mpf:

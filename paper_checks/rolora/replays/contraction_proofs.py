@@ -58,7 +58,7 @@ FIXED_WORDS = {
     "more": "rho/sqrt(1 - rho^2) <= rho(1 + more D) for rho, the distance of fixed samples, up to share sqrt(D), "
     "D = 1 - (delta^0)^2"
 }
-"""What the constant for fixed samples is."""
+"""Meaning of the constant for fixed samples."""
 
 
 def flaw_of(condition: bool, words: str) -> str:
