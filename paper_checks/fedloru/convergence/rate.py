@@ -26,8 +26,8 @@ class Family:
         least: The least gradient in the factors, by T.
         weights: The least gradient in W, by T.
         bound: Bound on the least gradient times sqrt(T).
-        kind: Name of the family of runs: averages and restarts, the printed weights of a cohort, which do not sum to 1 over
-            it, or factors that go on after an accumulation.
+        kind: Name of the family of runs: averages and restarts, the printed weights of a cohort, which do not sum to
+            1 over it, or factors that go on after an accumulation.
         case: Case in plain numbers, if it can be replayed.
     """
 
