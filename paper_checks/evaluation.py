@@ -246,7 +246,7 @@ def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Vio
 
 
 def proof(
-    id: str, words: Mapping[str, str] | None = None, **states: Any
+    id: str, words: Mapping[str, str] | None = None, /, **states: Any
 ) -> Callable[[Callable[[Mapping[str, Any]], Proof]], Replay]:
     """Declares the decorated function as the verification of one claim's certificate.
 

@@ -109,14 +109,14 @@ r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for
     measure=search_steps,
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ the inequality holds on all samples that have (13), $\|\bar b - g\| \le "
-        r"\epsilon'\delta^t\|b^*\|$, and (76), with (49) for the expectation, even for thresholds up to "
-        r"$(1-(\delta^0)^2)/10$; how probable that is says rolora/lem-5.3. On these samples a "
-        r"search finds it to hold up to $0.71/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up to the "
-        r"printed ones. With infinitely many samples, where the thresholds are 0, the limit is exact and larger: it "
-        r"holds at every angle $\delta^t \le \delta^0$ if and only if $\eta\|b^*\|^2 \le (3 + "
-        r"(\delta^0)^2)/4$; beyond that it fails near $a^*$, where $\delta$ is multiplied by nearly $|1 - "
-        r"2\eta\|b^*\|^2|$, which is 1 at the largest step allowed, $\eta = 1/\|b^*\|^2$.",
+        r"For $\eta \le 1/(2L_{max}^2)$ and $\delta^t \le \delta^0$ the inequality holds on all samples that have "
+        r"(13), $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and (76), with (49) for the expectation, even for "
+        r"thresholds up to $(1-(\delta^0)^2)/10$; how probable that is says rolora/lem-5.3. On these samples a search "
+        "finds it to hold up to $0.71/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up to the printed ones. "
+        "With infinitely many samples, where the thresholds are 0, the limit is exact and larger: it holds at every "
+        r"angle $\delta^t \le \delta^0$ if and only if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$; beyond that it fails "
+        r"near $a^*$, where $\delta$ is multiplied by nearly $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step "
+        r"allowed, $\eta = 1/\|b^*\|^2$.",
         {"limit": 0.5, "sampled": True, "sharp": 1.0},
         mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
     ),

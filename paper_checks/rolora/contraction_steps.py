@@ -252,8 +252,9 @@ def misses(bound: float, m: float) -> float:
             r"(90) and (91) on the events of (42) and (62), by (76); the same vector stands for $E[\nabla_al]$ in (62) "
             "and (90), whichever it is.",
             {"of": "events"},
-            "The probability is that of the events, which Lemma A.10 is about; (76) of its proof has this factor, the "
-            "lemma another.",
+            "The probability is that of the events, which Lemma A.10 is about: at least $1 - 2q^{-10}$, with (49), if "
+            "the constants of the samples may depend on the thresholds (rolora/lem-A.10). (76) of its proof has this "
+            "factor, the lemma another.",
             ({"one": 0.9}, {"form": "lemma"}),
         ),
     ),

@@ -74,7 +74,8 @@ def search_rates(context: Context) -> Rates:
     measure=search_rates,
     best={"rate": Best(1.98, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
-    because="For c near 1 the bound is below what the noise of the samples leaves, whatever the step is.",
+    because="For c near 1 and a small first angle the bound is below what the noise of the samples leaves, whatever "
+    "the step is.",
     readings=(
         Reading(
             "every c",
@@ -196,8 +197,8 @@ def _bound_is_proved() -> tuple[Fact, ...]:
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
     vary=("bound",),
-    because=r"A step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the next angle is above the "
-    r"bound.",
+    because=r"For small $\delta^0$ a step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the next "
+    "angle is too large.",
     expect=("corrected", "proof"),
 )
 def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:

@@ -91,8 +91,10 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
 @claim(
     "rolora/eq-124",
     where="Appendix A.4, the first iteration, eqs. (124) to (166), the same lines as (81) to (123), whose equalities "
-    "are judged with symbols in rolora/eq-81 to rolora/eq-117; the text before them quotes the factor of Lemma "
-    r"A.10, (134) has that of (76); (157) has one $\delta^t$ for $\delta^0$",
+    "are judged with symbols in rolora/eq-81 to rolora/eq-117; the text before them quotes the factor of Lemma A.10, "
+    r"(134) has that of (76); (157) has one $\delta^t$ for $\delta^0$; the lines are judged on the events of the two "
+    "premises, whose probabilities are printed at (134), (138), (142), (144), (158) and (159) and are not judged here, "
+    "that of (166) in rolora/a4-first-step",
     says=r"From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $\|\nabla_al - E[\nabla_al]\| \le "
     r"2\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and "
     r"$\eta \le \frac1{L_{max}^2}$, with $P = I_d - a^*(a^*)^\top$: $\hat a^+ = a - \eta E[\nabla_al] + "
@@ -147,7 +149,13 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         {"longest": 0.5, "minus": False},
         mutants=({"longest": 0.55}, {"widest": 0.16}, {"minus": True}),
     ),
-    best={"widest": Best(0.1, "proved; searched up to 0.15")},
+    best={
+        "widest": Best(
+            0.1,
+            r"proved; at most 0.1071, the root of $4(w(1+w)^2 + w^2 + w) = 1$, beyond which the condition before (161) "
+            "fails at small angles",
+        )
+    },
     stands_in={"longest": ("(144)", "(160)"), "widest": ("(162) to (165)",)},  # what a longer step or threshold breaks
     because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars, and before (155) "
     r"is a wrong minus sign.",

@@ -134,7 +134,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     best={"share": Best(0.28, "searched, for one client, with the m of Lemma A.9")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
-    because=r"For $m = Cq$ the deviation is of the order $\tilde\epsilon\delta^t$, as (76) has it; the factor "
+    because=r"For $\epsilon_3 = \epsilon_2 \to 0$, $m = Cq$ the deviation is of the order $\tilde\epsilon\delta^t$; "
     r"$\epsilon'^2 + \epsilon'$ goes to 0.",
     readings=(
         LITERAL,

@@ -187,7 +187,7 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
         r"whatever vector stands for $E[\nabla_al]$ in (62) and in (65). The probability is that of both events: with "
         r"(49) for $E[\nabla_al]$ and a independent of the samples at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
         r"c_5\epsilon_3^2Nm) - p$, $c_5$ small enough for (62) (1/27 is), p that of failure in Lemma A.9, which for $m "
-        r"= Cq$ is not $q^{-10}$.",
+        r"= Cq$ with an absolute C is above $q^{-10}$ for small $\epsilon_2$.",
         {"of": "events", "matrix": True},
         mutants=({"matrix": False}, {"one": 0.95}, {"form": "lemma"}, {"power": 2.0}),
         asks="weaker",

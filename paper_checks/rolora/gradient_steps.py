@@ -247,6 +247,27 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
     return np.array(own), np.array(fresh)
 
 
+def judge_every_a(c5: float, columns: float) -> Evidence:
+    r"""The event of (59) needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of the $x_{i,j}x_{i,j}^\top$.
+
+    The singular values of all samples are within $\sqrt d + y$ of $\sqrt n$, n = Nm, but for a probability of
+    $2e^{-y^2/2}$ (Davidson and Szarek); $y^2 = 2c_5\epsilon_3^2n$.
+    """
+    e, d, e0 = np.array(list(product((0.001, 0.1, 0.5, 0.9, 0.999), (1, 10, 1000), (0.01, 0.5, 0.999)))).T
+    n = columns * d * np.log(2.0 / e0) / e**2
+    off = np.sqrt(d / n) + (2.0 * c5) ** 0.5 * e
+    return judge_inequality(
+        2.0 * off + off**2,
+        e,
+        1e-12,
+        quotient=True,
+        case=lambda index: {"eps_3": float(e[index]), "d": int(d[index]), "eps_0": float(e0[index])},
+        domain=tried(("eps_3", e, OPEN_UNIT), ("d", d, FROM_ONE), ("eps_0", e0, OPEN_UNIT)),
+        scope=f"N m = {columns:g} d log(2/eps_0)/eps_3^2, at every a, by a bound on the singular values of all samples",
+        printed=f"|X'X/(Nm) - I| < eps_3 but for a probability of 2 exp(-{c5:g} eps_3^2 N m)",
+    )
+
+
 NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
 """b* = 0, which Assumption 5.1 does not exclude: M and the mean of the minimisers are 0."""
 
@@ -287,12 +308,23 @@ NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
             "first iteration or with fresh samples in each.",
             ({"power": 1.0},),
         ),
+        Reading(
+            "with the samples of Lemma A.10",
+            r"For $K = \delta^t\|b^*\| > 0$ and $Nm \ge 145\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (59) and (61) "
+            r"hold, the second as a bound, with $c_5 = \frac9{200}$ at every $a^t$, also where all iterations use the "
+            "same samples.",
+            {"enough": True, "zero": False, "c5": 0.045},
+            r"(59) is a line of the proof of Lemma A.10, which has $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$.",
+            ({"c5": 0.06}, {"columns": 50.0}),
+        ),
     ),
-    because=r"At $b^* = 0$ (59) is $P(0 \ge 0)$; and from the second iteration on, a depends on the same samples.",
+    because=r"At $b^* = 0$ (59) is $P(0 \ge 0)$; if d is larger than Nm, it fails from the second iteration on, for a "
+    "of the same samples.",
     best={
         "c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2, the largest possible"),
         "power": Best(2.0, r"proved: for small $\epsilon_3$ the tails are those of a normal law"),
     },
+    vary=("c5", "power"),
     uses=("rolora/thm-A.8", "rolora/eq-52", "rolora/eq-48"),
     expect=("depends on the reading", "proof"),
 )
@@ -303,6 +335,8 @@ def eq_59(
     own: bool = True,
     again: bool = False,
     zero: bool = True,
+    enough: bool = False,
+    columns: float = 145.0,
 ) -> Evidence:
     r"""Exact tails; c_5 is not named in the paper.
 
@@ -313,7 +347,11 @@ def eq_59(
         own: whether $\bar b$ is made of the same samples, as in Algorithm 2.
         again: whether a is as well, in the second iteration.
         zero: whether b* may be 0.
+        enough: whether there are as many samples as Lemma A.10 asks for; every a at once is judged.
+        columns: the constant there.
     """
+    if enough:
+        return judge_every_a(c5, columns)
     if zero:
         n, e, rate = (float(Fraction(NO_TARGET[name])) for name in ("samples", "eps_3", "c_5"))
         # Both sides of the event are 0 on all samples: it is certain.

@@ -19,6 +19,7 @@ from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.failures import near_one
+from paper_checks.rolora.first_step import Rates, a4_c, search_rates
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_need, judge_order, search_counts
 from toymodels.regression import regression
 
@@ -35,7 +36,7 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
     r"proved, $\delta^t \le \delta^{t-1}C \le \cdots \le \delta^1C^{t-1}$, which is assumed, and $\delta^{t+1} \le "
     r"\delta^tC$, which is proved, $\delta^t \le \delta^{t-1}C$ holds for all $t \in [T]$, and a union bound gives "
     r"$P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
-    measure=draw_unions,
+    measure=lambda context: (draw_unions(context), search_rates(context)),
     readings=(
         LITERAL,
         Reading(
@@ -46,27 +47,49 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             "It is said to be a union bound of the contractions, whose probabilities are shown before.",
             ({"factor": 1.99}, {"per_step": False}, {"power": 11}),
         ),
+        Reading(
+            "c of the step",
+            r"For steps up to $\frac1{2L_{max}^2}$, $c = \eta\|b^*\|^2$, thresholds as in Lemma 5.3 and at least 100 "
+            "times the q of Lemma 5.3 samples, fresh ones in each iteration or the same in all: (167) with $q = "
+            r"\max\{\log N, d\}$.",
+            {"given": True, "step": True},
+            "The contractions are said to be proved, and Lemma 5.3 proves them for this c.",
+            ({"factor": 1.99}, {"cap": 1.0}),
+        ),
     ),
-    because="For c near 1 one iteration misses the factor more often than that, whatever the step is.",
+    because="For c near 1 and a small first angle one iteration misses the factor more often than that, whatever the "
+    "step is.",
+    vary=("factor",),
     uses=("rolora/a4-first-step", "rolora/a4-c"),
     expect=("depends on the reading", "proof"),
 )
 def eq_167(
-    cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 10, per_step: bool = True, given: bool = False
+    found: tuple[list[tuple[int, Fraction]], Rates],
+    factor: float = 2.0,
+    power: int = 10,
+    per_step: bool = True,
+    given: bool = False,
+    step: bool = False,
+    cap: float = 0.5,
 ) -> Evidence:
     """Exact probabilities: failures that exclude one another (the worst case), independent ones, always the same.
 
     Args:
-        cases: numbers of iterations and values of q.
+        found: numbers of iterations and values of q; and single contractions.
         factor: printed as 2.
         power: printed as 10.
         per_step: whether the bound has T.
         given: whether the probability of each contraction is given; else T = 1 and a c near 1 are judged.
+        step: whether each contraction is judged as well, for the c of the step.
+        cap: the longest step.
     """
     if not given:
         return near_one()
+    each = a4_c.judge(found[1], each=False, cap=cap) if step else None
+    if each is not None and not each.ok:
+        return each
     worst, tried = None, 0
-    for T, q in cases:
+    for T, q in found[0]:
         fails = 2 / q**10
         if T * fails > 1:
             continue
@@ -84,7 +107,8 @@ def eq_167(
     shown = identity("exclusive failures and the bound", 2 * many / threshold**10 - stated) if margin >= 0 else None
     return Evidence(
         bool(margin >= 0),
-        f"{tried} laws: T from 1 to 1000, q from 1.3 to 10,000 with 2Tq^-10 <= 1",
+        f"{tried} laws: T from 1 to 1000, q from 1.3 to 10,000 with 2Tq^-10 <= 1"
+        + (f"; each contraction: {each.scope}" if each is not None else ""),
         "P(all hold) >= 1 - 2Tq^-10",
         f"closest: {name} failures, T = {T}, q = {float(q):g}",
         float(margin),

@@ -152,10 +152,11 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
         LITERAL,
         Reading(
             "for a positive K",
-            r"For $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op} > 0$, and a and w that are fixed, or independent of the "
-            r"samples: (30), (31) and $\epsilon_2^2m/c_2^2 \le \epsilon_2m/c_2$.",
+            r"For $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op} > 0$, $b^{*\top}w \ne 0$, and a and w that are "
+            r"fixed, or independent of the samples: (30), (31) and $\epsilon_2^2m/c_2^2 \le \epsilon_2m/c_2$.",
             {"own": False},
-            "For K = 0 both terms are 0/0; (22) to (25), from which they are, are for fixed vectors.",
+            "For K = 0 both terms are 0/0, and all summands are 0 if w is orthogonal to b*; (22) to (25), from which "
+            "they are, are for fixed vectors.",
             ({"c2": 1.4},),
         ),
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import sympy
+from mpmath import iv
 
 from paper_checks.proof_steps import first_flaw, non_negative, rational
 from paper_checks.replay import Proof, proof
@@ -139,6 +140,21 @@ def eq_59_independent(values: Values) -> Proof:
     best = same((e - sympy.log(1 + e)).subs(e, 1) / 2, (1 - sympy.log(2)) / 2)
     flaw = flaw_of_sum(values["c5"], 1) or ("" if best else "the largest constant")
     return Proof(not flaw, flaw or "Chernoff's bound for a fixed vector at any angle to w")
+
+
+@proof("rolora/eq-59@with-the-samples-of-lemma-a-10", c5="9/200", columns="145")
+def eq_59_enough(values: Values) -> Proof:
+    r"""The event needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of all $x_{i,j}x_{i,j}^\top$, whatever a is.
+
+    It says $|w^\top(G - I)M\bar b| \ge \epsilon_3\|M\|_{op}\|\bar b\|$, and for K > 0 the right side is positive. The
+    singular values of the n = Nm samples are within $\sqrt d + y$ of $\sqrt n$ but for a probability of $2e^{-y^2/2}$
+    (Davidson and Szarek), so that $\|G - I\|_{op} \le 2z + z^2$ with $z = \sqrt{d/n} + y/\sqrt n$. For $y^2 =
+    2c_5\epsilon_3^2n$ and $d/n \le \epsilon_3^2/(C\log2)$, z is $\epsilon_3$ times a constant k, and $2k + k^2 < 1$.
+    """
+    size = 1 / (interval(values["columns"]) * LOG_2)
+    k = iv.sqrt(size) + iv.sqrt(2 * interval(values["c5"]))
+    met = surely(1 - 2 * k - k**2)
+    return Proof(met, "the singular values of all samples" if met else "the number of samples")
 
 
 def flaw_of_union(one: Any) -> str:

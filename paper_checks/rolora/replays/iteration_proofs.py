@@ -8,6 +8,7 @@ import sympy
 
 from paper_checks.proof_steps import first_flaw, non_negative, rational
 from paper_checks.replay import Proof, proof
+from paper_checks.rolora.replays.contraction_proofs import FIXED_WORDS, a4_c
 from paper_checks.rolora.replays.logarithms import flaw_of_logarithms
 from paper_checks.rolora.replays.minimiser_proofs import flaw_of_rank_one
 from paper_checks.rolora.replays.rank_one import COSINE, MEAN, TRUTH, A, B, frobenius, plus, same
@@ -64,6 +65,25 @@ def eq_167(values: Values) -> Proof:
         "" if sympy.simplify(T * (2 / q**10) - stated) == 0 else "failures that exclude one another",
     )
     return Proof(not flaw, flaw or "the indicator of a union against a sum, and failures that exclude one another")
+
+
+@proof(
+    "rolora/eq-167@c-of-the-step",
+    FIXED_WORDS,
+    factor="2",
+    power=10,
+    limit="1/2",
+    share="3/10",
+    printed="1/16",
+    samples="100",
+)
+def eq_167_step(values: Values) -> Proof:
+    """Each contraction by rolora/a4-c, the same samples in all iterations at once; the union bound for fresh ones."""
+    each, union = a4_c.evaluate(values), eq_167.evaluate(values)
+    assert isinstance(each, Proof)
+    assert isinstance(union, Proof)
+    first = next((one for one in (each, union) if not one.verified), None)
+    return first or Proof(True, f"{each.steps}; {union.steps}")
 
 
 @proof("rolora/eq-168@enough", root_log="2", power="2")
