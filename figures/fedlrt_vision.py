@@ -28,6 +28,10 @@ LEFT_OUT = (
 """Settings that the paper leaves out, and differences from it."""
 
 
+PEAK = 4
+"""Clients with which the accuracy is stated to be largest, where each client takes the same number of steps."""
+
+
 def vision_of(name: str, settings: Settings) -> Vision:
     """The figure at a scale."""
     return VISION[name][settings.scale]
@@ -87,6 +91,11 @@ def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
             name = f"FeDLRT {row} against {other}, {clients} clients"
             found[name] = paired(of(row, clients), of(other, clients))
         found[f"FeDLRT {row}: {least} clients against {most}"] = paired(of(row, least), of(row, most))
+        if table.steps.nunique() == 1 and PEAK in set(ends.clients):
+            for label, method in ((f"FeDLRT {row}", row), (VARIANTS[row][1],) * 2):
+                for clients in (least, most):
+                    name = f"{label}: {PEAK} clients against {clients}"
+                    found[name] = paired(of(method, PEAK), of(method, clients))
     if "without correction" in rows:
         for row in rows[1:]:
             found[f"{row} against none, {most} clients"] = paired(of(row, most), of("without correction", most))
@@ -116,7 +125,8 @@ def in_short(table: pd.DataFrame) -> str:
 def _spared(least: float, most: float) -> str:
     """Per cent of the factorised layers' communication that FeDLRT saves, or sends beyond it."""
     if least >= 0.0:
-        return f"saves {least:.0f} to {most:.0f} % of the factorised layers' communication"
+        spread = f"{least:.0f} to {most:.0f}" if round(least) < round(most) else f"{most:.0f}"
+        return f"saves {spread} % of the factorised layers' communication"
     if most <= 0.0:
         return f"sends {-most:.0f} to {-least:.0f} % more than that for the factorised layers"
     return f"sends from {-least:.0f} % more to {most:.0f} % less than that for the factorised layers"
