@@ -147,16 +147,19 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         r"it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its modulus, as (144) has it, and "
         "(160) leaves the bars out.",
         {"longest": 0.5, "minus": False},
-        mutants=({"longest": 0.55}, {"widest": 0.16}, {"minus": True}),
+        mutants=({"longest": 0.55}, {"widest": 0.108}, {"minus": True}),
     ),
     best={
         "widest": Best(
-            0.1,
-            r"proved; at most 0.1071, the root of $4(w(1+w)^2 + w^2 + w) = 1$, beyond which the condition before (161) "
+            0.107,
+            "proved; 0.1072 is too much: beyond the root of $4(w(1+w)^2 + w^2 + w) = 1$ the condition before (161) "
             "fails at small angles",
         )
     },
-    stands_in={"longest": ("(144)", "(160)"), "widest": ("(162) to (165)",)},  # what a longer step or threshold breaks
+    stands_in={  # what a longer step or threshold breaks
+        "longest": ("(144)", "(160)"),
+        "widest": ("(162) to (165)", "the condition before (161)"),
+    },
     because=r"A lower bound of $\|\bar b\|$ does not do for (144) and long steps; (160) drops bars, and before (155) "
     r"is a wrong minus sign.",
     expect=("corrected", "proof"),

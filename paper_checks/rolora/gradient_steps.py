@@ -310,9 +310,9 @@ NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
         ),
         Reading(
             "with the samples of Lemma A.10",
-            r"For $K = \delta^t\|b^*\| > 0$ and $Nm \ge 145\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (59) and (61) "
-            r"hold, the second as a bound, with $c_5 = \frac9{200}$ at every $a^t$, also where all iterations use the "
-            "same samples.",
+            r"Where $K = \delta^t\|b^*\| > 0$ and $\bar b \ne 0$, for $Nm \ge "
+            r"145\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (59) and (61) hold, the second as a bound, with $c_5 = "
+            r"\frac9{200}$ at every $a^t$, also where all iterations use the same samples.",
             {"enough": True, "zero": False, "c5": 0.045},
             r"(59) is a line of the proof of Lemma A.10, which has $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$.",
             ({"c5": 0.06}, {"columns": 50.0}),

@@ -103,8 +103,9 @@ def summed_products(_: Context) -> Array:
     ),
     correction=Form(
         r"With $\le$ in (29), for $K > 0$ and a independent of the samples: by (30) and (31), (28) is at most the last "
-        r"bound for every $c_3 \le c/c_2^2$. (For $K = 0$ the first probability is 1 and (28) has 0/0.) The first "
-        r"probability is so even for $c_3 = g + \frac12\log g$, 0.377, $g = \frac{\sqrt5 - 1}2$, and no larger one.",
+        r"bound for every $c_3 \le c/c_2^2$. (For $K = 0$ the first probability is 1 and (28) has 0/0; for $b^{*\top}w "
+        "= 0$ and $K > 0$ the first is 0, and (28) has numbers over 0.) The first probability is so even for $c_3 = g "
+        r"+ \frac12\log g$, 0.377, $g = \frac{\sqrt5 - 1}2$, and no larger one.",
         {"equal": False},
         mutants=({"c3": 0.42}, {"power": 1.9}, {"equal": True}),
         asks="weaker",

@@ -325,7 +325,7 @@ def a4_c(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"signs of polynomials, and for $m \ge 100q$ the probability by singular values")
 
 
-@proof("rolora/eq-124", limit="1/2", threshold="1/16")
+@proof("rolora/eq-124", limit="1/2", threshold="107/1000")
 def eq_124(values: Values) -> Proof:
     r"""The lines of the first step, $\delta^t = \delta^0$, in the order of the text.
 

@@ -146,7 +146,7 @@ def eq_59_independent(values: Values) -> Proof:
 def eq_59_enough(values: Values) -> Proof:
     r"""The event needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of all $x_{i,j}x_{i,j}^\top$, whatever a is.
 
-    It says $|w^\top(G - I)M\bar b| \ge \epsilon_3\|M\|_{op}\|\bar b\|$, and for K > 0 the right side is positive. The
+    It says $|w^\top(G - I)M\bar b| \ge \epsilon_3\|M\|_{op}\|\bar b\|$, positive where K > 0 and $\bar b \ne 0$. The
     singular values of the n = Nm samples are within $\sqrt d + y$ of $\sqrt n$ but for a probability of $2e^{-y^2/2}$
     (Davidson and Szarek), so that $\|G - I\|_{op} \le 2z + z^2$ with $z = \sqrt{d/n} + y/\sqrt n$. For $y^2 =
     2c_5\epsilon_3^2n$ and $d/n \le \epsilon_3^2/(C\log2)$, z is $\epsilon_3$ times a constant k, and $2k + k^2 < 1$.

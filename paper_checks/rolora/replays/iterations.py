@@ -145,7 +145,7 @@ def one_iteration(values: Values) -> Violation:
         "a number times R, m R a chi-square of m - 1 degrees of freedom, and keeps the factor only if log R is in an "
         "interval of length 2.02 f /((1 - 2 f)(1 - 4 delta_0^2)), f = sqrt(1 - c (1 - delta_0^2)); the density of "
         "log R is at most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, "
-        "and 2 max{log N, d}^-10",
+        "and 2 max{log N, d}^-10; for a larger C a c nearer to 1 and a smaller delta_0 do the same",
     )
 
 

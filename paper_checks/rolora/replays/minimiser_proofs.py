@@ -76,7 +76,8 @@ def eq_30(values: Values) -> Proof:
 
     K > 0: for K = 0 both terms are 0/0. a and w are fixed, or independent of the samples, as for (22).
     So the sum of the m squares is at most $mc_2^2K^2$ and the largest norm at most $c_2K$. The last inequality is
-    $\epsilon_2 \le c_2$, and $\epsilon_2 < 1 \le c_2$. (A summand of norm 0 puts no bound on either term.)
+    $\epsilon_2 \le c_2$, and $\epsilon_2 < 1 \le c_2$. (At $b^{*\top}w = 0$ all $Z_j$ are 0, and so
+    are the denominators.)
     """
     c2 = rational(values["c2"])
     e, m, norm, less = sympy.symbols("e m norm less", nonnegative=True)
