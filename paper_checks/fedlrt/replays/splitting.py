@@ -89,7 +89,8 @@ def lemma_2(values: Values) -> Violation:
     The part of $K(t_1)$ across $U_0$ is $-\lambda X$, that of $-\nabla_U\mathcal{L}$ is $-XS_0^\top$; the third column
     of an orthogonal factor is the first column of these, over its length, up to sign.
     """
-    S, X, rate = square(values["S"], 2), square(values["gradient"], 2), Fraction(values["rate"])
+    S, X = square(values["S"], 2), square(values["gradient"], 2)
+    (rate,) = fractions(values, "rate")
     first = [-rate * X[i][0] for i in range(2)]
     second = [-sum(X[i][k] * S[0][k] for k in range(2)) for i in range(2)]
     sizes = [sum(entry**2 for entry in column) for column in (first, second)]
