@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import floor
 
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.fedloru.tables import TABLE_1, TABLE_6, TABLE_7, Case, by_setting, in_percent
@@ -308,7 +309,9 @@ def txt_surpass(cases: Sequence[Case], lead: float = 0.0, mean: str = "") -> Evi
         for name in ("FedLoRU", *rivals)
     }
     bests = {f"best sizes of {rival}": Order(best["FedLoRU"], best[rival] + demanded, {}) for rival in rivals}
-    told = ", ".join(f"{float(order.lead.low + demanded.low):.2f} points ({of})" for of, order in means.items())
+    told = ", ".join(
+        f"{floor(100 * (order.lead.low + demanded.low)) / 100:.2f} points ({of})" for of, order in means.items()
+    )
     ahead = [bool(order.holds) for order in settings.values()].count(True)
     return judge_order(
         {"": settings, "cells": means, "best": bests}[mean],

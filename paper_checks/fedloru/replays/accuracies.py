@@ -80,14 +80,15 @@ def txt_5pct(values: Values) -> Violation:
 
 
 def relative_decrease(values: Values) -> Violation:
-    """FedLoRU's accuracies in a cell, or at all ratios of a setting, of which the best counts, relative to FedAvg's."""
+    """FedLoRU's accuracy in a cell, or the best over the ratios of a setting, relative to FedAvg's."""
     fedavg, ours, assumes = _sides(values)
     return Violation(
         100 * (1 - ours / fedavg),
         5,
         assumes=assumes,
         given={"FedAvg": fedavg, "FedLoRU": ours},
-        reads="decrease from FedAvg to the best of FedLoRU, in per cent of FedAvg's, by the roundings with the least",
+        reads="decrease from FedAvg to FedLoRU (in a cell; of several accuracies to the best one), in per cent of "
+        "FedAvg's, by the roundings with the least",
     )
 
 
