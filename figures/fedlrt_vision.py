@@ -93,7 +93,7 @@ def contrasts(table: pd.DataFrame) -> Mapping[str, Effect]:
         found[f"FeDLRT {row}: {least} clients against {most}"] = paired(of(row, least), of(row, most))
         if table.steps.nunique() == 1 and PEAK in set(ends.clients):
             for label, method in ((f"FeDLRT {row}", row), (VARIANTS[row][1],) * 2):
-                for clients in (least, most):
+                for clients in sorted({*ends.clients} - {PEAK}):
                     name = f"{label}: {PEAK} clients against {clients}"
                     found[name] = paired(of(method, PEAK), of(method, clients))
     if "without correction" in rows:

@@ -120,8 +120,9 @@ EARLY = (
     "is taken for the most."
 )
 MEDIANS = (
-    rf"with one client the median rank over {STARTS} starts is 4 after a quarter of the rounds to $10^{{-5}}$ and "
-    "never below it, and every matrix of rank 3 has more than a thousand times the loss at the end of the run."
+    rf"with one client the median rank over {STARTS} starts, as far as they are followed, and from there on that of "
+    "the first one, is 4 after a quarter of the rounds to 1e-5 and never below it, and every matrix of rank 3 has more "
+    "than a thousand times the loss at the end of the run."
 )
 
 
@@ -167,8 +168,8 @@ def claim_hom_rank(
         for one in [followed.runs[name]]
     )
     return (
-        f"{SETTING}, one client; {told}, which stands for the median after the last round that has one; its first "
-        f"rounds beside the algorithm's own; {LARGER_STARTS}"
+        f"{SETTING}, one client (2 to 32 are not tried); {told}, which stands for the median after the last round that "
+        f"has one; its first rounds beside the algorithm's own; {LARGER_STARTS}"
     )
 
 

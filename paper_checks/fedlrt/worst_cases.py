@@ -177,7 +177,8 @@ def measure_drift(context: Context) -> list[Round]:
 
 @claim(
     "fedlrt/thm-1",
-    where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27)",
+    where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27), which has $s_r$, defined nowhere, for "
+    "$s_*$ in the bound on the rate",
     says=r"Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2). "
     r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local "
     r"steps: for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le "
