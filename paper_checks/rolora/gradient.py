@@ -354,8 +354,7 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
         mutants=({"factor": 5.0}, {"power": 100}, {"C": 60.0}),
     ),
     best={
-        "C": Best(8.9, "proved, by the same argument, for d of 2 or more"),
-        "factor": Best(54.0, "proved, by the same argument, for d of 2 or more"),
+        name: Best(value, "proved, by the same argument, d >= 2") for name, value in {"C": 8.9, "factor": 54.0}.items()
     },
     uses=("rolora/eq-62",),
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
