@@ -353,9 +353,7 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
         {"last": "least"},
         mutants=({"factor": 5.0}, {"power": 100}, {"C": 60.0}),
     ),
-    best={
-        name: Best(value, "proved, by the same argument, d >= 2") for name, value in {"C": 8.9, "factor": 54.0}.items()
-    },
+    best={"C": Best(8.9, "proved likewise, for d >= 2"), "factor": Best(54.0, "proved likewise, for d >= 2")},
     uses=("rolora/eq-62",),
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect=("corrected", "proof"),
