@@ -171,12 +171,15 @@ class CovarianceSum(CountedLaw):
         """
         lower, upper = self.support
         require(not lower <= x <= upper, f"x must lie outside the support [{lower}, {upper}], got {x}")
-        if x < lower:
-            return self._mirrored.outside(-x).negated()
+        left, right = self.edges
+        return self._mirrored._above_edge(-x, -left.b).negated() if x < lower else self._above_edge(x, right.b)
+
+    def _above_edge(self, x: float, at_edge: Array) -> Outside:
+        """The numbers at a point above the support; b at the edge."""
         z, zeros = x / self._unit, np.zeros(len(self.samples))
         found = self._equations.on_axis(z, zeros)
         if found is None:  # closer to the edge than rounding lets the iteration come
-            found = self.edges[1].b, 0.0
+            found = at_edge, 0.0
         points, b = np.array([z + 0j]), found[0][None] + 0j
         (a, squares), (weight_units, _) = self._equations.lift(b), self._units
         second = self._equations.population.resolvent(points, a).second[0].real
@@ -265,7 +268,7 @@ class CovarianceSum(CountedLaw):
         b = self._equations.solve(z)
         mass = 1.0 - self._equations.above(z, b)
         real = np.flatnonzero((np.abs(b.imag) <= 1e-9 * np.abs(b)).all(axis=1))
-        mass[real[self._equations.contraction(z[real], b[real])[2] <= 0.0]] = np.nan
+        mass[real[self._equations.contraction(z[real], self._equations.lift(b[real]))[2] <= 0.0]] = np.nan
         return mass
 
     def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:

@@ -63,12 +63,11 @@ class SumEquations:
 
     def lift(self, b: Complex) -> tuple[Complex, Complex]:
         """The numbers a that belong to b, and their derivatives: (n, G) each."""
-        pairs = []
+        a, slope = np.empty_like(b), np.empty_like(b)
         for g, (weights, shares) in enumerate(self.weights):
             lifted = weights / (1.0 - weights * b[:, g, None])
-            pairs.append((lifted @ shares, lifted**2 @ shares))
-        a, slope = zip(*pairs, strict=True)
-        return np.stack(a, axis=1), np.stack(slope, axis=1)
+            a[:, g], slope[:, g] = lifted @ shares, lifted**2 @ shares
+        return a, slope
 
     def at(self, z: Complex, b: Complex) -> Resolvent:
         """The traces that belong to b."""
@@ -178,9 +177,10 @@ class SumEquations:
         for _ in range(AXIS_STEPS):
             if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, weights, strict=True)):
                 return None
-            if population.smallest(z, self.lift(b[None] + 0j)[0][0].real) <= 0:
+            lifted = self.lift(b[None] + 0j)
+            if population.smallest(z, lifted[0][0].real) <= 0:
                 return None
-            image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), b[None] + 0j)
+            image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), lifted)
             if slack <= 0.0:
                 return None
             step = np.linalg.solve(np.eye(len(m)) - derivative, image[0] - b)
@@ -192,13 +192,13 @@ class SumEquations:
             last = size
         return None
 
-    def contraction(self, z: Complex, b: Complex) -> tuple[Array, Array, Array]:
-        """The iteration at real numbers b on the axis; a limit from above attracts.
+    def contraction(self, z: Complex, lifted: tuple[Complex, Complex]) -> tuple[Array, Array, Array]:
+        """The iteration at real numbers b on the axis, given by what `lift` gives of them; a limit from above attracts.
 
         Returns:
             The image of b (n, G), the derivatives (n, G, G), and how far the norm of these is below 1 (n,).
         """
-        a, slope = self.lift(b)
+        a, slope = lifted
         found = self.population.resolvent(z, a)
         derivatives = found.second.real / self.samples[:, None] * slope.real[:, None, :]
         norms = np.abs(np.linalg.eigvals(derivatives)).max(axis=1)

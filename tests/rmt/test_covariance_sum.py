@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rmt import AtomicLaw, CovarianceSum, FreeSum, JointPopulation, MarchenkoPastur, PointMass, SeparableLaw, draw_sum
@@ -119,7 +119,6 @@ def test_every_unit_gives_the_same_law(unit):
         assert scaled.stieltjes(20 * unit) * unit == pytest.approx(law.stieltjes(20.0), rel=1e-11)
 
 
-@settings(max_examples=8)
 @example([1.0], [2.0], [1.0], [1.0], 1.0, 1.0)
 @example([1.0, 30.0], [0.0, 1.0], [1.0, 100.0], [1.0], 0.1, 8.0)
 @given(

@@ -208,7 +208,7 @@ def test_an_honest_answer_is_taken():
 
 
 @pytest.mark.hypothesis
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=max(300, settings().max_examples), suppress_health_check=[HealthCheck.too_slow])
 @given(HOSTILE)
 @example(blob(lambda _: bytes(60_000_000)))
 def test_hostile_answers_are_refused_and_change_nothing(hostile):
@@ -220,7 +220,7 @@ def test_hostile_answers_are_refused_and_change_nothing(hostile):
 
 
 @pytest.mark.hypothesis
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(HOSTILE)
 def test_a_hostile_answer_ends_the_round_with_the_name_of_its_silo(hostile):
     with pytest.raises(FederationError, match=r"local_descent: (silo east: |2 of 3 silos answered.* east)"):
