@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import floor, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ NEWTON_STEPS, MAP_STEPS, AXIS_STEPS = 40, 300, 400
 FACTOR = 0.25
 """Factor of the heights above the axis along which the solution is followed."""
 LOWEST = 1e-12
-EDGE_STEPS = 42
+EDGE_HALVINGS = 42
 SERIES_TERMS, SERIES_REACH, SERIES_TRUST = 6, 0.01, 1e-6
 
 
@@ -143,15 +144,24 @@ class SumEquations:
         high = 4.0 * self.width
         found = self.on_axis(high, np.zeros(len(self.samples)))
         assert found is not None  # far from the spectrum the iteration contracts
-        low, b = -high, found[0]
-        for _ in range(EDGE_STEPS):
-            middle = low + (high - low) / 2
-            here = self.on_axis(middle, b)
-            low, high, b, found = (middle, high, b, found) if here is None else (low, middle, here[0], here)
+        low, b, last, halvings = -high, found[0], [(high, found[1])], 0
+        while halvings < EDGE_HALVINGS:
+            lower, upper, ahead = _halved(low, high, EDGE_HALVINGS - halvings, *_end(last))
+            here = self.on_axis(upper, b) if upper < high else found
+            if ahead > 1 and (here is None or (lower > low and self.on_axis(lower, here[0]) is not None)):
+                lower, upper, ahead = low, low + (high - low) / 2, 1  # the guess was wrong
+                here = self.on_axis(upper, b)
+            if here is None:
+                lower, upper, here = upper, high, found
+            last = [*last[-2:], (upper, here[1])] if upper < high else last
+            low, high, b, found, halvings = lower, upper, here[0], here, halvings + ahead
         at_zero = self.kernel and abs(high) < 1e-6 * self.width and not self._falls(high, found[1])
         if found[1] > 0.5 or at_zero:  # followed into an atom
             return SumEdge(0.0 if at_zero else high, b, False)
         reach, below = high - low, np.zeros(len(self.samples))
+        near = reach * 2.0 ** _doublings(last, reach)
+        if (point := self.on_axis(high + near, below)) is not None and point[1] < SERIES_REACH:
+            reach = near
         while (far := self.on_axis(high + reach, below)) is None or far[1] < SERIES_REACH:
             reach *= 2.0
         z = high + reach * (np.arange(1, SERIES_TERMS + 1) / SERIES_TERMS) ** 2
@@ -227,3 +237,35 @@ class SumEquations:
         found = self.at(z, b)
         a, _ = self.lift(b)
         return np.asarray((found.trace + (a * found.slope).sum(axis=1)) / z)
+
+
+def _end(points: list[tuple[float, float]]) -> tuple[float, float]:
+    """Where the slack vanishes by the last points (z, slack), about; and how far off that may be.
+
+    Close to an edge z is a series in the slack, without a linear term.
+    """
+    z, s = np.array(points).T
+    if len(points) < 3 or not (np.diff(s) < 0.0).all():
+        return float("nan"), float("inf")
+    guess = float(np.linalg.lstsq(np.stack([np.ones(3), s**2, s**3], axis=1), z, rcond=None)[0][0])
+    return guess, abs(z[-1] - guess) * min(1.0, 4.0 * s[-1])
+
+
+def _doublings(points: list[tuple[float, float]], reach: float) -> int:
+    """How often a distance from the edge may be doubled before the slack is half of the series' reach, about.
+
+    Close to an edge the square of the slack is a straight line.
+    """
+    (far, more), (near, less) = points[0], points[-1]
+    if not (far > near and more > less):
+        return 0
+    return max(0, floor(log2((SERIES_REACH / 2.0) ** 2 * (far - near) / (more**2 - less**2) / reach)))
+
+
+def _halved(low: float, high: float, most: int, guess: float, room: float) -> tuple[float, float, int]:
+    """A bracket halved towards a guess while its ends stay out of the room about it, else once; how often."""
+    lower, upper, done = low, high, 0
+    while low < guess < high and done < most and abs((middle := lower + (upper - lower) / 2) - guess) > room:
+        lower, upper = (lower, middle) if guess < middle else (middle, upper)
+        done += 1
+    return (lower, upper, done) if done > 1 else (low, low + (high - low) / 2, 1)
