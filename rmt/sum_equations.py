@@ -80,7 +80,7 @@ class SumEquations:
         found = self.population.resolvent(z, a)
         image = found.first / m
         jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]
-        return np.linalg.solve(jacobian, (b - image)[..., None])[..., 0], image
+        return _solved(jacobian, b - image), image
 
     def polish(self, z: Complex, b: Complex, accuracy: float) -> tuple[Complex, np.ndarray]:
         """Newton's method, kept in the half-plane; which points it has solved, (n,)."""
@@ -88,10 +88,7 @@ class SumEquations:
         last, active = np.full(len(z), np.inf), np.arange(len(z))
         for _ in range(NEWTON_STEPS):
             with np.errstate(all="ignore"):
-                try:
-                    step, _ = self.step(z[active], b[active])
-                except np.linalg.LinAlgError:  # a transient on a singular point: the caller has another way
-                    break
+                step, _ = self.step(z[active], b[active])
             good = np.isfinite(step).all(axis=1)
             new = b[active] - np.where(good[:, None], step, 0.0)
             b[active] = new.real + 1j * np.minimum(new.imag, 0.0)
@@ -117,9 +114,13 @@ class SumEquations:
         at = z.real[active] + 1j * np.maximum(height, z.imag[active])
         b[active] = self.population.resolvent(at, np.tile(self.lift(b[:1] * 0)[0], (len(at), 1))).first / self.samples
         while len(active):
-            last = height < LOWEST * self.width
+            last, before = height < LOWEST * self.width, at
             at = z.real[active] + 1j * np.maximum(0.0 if last else height, z.imag[active])
             found, converged = self.polish(at, b[active], 1e-15 if last else 1e-8)
+            lost = np.flatnonzero(self._false(at, found))
+            if len(lost):  # close to an atom the numbers grow like 1/z, and Newton's method has to begin there
+                nearby = b[active[lost]] * (before / at)[lost, None]
+                found[lost], converged[lost] = self.polish(at[lost], nearby, 1e-15 if last else 1e-8)
             stuck = np.flatnonzero(~converged)
             if len(stuck) and not last:
                 better = b[active[stuck]]
@@ -133,6 +134,18 @@ class SumEquations:
                 break
             height *= FACTOR
         return b
+
+    def _false(self, z: Complex, b: Complex) -> np.ndarray:
+        r"""Where numbers cannot be the solution, (n,): too close to real above the axis, or repelling on it.
+
+        Cauchy and Schwarz give $-\mathrm{Im}\,b_g \ge \mathrm{Im}(z)\,m_g|b_g|^2/\mathrm{tr}\,\Lambda_g$.
+        """
+        size = np.abs(b)
+        false = (-b.imag < 0.5 * z.imag[:, None] * self.samples * size**2 / self.population.traces).any(axis=1)
+        real = np.flatnonzero((z.imag == 0.0) & (z.real != 0.0) & (np.abs(b.imag) <= 1e-9 * size).all(axis=1))
+        with np.errstate(all="ignore"):
+            false[real] = ~(self.contraction(z[real], self.lift(b[real]))[2] > 0.0)
+        return np.asarray(false & ((z.real != 0.0) | (z.imag > 0.0)))
 
     def upper_edge(self) -> SumEdge:
         """The least z to which the solution can be followed along the axis from the right, where it is positive.
@@ -237,6 +250,16 @@ class SumEquations:
         found = self.at(z, b)
         a, _ = self.lift(b)
         return np.asarray((found.trace + (a * found.slope).sum(axis=1)) / z)
+
+
+def _solved(matrices: Complex, right: Complex) -> Complex:
+    """Solutions of linear equations, (n, G, G) and (n, G) to (n, G); nan where one is singular."""
+    try:
+        return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.full_like(right, np.nan)
+        return np.concatenate([_solved(matrices[i : i + 1], right[i : i + 1]) for i in range(len(matrices))])
 
 
 def _end(points: list[tuple[float, float]]) -> tuple[float, float]:

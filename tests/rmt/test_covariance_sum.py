@@ -119,8 +119,19 @@ def test_every_unit_gives_the_same_law(unit):
         assert scaled.stieltjes(20 * unit) * unit == pytest.approx(law.stieltjes(20.0), rel=1e-11)
 
 
+def test_mass_is_counted_to_the_brink_of_an_atom():
+    """Twice 8/3 samples for 8 directions: a third of the eigenvalues is 0, and as many are on either side, by symmetry."""
+    plus = AtomicLaw((0.5, 1.0, 2.0), (1 / 3, 1 / 3, 1 / 3))
+    minus = AtomicLaw((-0.5, -1.0, -2.0), (1 / 3, 1 / 3, 1 / 3))
+    law = CovarianceSum(JointPopulation.of([[1.0, 1.0]], [8.0]), (plus, minus), (8 / 3, 8 / 3))
+    near = 10.0 ** -np.arange(3, 18)
+    assert law.cdf(-near) == pytest.approx(np.full(15, 1 / 3), abs=1e-9)
+    assert law.cdf(np.append(near, 0.0)) == pytest.approx(np.full(16, 2 / 3), abs=1e-9)
+
+
 @example([1.0], [2.0], [1.0], [1.0], 1.0, 1.0)
 @example([1.0, 30.0], [0.0, 1.0], [1.0, 100.0], [1.0], 0.1, 8.0)
+@example([1.0, 1.0], [1.0, 1.0], [1.0, 2.0, 0.5], [1.0, 2.0, 0.5], 3.0, 3.0)  # its middle is an atom in a gap
 @given(
     st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2),
     st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2),
