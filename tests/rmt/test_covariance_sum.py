@@ -120,7 +120,7 @@ def test_every_unit_gives_the_same_law(unit):
 
 
 def test_mass_is_counted_to_the_brink_of_an_atom():
-    """Twice 8/3 samples for 8 directions: a third of the eigenvalues is 0, and as many are on either side, by symmetry."""
+    """Twice 8/3 samples for 8 directions: a third of the eigenvalues is 0, as many are on either side, by symmetry."""
     plus = AtomicLaw((0.5, 1.0, 2.0), (1 / 3, 1 / 3, 1 / 3))
     minus = AtomicLaw((-0.5, -1.0, -2.0), (1 / 3, 1 / 3, 1 / 3))
     law = CovarianceSum(JointPopulation.of([[1.0, 1.0]], [8.0]), (plus, minus), (8 / 3, 8 / 3))
