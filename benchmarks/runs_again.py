@@ -1,0 +1,110 @@
+"""A run of each stored experiment on images, drawn at random: made again from nothing, beside its stored numbers.
+
+``python benchmarks/runs_again.py [--seed N] [--only ID]`` writes `runs_again.json`: some 15 minutes of one processor.
+MNIST and Fashion-MNIST must be present.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from figures import fedloru_designs
+from figures.experiment import CHOICE, RUN, Design, key_columns
+from figures.fedlrt_vision_runs import VISION
+from figures.figure import Settings
+from figures.rolora_fig2_runs import FIG2_SIZES, designs
+from runs.experiments import Experiment, carried_out
+
+HOME = Path(__file__).resolve().parent
+STORED = HOME.parent / "docs" / "figures"
+LAPTOP = Settings(scale="laptop")
+
+EXPERIMENTS: dict[str, Callable[[], Iterable[Design]]] = {
+    **{
+        f"fedloru/{name}": lambda name=name: [getattr(fedloru_designs, f"{name.replace('-', '')}_design")(LAPTOP)]
+        for name in ("tab-1", "tab-3", "tab-4", "tab-6", "tab-7", "restarts")
+    },
+    "fedloru/fig-8": lambda: fedloru_designs.fig8_designs(LAPTOP)[1:],
+    **{f"fedlrt/{name}": lambda of=of: [of["laptop"].design] for name, of in VISION.items()},
+    "rolora/fig-2": lambda: [
+        design for start in FIG2_SIZES["laptop"].rounds for design in designs(FIG2_SIZES["laptop"], start, {})
+    ],
+}
+"""The designs of every experiment, at laptop scale."""
+
+
+def rate_of(table: pd.DataFrame, keys: list[str], run: pd.Series) -> float | None:
+    """The learning rate of a stored run: its own, or the best of those that chose it; none: the options have it."""
+    if not isnan(run.rate):
+        return float(run.rate)
+    choices = table[(table.stage == CHOICE) & (table[keys] == run[keys]).all(axis=1) & (table.failed == 0)]
+    return float(choices.loc[choices.value.idxmax()].rate) if len(choices) else None
+
+
+def again(id: str, rng: np.random.Generator) -> dict[str, Any]:
+    """One run of an experiment, drawn at random, beside what is stored of it."""
+    table = pd.read_csv(STORED / f"{id.replace('/', '-')}.csv")
+    keys = key_columns(table)
+    runs = table[table.stage == RUN].drop_duplicates([*keys, "seed"])
+    run = runs.iloc[rng.integers(len(runs))]
+    wanted = {key: str(run[key]) for key in keys}
+    ((design, line),) = [
+        (of, line)
+        for of in EXPERIMENTS[id]()
+        for line in of.lines
+        if {key: str(value) for key, value in line.keys.items()} == wanted
+    ]
+    trial = line.trial(design.rounds, (int(run.seed),), rate_of(table, keys, run))
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as store:
+        (outcome,) = carried_out(Experiment((trial,)), Path(store))
+    made = {int(row["round"]): float(row[line.metric]) for row in outcome.curve(line.metric)}
+    sent = {int(row["round"]): int(row.get("bytes_down", 0) + row.get("bytes_up", 0)) for row in outcome.run.rows}
+    stored = table[(table.stage == RUN) & (table[[*keys, "seed"]] == run[[*keys, "seed"]]).all(axis=1)]
+    return {
+        "run": f"{trial.label}, seed {run.seed}",
+        "runs": len(runs),
+        "evaluations": len(stored),
+        "largest difference": max(abs(made[row.round] - row.value) for row in stored.itertuples()),
+        "bytes alike": all(sent[row.round] == row.bytes for row in stored.itertuples()),
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+
+
+def main() -> None:
+    """The experiments, and their file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--only", choices=EXPERIMENTS, help="a single experiment; nothing is written")
+    options = parser.parse_args()
+    answer = {}
+    for number, id in enumerate(EXPERIMENTS):
+        if options.only in (None, id):
+            answer[id] = again(id, np.random.default_rng((options.seed, number)))
+            print(id, json.dumps(answer[id]), file=sys.stderr, flush=True)
+    about = {"python": platform.python_version(), "torch": torch.__version__, "seed of the draw": options.seed}
+    if options.only is None:
+        (HOME / "runs_again.json").write_text(json.dumps({"about": about, "experiments": answer}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
