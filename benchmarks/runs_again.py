@@ -1,6 +1,6 @@
 """A run of each stored experiment on images, drawn at random: made again from nothing, beside its stored numbers.
 
-``python benchmarks/runs_again.py [--seed N] [--only ID]`` writes `runs_again.json`: some 15 minutes of one processor.
+``python benchmarks/runs_again.py [--seed N] [--only ID ...]`` adds to `runs_again.json`: 15 minutes of one processor.
 MNIST and Fashion-MNIST must be present.
 """
 
@@ -80,11 +80,13 @@ def again(id: str, rng: np.random.Generator) -> dict[str, Any]:
     made = {int(row["round"]): float(row[line.metric]) for row in outcome.curve(line.metric)}
     sent = {int(row["round"]): int(row.get("bytes_down", 0) + row.get("bytes_up", 0)) for row in outcome.run.rows}
     stored = table[(table.stage == RUN) & (table[[*keys, "seed"]] == run[[*keys, "seed"]]).all(axis=1)]
+    differences = [abs(made[row.round] - row.value) for row in stored.itertuples()]
     return {
         "run": f"{trial.label}, seed {run.seed}",
         "runs": len(runs),
         "evaluations": len(stored),
-        "largest difference": max(abs(made[row.round] - row.value) for row in stored.itertuples()),
+        "largest difference": max(differences),
+        "difference at the end": differences[-1],
         "bytes alike": all(sent[row.round] == row.bytes for row in stored.itertuples()),
         "seconds": round(time.perf_counter() - began, 1),
     }
@@ -94,16 +96,21 @@ def main() -> None:
     """The experiments, and their file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--only", choices=EXPERIMENTS, help="a single experiment; nothing is written")
+    parser.add_argument("--only", choices=EXPERIMENTS, nargs="+", default=tuple(EXPERIMENTS))
     options = parser.parse_args()
-    answer = {}
+    path = HOME / "runs_again.json"
+    answer = json.loads(path.read_text())["experiments"] if path.exists() else {}
+    about = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "vector instructions": torch.backends.cpu.get_cpu_capability(),
+        "seed of the draw": options.seed,
+    }
     for number, id in enumerate(EXPERIMENTS):
-        if options.only in (None, id):
+        if id in options.only:
             answer[id] = again(id, np.random.default_rng((options.seed, number)))
             print(id, json.dumps(answer[id]), file=sys.stderr, flush=True)
-    about = {"python": platform.python_version(), "torch": torch.__version__, "seed of the draw": options.seed}
-    if options.only is None:
-        (HOME / "runs_again.json").write_text(json.dumps({"about": about, "experiments": answer}, indent=1) + "\n")
+            path.write_text(json.dumps({"about": about, "experiments": answer}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

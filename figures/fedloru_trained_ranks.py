@@ -25,7 +25,7 @@ from figures.fedloru_scales import SIZES
 from figures.figure import Figure, Scale, Settings
 from figures.pieces import piece
 from figures.spectrum_federation import SERVER, curvatures
-from figures.style import WIDTH
+from figures.style import MARKERS, WIDTH
 from figures.threads import few_threads
 from hessian import stable_rank_of
 from hessian.through_training import rank_columns
@@ -184,21 +184,20 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
 def draw_ranks(table: pd.DataFrame) -> Picture:
     """A panel for each method: server, clients, and what the model says of the clients."""
     from matplotlib.figure import Figure as New
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     pairs, methods = compared(table), list(dict.fromkeys(table.method))
     picture = New(figsize=(WIDTH, 3.0))
     grid = picture.subplots(1, len(methods), squeeze=False, sharey=True)[0]
     for axes, method in zip(grid, methods, strict=True):
         mine, own = pairs[pairs.method == method], table[table.method == method]
-        for client, of in own.groupby(own.client == SERVER):
-            colour, marker = ("black", "s") if client else (COLOURS["FedLoRU"], "o")
-            jitter = 0.0 if client else 0.15
+        for (server, seed), of in own.groupby([own.client == SERVER, "seed"]):
             axes.errorbar(
-                of["round"] + jitter,
+                of["round"] + (0.0 if server else 0.15),
                 of.value,
                 [of.value - of.low, of.high - of.value],
-                fmt=marker,
-                color=colour,
+                fmt=MARKERS[int(seed) % len(MARKERS)],
+                color="black" if server else COLOURS["FedLoRU"],
                 markersize=3,
                 linewidth=0.8,
                 alpha=0.6,
@@ -211,10 +210,13 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
             by_round.predicted,
             color=COLOURS["FedLoRU"],
             linestyle=":",
-            label="clients by the spiked model",
+            label="clients, predicted by the spiked model",
         )
         axes.set_title(f"{method}, {TITLES[str(own.data.iloc[0])]}", fontsize=8.5)
         axes.set(xlabel="round", yscale="log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
     grid[0].set_ylabel("stable rank of the Hessian")
     grid[-1].legend(loc="best")
     return picture
@@ -223,12 +225,15 @@ def draw_ranks(table: pd.DataFrame) -> Picture:
 def in_short(table: pd.DataFrame) -> str:
     """How often a client's stable rank is above the server's, by method."""
     pairs = compared(table)
-    parts = [
-        f"{method}: {int((of.measured > of.server).sum())} of {len(of)} (intervals apart: {int(of.above.sum())} above, "
-        f"{int(of.below.sum())} below)"
-        for method, of in pairs.groupby("method", sort=False)
-    ]
-    return f"Client's stable rank above the server's, {'; '.join(parts)}"
+    start, later = pairs[pairs["round"] == 0], pairs[pairs["round"] > 0]
+    parts = [] if start.empty else [f"before training in {_above(start[start.method == start.method.iloc[0]])}"]
+    parts += [f"later with {method} in {_above(of)}" for method, of in later.groupby("method", sort=False)]
+    return f"A client's stable rank is above the server's {', '.join(parts)}."
+
+
+def _above(pairs: pd.DataFrame) -> str:
+    apart = f"intervals apart: {int(pairs.above.sum())} above, {int(pairs.below.sum())} below"
+    return f"{int((pairs.measured > pairs.server).sum())} of {len(pairs)} ({apart})"
 
 
 def ranks_found(table: pd.DataFrame) -> str:
@@ -240,8 +245,8 @@ def ranks_found(table: pd.DataFrame) -> str:
         for (method, number), of in pairs.groupby(["method", "round"], sort=False)
     )
     return (
-        "Stated: at any weights the Hessian of a client has a larger stable rank than that of the server. Found: "
-        f"{in_short(table)}. Means: {by_round}."
+        "Stated: in the spiked model a client's Hessian has the larger stable rank as the number of weights grows "
+        f"(Theorem 3.2), and at any weights (introduction). Found: {in_short(table)} Means: {by_round}."
     )
 
 
@@ -249,11 +254,11 @@ def ranks_sizes(table: pd.DataFrame) -> str:
     """Network, samples, rounds, seeds."""
     server, clients = table[table.client == SERVER], table[table.client != SERVER]
     numbers = ", ".join(map(str, sorted(set(table["round"]))))
-    last = int(table["round"].max())
+    last, least, most = int(table["round"].max()), int(clients.samples.min()), int(clients.samples.max())
     scale = next(name for name, of in RANK_SIZES.items() if of.rounds == last)
     return (
         f"$P={table.parameters.iloc[0]}$, {int(server.samples.iloc[0])} samples of the server, "
-        f"{int(clients.samples.min())} to {int(clients.samples.max())} of a client, {clients.client.nunique()} of "
+        f"{least if least == most else f'{least} to {most}'} of a client, {clients.client.nunique()} of "
         f"{SIZES[scale].cases[0][1]} clients, after rounds {numbers}, seeds "
         f"{', '.join(map(str, sorted(set(table.seed))))}; runs as in Table 1 at its largest size."
     )
@@ -263,9 +268,10 @@ TRAINED_RANKS = Figure(
     "fedloru/trained-ranks",
     "FedLoRU: stable ranks of server and clients through a run",
     r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of the Hessians of all weights at the server's model, of all samples and of "
-    "those of single clients, with batch norm's running statistics; bars: 95 % intervals, lines: means over seeds and "
-    "clients. Dotted: what the spiked model of Section 3 says of a client, from the server's largest eigenvalue and "
-    "the Frobenius norm by which the client's Hessian is larger.",
+    "those of single clients, with batch norm's running statistics; a shape for each seed, bars: 95 % intervals, "
+    "lines: means over seeds and clients; before training the methods have the same weights. Dotted: what the spiked "
+    "model of Section 3 says of a client, from the server's largest eigenvalue and the Frobenius norm by which the "
+    "client's Hessian is larger.",
     trained_ranks,
     draw_ranks,
     in_short,

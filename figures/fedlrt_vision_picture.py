@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from figures.fedlrt_vision_runs import VARIANTS
+from figures.fedlrt_vision_runs import VARIANTS, called
 from figures.style import BLUE, ORANGE, WIDTH
 from runs.listing import paired_difference
 
@@ -28,10 +28,11 @@ def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
     for (left, right), row in zip(grid, rows, strict=True):
         mine = saved[saved.method == row]
         _errors(left, mine, "of_layers", BLUE, "o-", "factorised layers")
-        _errors(left, mine, "saved", BLUE, "o:", "all", open=True)
-        left.set(ylim=(min(0.0, left.get_ylim()[0]), 100), ylabel="saved (%)")
-        left.set_title(f"FeDLRT {row}", fontsize=8.5)
+        _errors(left, mine, "saved", BLUE, "o:", "all weights", open=True)
         other = VARIANTS[row][1]
+        left.axhline(0.0, color="black", linewidth=0.6)
+        left.set_ylabel(f"saved against {other} (%)", fontsize=8.5)
+        left.set_title(f"FeDLRT {called(row)}", fontsize=8.5)
         _errors(right, ends[ends.method == row], "value", BLUE, "o-", "FeDLRT")
         _errors(right, ends[ends.method == other], "value", ORANGE, "s--", other)
         right.set(ylabel="test accuracy (%)")
@@ -42,6 +43,9 @@ def draw_rows(ends: DataFrame, saved: DataFrame) -> Picture:
     for axes in grid[-1]:
         axes.set_xlabel("clients C")
         axes.set_xticks(numbers, [str(number) for number in numbers])
+    least = min(0.0, *(axes.get_ylim()[0] for axes in grid[:, 0]))
+    for axes in grid[:, 0]:
+        axes.set_ylim(least, 100)
     lows = [axes.get_ylim()[0] for axes in grid[:, 1]]
     highs = [axes.get_ylim()[1] for axes in grid[:, 1]]
     for axes in grid[:, 1]:

@@ -21,6 +21,17 @@ VARIANTS: Mapping[str, tuple[str, str, str]] = {
     "simplified correction": ("fedlrt", "FedLin", "fedlin"),
 }
 """Rows of the figures: FeDLRT's algorithm, its counterpart and that one's algorithm."""
+
+
+def called(row: str) -> str:
+    """Words for a row after FeDLRT.
+
+    >>> called("full correction"), called("without correction")
+    ('with full correction', 'without correction')
+    """
+    return row if row.startswith("without") else f"with {row}"
+
+
 TRIPS: Mapping[str, int] = {"FedAvg": 2, "FedLin": 4}
 """How often a full matrix travels in a round, to or from a client."""
 

@@ -321,7 +321,10 @@ def test_a_client_is_above_its_server_where_the_intervals_say_so():
     for client, server, above, below in ((4.0, 2.0, 8, 0), (2.0, 4.0, 0, 8), (2.1, 2.0, 0, 0)):
         found = trained.compared(ranks(client, server))
         assert (found.above.sum(), found.below.sum()) == (above, below)
-    assert "FedAvg: 4 of 4 (intervals apart: 0 above, 0 below)" in trained.in_short(ranks(2.1, 2.0))
+    assert (
+        "before training in 2 of 2 (intervals apart: 0 above, 0 below), later with FedAvg in 2 of 2 (inter"
+        in trained.in_short(ranks(2.1, 2.0))
+    )
 
 
 def test_the_model_adds_noise_without_a_direction():
