@@ -101,8 +101,8 @@ def _figure(options: argparse.Namespace) -> int:
         return 0
     if options.json:
         raise FigureError("--json lists the figures: name --list too")
-    if not options.ids and not options.all:
-        raise FigureError("name a figure, or --all; `rankproof figure --list` lists them")
+    if bool(options.ids) == options.all:
+        raise FigureError("name figures, or --all alone; `rankproof figure --list` lists them")
     chosen = all_figures() if options.all else select(options.ids)
     place = place_of(options, FigureError)
     if options.dry_run:

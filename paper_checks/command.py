@@ -285,8 +285,8 @@ def _replay(options: argparse.Namespace) -> int:
     from paper_checks.script import script_of
 
     filtered = options.all or options.paper or options.verdict
-    if not options.ids and not filtered:
-        raise LedgerError("name a claim or a paper, or --all; `rankproof claims` lists all ids")
+    if (options.ids and options.all) or not (options.ids or filtered):
+        raise LedgerError("name claims or a paper, or --all alone; `rankproof claims` lists all ids")
     asked = tuple(options.ids)
     of_readings = [id for id in asked if "@" in id]
     options.ids = [id.partition("@")[0] for id in options.ids]
