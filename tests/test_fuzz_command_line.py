@@ -231,7 +231,7 @@ def altered(draw, package):
 def test_any_altered_witness_or_certificate_is_answered(paper):
     """Many in one process, which none may end."""
 
-    @settings(max_examples=max(1, EXAMPLES // 20))
+    @settings(max_examples=max(1, EXAMPLES // 60))
     @given(st.lists(altered(paper.package), min_size=20, max_size=20))
     def answered(files):
         answers = replay_in_fresh_process(paper.package, files)
