@@ -257,7 +257,7 @@ class CovarianceSum(CountedLaw):
             if not found - 1e-9 <= closer <= 1.0 - kernel + 1e-9:
                 break
             found = max(found, closer)
-        return float(found)
+        return finite("the mass below 0, which an atom at 0 may hide,", float(found))
 
     def _below(self, distances: Array) -> Array:
         """Mass below points that are no eigenvalues, at distances below 0 in units of the width, (n,).

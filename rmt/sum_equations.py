@@ -113,14 +113,17 @@ class SumEquations:
         height = 4.0 * self.width
         at = z.real[active] + 1j * np.maximum(height, z.imag[active])
         b[active] = self.population.resolvent(at, np.tile(self.lift(b[:1] * 0)[0], (len(at), 1))).first / self.samples
+        grows = np.zeros_like(b.real)
         while len(active):
             last, before = height < LOWEST * self.width, at
             at = z.real[active] + 1j * np.maximum(0.0 if last else height, z.imag[active])
-            found, converged = self.polish(at, b[active], 1e-15 if last else 1e-8)
+            # Close to an atom they grow, up to like 1/z, and Newton's method has to begin near by.
+            ratio = np.where(at == 0.0, 1.0, before / np.where(at == 0.0, 1.0, at))[:, None]
+            nearby = b[active] * ratio ** grows[active]
+            found, converged = self.polish(at, nearby, 1e-15 if last else 1e-8)
             lost = np.flatnonzero(self._false(at, found))
-            if len(lost):  # close to an atom the numbers grow like 1/z, and Newton's method has to begin there
-                nearby = b[active[lost]] * (before / at)[lost, None]
-                found[lost], converged[lost] = self.polish(at[lost], nearby, 1e-15 if last else 1e-8)
+            if len(lost):
+                found[lost], converged[lost] = self.polish(at[lost], b[active[lost]], 1e-15 if last else 1e-8)
             stuck = np.flatnonzero(~converged)
             if len(stuck) and not last:
                 better = b[active[stuck]]
@@ -129,7 +132,9 @@ class SumEquations:
                 found[stuck] = self.polish(at[stuck], better, 1e-8)[0]
             if last:  # a step onto the axis that fails leaves the solution above it
                 found[stuck] = b[active[stuck]]
-            b[active] = found
+            with np.errstate(all="ignore"):
+                powers = np.log(np.abs(found / b[active])) / np.log(np.abs(ratio))
+            grows[active], b[active] = np.clip(np.nan_to_num(powers), 0.0, 1.0), found
             if last:
                 break
             height *= FACTOR
@@ -154,22 +159,10 @@ class SumEquations:
         method; where the matrix of its derivatives has norm 1, a density begins, and everything is a power series in
         the distance s of that norm from 1. The end is where the series of z has s = 0.
         """
-        high = 4.0 * self.width
-        found = self.on_axis(high, np.zeros(len(self.samples)))
-        assert found is not None  # far from the spectrum the iteration contracts
-        low, b, last, halvings = -high, found[0], [(high, found[1])], 0
-        while halvings < EDGE_HALVINGS:
-            lower, upper, ahead = _halved(low, high, EDGE_HALVINGS - halvings, *_end(last))
-            here = self.on_axis(upper, b) if upper < high else found
-            if ahead > 1 and (here is None or (lower > low and self.on_axis(lower, here[0]) is not None)):
-                lower, upper, ahead = low, low + (high - low) / 2, 1  # the guess was wrong
-                here = self.on_axis(upper, b)
-            if here is None:
-                lower, upper, here = upper, high, found
-            last = [*last[-2:], (upper, here[1])] if upper < high else last
-            low, high, b, found, halvings = lower, upper, here[0], here, halvings + ahead
-        at_zero = self.kernel and abs(high) < 1e-6 * self.width and not self._falls(high, found[1])
-        if found[1] > 0.5 or at_zero:  # followed into an atom
+        low, high, b, last = self._bracket()
+        slack = last[-1][1]
+        at_zero = self.kernel and abs(high) < 1e-6 * self.width and not self._falls(high, slack)
+        if slack > 0.5 or at_zero:  # followed into an atom
             return SumEdge(0.0 if at_zero else high, b, False)
         reach, below = high - low, np.zeros(len(self.samples))
         near = reach * 2.0 ** _doublings(last, reach)
@@ -187,6 +180,31 @@ class SumEquations:
         # Where scales differ widely the series may not reach: the bracket then is the better answer.
         reached = abs(edge) <= high - low + SERIES_TRUST * max(abs(high), abs(high - low))
         return SumEdge(high + float(edge), at_edge, True) if reached else SumEdge(high, b, True)
+
+    def _bracket(self) -> tuple[float, float, Array, list[tuple[float, float]]]:
+        """An interval that holds the end, by halving; b at its upper end; the last points followed, with their slack.
+
+        It is halved several times at once where the last points tell the end.
+        """
+        high = 4.0 * self.width
+        found = self.on_axis(high, np.zeros(len(self.samples)))
+        assert found is not None  # far from the spectrum the iteration contracts
+        low, (b, slack), halvings = -high, found, 0
+        last = [(high, slack)]
+        while halvings < EDGE_HALVINGS:
+            lower, upper, ahead = _halved(low, high, EDGE_HALVINGS - halvings, *_end(last))
+            here = self.on_axis(upper, b) if upper < high else (b, slack)
+            if ahead > 1 and (here is None or (lower > low and self.on_axis(lower, here[0]) is not None)):
+                lower, upper, ahead = low, low + (high - low) / 2, 1  # they told wrong
+                here = self.on_axis(upper, b)
+            halvings += ahead
+            if here is None:
+                low = upper
+                continue
+            if upper < high:
+                last = [*last[-2:], (upper, here[1])]
+            low, high, (b, slack) = lower, upper, here
+        return low, high, b, last
 
     def _falls(self, z: float, slack: float) -> bool:
         """Whether the slack vanishes at z, as at the end of a density: at an atom it does not, or like that of 0."""
