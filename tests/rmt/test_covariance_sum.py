@@ -129,14 +129,15 @@ def test_mass_is_counted_to_the_brink_of_an_atom():
     assert law.cdf(np.append(near, 0.0)) == pytest.approx(np.full(16, 2 / 3), abs=1e-9)
 
 
-def test_mass_is_counted_beside_an_atom_whose_groups_have_nothing_in_common():
-    """The numbers of both grow like 1/z, at scales 1e5 apart; 0.0495 lies below 0, and 0.8725 is the kernel."""
+def test_mass_is_counted_beside_an_atom_where_groups_have_nothing_in_common():
+    """Of eleven directions as many are reached as there are samples: 0.8577 positive ones, and 0.5446 negative ones."""
     population = JointPopulation.of([[3.234, 0.0], [0.0, 0.00301], [143.7, 0.0]], [2.0, 3.0, 6.0])
-    law = CovarianceSum(population, (AtomicLaw((21.2, 0.055), (0.5, 0.5)), PointMass(-21.2)), (0.8577, 0.5446))
-    (_, kernel), below = law.atoms[0], law.cdf(-1e-3 * law.support[1])
-    near = law.support[1] * 10.0 ** -np.arange(9, 17)
-    assert law.cdf(near) == pytest.approx(np.full(8, kernel + law._negative_mass), abs=1e-7)
-    assert below <= law._negative_mass + 1e-12
+    halves, samples = (0.5, 0.5), (0.8577, 0.5446)
+    weights = AtomicLaw((21.19, 0.05494), halves), AtomicLaw((-21.19, -0.05494), halves)
+    law = CovarianceSum(population, weights, samples)
+    near = np.append(law.support[1] * 10.0 ** -np.arange(9.0, 17.0, 0.25), 4.39545285e-08)
+    assert law.cdf(-near) == pytest.approx(np.full(len(near), samples[1] / 11), abs=1e-9)
+    assert law.cdf(near) == pytest.approx(np.full(len(near), 1 - samples[0] / 11), abs=1e-9)
 
 
 @example([1.0], [2.0], [1.0], [1.0], 1.0, 1.0)
