@@ -109,7 +109,11 @@ class CountedLaw(Law):
         return np.where(above, slope, slope.conj())
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
-        return np.maximum(-self._stieltjes(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
+        flat = x.ravel()
+        density = np.maximum(-self._stieltjes(flat + 0j).imag / np.pi, 0.0)
+        return np.where((flat == 0.0) & bool(self.atoms), 0.0, density).reshape(
+            x.shape
+        )  # an atom hides what is beside it
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         flat = x.ravel() / self._unit
@@ -118,4 +122,5 @@ class CountedLaw(Law):
         elsewhere = flat != 0.0
         z = flat[elsewhere] + 0j
         below[elsewhere] = 1 - self._above(z, self._numbers(z)) - kernel * (z.real > 0)
-        return below.reshape(x.shape)
+        left = np.minimum(below, self._negative_mass)
+        return np.where(flat < 0.0, left, np.maximum(below, self._negative_mass)).reshape(x.shape)

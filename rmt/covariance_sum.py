@@ -141,17 +141,21 @@ class CovarianceSum(CountedLaw):
         $\|\sum_g\bar\tau_g\Lambda_g\|_F^2 + \sum_g \epsilon_g(\|\Lambda_g\|_F^2 + (\mathrm{tr}\Lambda_g)^2)$ with
         $\epsilon_g = \int\tau^2/m_g$.
         """
-        return self._squares(1.0)
+        products = self.population.products()
+        scatter = self._scatter @ (self.population.traces**2 + np.diag(products))
+        return float(self._mean_weights @ products @ self._mean_weights + scatter)
 
     def moment(self, n: int, about: float = 0.0) -> float:
         """The moment, n >= 0: the first two exactly, others by quadrature."""
         if n not in (1, 2):
             return super().moment(n, about)
         dimension = self.population.dimension
-        first = float(self._mean_weights @ self.population.traces) / dimension
         if n == 1:
-            return first - about
-        return self._squares(0.0) / dimension - 2.0 * about * first + about * about
+            return float(self._mean_weights @ self.population.traces) / dimension - about
+        centred = self.population.atoms @ self._mean_weights - about
+        block = np.tensordot(self._mean_weights, self.population.block, 1)
+        of_mean = self.population.counts @ centred**2 + ((block - about * np.eye(len(block))) ** 2).sum()
+        return float(of_mean + self._scatter @ self.population.traces**2) / dimension
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """The numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
@@ -172,13 +176,16 @@ class CovarianceSum(CountedLaw):
         lower, upper = self.support
         require(not lower <= x <= upper, f"x must lie outside the support [{lower}, {upper}], got {x}")
         left, right = self.edges
-        return self._mirrored._above_edge(-x, -left.b).negated() if x < lower else self._above_edge(x, right.b)
+        if x < lower:
+            return self._mirrored._above_edge(-x, -lower, -left.b).negated()
+        return self._above_edge(x, upper, right.b)
 
-    def _above_edge(self, x: float, at_edge: Array) -> Outside:
-        """The numbers at a point above the support; b at the edge."""
+    def _above_edge(self, x: float, edge: float, at_edge: Array) -> Outside:
+        """The numbers at a point above the support; its end, and b there."""
         z, zeros = x / self._unit, np.zeros(len(self.samples))
         found = self._equations.on_axis(z, zeros)
         if found is None:  # closer to the edge than rounding lets the iteration come
+            require(abs(x - edge) <= 1e-8 * self._equations.width * self._unit, f"the numbers at {x} are not found")
             found = at_edge, 0.0
         points, b = np.array([z + 0j]), found[0][None] + 0j
         (a, squares), (weight_units, _) = self._equations.lift(b), self._units
@@ -237,11 +244,10 @@ class CovarianceSum(CountedLaw):
     def _mean_weights(self) -> Array:
         return np.array([law.mean for law in self.weights])
 
-    def _squares(self, finite_size: float) -> float:
-        mean, squares = self._mean_weights, np.array([law.moment(2) for law in self.weights])
-        products = self.population.products()
-        scatter = self.population.traces**2 + finite_size * np.diag(products)
-        return float(mean @ products @ mean + (squares / np.array(self.samples)) @ scatter)
+    @property
+    def _scatter(self) -> Array:
+        """Mean square of each group's weights over its number of samples."""
+        return np.array([law.moment(2) for law in self.weights]) / np.array(self.samples)
 
     @cached_property
     def _negative_mass(self) -> float:
@@ -249,22 +255,20 @@ class CovarianceSum(CountedLaw):
         if all(law.support[0] >= 0 for law in self.weights):
             return 0.0
         if not self.atoms:
-            return float(self._below(np.array([1e-13]))[0])
-        # Beside a kernel the numbers grow like 1/z, a density may begin close to it, and too close solutions are false.
-        kernel = self.atoms[0][1]
-        found, *nearer = self._below(10.0 ** -np.arange(8.0, 17.0))
-        for closer in nearer:
-            if not found - 1e-9 <= closer <= 1.0 - kernel + 1e-9:
+            return float(self._mass_below(np.array([-1e-100]))[0])
+        # Beside a kernel the numbers grow like 1/z, and a density may begin close to it; where a block is known to
+        # rounding only, points too close have false numbers, and more mass between them than nearer points leave.
+        kernel, distances = self.atoms[0][1], 10.0 ** -np.arange(8.0, 17.0)
+        (left, right), *nearer = zip(self._mass_below(-distances), self._mass_below(distances), strict=True)
+        for below, above in nearer:
+            if not (left - 1e-9 <= below <= above - kernel + 1e-9 and above <= right + 1e-9):
                 break
-            found = max(found, closer)
-        return finite("the mass below 0, which an atom at 0 may hide,", float(found))
+            left, right = below, above
+        return finite("the mass below 0, which an atom at 0 may hide,", float(left))
 
-    def _below(self, distances: Array) -> Array:
-        """Mass below points that are no eigenvalues, at distances below 0 in units of the width, (n,).
-
-        nan for a solution that repels.
-        """
-        z = -distances * self._equations.width + 0j
+    def _mass_below(self, places: Array) -> Array:
+        """Mass below points that are no eigenvalues, in units of the width, (n,); nan for a solution that repels."""
+        z = places * self._equations.width + 0j
         b = self._equations.solve(z)
         mass = 1.0 - self._equations.above(z, b)
         real = np.flatnonzero((np.abs(b.imag) <= 1e-9 * np.abs(b)).all(axis=1))
@@ -280,8 +284,7 @@ class CovarianceSum(CountedLaw):
     def _resolvent_slope(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         found, slope = self._equations.at(z, numbers), self._equations.slopes(z, numbers)
         # tr Q^2 by the distance of two points would cancel: tr Q (1 - sum a' Lambda) Q, from the traces at hand.
-        squares = self._equations.square_trace(z, numbers)
-        return -(squares - (slope * found.slope).sum(axis=1)) / self.population.dimension
+        return -(found.square - (slope * found.slope).sum(axis=1)) / self.population.dimension
 
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         return self._equations.above(z, numbers)

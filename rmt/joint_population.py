@@ -6,6 +6,7 @@ of samples with these covariances knows of them are traces with $Q = (z - \sum_g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, combinations
 
@@ -28,12 +29,14 @@ class Resolvent:
         first: of $\Lambda_g Q$, (n, G).
         slope: of $\Lambda_g Q^2$, (n, G).
         second: of $\Lambda_g Q \Lambda_h Q$, (n, G, G).
+        square: of $Q^2$, (n,).
     """
 
     trace: np.ndarray
     first: np.ndarray
     slope: np.ndarray
     second: np.ndarray
+    square: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +121,9 @@ class JointPopulation:
         chosen = sorted(groups)
         reached = float(self.counts[(self.atoms[:, chosen] > 0).any(axis=1)].sum())
         if self.block.size and chosen:
-            reached += float(np.linalg.matrix_rank(self.block[chosen].sum(axis=0), hermitian=True))
+            parts = self.block[chosen]  # each in its own unit, since a rank has none
+            sizes = np.abs(parts).max(axis=(1, 2), keepdims=True)
+            reached += float(np.linalg.matrix_rank((parts / np.where(sizes, sizes, 1.0)).sum(axis=0), hermitian=True))
         return reached
 
     def smallest(self, z: float, a: Array) -> float:
@@ -135,7 +140,7 @@ class JointPopulation:
         once, twice = inverse * self.counts, inverse**2 * self.counts
         pairs = (self.atoms[:, :, None] * self.atoms[:, None, :]).reshape(len(self.atoms), -1)
         trace, first, slope = once.sum(axis=1), once @ self.atoms, twice @ self.atoms
-        second = (twice @ pairs).reshape(len(z), self.groups, self.groups)
+        second, square = (twice @ pairs).reshape(len(z), self.groups, self.groups), twice.sum(axis=1)
         if self.block.size:
             Q = self._inverse(z, a)
             turned = self.block[None] @ Q[:, None]
@@ -143,7 +148,8 @@ class JointPopulation:
             first = first + np.trace(turned, axis1=2, axis2=3)
             slope = slope + np.einsum("ngij,nji->ng", turned, Q)
             second = second + np.einsum("ngij,nhji->ngh", turned, turned)
-        return Resolvent(trace, first, slope, second)
+            square = square + np.einsum("nij,nji->n", Q, Q)
+        return Resolvent(trace, first, slope, second, square)
 
     def angle(self, z: np.ndarray, a: np.ndarray) -> Array:
         r"""Imaginary part of $\log\det(z - \sum_g a_g\Lambda_g)$ for Im z >= 0, Im a <= 0, from 0 at infinity, (n,)."""
@@ -165,4 +171,15 @@ class JointPopulation:
         return np.asarray(z[:, None, None] * identity - np.tensordot(a, self.block, 1))
 
     def _inverse(self, z: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return np.asarray(np.linalg.inv(self._inner(z, a)))
+        return nan_where_singular(np.linalg.inv, self._inner(z, a))
+
+
+def nan_where_singular(of: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray:
+    """A function of stacks of matrices, (n, ...) each, its value shaped as the last; nan where one is singular."""
+    try:
+        return np.asarray(of(*stacks))
+    except np.linalg.LinAlgError:
+        if len(stacks[0]) == 1:
+            return np.full_like(stacks[-1], np.nan)
+        single = (nan_where_singular(of, *(stack[i : i + 1] for stack in stacks)) for i in range(len(stacks[0])))
+        return np.concatenate(list(single))

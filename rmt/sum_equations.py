@@ -12,7 +12,7 @@ from math import floor, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from rmt.joint_population import JointPopulation, Resolvent
+from rmt.joint_population import JointPopulation, Resolvent, nan_where_singular
 
 Array = NDArray[np.float64]
 Complex = np.ndarray
@@ -80,7 +80,7 @@ class SumEquations:
         found = self.population.resolvent(z, a)
         image = found.first / m
         jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]
-        return _solved(jacobian, b - image), image
+        return nan_where_singular(np.linalg.solve, jacobian, (b - image)[..., None])[..., 0], image
 
     def polish(self, z: Complex, b: Complex, accuracy: float) -> tuple[Complex, np.ndarray]:
         """Newton's method, kept in the half-plane; which points it has solved, (n,)."""
@@ -181,22 +181,24 @@ class SumEquations:
         reached = abs(edge) <= high - low + SERIES_TRUST * max(abs(high), abs(high - low))
         return SumEdge(high + float(edge), at_edge, True) if reached else SumEdge(high, b, True)
 
-    def _bracket(self) -> tuple[float, float, Array, list[tuple[float, float]]]:
+    def _bracket(self, surely: bool = False) -> tuple[float, float, Array, list[tuple[float, float]]]:
         """An interval that holds the end, by halving; b at its upper end; the last points followed, with their slack.
 
-        It is halved several times at once where the last points tell the end.
+        It is halved several times at once where the last points tell the end. Points that are missed from the right are
+        looked at from above the axis: the last one, which tells of all, and every one where that is no end.
         """
+        beyond = self.on_axis if surely or self._convex else self._followed
         high = 4.0 * self.width
-        found = self.on_axis(high, np.zeros(len(self.samples)))
+        found = beyond(high, np.zeros(len(self.samples)))
         assert found is not None  # far from the spectrum the iteration contracts
         low, (b, slack), halvings = -high, found, 0
         last = [(high, slack)]
         while halvings < EDGE_HALVINGS:
             lower, upper, ahead = _halved(low, high, EDGE_HALVINGS - halvings, *_end(last))
-            here = self.on_axis(upper, b) if upper < high else (b, slack)
-            if ahead > 1 and (here is None or (lower > low and self.on_axis(lower, here[0]) is not None)):
+            here = beyond(upper, b) if upper < high else (b, slack)
+            if ahead > 1 and (here is None or (lower > low and beyond(lower, here[0]) is not None)):
                 lower, upper, ahead = low, low + (high - low) / 2, 1  # they told wrong
-                here = self.on_axis(upper, b)
+                here = beyond(upper, b)
             halvings += ahead
             if here is None:
                 low = upper
@@ -204,6 +206,8 @@ class SumEquations:
             if upper < high:
                 last = [*last[-2:], (upper, here[1])]
             low, high, (b, slack) = lower, upper, here
+        if not (surely or self._convex) and self._from_above(low) is not None:
+            return self._bracket(surely=True)
         return low, high, b, last
 
     def _falls(self, z: float, slack: float) -> bool:
@@ -212,14 +216,42 @@ class SumEquations:
         return far is not None and slack < 0.1 * far[1]
 
     def on_axis(self, z: float, b: Array) -> tuple[Array, float] | None:
-        """The least fixed point at z from that at a larger z, and how far the norm of the derivatives is below 1."""
+        """The numbers at a point z beyond the spectrum, and how far the norm of the derivatives is below 1.
+
+        Real numbers at which it is below 1 are the solution: continued into the half-plane they stay in theirs. They
+        are followed from those at a larger z; where some weights are negative the iteration is monotone but not convex,
+        so that Newton's method may miss them, and they are followed from above the axis.
+        """
+        found = self._followed(z, b)
+        return self._from_above(z) if found is None and not self._convex else found
+
+    @cached_property
+    def _convex(self) -> bool:
+        return all(part.min() >= 0.0 for part, _ in self.weights)
+
+    def _from_above(self, z: float) -> tuple[Array, float] | None:
+        """The numbers at z where they are real and attract, and nothing lies beyond."""
+        point = np.array([z + 0j])
+        b = self.solve(point)
+        if (np.abs(b.imag) > 1e-9 * np.abs(b)).any():
+            return None
+        lifted = self.lift(b.real + 0j)
+        if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b[0].real, self.weights, strict=True)):
+            return None
+        if not self.population.smallest(z, lifted[0][0].real) > 0:
+            return None
+        slack = float(self.contraction(point, lifted)[2][0])
+        return (b[0].real, slack) if slack > 0.0 else None
+
+    def _followed(self, z: float, b: Array) -> tuple[Array, float] | None:
+        """The least fixed point at z from that at a larger z, by Newton's method."""
         population, weights = self.population, self.weights
         m, last = self.samples, np.inf
         for _ in range(AXIS_STEPS):
             if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, weights, strict=True)):
                 return None
             lifted = self.lift(b[None] + 0j)
-            if population.smallest(z, lifted[0][0].real) <= 0:
+            if not population.smallest(z, lifted[0][0].real) > 0:
                 return None
             image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), lifted)
             if slack <= 0.0:
@@ -242,7 +274,8 @@ class SumEquations:
         a, slope = lifted
         found = self.population.resolvent(z, a)
         derivatives = found.second.real / self.samples[:, None] * slope.real[:, None, :]
-        norms = np.abs(np.linalg.eigvals(derivatives)).max(axis=1)
+        norms, known = np.full(len(z), np.inf), np.isfinite(derivatives).all(axis=(1, 2))
+        norms[known] = np.abs(np.linalg.eigvals(derivatives[known])).max(axis=1)
         return found.first.real / self.samples, derivatives, 1.0 - norms
 
     def above(self, z: Complex, b: Complex) -> Array:
@@ -262,22 +295,6 @@ class SumEquations:
         found = self.population.resolvent(z, a)
         jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]
         return np.asarray(slope * np.linalg.solve(jacobian, (-found.slope / m)[..., None])[..., 0])
-
-    def square_trace(self, z: Complex, b: Complex) -> Complex:
-        """Trace of Q^2: z Q = 1 + sum a_g Lambda_g Q gives z tr Q^2 = tr Q + sum a_g tr Lambda_g Q^2."""
-        found = self.at(z, b)
-        a, _ = self.lift(b)
-        return np.asarray((found.trace + (a * found.slope).sum(axis=1)) / z)
-
-
-def _solved(matrices: Complex, right: Complex) -> Complex:
-    """Solutions of linear equations, (n, G, G) and (n, G) to (n, G); nan where one is singular."""
-    try:
-        return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0])
-    except np.linalg.LinAlgError:
-        if len(matrices) == 1:
-            return np.full_like(right, np.nan)
-        return np.concatenate([_solved(matrices[i : i + 1], right[i : i + 1]) for i in range(len(matrices))])
 
 
 def _end(points: list[tuple[float, float]]) -> tuple[float, float]:

@@ -119,6 +119,63 @@ def test_every_unit_gives_the_same_law(unit):
         assert scaled.stieltjes(20 * unit) * unit == pytest.approx(law.stieltjes(20.0), rel=1e-11)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("weights", "shares", "ratio"), [((0.5, 3.5), (0.8, 0.2), 0.5), ((0.05, 10.0), (0.95, 0.05), 0.1)]
+)
+def test_ends_and_the_numbers_beyond_them_are_those_of_one_group(weights, shares, ratio, sign):
+    """Where weights are negative Newton's method from the right misses points, and the end lay where it first did."""
+    law = AtomicLaw([sign * tau for tau in weights], shares)
+    one = SeparableLaw(PointMass(1.0), law, ratio)
+    found = CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (law,), (1.0 / ratio,))
+    assert found.support == pytest.approx(one.support, rel=1e-9)
+    assert found.edge_stieltjes == pytest.approx(one.edge_stieltjes, rel=1e-4)
+    (lower, upper), width = one.support, one.support[1] - one.support[0]
+    for far in (1e-4, 1e-2, 0.1, 3.0):
+        for x in (lower - far * width, upper + far * width):
+            assert found.outside(x).a == pytest.approx(found.subordination(x + 0j)[0].real, rel=1e-8)
+
+
+def test_a_block_of_smaller_rank_hides_no_mass():
+    """The same covariance as block and as eigenvalues."""
+    weights, block = (AtomicLaw((-1.0, 1.0), (0.5, 0.5)),), np.outer((0.1, 0.3), (0.1, 0.3))
+    as_block = CovarianceSum(JointPopulation.of([[1.0]], [2.0], [block]), weights, (12.0,))
+    as_atoms = CovarianceSum(JointPopulation.of([[1.0], [0.1], [0.0]], [2.0, 1.0, 1.0]), weights, (12.0,))
+    near = np.append(10.0 ** -np.arange(4, 17), 0.0)
+    for x in (-near, near):
+        assert as_block.cdf(x) == pytest.approx(as_atoms.cdf(x), abs=1e-8)
+    assert as_block.cdf(0.0) == pytest.approx(0.625, abs=1e-8)
+    assert as_block.pdf(0.0) == as_atoms.pdf(0.0) == 0.0
+
+
+@pytest.mark.parametrize("small", [1e-6, 1e-9, 1e-10, 1e-12])
+def test_half_of_a_small_symmetric_part_lies_below_0(small):
+    population = JointPopulation.of([[1.0, 0.0], [0.0, small]], [1.0, 1.0])
+    law = CovarianceSum(population, (PointMass(1.0), AtomicLaw((-1.0, 1.0), (0.5, 0.5))), (4.0, 4.0))
+    assert law.cdf(0.0) == pytest.approx(0.25, abs=1e-9)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-14, 1e-10, -1e-10])
+def test_the_derivative_of_the_transform_near_0_outside_the_support(x):
+    """Two groups alike are one with twice the samples and twice the weight."""
+    law = CovarianceSum(JointPopulation.of([[1.0, 1.0]], [100.0]), (PointMass(1.0), PointMass(1.0)), (400.0, 400.0))
+    one = SeparableLaw(PointMass(1.0), PointMass(2.0), 1 / 8)
+    assert law.stieltjes_derivative(x) == pytest.approx(one.stieltjes_derivative(x), rel=1e-9)
+
+
+def test_ranks_have_no_unit():
+    block = [[[1e16, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
+    population = JointPopulation.of([[1e16, 1.0]], [1.0], block)
+    law = CovarianceSum(population, (PointMass(1e-16), PointMass(-1.0)), (4.0, 4.0))
+    assert law.atoms == ()
+    assert law.cdf(0.0) == pytest.approx(0.5, abs=1e-9)
+
+
+def test_the_variance_of_many_samples():
+    law = CovarianceSum(JointPopulation.of([[0.7]], [30.0]), (PointMass(3.0),), (1e18,))
+    assert law.variance == pytest.approx(9 * 0.49 * 30 / 1e18, rel=1e-9)
+
+
 def test_mass_is_counted_to_the_brink_of_an_atom():
     """Twice 8/3 samples for 8 directions: a third of the eigenvalues is 0, as many are on either side, by symmetry."""
     plus = AtomicLaw((0.5, 1.0, 2.0), (1 / 3, 1 / 3, 1 / 3))
@@ -130,7 +187,7 @@ def test_mass_is_counted_to_the_brink_of_an_atom():
 
 
 def test_mass_is_counted_beside_an_atom_where_groups_have_nothing_in_common():
-    """Of eleven directions as many are reached as there are samples: 0.8577 positive ones, and 0.5446 negative ones."""
+    """Eleven directions, of which as many are reached as there are samples: 0.8577 positive, and 0.5446 negative ones."""
     population = JointPopulation.of([[3.234, 0.0], [0.0, 0.00301], [143.7, 0.0]], [2.0, 3.0, 6.0])
     halves, samples = (0.5, 0.5), (0.8577, 0.5446)
     weights = AtomicLaw((21.19, 0.05494), halves), AtomicLaw((-21.19, -0.05494), halves)

@@ -97,6 +97,34 @@ def test_stable_rank_of_finite_matrices():
     assert model.stable_rank().value == pytest.approx(np.mean(squares) / model.above[0].location ** 2, rel=0.02)
 
 
+WIDE = AtomicLaw((0.5, 3.5), (0.8, 0.2))
+
+
+@pytest.mark.parametrize(
+    ("model", "overlap"),
+    [
+        (
+            SpikedSum(
+                np.array([[[0.0]], [[3.0]]]),
+                JointPopulation.of([[1.0, 1.0]], [300.0]),
+                (WIDE, PointMass(-0.1)),
+                (400.0, 400.0),
+            ),
+            0.89,
+        ),
+        (SpikedSum(np.array([[[0.01]]]), JointPopulation.of([[1.0]], [100.0]), (WIDE,), (200.0,)), None),
+    ],
+)
+def test_outliers_below_solve_their_equation(model, overlap):
+    """By numbers that are followed from above the axis; dense draws of the first have -0.335 and an overlap of 0.88."""
+    (outlier,) = model.below
+    a = model.law.subordination(outlier.location + 0j)[0].real
+    assert outlier.location == pytest.approx(float(a @ model.spikes[:, 0, 0]), rel=1e-8)
+    assert outlier.location < model.law.support[0]
+    if overlap is not None:
+        assert outlier.overlap == pytest.approx(overlap, abs=0.005)
+
+
 size = st.floats(0.05, 5.0)
 
 
