@@ -187,7 +187,7 @@ def test_mass_is_counted_to_the_brink_of_an_atom():
 
 
 def test_mass_is_counted_beside_an_atom_where_groups_have_nothing_in_common():
-    """Eleven directions, of which as many are reached as there are samples: 0.8577 positive, and 0.5446 negative ones."""
+    """Eleven directions, of which as many are reached as there are samples: 0.8577 positive, 0.5446 negative."""
     population = JointPopulation.of([[3.234, 0.0], [0.0, 0.00301], [143.7, 0.0]], [2.0, 3.0, 6.0])
     halves, samples = (0.5, 0.5), (0.8577, 0.5446)
     weights = AtomicLaw((21.19, 0.05494), halves), AtomicLaw((-21.19, -0.05494), halves)
