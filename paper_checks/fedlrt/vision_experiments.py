@@ -41,7 +41,7 @@ def matches(table: pd.DataFrame) -> str:
         if "client" in name and ": " not in name and "against none" not in name
     ]
     told = "; ".join(f"{name}: {effect.in_words}" for name, effect in pairs)
-    return f"differences of accuracies, without a sign of their own: {told}. {in_short(table)}"
+    return f"differences of accuracies, without a sign of their own: {told}. {in_short(table).rstrip('.')}"
 
 
 def figure(
