@@ -115,6 +115,8 @@ class Law(ABC):
             ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
         """
         whole("the order of a moment", n)
+        if n == 0:
+            return 1.0
         locations, weights = np.array(self.atoms).reshape(-1, 2).T
         with np.errstate(over="ignore", invalid="ignore"):
             discrete = weights @ (locations - about) ** n

@@ -19,7 +19,10 @@ Complex = np.ndarray
 NEWTON_STEPS, MAP_STEPS, AXIS_STEPS = 40, 300, 400
 FACTOR = 0.25
 """Factor of the heights above the axis along which the solution is followed."""
-LOWEST = 1e-12
+LOWEST, FAST, LEAST = 1e-12, 1e-2, 1e-120
+"""Height of the last point above the axis in widths; the factor below it, where points are closer to 0; the least."""
+BLOCK_ROUNDING = 1e-17
+"""The least where a block is known to rounding."""
 EDGE_HALVINGS = 42
 SERIES_TERMS, SERIES_REACH, SERIES_TRUST = 6, 0.01, 1e-6
 
@@ -114,8 +117,11 @@ class SumEquations:
         at = z.real[active] + 1j * np.maximum(height, z.imag[active])
         b[active] = self.population.resolvent(at, np.tile(self.lift(b[:1] * 0)[0], (len(at), 1))).first / self.samples
         grows = np.zeros_like(b.real)
+        near = np.abs(z[active][(z[active].imag == 0.0) & (z[active].real != 0.0)])
+        least = BLOCK_ROUNDING if self.population.block.size else LEAST
+        lowest = max(least, min(LOWEST, near.min(initial=np.inf) / self.width))
         while len(active):
-            last, before = height < LOWEST * self.width, at
+            last, before = height < lowest * self.width, at
             at = z.real[active] + 1j * np.maximum(0.0 if last else height, z.imag[active])
             # Close to an atom they grow, up to like 1/z, and Newton's method has to begin near by.
             ratio = np.where(at == 0.0, 1.0, before / np.where(at == 0.0, 1.0, at))[:, None]
@@ -137,7 +143,7 @@ class SumEquations:
             grows[active], b[active] = np.clip(np.nan_to_num(powers), 0.0, 1.0), found
             if last:
                 break
-            height *= FACTOR
+            height *= FACTOR if height > LOWEST * self.width else FAST
         return b
 
     def _false(self, z: Complex, b: Complex) -> np.ndarray:

@@ -148,6 +148,27 @@ def test_a_block_of_smaller_rank_hides_no_mass():
     assert as_block.pdf(0.0) == as_atoms.pdf(0.0) == 0.0
 
 
+@pytest.mark.parametrize("small", [1.0, 1e-2, 1e-3, 1e-4])
+def test_mass_is_counted_at_a_hard_edge(small):
+    """Three samples reach three directions, so that a fifth of these has a negative eigenvalue (Sylvester)."""
+    weights = PointMass(0.01), AtomicLaw((-0.0143, 0.0049, 0.244), (0.2, 0.55, 0.25))
+    law = CovarianceSum(JointPopulation.of([[1.0, 0.0], [0.0, small]], [7.0, 3.0]), weights, (130.0, 3.0))
+    assert law.cdf([-1e-30, 0.0, 1e-30]) == pytest.approx(np.full(3, 0.06), abs=1e-9)
+
+
+def test_a_side_much_smaller_than_the_other_is_counted():
+    weights = AtomicLaw((-1e-12, 1.0), (0.9, 0.1))
+    law = CovarianceSum(JointPopulation.of([[1.0]], [100.0]), (weights,), (400.0,))
+    x = [-1e-3, 0.0, 1e-3, 0.1, 0.3]
+    assert law.cdf(x) == pytest.approx(SeparableLaw(PointMass(1.0), weights, 0.25).cdf(x), abs=1e-9)
+
+
+def test_ends_of_a_law_of_one_sign_are_not_of_the_other():
+    law = CovarianceSum(JointPopulation.of([[1.0]], [100.0]), (PointMass(1.0),), (100.0,))
+    assert 0.0 <= law.support[0] < 1e-12
+    assert law.moment(0) == 1.0
+
+
 @pytest.mark.parametrize("small", [1e-6, 1e-9, 1e-10, 1e-12])
 def test_half_of_a_small_symmetric_part_lies_below_0(small):
     population = JointPopulation.of([[1.0, 0.0], [0.0, small]], [1.0, 1.0])
