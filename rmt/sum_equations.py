@@ -241,23 +241,25 @@ class SumEquations:
         b = self.solve(point)
         if (np.abs(b.imag) > 1e-9 * np.abs(b)).any():
             return None
-        lifted = self.lift(b.real + 0j)
-        if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b[0].real, self.weights, strict=True)):
-            return None
-        if not self.population.smallest(z, lifted[0][0].real) > 0:
+        lifted = self._positive(z, b[0].real)
+        if lifted is None:
             return None
         slack = float(self.contraction(point, lifted)[2][0])
         return (b[0].real, slack) if slack > 0.0 else None
 
+    def _positive(self, z: float, b: Array) -> tuple[Complex, Complex] | None:
+        """Numbers that `lift` gives of real b (G,), where all is positive at z, as it is beyond the spectrum."""
+        if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, self.weights, strict=True)):
+            return None
+        lifted = self.lift(b[None] + 0j)
+        return lifted if self.population.smallest(z, lifted[0][0].real) > 0 else None
+
     def _followed(self, z: float, b: Array) -> tuple[Array, float] | None:
         """The least fixed point at z from that at a larger z, by Newton's method."""
-        population, weights = self.population, self.weights
         m, last = self.samples, np.inf
         for _ in range(AXIS_STEPS):
-            if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, weights, strict=True)):
-                return None
-            lifted = self.lift(b[None] + 0j)
-            if not population.smallest(z, lifted[0][0].real) > 0:
+            lifted = self._positive(z, b)
+            if lifted is None:
                 return None
             image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), lifted)
             if slack <= 0.0:
