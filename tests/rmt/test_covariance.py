@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmt import AtomicLaw, Comparison, PointMass, SpikedCovariance, draw_covariance, draw_covariance_matrix_free
@@ -129,6 +129,7 @@ def test_standard_deviation_of_drawn_weights_and_other_entries():
 positive = st.floats(0.05, 20.0)
 
 
+@settings(max_examples=max(60, settings().max_examples))
 @given(
     st.lists(positive, min_size=1, max_size=4, unique=True),
     st.lists(positive, min_size=1, max_size=4, unique=True),

@@ -71,9 +71,10 @@ def test_scaling_and_shift(law, fraction, s, m):
 def test_cdf_is_monotone_and_quantile_inverts_it(law, p):
     p = np.sort(p)
     x = law.quantile(p)
-    width = law.support[1] - law.support[0]
-    assert np.all(np.diff(x) >= -1e-9 * width)  # levels that differ by rounding may change places
-    assert np.all(np.diff(law.cdf(x)) >= -1e-13)
+    # Where equations are solved for every point, levels that differ by rounding may change places.
+    solved, width = isinstance(law, SeparableLaw), law.support[1] - law.support[0]
+    assert np.all(np.diff(x) >= -1e-9 * width * solved)
+    assert np.all(np.diff(law.cdf(x)) >= -1e-13 * solved)
     assert np.all(law.cdf(x) >= p - 1e-9)
     assert np.all(law.cdf(x - 1e-6) <= p + 1e-3)
     assert law.cdf(law.support[0] - 1) == 0
