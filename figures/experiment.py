@@ -150,7 +150,8 @@ def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> 
     assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
     experiment = Experiment(_told_apart(trials))
     say = lambda text: settings.report(before + text)  # noqa: E731
-    outcomes = iter(carried_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings)))
+    found = carried_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
+    outcomes = iter(found)
     return [[next(outcomes) for _ in trial.seeds] for trial in trials]
 
 

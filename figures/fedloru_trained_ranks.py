@@ -114,8 +114,8 @@ def states(
     line: Line, rate: float, seed: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[tuple[int, NetworkProblem, Mapping[str, Tensor]]]:
     """The server's weights after the rounds at which they are measured."""
-    plan = line.trial(sizes.rounds, (seed,), rate).plan(seed, settings.place)
-    parts = parts_of(replace(plan, conduct=replace(plan.conduct, device=settings.device)))
+    plan = line.trial(sizes.rounds, (seed,), rate).plan(seed, settings.place, settings.device)
+    parts = parts_of(plan)
     problem: Any = parts.problem
     steps = rounds(
         parts.algorithm,

@@ -34,6 +34,8 @@ SPLITS: Mapping[str, Mapping[str, Any]] = {
     "by class": {"partition": "dirichlet", "partition_psi": 0.5},
 }
 BUDGETS = ("P1", "P2", "P3")
+RATES = (5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1)
+"""The printed grid of learning rates."""
 UPLINKS = (("low", "P1", "P2"), ("high", "U", "twice U"))
 """Name of a budget, layers of LoRA, and twice as many of FFA-LoRA and RoLoRA."""
 
@@ -122,7 +124,7 @@ SIZES: Mapping[Scale, Sizes] = {
         20,
         3,
         (4, 8, 2, 1),
-        (1e-3, 5e-3, 2e-2),
+        RATES,
         12,
         3,
     ),
@@ -137,7 +139,7 @@ SIZES: Mapping[Scale, Sizes] = {
         20,
         3,
         (4, 8, 2, 1),
-        (5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1),
+        RATES,
         40,
         3,
     ),

@@ -294,6 +294,7 @@ def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") ->
         settings.place,
         lambda text: settings.report(f"{before}{text}"),
         sweep_of(settings),
+        settings.device,
     )
 
 

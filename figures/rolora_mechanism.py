@@ -137,7 +137,8 @@ def plan_of(sizes: MechanismSizes, method: str, split: str, clients: int, seed: 
         "layers": language.layers(sizes.budget),
     }
     line = Line({"method": method}, ALGORITHMS[method], TEXTS, options)
-    return line.trial(sizes.rounds // TRIPS.get(method, 1), (seed,), sizes.rate).plan(seed, settings.place)
+    trial = line.trial(sizes.rounds // TRIPS.get(method, 1), (seed,), sizes.rate)
+    return trial.plan(seed, settings.place, settings.device)
 
 
 def _measured(sizes: MechanismSizes, split: str, clients: int, seed: int, settings: Settings) -> list[dict[str, Any]]:
@@ -146,7 +147,7 @@ def _measured(sizes: MechanismSizes, split: str, clients: int, seed: int, settin
     share = nan
     for method in METHODS:
         plan = plan_of(sizes, method, split, clients, seed, settings)
-        parts = parts_of(replace(plan, conduct=replace(plan.conduct, device=settings.device)))
+        parts = parts_of(plan)
         settings.report(f"{method}, {clients} clients, {split}, seed {seed}")
         if not best:
             best, share = best_subspace(full_update(parts, sizes.rounds, seed), sizes.rank)

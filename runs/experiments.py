@@ -60,15 +60,14 @@ class Trial:
         if self.rounds % every:
             raise RunError(f"{self.label}: rounds must be a multiple of evaluate_every, {every}, got {self.rounds}")
 
-    def plan(self, seed: int, root: str | None = None) -> Plan:
-        """The run of a seed, with the data sets in a folder.
+    def plan(self, seed: int, root: str | None = None, device: str = "cpu") -> Plan:
+        """The run of a seed, with the data sets in a folder, on a device.
 
         Raises:
             RunError: Settings that do not serve.
         """
-        return planned(
-            self.algorithm, self.problem, {**self.settings, "seed": seed}, Conduct(rounds=self.rounds, root=root)
-        )
+        conduct = Conduct(rounds=self.rounds, root=root, device=device)
+        return planned(self.algorithm, self.problem, {**self.settings, "seed": seed}, conduct)
 
 
 @dataclass(frozen=True)
@@ -152,6 +151,7 @@ def carried_out(
     root: str | None = None,
     say: Say = lambda text: None,
     sweep: Sweep | None = None,
+    device: str = "cpu",
 ) -> list[Outcome]:
     """The outcomes of all runs of an experiment, in their order; those that are missing are run first, on one thread.
 
@@ -165,6 +165,7 @@ def carried_out(
         root: Where the data sets lie.
         say: Told, in a line, how far the work is.
         sweep: Makes several runs at a time; default: one after the other, here.
+        device: Torch device of what is run; what stands in the store is taken wherever it was computed.
 
     Raises:
         RunError: A run that cannot start, or cannot be read.
@@ -175,14 +176,14 @@ def carried_out(
     lacking = missing(experiment, store)
     failures: dict[tuple[str, int], str] = {}
     if sweep is not None:
-        failures = _spread(lacking, store, root, sweep, say)
+        failures = _spread(lacking, store, root, device, sweep, say)
     watch = _Watch(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
     waiting = [] if sweep is not None else list(enumerate(lacking, start=1))
     with one_thread():
         while waiting:
             busy = []
             for number, (trial, seed) in waiting:
-                failure = _done(trial, seed, store, root, watch.of(number, trial, seed))
+                failure = _done(trial, seed, store, root, device, watch.of(number, trial, seed))
                 if failure is None:
                     busy.append((number, (trial, seed)))
                 else:
@@ -195,9 +196,11 @@ def carried_out(
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
 
 
-def _done(trial: Trial, seed: int, store: Path, root: str | None, progress: Progress | None = None) -> str | None:
+def _done(
+    trial: Trial, seed: int, store: Path, root: str | None, device: str, progress: Progress | None = None
+) -> str | None:
     """Makes a run, unless it stands; why it ended before its last round, else nothing; none: another is at it."""
-    plan = trial.plan(seed, root)
+    plan = trial.plan(seed, root, device)
     folder = store / plan.folder
     try:
         if not _stands(folder, trial):  # as it does after a line of the same settings
@@ -211,21 +214,21 @@ def _done(trial: Trial, seed: int, store: Path, root: str | None, progress: Prog
     return ""
 
 
-def _done_elsewhere(trial: Trial, seed: int, store: Path, root: str | None) -> str | None:
+def _done_elsewhere(trial: Trial, seed: int, store: Path, root: str | None, device: str) -> str | None:
     """`_done`, on another machine perhaps."""
     if not store.is_dir():
         raise RunError(
             f"{store} is not on {platform.node()}: choose an --out that all machines of the cluster see as one folder"
         )
-    return _done(trial, seed, store, root)
+    return _done(trial, seed, store, root, device)
 
 
 def _spread(
-    lacking: Sequence[tuple[Trial, int]], store: Path, root: str | None, sweep: Sweep, say: Say
+    lacking: Sequence[tuple[Trial, int]], store: Path, root: str | None, device: str, sweep: Sweep, say: Say
 ) -> dict[tuple[str, int], str]:
     """Makes runs in a pool, the longest first, and says why some ended before their last round."""
     store.mkdir(parents=True, exist_ok=True)
-    where = store.resolve(), None if root is None else str(Path(root).resolve())
+    where = store.resolve(), None if root is None else str(Path(root).resolve()), device
     costs = {trial.label: sweep.cost(trial) for trial in {trial.label: trial for trial, _ in lacking}.values()}
     left = sorted(lacking, key=lambda run: -costs[run[0].label])
     under_way: dict[Future[Any], tuple[Trial, int]] = {}

@@ -50,6 +50,7 @@ class LanguageFederation:
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, drawn at random, the same for every seed; default: all.
         held_out: Training samples kept for validation.
+        training_loss: Training samples that are evaluated, too, drawn at random; default: none.
         own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
         rows: Samples at a time in evaluations and in full gradients.
         start_from: Folder of an adapter of PEFT whose factors and head are the start; rank and layers must be its.
@@ -73,6 +74,7 @@ class LanguageFederation:
     samples: int | None = None
     test_samples: int | None = None
     held_out: int = 0
+    training_loss: int = 0
     own_share: float = 0.0
     rows: int = 64
     start_from: str | None = None
@@ -88,7 +90,7 @@ class LanguageFederation:
             test_samples=self.test_samples,
             length=self.length,
         )
-        at_least(0, held_out=self.held_out)
+        at_least(0, held_out=self.held_out, training_loss=self.training_loss)
         if self.dropout is not None and not 0.0 <= self.dropout < 1.0:
             raise RunError(f"dropout must be from 0 to below 1, got {self.dropout}")
         if not self.model.startswith(PREFIX):
@@ -155,8 +157,10 @@ class LanguageFederation:
             files,
         )
         left, kept = held_out(len(train.kept), self.held_out, seed)
-        validation = part_of(train, kept) if len(kept) else None
+        evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
         train = part_of(train, left[self._drawn("samples", len(left), seed)])
+        if self.training_loss:
+            evaluated["training"] = part_of(train, self._drawn("training_loss", len(train.kept), seed))
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
         parts, own = divided(self.partition, train.labels.numpy(), train.origins, self.clients, seed), None
         given = {"cut": cut}
@@ -174,7 +178,7 @@ class LanguageFederation:
             weighed=self.weighed,
             at_once=self.at_once,
             checkpointing=self.checkpointing,
-            validation=validation,
+            evaluated=evaluated,
             own=own,
             rows=self.rows,
             adapter=None if self.start_from is None else Path(self.start_from),

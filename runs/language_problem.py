@@ -6,8 +6,9 @@ and the head; all else is frozen, in memory once, and neither differentiated nor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -41,7 +42,7 @@ def language_problem(
     at_once: int | None = None,
     checkpointing: bool = False,
     adapter: Path | None = None,
-    validation: TokenSet | None = None,
+    evaluated: Mapping[str, TokenSet] = MappingProxyType({}),
     own: Parts | Sequence[Indices] | None = None,
     rows: int = 64,
     name: str = "language model",
@@ -62,7 +63,7 @@ def language_problem(
         at_once: Samples of a batch whose gradients are computed at a time, and added up; default: all.
         checkpointing: Compute layers' values again for the gradient in place of keeping them: less memory, more time.
         adapter: Folder of an adapter of PEFT whose factors and head are the start.
-        validation: Samples that are evaluated beside the test split.
+        evaluated: Samples that are evaluated beside the test split, by the name with which their numbers begin.
         own: Held-out samples of each client, for personal weights, among `train`, in nobody's part.
         rows: Samples at a time in evaluations and in full gradients.
         name: Name of the problem.
@@ -75,8 +76,8 @@ def language_problem(
     if weighed not in ("samples", "tokens"):
         raise FederationError(f"clients are weighed by samples or tokens, not by {weighed!r}")
     task: Task = "causal" if train.causal else "classification"
-    splits = {"test": test} if validation is None else {"test": test, "validation": validation}
-    for split, texts in (("training", train), *splits.items()):
+    splits = {"test": test, **evaluated}
+    for split, texts in {"training": train, **splits}.items():
         _require_fit(module, split, texts, task)
     shapes = [(of, parameter.shape) for of, parameter in module.named_parameters()]
     chosen = tuple(of for of, _ in shapes) if layers is None else _layers(shapes, layers)

@@ -35,7 +35,7 @@ class RunSettings:
         at_least(0, seed=self.seed)
 
 
-MEASURED = ("alignment",)
+MEASURED = ("alignment", "training_loss")
 """Settings that measure more and change nothing else: a part of what a run is only where they are asked for."""
 UNASKED = ("a_at", "precision", "personal_a_at", "personal_precision")
 """Options that came later, of value None where nobody asks for them; they are a part of what a run is only then."""

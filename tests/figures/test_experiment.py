@@ -57,7 +57,7 @@ def test_final_values_are_means_of_the_last_evaluations(tmp_path):
 def outcomes_by(accuracy):
     """Runs whose last value is a function of the trial's learning rate; None: a run that failed."""
 
-    def made(experiment, store, root, say, sweep):
+    def made(experiment, store, root, say, sweep, device):
         for trial, seed in experiment.runs:
             value = accuracy(trial)
             row = {

@@ -176,24 +176,29 @@ def test_the_lower_loss_is_the_better_one(loss, above):
         {
             "stage": RUN,
             "method": method,
+            "answers": answers,
             "seed": seed,
             "rate": 3e-4,
             "round": number,
-            "value": (2.5 if method == "FedLoRA" else loss) + 0.01 * seed + 0.001 * seed * (method == "FedLoRA"),
+            "value": (2.5 if method == "FedLoRA" else of) + 0.01 * seed + 0.001 * seed * (method == "FedLoRA"),
             "bytes": 0,
             "failed": 0,
         }
+        for answers, of in (("held out", loss), ("training", 2.25))
         for method in fig4.METHODS
         for seed in range(3)
         for number in (0, 12)
     ]
     table = pd.DataFrame(rows)
     assert fig4.gain(table).above == above
+    assert fig4.gain(table, "training").mean == pytest.approx(0.251)
     assert fig4.fig4_found(table).endswith(f"{above}.")
     assert "FedLoRA 2.511 (perplexity 12.32)" in fig4.in_short(table)
+    assert "on training answers +0.251 +- 0.002" in fig4.in_short(table)
     assert "smollm2 on instructions" in fig4.fig4_sizes(table)
-    (axes,) = fig4.draw_fig4(table).axes
-    assert [line.get_label() for line in axes.lines] == ["FedLoRA", "FedLoRU"]
+    for axes, end in zip(fig4.draw_fig4(table).axes, (loss, 2.25), strict=True):
+        assert [line.get_label() for line in axes.lines] == ["FedLoRA", "FedLoRU"]
+        assert list(axes.lines[1].get_ydata()) == pytest.approx([end + 0.01] * 2)
 
 
 def test_a_run_that_failed_is_said():
@@ -202,6 +207,7 @@ def test_a_run_that_failed_is_said():
             {
                 "stage": RUN,
                 "method": method,
+                "answers": answers,
                 "seed": 0,
                 "rate": 3e-4,
                 "round": 12,
@@ -209,6 +215,7 @@ def test_a_run_that_failed_is_said():
                 "value": float("nan") if method == "FedLoRU" else 2.0,
                 "failed": int(method == "FedLoRU"),
             }
+            for answers in fig4.METRICS
             for method in fig4.METHODS
         ]
     )

@@ -1,13 +1,14 @@
 """Experiments: what is missing is run, what was cut off goes on, and what two of them share is run once."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 import torch
 
 from algorithms.federation import FederationError
-from runs.experiments import Experiment, Trial, carried_out, in_minutes, missing
+from runs.experiments import Experiment, Sweep, Trial, carried_out, in_minutes, missing
 from runs.listing import found_runs
 from runs.settings import RunError
 
@@ -33,6 +34,14 @@ def test_missing_runs_are_run_and_stand_from_then_on(tmp_path):
     assert rows(carried_out(both, tmp_path, say=said.append)) == rows(first)
     assert not said
     assert not missing(both, tmp_path)
+
+
+@pytest.mark.parametrize("sweep", [None, Sweep(ThreadPoolExecutor(1))])
+def test_the_device_is_that_of_the_runs(tmp_path, sweep):
+    with pytest.raises(RunError, match="computed on the cpu, not on cuda"):  # toy problems refuse all others
+        carried_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")
+    carried_out(Experiment((ONE,)), tmp_path)
+    carried_out(Experiment((ONE,)), tmp_path, sweep=sweep, device="cuda")  # what stands is taken
 
 
 def test_a_shared_run_is_run_once_whatever_it_is_called(tmp_path):

@@ -69,7 +69,7 @@ def test_errors_of_a_pool_are_those_of_the_run(tmp_path):
 
     class Far(Noted):
         def submit(self, function, *arguments):
-            return super().submit(function, *arguments[:2], tmp_path / "another disk", None)
+            return super().submit(function, *arguments[:2], tmp_path / "another disk", *arguments[3:])
 
     with pytest.raises(RunError, match=r"another disk is not on .*: choose an --out that all machines"):
         carried_out(Experiment((OTHER,)), tmp_path / "store", sweep=Sweep(Far()))
