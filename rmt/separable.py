@@ -32,6 +32,8 @@ from .spiked import power_of_two
 
 Atoms = AtomicLaw | PointMass
 EPS = float(np.finfo(float).eps)
+NEXT_TO_0 = 1e-300
+"""Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
 
 
 def power_of_two_of(law: Atoms) -> float:
@@ -248,9 +250,11 @@ class SeparableLaw(CountedLaw):
         _, _, weights, shares = self._arrays
         if weights[0] >= 0:
             return 0.0
+        if weights[-1] <= 0:
+            return 1.0 - sum(mass for _, mass in self.atoms)
         if 1.0 - self._kernels[1] <= self.ratio * (1.0 - self._kernels[0]):
             return float(shares[weights < 0].sum()) / self.ratio  # one eigenvalue for every weight, of its sign
-        z = np.array([-1e-15 + 0j])
+        z = np.array([-NEXT_TO_0 + 0j])
         return float(1 - self._above(z, self._numbers(z))[0])
 
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -113,6 +113,9 @@ def test_every_unit_gives_the_same_law(unit):
 
 @example([1.0], [1.0, -35.0], 1.0)
 @example([1.0], [-1.0], 2.0)
+@example([128.0, 0.0078125], [-1.0], 0.99999)  # next to a hard edge, masses are not small
+@example([1e-3, 1e3], [-1.0], 1 - 1e-8)
+@example([1e-3, 1e3], [1.0, -1.0], 1 - 1e-8)
 @given(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4, unique=True),
     st.lists(st.one_of(st.floats(1e-3, 1e3), st.floats(-1e3, -1e-3)), min_size=1, max_size=4, unique=True),
@@ -136,6 +139,7 @@ def test_density_and_counting_agree_and_the_fixed_point_is_solved(population, we
     assert law.cdf(law.support[1] + 1e-9 * (upper - lower)) == pytest.approx(1.0, abs=1e-12)
     kernel = sum(mass for _, mass in law.atoms)
     assert law._continuous_cdf(np.array([upper]))[0] == pytest.approx(1.0 - kernel, abs=1e-7)
+    assert law.cdf(0.0) + law.negated().cdf(0.0) == pytest.approx(1.0 + kernel, abs=1e-10)
     assert law.moment(1) == pytest.approx(tau.mean() * lam.mean(), rel=1e-9, abs=1e-12)
 
 
