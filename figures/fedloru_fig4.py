@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -100,17 +100,16 @@ LEFT_OUT = (
 
 
 def design(settings: Settings) -> Design:
-    """Both methods, with the printed settings and the scale's sizes; a run has a line for each of its two losses."""
+    """Both methods, with the printed settings and the scale's sizes."""
     sizes = settings.sizes(SIZES)
     lines = tuple(
         Line(
-            {"method": method, "answers": answers},
+            {"method": method},
             name,
             TEXTS,
             {**PRINTED, **sizes.options, **({"tau": sizes.tau} if method == "FedLoRU" else {})},
-            metric=metric,
+            metric="loss",
         )
-        for answers, metric in METRICS.items()
         for method, name in METHODS.items()
     )
     return Design(lines, sizes.rounds, sizes.seeds)
@@ -120,7 +119,19 @@ def fig4_data(settings: Settings) -> pd.DataFrame:
     """The losses of both methods on held-out and on training answers, one row for each evaluation."""
     made = design(settings)
     announced(made, settings, LEFT_OUT)
-    return results(made, settings)
+    each = [
+        results(
+            replace(
+                made,
+                lines=tuple(
+                    replace(line, keys={**line.keys, "answers": answers}, metric=metric) for line in made.lines
+                ),
+            ),
+            settings,
+        )
+        for answers, metric in METRICS.items()  # the same runs
+    ]
+    return pd.concat(each, ignore_index=True)
 
 
 def gain(table: pd.DataFrame, answers: str = "held out") -> Effect:

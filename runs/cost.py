@@ -76,6 +76,7 @@ def _of_a_client(plan: Plan, steps: int, samples: int | None, width: int | None)
         "personal_epochs": None,
         "batch": BATCH,
         "personal_batch": BATCH,
+        "training_loss": 0,
         **({} if samples is None else {"samples": samples * plan.settings["clients"]}),
     }
     given = {**plan.settings, **{name: value for name, value in few.items() if name in plan.settings}}

@@ -56,9 +56,15 @@ class Trial:
         at_least(1, rounds=self.rounds)
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or "seed" in self.settings:
             raise RunError(f"{self.label} needs seeds, each once and not among its settings, got {self.seeds}")
-        every = self.settings.get("evaluate_every", 1)
-        if self.rounds % every:
-            raise RunError(f"{self.label}: rounds must be a multiple of evaluate_every, {every}, got {self.rounds}")
+        if self.rounds % self.every:
+            raise RunError(
+                f"{self.label}: rounds must be a multiple of evaluate_every, {self.every}, got {self.rounds}"
+            )
+
+    @property
+    def every(self) -> int:
+        """Rounds between evaluations."""
+        return int(self.settings.get("evaluate_every", 1))
 
     def plan(self, seed: int, root: str | None = None, device: str = "cpu") -> Plan:
         """The run of a seed, with the data sets in a folder, on a device.
@@ -112,12 +118,13 @@ class Outcome:
     failure: str = ""
 
     def curve(self, metric: str) -> Sequence[Mapping[str, Any]]:
-        """The rows in which a metric was evaluated.
+        """The rows in which a metric was evaluated, of those that the trial asks for.
 
         Raises:
             RunError: The run failed, or it has no such metric.
         """
-        rows = self.run.curve(metric)
+        every = 1 if metric in COSTLESS else self.trial.every
+        rows = [row for row in self.run.curve(metric) if row["round"] % every == 0]
         if self.failure or not rows:
             raise RunError(f"{self.trial.label}, seed {self.seed}: {self.failure or f'no metric {metric!r}'}")
         return rows
@@ -129,7 +136,7 @@ def missing(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]:
     Raises:
         RunError: Settings that do not serve, or a run that cannot be read.
     """
-    return [(trial, seed) for trial, seed in experiment.runs if not _stands(store / trial.plan(seed).folder, trial)]
+    return [(trial, seed) for trial, seed in experiment.runs if not _stands(_folder(trial, seed, store), trial)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +207,7 @@ def _done(
     trial: Trial, seed: int, store: Path, root: str | None, device: str, progress: Progress | None = None
 ) -> str | None:
     """Makes a run, unless it stands; why it ended before its last round, else nothing; none: another is at it."""
-    plan = trial.plan(seed, root, device)
-    folder = store / plan.folder
+    plan, folder = trial.plan(seed, root, device), _folder(trial, seed, store)
     try:
         if not _stands(folder, trial):  # as it does after a line of the same settings
             train(_not_shortened(plan, folder), folder, progress)
@@ -228,14 +234,14 @@ def _spread(
 ) -> dict[tuple[str, int], str]:
     """Makes runs in a pool, the longest first, and says why some ended before their last round."""
     store.mkdir(parents=True, exist_ok=True)
-    where = store.resolve(), None if root is None else str(Path(root).resolve()), device
+    root = None if root is None else str(Path(root).resolve())
     costs = {trial.label: sweep.cost(trial) for trial in {trial.label: trial for trial, _ in lacking}.values()}
     left = sorted(lacking, key=lambda run: -costs[run[0].label])
     under_way: dict[Future[Any], tuple[Trial, int]] = {}
     failures: dict[tuple[str, int], str] = {}
     total, over, began = sum(costs[trial.label] for trial, _ in lacking), 0.0, time.monotonic()
     while left or under_way:
-        under_way |= {sweep.pool.submit(_done_elsewhere, *run, *where): run for run in left}
+        under_way |= {sweep.pool.submit(_done_elsewhere, *run, store.resolve(), root, device): run for run in left}
         left = []
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             (trial, seed), failure = under_way.pop(future), future.result()
@@ -247,6 +253,18 @@ def _spread(
             time_left = in_minutes((time.monotonic() - began) * (total - over) / over)
             say(f"{len(failures)} of {len(lacking)} runs are done, {time_left} left; last {trial.label}, seed {seed}")
     return failures
+
+
+def _folder(trial: Trial, seed: int, store: Path) -> Path:
+    """The folder of a run: beside one of the same settings that was not evaluated where the trial asks for it."""
+    folder = store / trial.plan(seed).folder
+    if not (folder / SETTINGS).exists():
+        return folder
+    run = found_runs(folder)[0]
+    asked = range(trial.every, min(trial.rounds, run.done) + 1, trial.every)
+    if all(set(run.at(number)) - COSTLESS for number in asked):
+        return folder
+    return folder.with_name(f"{folder.name}-every-{trial.every}")
 
 
 def _stands(folder: Path, trial: Trial) -> bool:
@@ -261,9 +279,7 @@ def _not_shortened(plan: Plan, folder: Path) -> Plan:
 
 
 def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, int], str]) -> Outcome:
-    run, failure = found_runs(store / trial.plan(seed).folder)[0], failures.get((trial.label, seed), "")
-    if not failure and not set(run.at(trial.rounds)) - COSTLESS:
-        raise RunError(f"{run.folder} was not evaluated after round {trial.rounds}; move it away, and it is run anew")
+    run, failure = found_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
     rows = [row for row in run.rows if row["round"] <= trial.rounds]
     return Outcome(trial, seed, replace(run, rows=rows, rounds=trial.rounds), failure)
 

@@ -125,10 +125,23 @@ def test_a_run_that_cannot_start_ends_the_experiment(tmp_path):
         carried_out(Experiment((replace(OTHER, settings={"rnak": 2}),)), tmp_path)
 
 
-def test_a_run_that_was_not_evaluated_at_the_end_is_named(tmp_path):
-    carried_out(Experiment((replace(ONE, rounds=8, settings={**GIVEN, "evaluate_every": 4}),)), tmp_path)
-    with pytest.raises(RunError, match="was not evaluated after round 6; move it away"):
-        carried_out(Experiment((ONE,)), tmp_path)
+@pytest.mark.parametrize("first", [0, 1])
+def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_path, first):
+    seldom = replace(ONE, label="seldom", rounds=12, settings={**GIVEN, "evaluate_every": 4})
+    often = replace(ONE, label="often", rounds=6, settings={**GIVEN, "evaluate_every": 2})
+    twice = replace(ONE, label="twice", rounds=8, settings={**GIVEN, "evaluate_every": 4})
+    trials = (seldom, often, twice)
+    alone = [rows(carried_out(Experiment((trial,)), tmp_path / trial.label)) for trial in trials]
+    for trial in (seldom, often)[:: 1 - 2 * first]:
+        carried_out(Experiment((trial,)), tmp_path / "one store")
+    found = carried_out(Experiment(trials), tmp_path / "one store")
+    # Two seeds; a longer run goes on from one that was evaluated wherever it asks.
+    assert len(list((tmp_path / "one store").iterdir())) == (4, 2)[first]
+    for outcome in found:
+        one = next(row for each in alone for row in each if row[:2] == (outcome.trial.label, outcome.seed))
+        assert [row["round"] for row in outcome.curve("loss")] == [row["round"] for row in one[2] if "loss" in row]
+        assert [row["loss"] for row in outcome.curve("loss")] == [row["loss"] for row in one[2] if "loss" in row]
+    assert not missing(Experiment(trials), tmp_path / "one store")
 
 
 @pytest.mark.parametrize(
