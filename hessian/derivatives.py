@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, cut, rows_of
+from hessian.differentiation import gradients_of
 from hessian.graphs import flat, require_dense
 from hessian.symmetric import CurvatureError
 
@@ -149,7 +150,7 @@ class _Line:
         """The loss of samples and its gradient."""
         with torch.enable_grad():
             value = self.loss(batch, at)
-        found = torch.autograd.grad(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
+        found = gradients_of(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
         require_dense(found)
         return value.item(), flat(found, at)
 
@@ -355,7 +356,7 @@ def _sandwich_difference(
         for sign in (1.0, -1.0):
             cut = (output.detach() + sign * step * pushed).requires_grad_()
             with torch.enable_grad():
-                slopes.append(torch.autograd.grad(potential(cut), cut)[0])
+                slopes.append(gradients_of(potential(cut), cut)[0])
         curved = (slopes[0] - slopes[1]) / (2.0 * step)
     scale = _sizes(_pulled(output, point, slope), v)
     return _pulled(output, point, curved), scale
@@ -365,11 +366,11 @@ def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Te
     """Slope of the loss by the outputs."""
     cut = output.detach().requires_grad_()
     with torch.enable_grad():
-        return torch.autograd.grad(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
+        return gradients_of(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
 
 
 def _pulled(output: Tensor, point: list[Tensor], slope: Tensor) -> Tensor:
-    return flat(torch.autograd.grad(output, point, slope, allow_unused=True, retain_graph=True), point)
+    return flat(gradients_of(output, point, slope, allow_unused=True, retain_graph=True), point)
 
 
 def _direction(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian.batches import Loss
+from hessian.differentiation import gradients_of
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
@@ -111,7 +112,7 @@ def _by_columns(chunks: _Chunks, parameters: list[Tensor], columns: int) -> Tens
     total = sum(p.numel() for p in parameters)
     hessian = parameters[0].new_zeros(total, total)
     for share in chunks.shares():
-        gradients = torch.autograd.grad(share, parameters, create_graph=True, materialize_grads=True)
+        gradients = gradients_of(share, parameters, create_graph=True, materialize_grads=True)
         first = 0
         for position, (parameter, gradient) in enumerate(zip(parameters, gradients, strict=True)):
             if not gradient.requires_grad:  # linear in this parameter and in every other
@@ -131,9 +132,7 @@ def _by_columns(chunks: _Chunks, parameters: list[Tensor], columns: int) -> Tens
 
 def _batched(values: Tensor, variables: Sequence[Tensor], directions: Tensor) -> list[Tensor]:
     """Return B directions (B, *values.shape) times the Jacobian by each variable, (B, *variable.shape)."""
-    products = torch.autograd.grad(
-        values, variables, directions, retain_graph=True, is_grads_batched=True, allow_unused=True
-    )
+    products = gradients_of(values, variables, directions, retain_graph=True, is_grads_batched=True, allow_unused=True)
     # `materialize_grads` would give zeros without the leading B.
     return [
         variable.new_zeros(len(directions), *variable.shape) if product is None else product
@@ -213,7 +212,7 @@ def _layered(chunks: _Chunks, model: nn.Module, parameters: list[Tensor]) -> Ten
                 offsets = _offsets(shifts.layers)
                 hessian = parameters[0].new_zeros(offsets[-1], offsets[-1])
                 order = _order(shifts.layers, offsets, own)
-            gradients = torch.autograd.grad(share, shifts.shifts, create_graph=True, materialize_grads=True)
+            gradients = gradients_of(share, shifts.shifts, create_graph=True, materialize_grads=True)
             size = len(shifts.inputs[0])
             augmented = [torch.cat([a.detach(), a.new_ones(size, 1)], dim=1) for a in shifts.inputs]
             for m, (gradient, a) in enumerate(zip(gradients, shifts.inputs, strict=True)):
@@ -271,11 +270,11 @@ def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[Tensor]) ->
     parts = [d.view_as(p) for d, p in zip(direction.split([p.numel() for p in parameters]), parameters, strict=True)]
     product = torch.zeros_like(direction)
     for share in chunks.shares(report=False):
-        gradients = torch.autograd.grad(share, parameters, create_graph=True, materialize_grads=True)
+        gradients = gradients_of(share, parameters, create_graph=True, materialize_grads=True)
         slope = sum((g * d).sum() for g, d in zip(gradients, parts, strict=True))
         assert isinstance(slope, Tensor)
         if slope.requires_grad:
-            products = torch.autograd.grad(slope, parameters, materialize_grads=True)
+            products = gradients_of(slope, parameters, materialize_grads=True)
             product += torch.cat([p.reshape(-1) for p in products])
     error = (hessian @ direction - product).norm().item()
     allowed = max(1000, len(hessian)) * torch.finfo(hessian.dtype).eps * (hessian.norm() * direction.norm()).item()

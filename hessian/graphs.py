@@ -14,6 +14,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from hessian.differentiation import gradients_of
 from hessian.symmetric import CurvatureError
 
 Parts = Sequence[Tensor]
@@ -108,7 +109,7 @@ class HessianGraph:
             CurvatureError: It does not depend on the parameters, or its gradients are sparse.
         """
         require_dependence(value)
-        gradients = torch.autograd.grad(value, parameters, create_graph=True, allow_unused=True)
+        gradients = gradients_of(value, parameters, create_graph=True, allow_unused=True)
         require_dense(gradients)
         return HessianGraph(parameters, gradients)
 
@@ -149,7 +150,7 @@ class SandwichGraph:
         """
         require_dependence(output)
         dummy = torch.zeros_like(output, requires_grad=True)
-        pulled = torch.autograd.grad(output, parameters, dummy, create_graph=True, allow_unused=True)
+        pulled = gradients_of(output, parameters, dummy, create_graph=True, allow_unused=True)
         return SandwichGraph(parameters, output, dummy, pulled, middle)
 
     @property
@@ -198,5 +199,5 @@ def pull(
     """Directions times the Jacobian of the values, whose graph is kept or not; ``None`` where nothing depends."""
     if not values:
         return [None] * len(by)
-    found = torch.autograd.grad(values, by, directions, retain_graph=keep, allow_unused=True, is_grads_batched=batched)
+    found = gradients_of(values, by, directions, retain_graph=keep, allow_unused=True, is_grads_batched=batched)
     return list(found)

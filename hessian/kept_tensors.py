@@ -17,6 +17,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from hessian.differentiation import gradients_of
 from hessian.symmetric import CurvatureError
 
 Evaluate = Callable[[Sequence[Tensor]], Tensor]
@@ -114,7 +115,7 @@ def _one_call(
             value = evaluate(at)
         found: Sequence[Tensor | None] = [None] * len(at)
         if value.requires_grad and watch.foreign:
-            found = torch.autograd.grad(value, at, allow_unused=True)
+            found = gradients_of(value, at, allow_unused=True)
     unused = [name for name, gradient in zip(weights, found, strict=True) if gradient is None]
     derived, foreign = watch.derived, watch.foreign
     del at, value, found, watch

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Bernoulli, Categorical, Distribution, Normal, kl_divergence
 
+from hessian.differentiation import gradients_of
 from hessian.graphs import pull, require_dependence
 from hessian.symmetric import CurvatureError
 
@@ -50,7 +51,7 @@ class SlopeCurvature:
     def of(output: Tensor, potential: Potential) -> SlopeCurvature:
         """Differentiates a function of the outputs once."""
         cut = output.detach().requires_grad_()
-        (slope,) = torch.autograd.grad(potential(cut), cut, create_graph=True)
+        (slope,) = gradients_of(potential(cut), cut, create_graph=True)
         return SlopeCurvature(cut, slope)
 
     def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
@@ -95,7 +96,7 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
         CurvatureError: The loss depends on the parameters beside the outputs, or not on the outputs.
     """
     cut = output.detach().requires_grad_()
-    slope, *beside = torch.autograd.grad(loss(cut), (cut, *parameters), allow_unused=True)
+    slope, *beside = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
     if any(part is not None for part in beside):
         raise CurvatureError(
             "the loss depends on the parameters beside the model's output (a penalty), and the "
@@ -172,8 +173,8 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
     shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
     at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
     cut = output.detach().requires_grad_()
-    likely, there = (torch.autograd.grad(-(law(f).log_prob(values) * observed).sum(), f)[0] for f in (at, cut))
-    (given,) = torch.autograd.grad(loss(at), at)
+    likely, there = (gradients_of(-(law(f).log_prob(values) * observed).sum(), f)[0] for f in (at, cut))
+    (given,) = gradients_of(loss(at), at)
     size = float(torch.linalg.vector_norm(likely))
     multiple = float((given * likely).sum()) / size**2 if size > 0.0 else 0.0
     gap = max(

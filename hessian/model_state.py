@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from hessian.differentiation import exact_evaluation, gradients_of
 from hessian.kept_tensors import held_on_to, nothing_kept
 from hessian.symmetric import CurvatureError
 
@@ -184,6 +185,7 @@ class PureModel:
         with ExitStack() as stack:
             stack.enter_context(_attributes_kept(self._joint))
             stack.enter_context(_batch_norm(self._model, self._batch_norm))
+            stack.enter_context(exact_evaluation())
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
             if self._recurrent:  # nor have cuDNN's recurrent layers
                 stack.enter_context(torch.backends.cudnn.flags(enabled=False))
@@ -223,7 +225,7 @@ class PureModel:
             CurvatureError: It does.
         """
         own = {n: p for n, p in self._model.named_parameters() if f"model.{n}" in self._chosen}
-        found = torch.autograd.grad(value, list(own.values()), retain_graph=True, allow_unused=True)
+        found = gradients_of(value, list(own.values()), retain_graph=True, allow_unused=True)
         captured = [name for name, gradient in zip(own, found, strict=True) if gradient is not None]
         if captured:
             raise CurvatureError(held_on_to(captured[0]))

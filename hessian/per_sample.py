@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, cut, rows_of, size_of
+from hessian.differentiation import gradients_of
 from hessian.model_state import Selection
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
@@ -144,7 +145,7 @@ def _products(objective: Objective, batch: Batch, roots: Tensor) -> Iterator[Ten
         output = objective.output(batch)
         cotangents = roots.new_zeros(samples, K, samples, K)
         cotangents[range(samples), :, range(samples)] = roots
-        found = torch.autograd.grad(
+        found = gradients_of(
             output,
             objective.parameters,
             cotangents.reshape(-1, *output.shape),
@@ -166,11 +167,11 @@ def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
         raise CurvatureError(f"the model must return one tensor, got {type(output).__name__}; wrap it")
     leaf = output.detach().requires_grad_()
     value = objective.loss_at(leaf, batch, number) * len(leaf)
-    (slope,) = torch.autograd.grad(value, leaf, create_graph=True)
+    (slope,) = gradients_of(value, leaf, create_graph=True)
     slope = slope.reshape(len(leaf), -1)
     rows = []
     for k in range(slope.shape[1]):  # samples are independent: the sum's derivative is every sample's own row
-        (row,) = torch.autograd.grad(slope[:, k].sum(), leaf, retain_graph=True, materialize_grads=True)
+        (row,) = gradients_of(slope[:, k].sum(), leaf, retain_graph=True, materialize_grads=True)
         rows.append(row.reshape(len(leaf), -1))
     values, vectors = torch.linalg.eigh(torch.stack(rows, dim=1))
     allowed = 100 * torch.finfo(values.dtype).eps * values.abs().max()

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, Batches, counted, cut, rows_of
+from hessian.differentiation import gradients_of
 from hessian.graphs import Graph, Layout
 from hessian.live_bytes import held_by
 from hessian.objective import Objective
@@ -132,7 +133,7 @@ class PiecesHere:
         for number, _, batch in objective.weighted_batches():
             with torch.enable_grad():
                 value = objective.batch_loss(batch, number)
-                torch.autograd.grad(value, parameters, allow_unused=True)
+                gradients_of(value, parameters, allow_unused=True)
         self._wait()
 
     def held(self) -> dict[str, int]:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, counted, cut, joined, loss_of, rows_of
+from hessian.differentiation import gradients_of
 from hessian.graphs import flat
 from hessian.symmetric import CurvatureError
 
@@ -173,11 +174,11 @@ class Recombination:
 def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[Tensor]:
     if not value.requires_grad:
         return []
-    gradients = torch.autograd.grad(value, variables, create_graph=second, allow_unused=True)
+    gradients = gradients_of(value, variables, create_graph=second, allow_unused=True)
     found = [flat(gradients, variables)]
     if second and found[0].requires_grad:
         ramp = torch.linspace(-1.0, 1.5, len(found[0]), dtype=found[0].dtype, device=found[0].device)
-        found.append(flat(torch.autograd.grad(found[0] @ ramp, variables, allow_unused=True), variables))
+        found.append(flat(gradients_of(found[0] @ ramp, variables, allow_unused=True), variables))
     return [one.detach() for one in found]
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, cut, rows_of, size_of
+from hessian.differentiation import gradients_of
 from hessian.model_state import Selection
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
@@ -145,7 +146,7 @@ def _parts(
         for row in range(rows_of(batch) or 0):
             with torch.enable_grad():
                 value = objective.batch_loss(cut(batch, slice(row, row + 1)), number, parameters)
-                found = torch.autograd.grad(value, parameters, create_graph=True, allow_unused=True)
+                found = gradients_of(value, parameters, create_graph=True, allow_unused=True)
             like = parameters[0]
             drawn = torch.randn(rank, P, generator=generator, dtype=torch.float64, device="cpu").to(like)
             first = _times(found, parameters, drawn)
@@ -166,7 +167,7 @@ def _times(gradients: tuple[Tensor | None, ...], parameters: tuple[Tensor, ...],
     ]
     if not pairs:
         return torch.zeros_like(rows)
-    found = torch.autograd.grad(
+    found = gradients_of(
         [gradient for gradient, _ in pairs],
         parameters,
         [part for _, part in pairs],

@@ -31,7 +31,6 @@ class Taken(NamedTuple):
         keep: Keep the graphs.
         default: Dtype of tensors that are made without one.
         precision: Precision of products of matrices in float32.
-        tf32: Whether convolutions on a GPU may be less precise than float32.
     """
 
     objective: Objective
@@ -39,19 +38,16 @@ class Taken(NamedTuple):
     keep: bool
     default: torch.dtype
     precision: str
-    tf32: bool
 
     @staticmethod
     def of(objective: Objective, matrix: str, keep: bool) -> Taken:
         """With how this process computes."""
-        precision, tf32 = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-        return Taken(objective, matrix, keep, torch.get_default_dtype(), precision, tf32)
+        return Taken(objective, matrix, keep, torch.get_default_dtype(), torch.get_float32_matmul_precision())
 
     def pieces(self, numbers: range, device: torch.device) -> PiecesHere:
         """A share of the pieces in this process, which from now on computes as the sender does."""
         torch.set_default_dtype(self.default)
         torch.set_float32_matmul_precision(self.precision)
-        torch.backends.cudnn.allow_tf32 = self.tf32
         return PiecesHere(self.objective.share(numbers, device), self.matrix, self.keep)
 
 
