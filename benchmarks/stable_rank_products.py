@@ -3,9 +3,10 @@
 ``python benchmarks/stable_rank_products.py [--out FILE]``. Matrices of known spectra; eigenvectors have no axis of
 their own, but where a spectrum is called diagonal: there they are near the axes, as of networks on white inputs.
 Settings of every route are the cheapest of a grid with the truth at hand, which favours the routes without an interval.
-The routes: ours (the public call, by its width); Lanczos steps and probes deflated by them; Lanczos steps for the norm
-alone with plain probes, on the sphere or of signs; a sketch of the range with probes of the rest (Hutch++ in one
-product); and XTrace of the square. Errors of probes are those of their law, all others are measured over the seeds.
+The routes: ours (the public call, by its width); Lanczos steps and probes deflated by them; the same with blocks of
+vectors, as products of several vectors at once could be used; Lanczos steps for the norm alone with plain probes, on
+the sphere or of signs; a sketch of the range with probes of the rest (Hutch++ in one product); and XTrace of the
+square. Errors of probes are those of their law, all others are measured over the seeds.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ Array = NDArray[np.float64]
 P, GOAL = 300, 0.01
 STEPS = (4, 6, 9, 12, 16, 20, 26, 34, 44, 60, 90, 130)
 SKETCHES = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+BLOCKS = (2, 4, 8)
 WIDTHS = (0.03, 0.04, 0.055, 0.075, 0.1, 0.14)
 
 
@@ -108,6 +110,34 @@ def by_lanczos(H: Array, seeds: int) -> dict[str, list[tuple[float, float, str]]
     return found
 
 
+def by_blocks(H: Array, seeds: int, block: int) -> Iterator[tuple[float, float, str]]:
+    """Block Lanczos steps and probes deflated by them, in whole blocks."""
+    square, top = float((H**2).sum()), np.abs(np.linalg.eigvalsh(H)).max()
+    for steps in range(1, 130 // block + 1):
+        norms, rests = [], []
+        for seed in range(seeds):
+            Q = block_basis(H, block, steps, np.random.default_rng(seed))
+            norms.append((np.abs(np.linalg.eigvalsh(Q.T @ H @ Q)).max() / top) ** 2 - 1.0)
+            C = H - (H @ Q) @ Q.T
+            C -= Q @ (Q.T @ C)
+            rests.append(probe_variance(C, False, P - Q.shape[1]) / square**2)
+        left = GOAL**2 - rms(norms) ** 2
+        probes = block * ceil(statistics.mean(rests) / left / block) if left > 0.0 else inf
+        yield steps * block + max(probes, block), GOAL, f"{steps} steps, {probes} probes"
+
+
+def block_basis(H: Array, block: int, steps: int, rng: np.random.Generator) -> Array:
+    """An orthonormal basis, in columns, of the Krylov space of some random vectors."""
+    new = np.linalg.qr(rng.standard_normal((len(H), block)))[0]
+    Q = new
+    for _ in range(steps - 1):
+        new = H @ new
+        for _ in range(2):
+            new = np.linalg.qr(new - Q @ (Q.T @ new))[0]
+        Q = np.concatenate([Q, new], axis=1)
+    return Q
+
+
 def by_sketch(H: Array, seeds: int) -> Iterator[tuple[float, float, str]]:
     """A sketch of the range, deflated probes of the rest, the norm of the sketch or of Lanczos steps beside it."""
     square, top = float((H**2).sum()), np.abs(np.linalg.eigvalsh(H)).max()
@@ -172,6 +202,7 @@ def main() -> int:
     for name, (values, diagonal) in spectra().items():
         H = matrix_of(values, diagonal)
         routes = {route: best(tried) for route, tried in by_lanczos(H, options.seeds).items()}
+        routes |= {f"blocks of {block}": best(by_blocks(H, options.seeds, block)) for block in BLOCKS}
         steps = next((float(s) for s in STEPS if _good_norm(H, s, options.seeds)), inf)
         routes |= {"sketch": best(by_sketch(H, options.seeds)), "xtrace": best(by_xtrace(H, 5, steps))}
         rows[name] = {"stable rank": rank_of(H), "ours": best(ours(H, options.seeds)), **routes}
