@@ -1,9 +1,10 @@
 """The stable rank of a Hessian side by side: ours against PyHessian, curvlinops and hessian-eigenthings.
 
 At equal accuracy (1 % RMS error), at equal budget (32 Frobenius probes), time of a product, share of the time inside
-products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, 10 to 20 minutes. One process, one
-thread, CPU seconds of the process, so that a busy machine counts little; contenders in turn, ratios within a round.
-Genuine MNIST must be present; libraries that are absent are left out by name.
+products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, 10 to 20 minutes; with ``--only`` the
+other entries of the file stay. One process, one thread, CPU seconds of the process, so that a busy machine counts
+little; contenders in turn, ratios within a round. Genuine MNIST must be present; libraries that are absent are left out
+by name.
 """
 
 from __future__ import annotations
@@ -273,13 +274,29 @@ def plain(value: Any) -> Any:
     return value
 
 
+def usable(problem: Problem, openers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Libraries that have a product, and why the others have none."""
+    found, failing = {}, {}
+    for name, opener in openers.items():
+        try:
+            session = opener(problem)
+            session.product(torch.zeros(problem.P))
+            session.close()
+            found[name] = opener
+        except (NotImplementedError, RuntimeError) as error:
+            failing[name] = " ".join(str(error).split())[:100]
+    return found, failing
+
+
 def measure(problem: Problem, case: Case, openers: dict[str, Any]) -> dict[str, Any]:
-    """Everything about one problem."""
+    """Everything about one problem; libraries that cannot multiply by its Hessian are left out by name."""
+    openers, failing = usable(problem, openers)
     entry: dict[str, Any] = {
         "P": problem.P,
         "samples": len(problem.inputs),
         "stable rank": problem.truth,
         "relative sd of one probe": sqrt(problem.variance),
+        **({"no product": failing} if failing else {}),
         **problem.facts,
         "one product": products(problem, openers, 9),
         "equal accuracy": equal_accuracy(problem, case, openers),
@@ -308,26 +325,25 @@ def main() -> None:
     torch.set_num_threads(1)
     versions = {name: version_of(package) for name, (package, _, _) in PEERS.items()}
     openers = {name: opener for name, (_, _, opener) in PEERS.items() if versions[name]}
-    answer: dict[str, Any] = {
-        "environment": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "machine": platform.machine(),
-            "processors": os.cpu_count(),
-            "load": os.getloadavg()[0],
-            "threads": 1,
-            "peers": {name: found or "absent: left out" for name, found in versions.items()},
-        }
+    environment: dict[str, Any] = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "machine": platform.machine(),
+        "processors": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "threads": 1,
+        "peers": {name: found or "absent: left out" for name, found in versions.items()},
     }
+    answer = json.loads(options.out.read_text()) if options.only and options.out.exists() else {}
     kept = None
     for case in CASES:
         if options.only not in case.name:
             continue
         problem = case.make()
         say(case.name)
-        answer[case.name] = measure(problem, case, openers)
+        answer[case.name] = {**measure(problem, case, openers), "environment": environment}
         kept = (case.name, problem) if case.wide is not None else kept
     if kept is not None:
         say("memory")
@@ -338,7 +354,9 @@ def main() -> None:
             answer[f"memory, {name}, equal budget"] = {own: memory(own, state) for own in ("ours", *openers)}
         finally:
             state.unlink()
-    answer["environment"]["cpu_seconds"] = time.process_time() - began
+    environment["cpu_seconds"] = time.process_time() - began
+    if not options.only:
+        answer["environment"] = environment
     options.out.write_text(json.dumps(plain(answer), indent=1) + "\n")
     print(json.dumps(plain(answer), indent=1))
 

@@ -1,4 +1,4 @@
-"""Perceptrons and convolutional networks whose Hessian's stable rank is known, low or high.
+"""Networks of several kinds whose Hessian's stable rank is known, low or high.
 
 The large eigenvalues of networks trained on MNIST stand out, so that the stable rank is low; under squared loss on
 white inputs none does. Seeds are 0 throughout; sizes and epochs were chosen for the stable rank that they give.
@@ -19,6 +19,7 @@ from workloads import datasets
 from workloads.fit import FitSettings, fit
 from workloads.networks import perceptron, pool, small_convnet
 from workloads.resnet import resnet
+from workloads.vit import vit
 
 CLASSES = nn.CrossEntropyLoss()
 SQUARES = nn.MSELoss()
@@ -123,6 +124,36 @@ def short_resnet() -> Problem:
     return large_problem(residual(14, 1000, 3), CLASSES, x[:, None], y)
 
 
+class OverRows(nn.Module):
+    """An LSTM over the rows of images (n, side, side), and a head on its last state."""
+
+    def __init__(self, side: int, width: int) -> None:
+        super().__init__()
+        self.recurrent, self.head = nn.LSTM(side, width, batch_first=True), nn.Linear(width, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (n, 10)."""
+        return self.head(self.recurrent(x)[0][:, -1])
+
+
+def recurrent() -> Problem:
+    """A trained LSTM."""
+    x, y = mnist(14, 2000)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = OverRows(14, 16)
+    fit(model, x, y, FitSettings(epochs=10, learning_rate=3e-3))
+    return exact_problem(model, CLASSES, x[:64], y[:64])
+
+
+def attending() -> Problem:
+    """A trained vision transformer, in evaluation mode."""
+    x, y = mnist(14, 2000)
+    model = vit(10, 0, channels=1, side=14, adapt="pad", width=32, depth=3)
+    fit(model, x[:, None], y, FitSettings(epochs=6))
+    return large_problem(model.eval(), CLASSES, x[:32, None], y[:32])
+
+
 def on_more_images(problem: Problem) -> Problem:
     """The same network on 128 images; its truth is not known and not needed."""
     x, y = mnist(problem.inputs.shape[-1], 128)
@@ -152,6 +183,8 @@ CASES = (
     Case("MLP 196-20-10, MNIST, 10 epochs", short_mlp, 10, 30, 9),
     Case("ResNet-10 of width 8, MNIST 7x7, 6 epochs", long_resnet, 4, 20, 5, on_more_images),
     Case("ResNet-10 of width 8, MNIST 14x14, 3 epochs", short_resnet, 4, 20, 5, on_more_images),
+    Case("LSTM of width 16, rows of MNIST 14x14, 10 epochs", recurrent, 6, 20, 7),
+    Case("vision transformer of width 32, MNIST 14x14, 6 epochs", attending, 4, 20, 5),
     Case("MLP 40-40-60, white inputs, squared loss", flat_mlp, 8, 30, 9),
     Case("CNN 8x8, white inputs, squared loss", flat_cnn, 8, 30, 9),
 )

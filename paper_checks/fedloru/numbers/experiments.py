@@ -314,27 +314,18 @@ TXT_FT = experiment(
     importance="result",
 )
 
-TRAIN_LOSS = (
-    "it is about the train loss in runs of a language model of billions of parameters on Alpaca, without a "
-    "number for what counts as similar; the stored runs at laptop scale (fedloru/fig-4) keep the loss of held-out "
-    "answers alone"
-)
-
-
-@claim(
+TXT_FT_TRAIN = experiment(
+    __name__,
     "fedloru-v2/txt-ft-train",
-    where="Section 5.2 and Figure 4 (v2), Section 4.2 and Figure 4 (iclr), Section 4.2 and Figure 3 (v1)",
-    says="Fine-tuning a language model on Alpaca: by their train losses FedLoRA and FedLoRU converge at similar rates, "
+    "fedloru/fig-4",
+    "Section 5.2 and Figure 4 (v2), Section 4.2 and Figure 4 (iclr), Section 4.2 and Figure 3 (v1)",
+    "Fine-tuning a language model on Alpaca: by their train losses FedLoRA and FedLoRU converge at similar rates, "
     "with minimal differences.",
-    measure=nothing,
-    kind="experiment",
+    "it is about the train loss in runs of a language model of billions of parameters on Alpaca, without a number "
+    "for what counts as similar; runs at laptop scale, of a model of 135 million on 999 instructions, decide nothing "
+    "about it",
     importance="detail",
-    expect=UNDECIDED,
-    expect_reason=TRAIN_LOSS,
 )
-def txt_ft_train(found: None) -> Evidence:
-    """Undecided: see the reason on record."""
-    return Evidence(None, "no run that keeps train losses is stored", cases=0, reason=TRAIN_LOSS)
 
 
 @claim(
