@@ -28,18 +28,38 @@ def exact_convolutions() -> Iterator[None]:
     if not torch.cuda.is_initialized():
         yield
         return
-    # Since torch 2.9 each operator has its own setting, and the older, common one cannot be read where they differ.
-    of, name, exact = (
-        (torch.backends.cudnn.conv, "fp32_precision", "ieee")
-        if hasattr(torch.backends.cudnn, "conv")
-        else (torch.backends.cudnn, "allow_tf32", False)
-    )
-    before = getattr(of, name)
-    setattr(of, name, exact)
+    cudnn = torch.backends.cudnn
+    if not hasattr(cudnn, "conv"):
+        before = cudnn.allow_tf32
+        cudnn.allow_tf32 = False
+        try:
+            yield
+        finally:
+            cudnn.allow_tf32 = before
+        return
+    # Since torch 2.9 each operator has its own setting. The older, common one, which `cudnn.flags` reads in models that
+    # use it, cannot be read where operators differ from it or from each other: all of them are set.
+    each = [(of, of.fp32_precision) for of in (cudnn.conv, cudnn.rnn)]
+    cudnn.allow_tf32 = False
+    try:
+        for of, _ in each:
+            of.fp32_precision = "ieee"
+        yield
+    finally:
+        cudnn.allow_tf32 = any(precision == "tf32" for _, precision in each)
+        for of, precision in each:
+            of.fp32_precision = precision
+
+
+@contextmanager
+def without_cudnn() -> Iterator[None]:
+    """No cuDNN; `torch.backends.cudnn.flags` would set its precision, too."""
+    before = torch.backends.cudnn.enabled
+    torch.backends.cudnn.enabled = False
     try:
         yield
     finally:
-        setattr(of, name, before)
+        torch.backends.cudnn.enabled = before
 
 
 def gradients_of(*arguments: Any, **options: Any) -> tuple[Tensor, ...]:

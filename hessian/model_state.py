@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from hessian.differentiation import exact_evaluation, gradients_of
+from hessian.differentiation import exact_evaluation, gradients_of, without_cudnn
 from hessian.kept_tensors import held_on_to, nothing_kept
 from hessian.symmetric import CurvatureError
 
@@ -188,7 +188,7 @@ class PureModel:
             stack.enter_context(exact_evaluation())
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
             if self._recurrent:  # nor have cuDNN's recurrent layers
-                stack.enter_context(torch.backends.cudnn.flags(enabled=False))
+                stack.enter_context(without_cudnn())
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
 
     def nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:

@@ -1,5 +1,7 @@
 """Values and derivatives are computed in float32 on a GPU, whatever torch's defaults, which stand afterwards."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -67,6 +69,51 @@ def test_convolutions_are_exact_where_there_is_a_gpu(monkeypatch, keep_graph):
     assert Square.seen == {(what, "ieee", False) for what in ("value", "slope", "curvature")}
     assert torch.backends.cudnn.conv.fp32_precision == "tf32"
     assert torch.backends.mha.get_fastpath_enabled()
+
+
+class Recurrent(torch.nn.Module):
+    """A recurrent layer; with or without the common way to turn cuDNN off for second derivatives."""
+
+    def __init__(self, flags):
+        super().__init__()
+        self.recurrent, self.head, self.flags, self.seen = torch.nn.LSTM(3, 4), torch.nn.Linear(4, 3), flags, []
+
+    def forward(self, x):
+        cudnn = torch.backends.cudnn
+        self.seen.append((cudnn.enabled, cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision))
+        with cudnn.flags(enabled=False, allow_tf32=False) if self.flags else nullcontext():
+            return self.head(self.recurrent(x.transpose(0, 1))[0][-1])
+
+
+@pytest.fixture(params=[("tf32", "tf32"), ("ieee", "tf32"), ("ieee", "ieee"), "older"])
+def precisions(request):
+    """Settings that a user has made, in both ways that torch has."""
+    cudnn = torch.backends.cudnn
+    if not hasattr(cudnn, "conv"):
+        pytest.skip("an older torch has one setting for all")
+    if request.param == "older":
+        cudnn.allow_tf32 = False
+    else:
+        cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision = request.param
+    yield cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
+    cudnn.allow_tf32 = True
+    assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == ("tf32", "tf32")
+
+
+@pytest.mark.parametrize("flags", [False, True])
+def test_recurrent_layers_have_products_where_there_is_a_gpu(monkeypatch, precisions, flags):
+    torch.manual_seed(0)
+    model, data = Recurrent(flags), (torch.randn(6, 5, 3), torch.randint(3, (6,)))
+    vector = torch.ones(sum(p.numel() for p in model.parameters()))
+    with monkeypatch.context() as there:
+        there.setattr(torch.cuda, "is_initialized", lambda: True)
+        found = Curvature(model, LOSS, data) @ vector
+    cudnn = torch.backends.cudnn
+    assert set(model.seen) == {(False, "ieee", "ieee")}
+    assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == precisions
+    assert cudnn.enabled
+    if not flags or precisions[0] == precisions[1] == "tf32":  # else torch itself refuses flags
+        assert torch.equal(found, Curvature(model, LOSS, data) @ vector)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
