@@ -74,7 +74,7 @@ def declare(commands: Any) -> None:
 
 
 def _runs(options: argparse.Namespace) -> int:
-    from runs.listing import found_runs
+    from runs.listing import found_runs, once_each
 
     _refuse_unused(options)
     if options.action == "export":
@@ -89,11 +89,11 @@ def _runs(options: argparse.Namespace) -> int:
     elif options.action == "show":
         print("\n\n".join("\n".join(described(run)) for run in found))
     elif options.action == "compare":
-        print("\n".join(compared(found, options.metric, options.round, options.against)))
+        print("\n".join(compared(once_each(found), options.metric, options.round, options.against)))
     else:
         from figures.run_curves import write_curves
 
-        print(", ".join(map(str, write_curves(found, options.metric, Path(options.out or "results")))))
+        print(", ".join(map(str, write_curves(once_each(found), options.metric, Path(options.out or "results")))))
     return 0
 
 

@@ -28,7 +28,7 @@ def exact_convolutions() -> Iterator[None]:
     if not torch.cuda.is_initialized():
         yield
         return
-    cudnn = torch.backends.cudnn
+    cudnn: Any = torch.backends.cudnn
     if not hasattr(cudnn, "conv"):
         before = cudnn.allow_tf32
         cudnn.allow_tf32 = False

@@ -17,7 +17,7 @@ from typing import Any
 
 from algorithms.federation import FederationError
 from runs.folder import BusyError, Progress, train
-from runs.listing import SETTINGS, FoundRun, found_runs
+from runs.listing import EVERY, SETTINGS, FoundRun, found_runs
 from runs.plan import Plan, planned
 from runs.settings import Conduct, RunError, at_least
 
@@ -207,10 +207,11 @@ def _done(
     trial: Trial, seed: int, store: Path, root: str | None, device: str, progress: Progress | None = None
 ) -> str | None:
     """Makes a run, unless it stands; why it ended before its last round, else nothing; none: another is at it."""
-    plan, folder = trial.plan(seed, root, device), _folder(trial, seed, store)
+    folder = _folder(trial, seed, store)
     try:
-        if not _stands(folder, trial):  # as it does after a line of the same settings
-            train(_not_shortened(plan, folder), folder, progress)
+        while not _stands(folder, trial):  # as it does after a line of the same settings
+            train(_not_shortened(trial.plan(seed, root, device), folder), folder, progress)
+            folder = _folder(trial, seed, store)  # another process may have been there in between
     except BusyError:
         return None
     except FederationError as error:
@@ -256,15 +257,28 @@ def _spread(
 
 
 def _folder(trial: Trial, seed: int, store: Path) -> Path:
-    """The folder of a run: beside one of the same settings that was not evaluated where the trial asks for it."""
-    folder = store / trial.plan(seed).folder
-    if not (folder / SETTINGS).exists():
-        return folder
-    run = found_runs(folder)[0]
+    """The folder of a run: shared by runs of the same settings where one serves the others, else beside it.
+
+    A run serves where it was evaluated whenever the trial asks for it. What was cut off, has failed or is under way is
+    left to trials that evaluate as it does: they find it as they left it.
+    """
+    shared = store / trial.plan(seed).folder
+    own = shared.with_name(f"{shared.name}{EVERY}{trial.every}")
+    run = found_runs(shared)[0] if (shared / SETTINGS).exists() else None
+    serves = run is None or not _unevaluated(run, trial)
+    if run is not None and serves and run.done >= trial.rounds:
+        return shared
+    if (own / SETTINGS).exists():
+        return own
+    free = run is None or run.done >= run.rounds or run.conduct.get("evaluate_every", 1) == trial.every
+    return shared if serves and free else own
+
+
+def _unevaluated(run: FoundRun, trial: Trial) -> list[int]:
+    """The rounds so far at which a trial asks for an evaluation that a run has not."""
+    evaluated = {row["round"] for row in run.rows if set(row) - COSTLESS}
     asked = range(trial.every, min(trial.rounds, run.done) + 1, trial.every)
-    if all(set(run.at(number)) - COSTLESS for number in asked):
-        return folder
-    return folder.with_name(f"{folder.name}-every-{trial.every}")
+    return [number for number in asked if number not in evaluated]
 
 
 def _stands(folder: Path, trial: Trial) -> bool:
@@ -280,6 +294,9 @@ def _not_shortened(plan: Plan, folder: Path) -> Plan:
 
 def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, int], str]) -> Outcome:
     run, failure = found_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
+    lacking = [] if failure else _unevaluated(run, trial)
+    if lacking:
+        raise RunError(f"{run.folder} was not evaluated after round {lacking[0]}; move it away, and it is run anew")
     rows = [row for row in run.rows if row["round"] <= trial.rounds]
     return Outcome(trial, seed, replace(run, rows=rows, rounds=trial.rounds), failure)
 

@@ -17,6 +17,8 @@ from runs.tables import rows_of
 
 METRICS, LEDGER, SETTINGS = "metrics.csv", "ledger.csv", "settings.json"
 SEED = "seed"
+EVERY = "-every-"
+"""In the name of a folder, before the rounds between evaluations: a run that stands beside one of its settings."""
 LEVEL = 0.95
 """Confidence level of the intervals of paired differences."""
 Row = Mapping[str, Any]
@@ -182,6 +184,21 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
 
 def _is_number(value: Any) -> bool:
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
+
+
+def once_each(runs: Sequence[FoundRun]) -> list[FoundRun]:
+    """Runs without those that stand beside one of their settings only since they were evaluated at other rounds.
+
+    The numbers are the same; of such runs the longest stays, and of these the one that was evaluated most often.
+    """
+    chosen: dict[str, FoundRun] = {}
+    for run in runs:
+        name, _, every = run.folder.name.rpartition(EVERY)
+        known = json.dumps([run.algorithm, run.problem, run.settings], sort_keys=True)
+        key = known + str(run.folder.with_name(name) if name and every.isdecimal() else run.folder)
+        other = chosen.get(key, run)
+        chosen[key] = max(other, run, key=lambda one: (one.done, sum(map(len, one.rows))))
+    return [run for run in runs if run in chosen.values()]
 
 
 def grouped(runs: Sequence[FoundRun]) -> list[Group]:

@@ -9,6 +9,7 @@ import torch
 
 from algorithms.federation import FederationError
 from runs.experiments import Experiment, Sweep, Trial, carried_out, in_minutes, missing
+from runs.folder import train
 from runs.listing import found_runs
 from runs.settings import RunError
 
@@ -142,6 +143,65 @@ def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_pa
         assert [row["round"] for row in outcome.curve("loss")] == [row["round"] for row in one[2] if "loss" in row]
         assert [row["loss"] for row in outcome.curve("loss")] == [row["loss"] for row in one[2] if "loss" in row]
     assert not missing(Experiment(trials), tmp_path / "one store")
+
+
+@pytest.mark.parametrize("often_first", [False, True])
+def test_a_run_that_fails_is_an_outcome_of_all_trials_that_evaluate_it(tmp_path, often_first):
+    wild = {**GIVEN, "learning_rate": 1e10}  # the loss is no number before the weights are none
+    often = replace(ONE, label="often", rounds=8, settings={**wild, "evaluate_every": 1})
+    seldom = replace(ONE, label="seldom", rounds=12, settings={**wild, "evaluate_every": 4})
+    trials = (often, seldom) if often_first else (seldom, often)
+    alone = {trial.label: carried_out(Experiment((trial,)), tmp_path / trial.label)[0].failure for trial in trials}
+    for _ in range(2):  # at once, and when both have failed
+        found = carried_out(Experiment(trials), tmp_path / "one store")
+        for outcome in found:
+            assert outcome.failure.split(";")[0] == alone[outcome.trial.label].split(";")[0]
+
+
+def test_what_was_cut_off_is_not_taken_over_by_trials_that_evaluate_other_rounds(tmp_path):
+    often = Experiment((replace(ONE, label="often", rounds=8, seeds=(0,)),))
+    seldom = Experiment((replace(ONE, label="seldom", rounds=12, seeds=(0,), settings={**GIVEN, "evaluate_every": 4}),))
+
+    def cut(text):
+        if "round 5 of" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(often, tmp_path, say=cut)
+    carried_out(seldom, tmp_path)
+    said = []
+    found = carried_out(often, tmp_path, say=said.append)
+    assert "round 6 of 8" in said[0]
+    assert rows(found) == rows(carried_out(often, tmp_path / "alone"))
+    assert not missing(seldom, tmp_path)
+    assert len(found_runs(tmp_path)) == 3
+
+
+def test_a_run_that_another_process_took_over_is_made_beside_it(tmp_path, monkeypatch):
+    """Between the look at a folder and the lock on it lies the time in which a network is made."""
+    often = Experiment((replace(ONE, label="often", rounds=8, seeds=(0,)),))
+    seldom = Experiment((replace(ONE, label="seldom", rounds=4, seeds=(0,), settings={**GIVEN, "evaluate_every": 4}),))
+    taken = []
+
+    def late(*arguments):
+        if not taken:
+            taken.append(True)
+            carried_out(seldom, tmp_path)
+        return train(*arguments)
+
+    monkeypatch.setattr("runs.experiments.train", late)
+    (outcome,) = carried_out(often, tmp_path)
+    assert [row["round"] for row in outcome.curve("loss")] == list(range(9))
+
+
+def test_evaluations_that_are_lacking_are_named(tmp_path):
+    carried_out(Experiment((replace(ONE, rounds=8, settings={**GIVEN, "evaluate_every": 4}),)), tmp_path)
+    (first, _) = carried_out(Experiment((replace(ONE, settings={**GIVEN, "evaluate_every": 2}),)), tmp_path)
+    plan = ONE.plan(0)
+    train(replace(plan, conduct=replace(plan.conduct, rounds=12, evaluate_every=3)), first.run.folder)  # by hand
+    longer = Experiment((replace(ONE, rounds=10, settings={**GIVEN, "evaluate_every": 2}),))
+    with pytest.raises(RunError, match="was not evaluated after round 8; move it away"):
+        carried_out(longer, tmp_path)
 
 
 @pytest.mark.parametrize(

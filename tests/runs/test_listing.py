@@ -22,6 +22,7 @@ from runs.listing import (
     grouped,
     in_words,
     metric_of,
+    once_each,
     paired_difference,
     round_of,
 )
@@ -389,6 +390,23 @@ def test_a_line_that_is_being_written_is_not_read(tmp_path, capsys):
     assert (row["rounds"], row["loss"], row["sent"]) == ("1/2", "0.5", "150 B")
     lines = said(capsys, "show", tmp_path)
     assert [line.split()[-1] for line in lines[-2:]] == ["200", "50"]
+
+
+def test_of_runs_that_were_evaluated_at_other_rounds_the_longest_is_compared(tmp_path, capsys):
+    seldom, often = [5.0, None, 3.0, None, 1.0], [5.0, 4.0, 3.0]
+    write_run(tmp_path / "a", seldom)
+    write_run(tmp_path / "a-every-1", often)
+    write_run(tmp_path / "b-every-1", [5.0, 4.0, 3.0, 2.0, 1.5], seed=1)
+    write_run(tmp_path / "b", [*seldom[:4], 1.5], seed=1)
+    assert [run.folder.name for run in once_each(found_runs(tmp_path))] == ["a", "b-every-1"]
+    lines = said(capsys, "compare", tmp_path)
+    assert lines[0] == "loss after round 4"
+    (row,) = cells(lines[1:])
+    assert (row["seeds"], row["loss"]) == ("2", "1.25")
+    assert len(cells(said(capsys, "list", tmp_path))) == 4
+    write_run(tmp_path / "a-every-other", often)
+    write_run(tmp_path / "c" / "a-every-2", often)
+    assert len(once_each(found_runs(tmp_path))) == 4
 
 
 @pytest.mark.parametrize("action", ["compare", "plot"])
