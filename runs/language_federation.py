@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -50,7 +51,7 @@ class LanguageFederation:
         samples: Training samples used, drawn at random; default: all.
         test_samples: Test samples used, drawn at random, the same for every seed; default: all.
         held_out: Training samples kept for validation.
-        training_loss: Training samples that are evaluated, too, drawn at random; default: none.
+        training_loss: Samples that clients train on which are evaluated, too, drawn at random; default: none.
         own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
         rows: Samples at a time in evaluations and in full gradients.
         start_from: Folder of an adapter of PEFT whose factors and head are the start; rank and layers must be its.
@@ -159,8 +160,6 @@ class LanguageFederation:
         left, kept = held_out(len(train.kept), self.held_out, seed)
         evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
         train = part_of(train, left[self._drawn("samples", len(left), seed)])
-        if self.training_loss:
-            evaluated["training"] = part_of(train, self._drawn("training_loss", len(train.kept), seed))
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
         parts, own = divided(self.partition, train.labels.numpy(), train.origins, self.clients, seed), None
         given = {"cut": cut}
@@ -168,6 +167,9 @@ class LanguageFederation:
             given["partition"] = digest_of(*map(torch.from_numpy, (parts.order, parts.bounds)))
         if self.own_share:
             parts, own = held_out_each(parts, self.own_share, seed)
+        if self.training_loss:
+            trained = np.sort(parts.order)
+            evaluated["training"] = part_of(train, trained[self._drawn("training_loss", len(trained), seed)])
         made = language_problem(
             module,
             train,

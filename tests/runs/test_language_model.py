@@ -247,6 +247,42 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     assert float(first) == pytest.approx(float(rows[-1].split(",")[1]), rel=1e-4)
 
 
+@pytest.mark.parametrize("more", [{}, {"held_out": 4, "samples": 12}, {"own_share": 0.5}])
+def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monkeypatch, more):
+    monkeypatch.setattr(federation, "load_texts", rated(False, []))
+    given = {"model": f"hf:{saved(bert(classes=2), tmp_path / 'model')}", "clients": 3, "steps": 2, "batch": 2} | more
+    plan = planned("fedavg", "rated-sentences", {**given, "seed": 3}, Conduct(rounds=1))
+    assert "training_loss" not in plan.identity
+    parts = parts_of(plan)
+    own = [tuple(parts.problem.clients.data.x[i].tolist()) for k in range(3) for i in parts.problem.clients.parts[k]]
+    asked = len(own)
+    for number in (asked, 5):
+        other = planned("fedavg", "rated-sentences", {**given, "seed": 3, "training_loss": number}, Conduct(rounds=1))
+        assert plan.changed(other) == ["training_loss"]
+        there = parts_of(other).problem
+        found = there.splits["training"].x
+        kept = {row[: found.shape[1]] for row in own}
+        assert len({tuple(row.tolist()) for row in found}) == number
+        assert {tuple(row.tolist()) for row in found} <= kept
+        fed = Federation(there.clients, seed=0)
+        metrics, before = there.evaluate(there.start, fed), parts.problem.evaluate(there.start, fed)
+        assert {name: value for name, value in metrics.items() if not name.startswith("training_")} == before
+        assert metrics.keys() - before.keys() == {"training_loss", "training_accuracy"}
+    wrong = planned("fedavg", "rated-sentences", {**given, "training_loss": asked + 1}, Conduct(rounds=1))
+    with pytest.raises(RunError, match=f"training_loss must be from 1 to {asked}, got {asked + 1}"):
+        parts_of(wrong)
+
+
+def test_training_samples_that_are_evaluated_cost_no_operation(tmp_path, monkeypatch):
+    monkeypatch.setattr(federation, "load_texts", rated(False, []))
+    given = {"model": f"hf:{saved(bert(classes=2), tmp_path / 'model')}", "clients": 1, "steps": 2, "batch": 2}
+    one, other = (
+        planned("fedavg", "rated-sentences", {**given, "training_loss": number}, Conduct(rounds=1))
+        for number in (0, 20)
+    )
+    assert cost_of(one) == cost_of(other)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("name", ["rolora", "fedlin"])
 def test_operations_told_are_those_of_a_run(tmp_path, monkeypatch, causal, name):
