@@ -34,6 +34,8 @@ Atoms = AtomicLaw | PointMass
 EPS = float(np.finfo(float).eps)
 NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
+STEPS_AT_0 = 100
+"""Of Newton's method; a few are enough unless the start is far."""
 
 
 def power_of_two_of(law: Atoms) -> float:
@@ -255,7 +257,26 @@ class SeparableLaw(CountedLaw):
         if 1.0 - self._kernels[1] <= self.ratio * (1.0 - self._kernels[0]):
             return float(shares[weights < 0].sum()) / self.ratio  # one eigenvalue for every weight, of its sign
         z = np.array([-NEXT_TO_0 + 0j])
-        return float(1 - self._above(z, self._numbers(z))[0])
+        return float(1 - self._above(z, self._at_0(self._numbers(z)))[0])
+
+    def _at_0(self, numbers: np.ndarray) -> np.ndarray:
+        r"""The numbers next to 0, (1, 2), from values near them, where there are fewer dimensions than weights.
+
+        Where these are nearly as many, the law is singular within 1e-18 of 0, which is as close as `_solve` comes. At 0
+        one equation is left: $\int \tau b/(1 - \tau b) = -C(1 - p_0) = ab$, p_0 the population's mass at 0.
+        """
+        _, _, weights, shares = self._arrays
+        product, b = -self.ratio * (1.0 - self._kernels[0]), numbers[0, 1]
+        for _ in range(STEPS_AT_0):
+            with np.errstate(all="ignore"):
+                terms = weights * b / (1 - weights * b)
+                step = (terms @ shares - product) * b / (terms * (1 + terms) @ shares)
+            if not np.isfinite(step):
+                break
+            b = complex((b - step).real, min((b - step).imag, -0.0))
+            if abs(step) <= 1e-15 * abs(b):
+                return np.array([[product / b, b]])
+        return numbers
 
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         a, b = numbers.T.copy()

@@ -111,6 +111,15 @@ def test_every_unit_gives_the_same_law(unit):
         assert scaled.stieltjes(20 * unit) * unit == pytest.approx(law.stieltjes(20.0), rel=1e-11)
 
 
+@pytest.mark.parametrize("short", [1e-2, 1e-8, 1e-11, 1e-13])
+def test_almost_as_many_dimensions_as_weights_of_both_signs(short):
+    """The few eigenvalues that are lacking are those of the sign with the larger mean of 1 / tau; 0 is in a gap."""
+    for weights, kept in (([-37.0, 1.2], -1), ([37.0, -1.2], 1)):
+        law = SeparableLaw(AtomicLaw([20.0, 1e-3], [0.5, 0.5]), AtomicLaw(weights, [0.5, 0.5]), 1.0 - short)
+        expected = 0.5 / law.ratio
+        assert law.cdf(0.0) == pytest.approx(expected if kept < 0 else 1.0 - expected, abs=1e-14)
+
+
 @example([1.0], [1.0, -35.0], 1.0)
 @example([1.0], [-1.0], 2.0)
 @example([128.0, 0.0078125], [-1.0], 0.99999)  # next to a hard edge, masses are not small
