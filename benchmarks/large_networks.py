@@ -2,11 +2,10 @@
 
 ``python benchmarks/large_networks.py [--device cuda] [--only resnet-18]``. ResNet-18 (11 million parameters) on genuine
 Fashion-MNIST images after some steps of training, with batch norm on its running statistics; a transformer of 100
-million parameters on random tokens at its initial weights, the fused attention replaced by plain products, and one of a
-billion where ``--only`` asks for it; and two smaller networks, whose resident memory is compared with budgets. Each
-network runs in a process of its own, so that the peak of the memory is its own. Results are added to the JSON file by
-device.
-``--memory "5 GiB"`` gives a budget, whose results stand beside the others.
+million parameters on random tokens at its initial weights, the fused attention replaced by plain products, and others
+of ten and thirty million and of a billion where ``--only`` asks for them; and two smaller networks, whose resident
+memory is compared with budgets. Each network runs in a process of its own, so that the peak of the memory is its own.
+Results are added to the JSON file by device. ``--memory "5 GiB"`` gives a budget, whose results stand beside others.
 """
 
 from __future__ import annotations
@@ -115,10 +114,14 @@ def transformer(
 NETWORKS = {
     "resnet-18": resnet_18,
     "transformer-100m": transformer,
+    "transformer-10m": functools.partial(transformer, width=256, layers=6, heads=4),
+    "transformer-30m": functools.partial(transformer, width=448, layers=8, heads=7),
     "transformer-1b": functools.partial(transformer, width=2048, layers=20, heads=16),
     "resnet-10": narrow_resnet,
     "perceptron-1m": wide_perceptron,
 }
+ASKED_FOR = ("transformer-10m", "transformer-30m", "transformer-1b")
+"""Networks that are measured where `--only` names them."""
 PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 """Where Linux tells the peak of a process, and where it forgets it."""
 
@@ -222,7 +225,7 @@ def main() -> int:
         return 2
     results = json.loads(options.out.read_text()) if options.out.exists() else {}
     context = multiprocessing.get_context("spawn")
-    for name in [options.only] if options.only else [name for name in NETWORKS if name != "transformer-1b"]:
+    for name in [options.only] if options.only else [name for name in NETWORKS if name not in ASKED_FOR]:
         batch = options.batch or (32 if options.device == "cpu" else 256)
         if name.startswith("transformer") and not options.batch:
             batch //= 8
