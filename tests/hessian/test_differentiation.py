@@ -1,12 +1,13 @@
 """Values and derivatives are computed in float32 on a GPU, whatever torch's defaults, which stand afterwards."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
 import torch
 
 from hessian import Curvature, exact_hessian, stable_rank_of
+from hessian.differentiation import exact_evaluation
 from workloads.networks import small_convnet
 
 LOSS = torch.nn.CrossEntropyLoss()
@@ -69,6 +70,20 @@ def test_convolutions_are_exact_where_there_is_a_gpu(monkeypatch, keep_graph):
     assert Square.seen == {(what, "ieee", False) for what in ("value", "slope", "curvature")}
     assert torch.backends.cudnn.conv.fp32_precision == "tf32"
     assert torch.backends.mha.get_fastpath_enabled()
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_the_faster_transformer_layers_are_as_before_whatever_happens(monkeypatch, fast):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    before = torch.backends.mha.get_fastpath_enabled()
+    try:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        with suppress(ZeroDivisionError), exact_evaluation():
+            assert not torch.backends.mha.get_fastpath_enabled()
+            raise ZeroDivisionError
+        assert torch.backends.mha.get_fastpath_enabled() == fast
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
 
 
 class Recurrent(torch.nn.Module):

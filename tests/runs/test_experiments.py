@@ -126,11 +126,13 @@ def test_a_run_that_cannot_start_ends_the_experiment(tmp_path):
         carried_out(Experiment((replace(OTHER, settings={"rnak": 2}),)), tmp_path)
 
 
+@pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("first", [0, 1])
-def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_path, first):
-    seldom = replace(ONE, label="seldom", rounds=12, settings={**GIVEN, "evaluate_every": 4})
-    often = replace(ONE, label="often", rounds=6, settings={**GIVEN, "evaluate_every": 2})
-    twice = replace(ONE, label="twice", rounds=8, settings={**GIVEN, "evaluate_every": 4})
+def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_path, first, aligned):
+    given = {**GIVEN, "alignment": aligned}
+    seldom = replace(ONE, label="seldom", rounds=12, settings={**given, "evaluate_every": 4})
+    often = replace(ONE, label="often", rounds=6, settings={**given, "evaluate_every": 2})
+    twice = replace(ONE, label="twice", rounds=8, settings={**given, "evaluate_every": 4})
     trials = (seldom, often, twice)
     alone = [rows(carried_out(Experiment((trial,)), tmp_path / trial.label)) for trial in trials]
     for trial in (seldom, often)[:: 1 - 2 * first]:
@@ -142,6 +144,8 @@ def test_trials_that_evaluate_the_same_run_at_other_rounds_have_their_own(tmp_pa
         one = next(row for each in alone for row in each if row[:2] == (outcome.trial.label, outcome.seed))
         assert [row["round"] for row in outcome.curve("loss")] == [row["round"] for row in one[2] if "loss" in row]
         assert [row["loss"] for row in outcome.curve("loss")] == [row["loss"] for row in one[2] if "loss" in row]
+        for name in ("bytes_up", "alignment") if aligned else ("bytes_up",):  # in every round, evaluated or not
+            assert [row["round"] for row in outcome.curve(name)] == list(range(outcome.trial.rounds + 1))
     assert not missing(Experiment(trials), tmp_path / "one store")
 
 

@@ -271,6 +271,8 @@ def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monk
     wrong = planned("fedavg", "rated-sentences", {**given, "training_loss": asked + 1}, Conduct(rounds=1))
     with pytest.raises(RunError, match=f"training_loss must be from 1 to {asked}, got {asked + 1}"):
         parts_of(wrong)
+    with pytest.raises(RunError, match="training_loss must be a whole number of at least 0, got -1"):
+        planned("fedavg", "rated-sentences", {**given, "training_loss": -1}, Conduct(rounds=1))
 
 
 def test_training_samples_that_are_evaluated_cost_no_operation(tmp_path, monkeypatch):
