@@ -27,6 +27,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hessian.batches import Batches, Loss, reduction_of
 from hessian.density_reading import AS_PLOTTED, PrintedStableRank, Reading, printed_stable_rank
+from hessian.differentiation import exact_evaluation
 from hessian.krylov import Array
 from hessian.model_state import selected
 from hessian.pyhessian_guards import PlainBatches, require_fit, restored, seeded, torch_supplied
@@ -227,6 +228,7 @@ def _opened(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Ope
         stack.enter_context(restored(model, loss))
         stack.enter_context(seeded(first.device, seed))
         stack.enter_context(torch.enable_grad())
+        stack.enter_context(exact_evaluation())
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
         model.eval()
         require_fit(model, loss, batches)

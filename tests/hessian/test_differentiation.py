@@ -8,6 +8,7 @@ import torch
 
 from hessian import Curvature, exact_hessian, stable_rank_of
 from hessian.differentiation import exact_evaluation
+from hessian.pyhessian_backend import top_eigenvalues
 from workloads.networks import small_convnet
 
 LOSS = torch.nn.CrossEntropyLoss()
@@ -70,6 +71,18 @@ def test_convolutions_are_exact_where_there_is_a_gpu(monkeypatch, keep_graph):
     assert Square.seen == {(what, "ieee", False) for what in ("value", "slope", "curvature")}
     assert torch.backends.cudnn.conv.fp32_precision == "tf32"
     assert torch.backends.mha.get_fastpath_enabled()
+
+
+@pytest.mark.skipif(not hasattr(torch.backends.cudnn, "conv"), reason="an older torch has one setting for all")
+def test_convolutions_of_pyhessian_are_exact_where_there_is_a_gpu(monkeypatch):
+    pytest.importorskip("pyhessian")
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(Square, "seen", set())
+    torch.manual_seed(0)
+    data = torch.randn(6, 3), torch.randint(4, (6,))
+    top_eigenvalues(Squared(), LOSS, data)
+    assert Square.seen == {(what, "ieee", False) for what in ("value", "slope", "curvature")}
+    assert torch.backends.cudnn.conv.fp32_precision == "tf32"
 
 
 @pytest.mark.parametrize("fast", [True, False])
