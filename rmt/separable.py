@@ -35,7 +35,7 @@ EPS = float(np.finfo(float).eps)
 NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
 STEPS_AT_0 = 100
-"""Of Newton's method; a few are enough unless the start is far."""
+"""Most steps of Newton's method there."""
 
 
 def power_of_two_of(law: Atoms) -> float:
