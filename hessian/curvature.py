@@ -27,7 +27,7 @@ from hessian.batches import Batch, Loss, size_of
 from hessian.cross_blocks import CrossBlock
 from hessian.elsewhere import PiecesElsewhere, Workers
 from hessian.graphs import Layout
-from hessian.memory import Budget
+from hessian.memory import Budget, give_back
 from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
@@ -173,6 +173,8 @@ class Curvature:
             self._vectorize = vectorize
         else:
             self._try_ways()
+        if budget is not None:
+            give_back()
 
     @property
     def P(self) -> int:

@@ -2,14 +2,17 @@
 
 Counted are tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, what a
 product needs at its peak (found by one), work vectors, the basis; and half a GiB for the program itself on a processor.
+The checks of derivatives come first, with vectors and a graph of their own, and what they held is given back.
 Memory that libraries use within an operation is not seen.
 """
 
 from __future__ import annotations
 
+import ctypes
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from numbers import Integral
@@ -84,27 +87,27 @@ class Budget:
         """
         return Budget(Budget.of(memory).limit, None if scratch is None else Path(scratch))
 
-    def check_dtypes(self, own: torch.dtype, held: int, parameters: int) -> tuple[torch.dtype, ...]:
+    def check_dtypes(self, own: torch.dtype, held: int, numbers: int) -> tuple[torch.dtype, ...]:
         """The precisions in which derivatives are tested, by preference: double where there is room for it.
 
         Args:
             own: Type of the model.
             held: Bytes by then.
-            parameters: Number of those by which derivatives are taken.
+            numbers: Numbers that the checks hold at their peak (`checked`).
 
         Raises:
             CurvatureError: There is no room for any.
         """
         tried = tuple(dict.fromkeys((torch.float64, own)))
-        found = tuple(kind for kind in tried if held + CHECKED * parameters * kind.itemsize <= self.limit)
+        found = tuple(kind for kind in tried if held + numbers * kind.itemsize <= self.limit)
         if not found:
-            least = held + CHECKED * parameters * own.itemsize
+            least = held + numbers * own.itemsize
             raise CurvatureError(self.too_small(least, "the model and the checks of its derivatives"))
         return found
 
-    def no_double(self, held: int, parameters: int) -> str:
+    def no_double(self, held: int, numbers: int) -> str:
         """The message where single precision cannot tell whether products are derivatives, as at many kinks."""
-        least = in_words(held + CHECKED * parameters * torch.float64.itemsize, up=True)
+        least = in_words(held + numbers * torch.float64.itemsize, up=True)
         return (
             "the products cannot be told to be second derivatives in single precision, as where a network has kinks: "
             f"memory of {in_words(self.limit)} has no room for checks in double precision, which need {least}"
@@ -143,6 +146,23 @@ class Plan:
     store: Store
     words: str
     complement: int | None = None
+
+
+def checked(graph: Callable[[], object], parameters: Sequence[Tensor]) -> int:
+    """Numbers that the checks of derivatives hold at their peak: some vectors, and a batch's graph.
+
+    Args:
+        graph: Builds it, in the precision of the parameters.
+        parameters: Those by which derivatives are taken.
+    """
+    peak = held_by(graph, parameters[0].device)[1].peak
+    return CHECKED * sum(p.numel() for p in parameters) + ceil(peak / parameters[0].element_size())
+
+
+def give_back() -> None:
+    """Gives memory that was freed back to the system; of the GNU C library, which keeps it else."""
+    with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def bytes_of(tensors: Iterable[Tensor]) -> int:

@@ -32,7 +32,7 @@ from hessian.batches import (
 )
 from hessian.derivatives import UNSETTLED, require_second_derivatives
 from hessian.graphs import Graph, HessianGraph, Middle, SandwichGraph, require_dependence
-from hessian.memory import PROGRAM, Budget, bytes_of
+from hessian.memory import PROGRAM, Budget, bytes_of, checked
 from hessian.middles import (
     Law,
     OuterSlopes,
@@ -131,10 +131,7 @@ class Objective:
         check_modes(model, batch_norm)
         chosen = selected(model, parameters)
         tensors = tuple(chosen.values())
-        dtypes, held = None, 0
-        if budget is not None:
-            held = sum(held_by_model(model, tensors, data).values()) + bytes_of(tensors)  # copied once more, below
-            dtypes = budget.check_dtypes(tensors[0].dtype, held, sum(p.numel() for p in tensors))
+        dtypes, held, numbers = None, 0, 0
         before = [p.detach().clone() for p in tensors]
         mean = reduction_of(loss, reduction) == "mean"
         draft = Objective(
@@ -167,12 +164,17 @@ class Objective:
             require_dependence(value)
             draft.model.require_own_unused(value)
         draft.model.require_kept(before)
+        if budget is not None:
+            del value
+            held = sum(held_by_model(model, tensors, data).values()) + bytes_of(before)
+            numbers = checked(lambda: draft.graph(draft.first_batch(), 1, 1.0, matrix), tensors)
+            dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
         try:
             require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes)
         except CurvatureError as error:
             if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
                 raise
-            raise CurvatureError(budget.no_double(held, sum(p.numel() for p in tensors))) from error
+            raise CurvatureError(budget.no_double(held, numbers)) from error
         several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
         if several or reduction:
             vouched = reduction is not None or count is not size_of
