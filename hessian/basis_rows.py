@@ -57,6 +57,7 @@ class Rows:
         self._factors: list[float] = []
         self._file: IO[bytes] | None = None
         self._count = 0
+        self._read_into: Tensor | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -97,10 +98,13 @@ class Rows:
         """A copy of the rows from first to before last, ``(last - first, P)``."""
         if self.whole:
             return self._kept[first:last].clone()
-        return torch.stack([self._read(place) for place in range(first, last)])
+        return torch.stack([self._read(place).clone() for place in range(first, last)])
 
     def blocks(self, count: int) -> Iterator[tuple[int, Tensor]]:
-        """The first so many rows, all at once or one at a time; each block with the number of its first row."""
+        """The first so many rows, all at once or one at a time; each block with the number of its first row.
+
+        A block is that only until the next: rows that are not whole are read into one place.
+        """
         if self.whole:
             yield 0, self._kept[:count]
             return
@@ -127,7 +131,11 @@ class Rows:
             self._file.seek((place - len(self._kept)) * size)
             raw = np.fromfile(self._file, dtype=np.uint8, count=size)
             row = torch.from_numpy(raw).view(self._kept.dtype).to(self._kept.device)
-        return row.to(self._dtype) * self._factors[place] if self._factors else row
+        if not self._factors:
+            return row
+        if self._read_into is None:  # memory that is new each time costs more than what is done in it
+            self._read_into = torch.empty(self._P, dtype=self._dtype, device=self._kept.device)
+        return self._read_into.copy_(row).mul_(self._factors[place])
 
     def _write(self, row: Tensor) -> None:
         if self._file is None:

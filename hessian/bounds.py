@@ -334,8 +334,8 @@ def outside(rows: Tensor, V: Span) -> Tensor:
     given = rows
     for _ in range(2):
         for block in blocks_of(V):
-            part = (rows @ block.T) @ block
-            rows = rows - part if rows is given else rows.sub_(part)
+            part = rows @ block.T
+            rows = (rows.clone() if rows is given else rows).addmm_(part, block, alpha=-1)
     return rows
 
 

@@ -111,7 +111,7 @@ class Krylov:
     @property
     def basis(self) -> Tensor:
         """V, shape ``(size, P)``."""
-        return torch.cat([block for _, block in self._rows.blocks(self.steps)])
+        return self._rows.taken(0, self.steps)
 
     @property
     def span(self) -> Span:
@@ -238,8 +238,7 @@ class Krylov:
         for number in range(1, 6):
             for first, block in self._rows.blocks(filled):
                 part = block @ vector
-                along = block.T @ part
-                vector = vector - along if vector is given else vector.sub_(along)
+                vector = (vector.clone() if vector is given else vector).addmv_(block.T, part, alpha=-1)
                 total[first : first + len(block)] += part.double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
