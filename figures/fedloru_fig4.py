@@ -183,7 +183,7 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
             colour = COLOURS[str(method)]
             axes.plot(by_round.index, by_round["mean"], color=colour, marker="o", markersize=3, label=str(method))
             axes.fill_between(by_round.index, by_round["min"], by_round["max"], color=colour, alpha=0.15, lw=0)
-        axes.set(xlabel="round", ylabel="loss per token", title=f"{answers} answers")
+        axes.set(xlabel="round", ylabel="loss per token", title=f"{answers.replace(' ', '-')} answers")
     panels[0].legend()
     return picture
 
