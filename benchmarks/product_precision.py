@@ -1,4 +1,4 @@
-"""What products in lower precision change of a stable rank, by network: float32 and bfloat16 beside double precision.
+"""Changes of a stable rank by products in lower precision, by network: float32 and bfloat16 beside double precision.
 
 ``python benchmarks/product_precision.py``, a minute. Layers compute in bfloat16 where `torch.autocast` lets them, sums
 and weights stay in float32, as in mixed precision. For random signs z: the error of a product Hz beside its size, and
