@@ -115,23 +115,20 @@ def design(settings: Settings) -> Design:
     return Design(lines, sizes.rounds, sizes.seeds)
 
 
+def by_loss(runs: Design) -> list[Design]:
+    """The same runs with lines for their losses on held-out answers, and for those on training answers."""
+
+    def of(answers: str, metric: str) -> tuple[Line, ...]:
+        return tuple(replace(line, keys={**line.keys, "answers": answers}, metric=metric) for line in runs.lines)
+
+    return [replace(runs, lines=of(answers, metric)) for answers, metric in METRICS.items()]
+
+
 def fig4_data(settings: Settings) -> pd.DataFrame:
     """The losses of both methods on held-out and on training answers, one row for each evaluation."""
     made = design(settings)
     announced(made, settings, LEFT_OUT)
-    each = [
-        results(
-            replace(
-                made,
-                lines=tuple(
-                    replace(line, keys={**line.keys, "answers": answers}, metric=metric) for line in made.lines
-                ),
-            ),
-            settings,
-        )
-        for answers, metric in METRICS.items()  # the same runs
-    ]
-    return pd.concat(each, ignore_index=True)
+    return pd.concat([results(each, settings) for each in by_loss(made)], ignore_index=True)
 
 
 def gain(table: pd.DataFrame, answers: str = "held out") -> Effect:

@@ -9,6 +9,7 @@ import pytest
 from figures import language_designs
 from figures.experiment import RUN
 from figures.experiment_effects import Effect
+from figures.fedloru_fig4 import by_loss
 from figures.fedloru_fig4 import design as fine_tuning
 from figures.figure import Settings
 from figures.ledger import select
@@ -42,7 +43,7 @@ def invented(figure, value):
         sizes = FIG2_SIZES["laptop"]
         made = [design for start in sizes.rounds for design in designs(sizes, start, {})]
     elif name == "fig-4":
-        made = [fine_tuning(settings)]
+        made = by_loss(fine_tuning(settings))
     else:
         of = {
             "tab-3": tab3_design,
