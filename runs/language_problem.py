@@ -77,7 +77,7 @@ def language_problem(
         raise FederationError(f"clients are weighed by samples or tokens, not by {weighed!r}")
     task: Task = "causal" if train.causal else "classification"
     splits = {"test": test, **evaluated}
-    for split, texts in {"training": train, **splits}.items():
+    for split, texts in (("training", train), *splits.items()):
         _require_fit(module, split, texts, task)
     shapes = [(of, parameter.shape) for of, parameter in module.named_parameters()]
     chosen = tuple(of for of, _ in shapes) if layers is None else _layers(shapes, layers)

@@ -252,14 +252,16 @@ def test_what_does_not_fit_is_refused():
         problem_of("bert", layers="*.q_proj")
     long = texts(4)
     ids = torch.ones(4, 30, dtype=torch.int64)
-    with pytest.raises(FederationError, match=r"sample 0 of the training texts has 30 tokens, .* positions for 24"):
-        language_problem(
-            bert(),
-            type(long)(**{**vars(long), "input_ids": ids, "attention_mask": ids}),
-            [range(4)],
-            texts(3),
-            layers="*.query",
-        )
+    for evaluated in ({}, {"training": texts(2)}):  # of which all are checked, whatever is evaluated of them
+        with pytest.raises(FederationError, match=r"sample 0 of the training texts has 30 tokens, .* positions for 24"):
+            language_problem(
+                bert(),
+                type(long)(**{**vars(long), "input_ids": ids, "attention_mask": ids}),
+                [range(4)],
+                texts(3),
+                layers="*.query",
+                evaluated=evaluated,
+            )
     other = type(long)(**{**vars(long), "input_ids": long.input_ids.masked_fill(long.input_ids > 40, 50)})
     with pytest.raises(FederationError, match=r"token 50, and the model's are below 50"):
         language_problem(bert(), other, [range(4)], texts(3), layers="*.query")
