@@ -134,8 +134,8 @@ def fig4_data(settings: Settings) -> pd.DataFrame:
 def gain(table: pd.DataFrame, answers: str = "held out") -> Effect:
     """FedLoRA's final loss minus FedLoRU's, paired over the seeds: above 0 where FedLoRU is better."""
     ends = finals(table)
-    ours, theirs = (by_seed(ends, answers=answers, method=method) for method in ("FedLoRU", "FedLoRA"))
-    return paired(theirs, ours)
+    first, second = (by_seed(ends, answers=answers, method=method) for method in METHODS)
+    return paired(first, second)
 
 
 def in_short(table: pd.DataFrame) -> str:
