@@ -382,7 +382,9 @@ def claim_thm3_figure(
         yield from [
             Promise("FedLin converges", compared.small_full_rank, CLOSE, at_most=True),
             Promise("FeDLRT with correction stops farther away", far, run.distances[-1], at_most=True),
-            Promise("it has stopped", abs(run.distances[-1] - run.distances[len(run.distances) // 2]), 0.0, CLOSE),
+            Promise(
+                "it has stopped", abs(run.distances[-1] - run.distances[len(run.distances) // 2]), CLOSE, at_most=True
+            ),
             Promise("rank at the end", run.ranks[-1], 3),
             Promise("loss above the least one", run.losses[-1], higher, at_most=True),
         ]
