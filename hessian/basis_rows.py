@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hessian.differentiation import exact_algebra
 from hessian.symmetric import CurvatureError
 
 LARGEST = 2.0**14
@@ -73,6 +74,7 @@ class Rows:
         """They are kept as they are, in one piece of memory."""
         return self._kept.dtype == self._dtype and self._store.folder is None
 
+    @exact_algebra()
     def append(self, row: Tensor) -> float:
         """Adds a unit row; returns the size of its part that is orthogonal to the row as it is stored."""
         if self._count == len(self._kept) and self._store.folder is None:
@@ -111,6 +113,7 @@ class Rows:
         for place in range(count):
             yield place, self._read(place)[None]
 
+    @exact_algebra()
     def recombine(self, coefficients: Tensor, count: int) -> None:
         """Puts combinations ``(new, count)`` of the first rows in their place, and the other rows behind; in memory."""
         assert self.whole

@@ -17,8 +17,9 @@ at the weights in double precision by steps and tolerances that bear that roundi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,6 +29,7 @@ from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
 from hessian.graphs import flat, require_dense
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import along, drawn_like, norm_of, shifted, sizes_of, split
 
 if TYPE_CHECKING:
     from hessian.objective import Objective
@@ -79,10 +81,9 @@ def require_second_derivatives(
             rows = rows_of(batch) or 0
             chosen = torch.randperm(rows, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if rows > count else []), batch]
-            for miss in (_miss_of_gradients, _miss_of_products):
-                _require(line, miss, parts, precise)
+            _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
         # In double precision, all of them might cost more than they are worth.
-        _require(line, _miss_of_gradients, [batch], (own,), unsettled="")
+        _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ class _Line:
         number: Number of the batch.
         padding: Rows that are taken as constants, by the position of the parameter.
         precision: How exact the test can be.
+        drawn: The last point and direction, by the attempt.
     """
 
     objective: Objective
@@ -128,13 +130,23 @@ class _Line:
     number: int
     padding: dict[int, int]
     precision: _Precision = _DOUBLE
+    drawn: dict[int, tuple[list[Tensor], list[Tensor]]] = field(default_factory=dict)
 
     def of(self, attempt: int, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
         """Another point and direction at each attempt."""
-        generator = torch.Generator().manual_seed(attempt)
-        own = [p.detach().to(dtype) for p in self.objective.parameters]
-        shift, v = (_direction(own, self.padding, generator) for _ in range(2))
-        return _moved(own, shift, 10.0 ** -(2 + min(attempt, 3))), v  # a logarithm, say, bears a small step only
+        if attempt not in self.drawn:
+            self.drawn.clear()  # first, since each may be as large as the model
+            generator = torch.Generator().manual_seed(attempt)
+            own = self.weights(dtype)
+            shift, v = (drawn_like(own, self.padding, generator) for _ in range(2))
+            # A logarithm, say, bears a small step only.
+            self.drawn[attempt] = shifted(own, shift, 10.0 ** -(2 + min(attempt, 3))), v
+        point, v = self.drawn[attempt]
+        return [p.detach().to(dtype).requires_grad_() for p in point], [d.to(dtype) for d in v]
+
+    def weights(self, dtype: torch.dtype) -> list[Tensor]:
+        """The parameters of a type."""
+        return [p.detach().to(dtype) for p in self.objective.parameters]
 
     def loss(self, batch: Batch, at: list[Tensor]) -> Tensor:
         """The loss of samples."""
@@ -161,14 +173,20 @@ none if this step cannot tell."""
 
 
 def _require(
-    line: _Line, miss: Miss, parts: list[Batch], dtypes: tuple[torch.dtype, ...], unsettled: str = UNSETTLED
+    line: _Line,
+    misses: tuple[Miss, ...],
+    parts: list[Batch],
+    dtypes: tuple[torch.dtype, ...],
+    unsettled: str = UNSETTLED,
 ) -> None:
-    """Takes the first samples and dtype with which the test does not break down."""
-    model, failure = line.objective.model, None
+    """Takes for each test the first samples and dtype with which it does not break down."""
+    model, failure, left, fault = line.objective.model, None, list(misses), ""
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
             given = as_dtype(part, dtype)
-            fault = _fault(_at(line, given, dtype), miss, given, unsettled)
+            at = _at(line, given, dtype)
+            while left and not (fault := _fault(at, left[0], given, unsettled)):
+                del left[0]
         except CurvatureError as error:
             failure = error
             continue
@@ -199,7 +217,7 @@ def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
 def _rounds(line: _Line, batch: Batch) -> bool:
     """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
     with torch.enable_grad():
-        value = line.loss(batch, line.of(0, torch.float64)[0])
+        value = line.loss(batch, [p.requires_grad_() for p in line.weights(torch.float64)])
     pending: list[Any] = [value.grad_fn] if value.requires_grad else []
     seen, reached = set(pending), set()
     while pending:
@@ -233,23 +251,23 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
     def rise(step: float) -> Tensor:
         with torch.no_grad():
-            above, below = (line.loss(batch, _moved(point, v, sign * step)) for sign in (1.0, -1.0))
+            above, below = (line.loss(batch, shifted(point, v, sign * step)) for sign in (1.0, -1.0))
         return (above - below) / (2.0 * step)
 
     value, gradient = line.gradient(batch, point)
-    slope, near = gradient @ flat(v, v), rise(step)
+    slope, near = along(gradient, v), rise(step)
     rounding = 100.0 * precision.eps * abs(value) / step
-    allowed = precision.exact * max(_norm(near), _norm(slope)) + rounding
-    if _norm(near - slope) <= allowed:
+    allowed = precision.exact * max(norm_of(near), norm_of(slope)) + rounding
+    if norm_of(near - slope) <= allowed:
         return ""
     far = rise(2.0 * step)
-    if not _norm(near - far) <= precision.settled * _norm(near) + rounding:  # a large slope settles nothing
+    if not norm_of(near - far) <= precision.settled * norm_of(near) + rounding:  # a large slope settles nothing
         return None
-    if _norm(near - slope) <= allowed + 3.0 * _norm(near - far):
+    if norm_of(near - slope) <= allowed + 3.0 * norm_of(near - far):
         return ""
     slopes = _slopes_along(line, batch, point, v, step)
     unseen = float(slopes.diff().abs().sum()) / (2.0 * len(slopes))  # of the mean, by what jumps between them
-    if _norm(near - slopes.mean()) <= allowed + unseen:
+    if norm_of(near - slopes.mean()) <= allowed + unseen:
         return None
     return (
         f"the loss of batch {line.number} rises by {float(near):.6g} for a step along which its gradient gives "
@@ -263,8 +281,7 @@ def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor
     The loss rises by their mean wherever it is continuous, whatever kinks it has.
     """
     middles = [(2.0 * part + 1.0) / PARTS - 1.0 for part in range(PARTS)]
-    direction = flat(v, v)
-    return torch.stack([line.gradient(batch, _moved(point, v, place * step))[1] @ direction for place in middles])
+    return torch.stack([along(line.gradient(batch, shifted(point, v, place * step))[1], v) for place in middles])
 
 
 def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
@@ -274,16 +291,16 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     difference = {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
     near, scale = difference(line, batch, point, v, step)
     rounding = 10.0 * precision.eps / step * scale
-    noise, size = torch.zeros_like(scale), _norm(Hv)
+    noise, size = torch.zeros_like(scale), norm_of(Hv)
     if not _alike(Hv, near, precision.exact, rounding, noise, v):
-        noise = _sizes(difference(line, batch, point, v, 2.0 * step)[0].sub_(near), v)
-        if not _norm(noise) <= precision.settled * max(_norm(near), size) + _norm(rounding):
+        noise = sizes_of(difference(line, batch, point, v, 2.0 * step)[0].sub_(near), v)
+        if not norm_of(noise) <= precision.settled * max(norm_of(near), size) + norm_of(rounding):
             return None
     told = []
-    if size > 0.0 and not gap <= max(precision.exact, 3.0 * _norm(noise) / size) * allowed:
+    if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
         told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
     if not _alike(Hv, near, precision.exact, rounding, noise, v):
-        gap = _norm(Hv - near) / max(size, _norm(near))
+        gap = norm_of(Hv - near) / max(size, norm_of(near))
         told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
     return ", and ".join(told)
 
@@ -292,11 +309,11 @@ def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) ->
     """A product, how far two of them are from symmetric, and the size of what is compared for that."""
     graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point)
     Hv = flat(graph.product(v, False), v)
-    size = _norm(Hv)
+    size = norm_of(Hv)
     if not size > 0.0:
         return Hv, 0.0, 0.0
-    Hu, direction = flat(graph.product(_split(Hv / size, v), False, last=True), v), flat(v, v)
-    return Hv, abs(float(direction @ Hu) - size), _norm(direction) * _norm(Hu)
+    Hu = flat(graph.product(split(Hv / size, v), False, last=True), v)
+    return Hv, abs(float(along(Hu, v)) - size), hypot(*map(norm_of, v)) * norm_of(Hu)
 
 
 def _alike(one: Tensor, other: Tensor, exact: float, rounding: Tensor, noise: Tensor, like: list[Tensor]) -> bool:
@@ -304,26 +321,21 @@ def _alike(one: Tensor, other: Tensor, exact: float, rounding: Tensor, noise: Te
 
     Rounding and noise are given by their sizes in each part.
     """
-    whole = max(_norm(one), _norm(other))
-    everywhere = 1e-3 * _norm(rounding) + 1e-9 * whole
-    parts = zip(_split(one, like), _split(other, like), rounding.tolist(), noise.tolist(), strict=True)
+    whole = max(norm_of(one), norm_of(other))
+    everywhere = 1e-3 * norm_of(rounding) + 1e-9 * whole
+    parts = zip(split(one, like), split(other, like), rounding.tolist(), noise.tolist(), strict=True)
     for a, b, r, n in parts:
-        allowed = exact * max(_norm(a), _norm(b)) + r + everywhere
-        chance = n + _norm(noise) * (a.numel() / one.numel()) ** 0.5  # few entries may be small by chance
-        if not _norm(a - b) <= allowed + 10.0 * chance:
+        allowed = exact * max(norm_of(a), norm_of(b)) + r + everywhere
+        chance = n + norm_of(noise) * (a.numel() / one.numel()) ** 0.5  # few entries may be small by chance
+        if not norm_of(a - b) <= allowed + 10.0 * chance:
             return False
     return True
 
 
-def _sizes(vector: Tensor, like: Sequence[Tensor]) -> Tensor:
-    """Norms of a vector's parts."""
-    return torch.stack([torch.linalg.vector_norm(part) for part in _split(vector, like)])
-
-
 def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Tensor, Tensor]:
     """A product by a difference of gradients, and the sizes of a gradient's parts."""
-    up, down = (line.gradient(batch, _moved(point, v, sign * step))[1] for sign in (1.0, -1.0))
-    scale = _sizes(up, v)
+    up, down = (line.gradient(batch, shifted(point, v, sign * step))[1] for sign in (1.0, -1.0))
+    scale = sizes_of(up, v)
     return up.sub_(down).div_(2.0 * step), scale
 
 
@@ -334,9 +346,9 @@ def _residual_difference(
     slope = _slope(line, batch, point, line.output(batch, point))
     pulled = []
     for sign in (1.0, -1.0):
-        moved = _moved(point, v, sign * step)
+        moved = shifted(point, v, sign * step)
         pulled.append(_pulled(line.output(batch, moved), moved, slope))
-    scale = _sizes(pulled[0], v)
+    scale = sizes_of(pulled[0], v)
     return pulled[0].sub_(pulled[1]).div_(2.0 * step), scale
 
 
@@ -344,7 +356,7 @@ def _sandwich_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Tensor, Tensor]:
     """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
-    up, down = (line.output(batch, _moved(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+    up, down = (line.output(batch, shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
     pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
     slope = _slope(line, batch, point, output)
     if line.matrix == "empirical-fisher":
@@ -358,7 +370,7 @@ def _sandwich_difference(
             with torch.enable_grad():
                 slopes.append(gradients_of(potential(cut), cut)[0])
         curved = (slopes[0] - slopes[1]) / (2.0 * step)
-    scale = _sizes(_pulled(output, point, slope), v)
+    scale = sizes_of(_pulled(output, point, slope), v)
     return _pulled(output, point, curved), scale
 
 
@@ -371,28 +383,3 @@ def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Te
 
 def _pulled(output: Tensor, point: list[Tensor], slope: Tensor) -> Tensor:
     return flat(gradients_of(output, point, slope, allow_unused=True, retain_graph=True), point)
-
-
-def _direction(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:
-    """Normal, each parameter on its own scale."""
-    overall = float(flat(own, own).square().mean().sqrt()) or 1.0
-    drawn = []
-    for position, p in enumerate(own):
-        z = torch.randn(p.shape, generator=generator, dtype=torch.float64, device="cpu").to(p)
-        z = z * (float(p.square().mean().sqrt()) or overall)
-        if position in padding:
-            z[padding[position]] = 0.0
-        drawn.append(z)
-    return drawn
-
-
-def _moved(point: Sequence[Tensor], direction: Sequence[Tensor], step: float) -> list[Tensor]:
-    return [(p.detach() + step * d).requires_grad_() for p, d in zip(point, direction, strict=True)]
-
-
-def _norm(vector: Tensor) -> float:
-    return float(torch.linalg.vector_norm(vector))
-
-
-def _split(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    return [part.reshape(p.shape) for part, p in zip(vector.split([p.numel() for p in like]), like, strict=True)]

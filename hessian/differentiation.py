@@ -1,9 +1,12 @@
-"""Values and derivatives in float32 where the model is: what is faster and less exact on a GPU is turned off."""
+"""Values and derivatives in float32 where the model is: what is faster and less exact on a GPU is turned off.
+
+Around a model autocast is the user's choice; around what is done with its products it would spoil the result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -49,6 +52,16 @@ def exact_convolutions() -> Iterator[None]:
         cudnn.allow_tf32 = any(precision == "tf32" for _, precision in each)
         for of, precision in each:
             of.fp32_precision = precision
+
+
+@contextmanager
+def exact_algebra() -> Iterator[None]:
+    """Products of matrices in the type of these, wherever autocast is on."""
+    with ExitStack() as stack:
+        for device in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(device):
+                stack.enter_context(torch.autocast(device, enabled=False))
+        yield
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hessian.basis_rows import Rows, Span, Store
+from hessian.differentiation import exact_algebra
 from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
 
 Array = NDArray[np.float64]
@@ -204,6 +205,7 @@ class Krylov:
         """Columns of coefficients as rows, in the kind of the vectors."""
         return torch.from_numpy(coefficients.T.copy()).to(self._operator.device, self._operator.dtype)
 
+    @exact_algebra()
     def _combined(self, coefficients: Array) -> Tensor:
         """Combinations of the rows of V, one for each column of coefficients."""
         chosen, total = self._like(coefficients), None
@@ -230,6 +232,7 @@ class Krylov:
             column[-1] = norm * sqrt(1.0 - lost**2)
         self._add_column(column if grow else column[:-1])
 
+    @exact_algebra()
     def _orthogonal(self, vector: Tensor) -> tuple[Tensor, Array]:
         """Passes against all rows, two at least, until one takes less than half; their coefficients together."""
         filled, given = len(self._rows), vector

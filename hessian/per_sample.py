@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, cut, rows_of, size_of
-from hessian.differentiation import gradients_of
+from hessian.differentiation import exact_algebra, gradients_of
 from hessian.model_state import Selection
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
@@ -119,8 +119,9 @@ def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = N
     """Spectra and blocks of factors that are at hand, each (K, P)."""
     values, blocks = [], []
     for factor in factors:
-        values.append(torch.linalg.eigvalsh(factor @ factor.T).clamp(min=0.0).double().cpu().numpy())
-        block = factor @ directions if directions is not None else factor[:, :0]
+        with exact_algebra():
+            values.append(torch.linalg.eigvalsh(factor @ factor.T).clamp(min=0.0).double().cpu().numpy())
+            block = factor @ directions if directions is not None else factor[:, :0]
         blocks.append(block.double().cpu().numpy())
     return SampleSpectra(np.array(values), np.array(blocks))
 
@@ -180,4 +181,5 @@ def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
             f"the loss is not convex in the outputs (curvature {float(values.min()):.3g}): its samples have no square "
             "root; take Curvature(matrix='gauss-newton')"
         )
-    return (vectors * values.clamp(min=0.0).sqrt()[:, None, :]) @ vectors.mT
+    with exact_algebra():
+        return (vectors * values.clamp(min=0.0).sqrt()[:, None, :]) @ vectors.mT

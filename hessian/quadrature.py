@@ -21,6 +21,7 @@ from torch import Tensor
 
 from hessian.basis_rows import Store
 from hessian.bounds import outside
+from hessian.differentiation import exact_algebra
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, normal_rows
 
@@ -156,7 +157,8 @@ def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) ->
             raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
         scale = max(scale, float(torch.linalg.vector_norm(image)))
         image = image - before.mul_(coupling)
-        diagonal.append(float(image @ now))
+        with exact_algebra():
+            diagonal.append(float(image @ now))
         image.sub_(now * diagonal[-1])
         coupling = float(torch.linalg.vector_norm(image))
         if coupling <= 10.0 * torch.finfo(operator.dtype).eps * scale:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, cut, rows_of, size_of
-from hessian.differentiation import gradients_of
+from hessian.differentiation import exact_algebra, gradients_of
 from hessian.model_state import Selection
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
@@ -127,10 +127,11 @@ def sample_hessians(
     norms, sums, P = [], [torch.zeros(0)] * 2, 0
     for values, vectors, norm in parts:
         P = len(vectors)
-        turned = vectors if directions is None else directions.T @ vectors
-        for place, sign in enumerate((1.0, -1.0)):
-            part = (turned * (sign * values).clamp(min=0.0)) @ turned.T
-            sums[place] = part if not spectra else sums[place] + part
+        with exact_algebra():
+            turned = vectors if directions is None else directions.T @ vectors
+            for place, sign in enumerate((1.0, -1.0)):
+                part = (turned * (sign * values).clamp(min=0.0)) @ turned.T
+                sums[place] = part if not spectra else sums[place] + part
         spectra.append(values.double().cpu().numpy())
         norms.append(norm)
     plus, minus = (part.double().cpu().numpy() / len(spectra) for part in sums)
@@ -151,9 +152,12 @@ def _parts(
             drawn = torch.randn(rank, P, generator=generator, dtype=torch.float64, device="cpu").to(like)
             first = _times(found, parameters, drawn)
             basis = torch.linalg.qr(first.T)[0]
-            inner = _times(found, parameters, basis.T) @ basis
-            values, turn = torch.linalg.eigh((inner + inner.T) / 2)
-            yield values, basis @ turn, float(first.square().sum()) / rank
+            images = _times(found, parameters, basis.T)
+            with exact_algebra():
+                inner = images @ basis
+                values, turn = torch.linalg.eigh((inner + inner.T) / 2)
+                vectors = basis @ turn
+            yield values, vectors, float(first.square().sum()) / rank
 
 
 def _times(gradients: tuple[Tensor | None, ...], parameters: tuple[Tensor, ...], rows: Tensor) -> Tensor:

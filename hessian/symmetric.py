@@ -11,6 +11,8 @@ import torch
 from scipy.sparse.linalg import LinearOperator
 from torch import Tensor
 
+from hessian.differentiation import exact_algebra
+
 
 class CurvatureError(ValueError):
     """A model, a loss or data whose curvature cannot be taken; the message names the cause and the remedy."""
@@ -120,7 +122,7 @@ class ScaledOperator(OperatorAround):
             self.factor = 2.0 ** -frexp(largest)[1]
         # In two steps, since the factor itself may not be a number of this dtype.
         half = 2.0 ** (frexp(self.factor)[1] // 2)
-        return images * half * (self.factor / half)
+        return (images * half).mul_(self.factor / half)
 
 
 class DenseOperator:
@@ -157,6 +159,7 @@ class DenseOperator:
         """Device of the matrix."""
         return self.matrix.device
 
+    @exact_algebra()
     def products(self, vectors: Tensor) -> Tensor:
         """The matrix times each row, (k, P) to (k, P)."""
         return vectors @ self.matrix

@@ -46,6 +46,7 @@ class Processes:
     def __init__(self, count: int) -> None:
         self._crew = Crew(count, serve)
         self._file: SharedFile | None = None
+        self._told = 0  # of the first workers, who see the file
 
     @property
     def shared(self) -> int:
@@ -77,8 +78,9 @@ class Processes:
         frame, new = None, None
         if vectors is not None:
             frame = Frame(len(vectors), vectors.shape[1], width, vectors.dtype, len(orders))
-            if frame.size > self.shared:
-                new = self._file = SharedFile.made(frame.size)
+            if frame.size > self.shared or len(orders) > self._told:
+                new = self._file = SharedFile.made(max(frame.size, self.shared))
+                self._told = len(orders)
             assert self._file is not None
             frame.vectors(self._file.memory).copy_(vectors)
         path = None if taken is None else _written(taken)

@@ -5,12 +5,13 @@ The oracle differentiates twice by itself, in double precision. Where all of the
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
-from hessian import CurvatureError, stable_rank
+from hessian import CurvatureError, DenseOperator, extreme_eigenpairs, spectral_measure, stable_rank, stable_rank_of
 
 DRAWN = torch.Generator().manual_seed(1)
 X, Y = torch.randn(12, 4, generator=DRAWN), torch.randint(0, 3, (12,), generator=DRAWN)
@@ -185,6 +186,28 @@ def test_half_precision_of_autocast_is_in_the_interval(inside):
         found = stable_rank(model, CE, PAIR)
     assert exact in found
     assert 1e-3 < found.relative_width < 0.05
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64])
+def test_autocast_around_what_is_done_with_products_changes_nothing(precision):
+    """Nothing of it is for half precision: neither the basis, nor probes, nor a matrix that is given."""
+    matrix = torch.randn(60, 60, generator=torch.Generator().manual_seed(0), dtype=precision)
+    operator = DenseOperator(matrix + matrix.T)
+
+    def measured():
+        rank = stable_rank_of(operator, rng=np.random.default_rng(0), relative_width=0.2, basis=20)
+        pairs = extreme_eigenpairs(operator, 2, rng=np.random.default_rng(0))
+        density = spectral_measure(
+            operator, rng=np.random.default_rng(0), probes=2, steps=10, without=pairs, three_vectors=True
+        )
+        return rank, density.nodes, pairs.values
+
+    expected = measured()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = measured()
+    assert found[0] == expected[0]
+    np.testing.assert_array_equal(np.concatenate(found[1]), np.concatenate(expected[1]))
+    np.testing.assert_array_equal(found[2], expected[2])
 
 
 def test_numbers_that_no_slope_reaches_are_refused():

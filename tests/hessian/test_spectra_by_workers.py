@@ -160,6 +160,15 @@ def test_fewer_samples_or_batches_than_workers(samples, three):
         assert there.cost().workers == min(samples, 3)
 
 
+def test_workers_that_had_nothing_to_do_take_part_where_more_are_needed():
+    """Two of them have not seen the memory that is large enough already."""
+    with Workers(3) as workers:
+        for samples, rows in ((1, 8), (4, 1)):
+            here, there = (Curvature(NETWORK, LOSS, (X[:samples], Y[:samples]), workers=w) for w in (None, workers))
+            same(there, here, vectors(here.P)[:1].expand(rows, -1).contiguous())
+            assert there.cost().workers == min(samples, 3)
+
+
 def test_counts_and_penalties_are_those_of_one_process(three):
     targets = Y.clone()
     targets[2:9] = -100  # a piece of three would have none that counts
