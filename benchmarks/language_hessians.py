@@ -1,4 +1,4 @@
-"""Hessians of pretrained language models: a model as a module from tokens to logits, its loss, and a batch of real texts.
+"""Hessians of pretrained language models: a model as a module from tokens to logits, its loss, and a batch of texts.
 
 MiniLM (22.7 million parameters) with a head drawn at random on rated sentences, and SmolLM2-135M (dequantised Q4_1) on
 instructions, whose loss is the mean over the tokens of the answers.
@@ -39,6 +39,20 @@ def minilm(count: int, length: int) -> tuple[nn.Module, nn.Module, Tensor, Tenso
 def smollm2(count: int, length: int) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
     """SmolLM2-135M on the first instructions whose answers begin within the length."""
     return _made("hf:smollm2", "causal", "instructions", count, length)
+
+
+def trained(
+    given: tuple[nn.Module, nn.Module, Tensor, Tensor], steps: int, rate: float = 5e-5
+) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
+    """The same after steps of AdamW on the batch."""
+    model, loss, inputs, targets = given
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss(model(inputs), targets).backward()
+        optimiser.step()
+    model.zero_grad(set_to_none=True)
+    return given
 
 
 def _made(name: str, task: Any, texts: str, count: int, length: int) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:

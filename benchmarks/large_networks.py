@@ -2,10 +2,11 @@
 
 ``python benchmarks/large_networks.py [--device cuda] [--only resnet-18]``. ResNet-18 (11 million parameters) on genuine
 Fashion-MNIST images after some steps of training, with batch norm on its running statistics; a transformer of 100
-million parameters on random tokens at its initial weights, the fused attention replaced by plain products, and others
-of ten and thirty million and of a billion where ``--only`` asks for them; and two smaller networks, whose resident
-memory is compared with budgets. Each network runs in a process of its own, so that the peak of the memory is its own.
-Results are added to the JSON file by device. ``--memory "5 GiB"`` gives a budget, whose results stand beside others.
+million parameters on random tokens at its initial weights, the fused attention replaced by plain products; and two
+smaller networks, whose resident memory is compared with budgets. Where ``--only`` asks for them, transformers of ten and
+thirty million and of a billion, and SmolLM2-135M on instructions. Each network runs in a process of its own, so that
+the peak of the memory is its own. Results are added to the JSON file by device. ``--memory "5 GiB"`` gives a budget,
+whose results stand beside others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import queue
 import re
 import resource
+import signal
 import statistics
 import sys
 import time
@@ -111,16 +113,26 @@ def transformer(
     return Curvature(network, loss, (tokens[:, :-1], tokens[:, 1:]), memory=memory)
 
 
+def language_model(device: str, batch: int, memory: str | None) -> Curvature:
+    """SmolLM2-135M as it is, on instructions of 48 tokens."""
+    from benchmarks.language_hessians import smollm2
+
+    network, loss, inputs, targets = smollm2(batch, 48)
+    _forget_peak()
+    return Curvature(network.to(device), loss, (inputs.to(device), targets.to(device)), memory=memory)
+
+
 NETWORKS = {
     "resnet-18": resnet_18,
     "transformer-100m": transformer,
     "transformer-10m": functools.partial(transformer, width=256, layers=6, heads=4),
     "transformer-30m": functools.partial(transformer, width=448, layers=8, heads=7),
     "transformer-1b": functools.partial(transformer, width=2048, layers=20, heads=16),
+    "smollm2-135m": language_model,
     "resnet-10": narrow_resnet,
     "perceptron-1m": wide_perceptron,
 }
-ASKED_FOR = ("transformer-10m", "transformer-30m", "transformer-1b")
+ASKED_FOR = ("transformer-10m", "transformer-30m", "transformer-1b", "smollm2-135m")
 """Networks that are measured where `--only` names them."""
 PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 """Where Linux tells the peak of a process, and where it forgets it."""
@@ -223,15 +235,18 @@ def main() -> int:
     if options.device.startswith("cuda") and not torch.cuda.is_available():
         print("large_networks: there is no CUDA device here; leave --device out", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     results = json.loads(options.out.read_text()) if options.out.exists() else {}
     context = multiprocessing.get_context("spawn")
     for name in [options.only] if options.only else [name for name in NETWORKS if name not in ASKED_FOR]:
         batch = options.batch or (32 if options.device == "cpu" else 256)
-        if name.startswith("transformer") and not options.batch:
+        if name.startswith(("transformer", "smollm2")) and not options.batch:
             batch //= 8
         answer = context.Queue()
         process = context.Process(
-            target=measure, args=(name, options.device, batch, options.threads, options.memory, options.width, answer)
+            target=measure,
+            args=(name, options.device, batch, options.threads, options.memory, options.width, answer),
+            daemon=True,  # it ends with this process
         )
         process.start()
         row = _row_of(process, answer)

@@ -32,8 +32,7 @@ class Store:
 
     Attributes:
         dtype: Type of what is stored; nothing: that of the matrix.
-        reserve: Rows in memory that are allocated at once; 0: memory grows with the rows, and more than doubles on the
-            way.
+        reserve: Rows in memory that are allocated at once; 0: memory grows with the rows, and doubles on the way.
         folder: Folder for a file of the rows beyond those, which is removed with the basis; nothing: no such rows.
     """
 
@@ -79,7 +78,9 @@ class Rows:
         """Adds a unit row; returns the size of its part that is orthogonal to the row as it is stored."""
         if self._count == len(self._kept) and self._store.folder is None:
             more = min(max(16, self._count // 2), self._P - self._count)
-            self._kept = torch.cat([self._kept, self._kept.new_empty((more, self._P))])
+            grown = self._kept.new_empty((self._count + more, self._P))
+            grown[: self._count] = self._kept  # what is not written takes no memory of a processor yet
+            self._kept = grown
         lost = 0.0
         if self._kept.dtype != self._dtype:
             unit = LARGEST / float(row.abs().max())
