@@ -3,7 +3,7 @@
 ``python benchmarks/large_networks.py [--device cuda] [--only resnet-18]``. ResNet-18 (11 million parameters) on genuine
 Fashion-MNIST images after some steps of training, with batch norm on its running statistics; a transformer of 100
 million parameters on random tokens at its initial weights, the fused attention replaced by plain products; and two
-smaller networks, whose resident memory is compared with budgets. Where ``--only`` asks for them, transformers of ten and
+smaller networks, whose resident memory is compared with budgets. ``--only`` names others: transformers of ten and
 thirty million and of a billion, and SmolLM2-135M on instructions. Each network runs in a process of its own, so that
 the peak of the memory is its own. Results are added to the JSON file by device. ``--memory "5 GiB"`` gives a budget,
 whose results stand beside others.
