@@ -379,24 +379,22 @@ def claim_thm3_figure(
     """The ends of long runs of FedLin and FeDLRT, with the targets drawn or with one small target."""
     if targets == "one small":
         run = compared.small[tau]
+        end, halfway = run.distances[-1], run.distances[len(run.distances) // 2]
         yield from [
             Promise("FedLin converges", compared.small_full_rank, CLOSE, at_most=True),
-            Promise("FeDLRT with correction stops farther away", far, run.distances[-1], at_most=True),
-            Promise(
-                "it has stopped", abs(run.distances[-1] - run.distances[len(run.distances) // 2]), CLOSE, at_most=True
-            ),
+            Promise("FeDLRT with correction stops farther away", far, end, at_most=True),
+            Promise("it has stopped", abs(end - halfway), CLOSE, at_most=True),
             Promise("rank at the end", run.ranks[-1], 3),
             Promise("loss above the least one", run.losses[-1], higher, at_most=True),
         ]
-        return f"{AXES}, one of them small: distance {run.distances[-1]:.3g}, loss {run.losses[-1]:.2g}"
+        return f"{AXES}, one of them small: distance {end:.3g}, loss {run.losses[-1]:.2g}"
     end = compared.long.distances[-1]
     yield Promise("the long run is FeDLRT", compared.same, 1e-9, at_most=True)
     if "FedLin" in parts:
         yield Promise("FedLin converges", min(compared.full_rank), CLOSE, at_most=True)
     if "stops" in parts:
-        yield Promise(
-            "FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case={**WITNESS, "rounds": 900}
-        )
+        case = {**WITNESS, "rounds": 900}
+        yield Promise("FeDLRT with correction stops farther away", CLOSE, end, at_most=True, case=case)
     if "converges" in parts:
         yield Promise("single precision", end, precision * compared.size, at_most=True)
     return f"{SETTING}; distance {end:.1e} at round {len(compared.long.distances) - 1}; {compared.stopped}"
