@@ -74,8 +74,10 @@ def hessians() -> dict[str, Tensor]:
     found = {"perceptron at its initial weights, MNIST": exact_hessian(network, classify, x[:1000], y[:1000])}
     fit(network, x, y, FitSettings(20, learning_rate=3e-3))
     found["perceptron trained on MNIST"] = exact_hessian(network, classify, x[:1000], y[:1000])
-    white = torch.linalg.svd(x[:1000] - x[:1000].mean(dim=0), full_matrices=False)[0] * sqrt(1000.0)
-    found["softmax regression on whitened MNIST"] = exact_hessian(perceptron(49, (), 10, 0), classify, white, y[:1000])
+    columns, sizes, _ = torch.linalg.svd(x[:1000] - x[:1000].mean(dim=0), full_matrices=False)
+    white = columns[:, sizes > 1e-10 * sizes[0]] * sqrt(1000.0)  # some pixels are the same in all images
+    softmax = perceptron(white.shape[1], (), 10, 0)
+    found["softmax regression on whitened MNIST"] = exact_hessian(softmax, classify, white, y[:1000])
     generator = torch.Generator().manual_seed(0)
     inputs = torch.randn(400, 20, generator=generator).double()
     values = torch.randn(400, 12, generator=generator).double()
