@@ -336,8 +336,8 @@ def _root(excess: Callable[[float, float], float], sign: float, low: float, high
 def outside(rows: Tensor, V: Span) -> Tensor:
     """The part of each row orthogonal to those of V.
 
-    A second pass takes away what rounding left of the first, which is nothing where that took little. Each reads V
-    twice, and of a large network that is most of the time of a probe beside its product.
+    A second pass takes away what rounding left of the first, next to nothing where that took little (of rows in half
+    precision some 1e-6 of a vector). Each reads V twice, which is most of a large network's probe beside its product.
     """
     given = rows
     for _ in range(2):

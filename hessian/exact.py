@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian.batches import Loss
-from hessian.differentiation import gradients_of
+from hessian.differentiation import exact_algebra, gradients_of
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
@@ -227,7 +227,8 @@ def _layered(chunks: _Chunks, model: nn.Module, parameters: list[Tensor]) -> Ten
                         change = augmented[m][:, :, None] * curvature[:, unit, None, :units]
                         if l < m:
                             change[:, :-1] += gradient.detach()[:, unit, None, None] * slope
-                        block = change.reshape(size, -1).mT @ augmented[l]
+                        with exact_algebra():
+                            block = change.reshape(size, -1).mT @ augmented[l]
                         block = block.view(augmented[m].shape[1], -1)
                         hessian[top : top + len(block), offsets[l] : offsets[l] + block.shape[1]] += block
             shifts.clear()
@@ -276,7 +277,8 @@ def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[Tensor]) ->
         if slope.requires_grad:
             products = gradients_of(slope, parameters, materialize_grads=True)
             product += torch.cat([p.reshape(-1) for p in products])
-    error = (hessian @ direction - product).norm().item()
+    with exact_algebra():
+        error = (hessian @ direction - product).norm().item()
     allowed = max(1000, len(hessian)) * torch.finfo(hessian.dtype).eps * (hessian.norm() * direction.norm()).item()
     # Not `error > allowed`: a NaN is a disagreement too.
     if error <= allowed:

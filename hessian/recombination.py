@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, counted, cut, joined, loss_of, rows_of
-from hessian.differentiation import gradients_of
+from hessian.differentiation import exact_algebra, gradients_of
 from hessian.graphs import flat
 from hessian.symmetric import CurvatureError
 
@@ -178,7 +178,9 @@ def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[T
     found = [flat(gradients, variables)]
     if second and found[0].requires_grad:
         ramp = torch.linspace(-1.0, 1.5, len(found[0]), dtype=found[0].dtype, device=found[0].device)
-        found.append(flat(gradients_of(found[0] @ ramp, variables, allow_unused=True), variables))
+        with exact_algebra():
+            slope = found[0] @ ramp
+        found.append(flat(gradients_of(slope, variables, allow_unused=True), variables))
     return [one.detach() for one in found]
 
 

@@ -75,6 +75,7 @@ class Processes:
         Raises:
             CurvatureError: One of them ended, or what is to be taken cannot leave this process.
         """
+        path = None if taken is None else _written(taken)
         frame, new = None, None
         if vectors is not None:
             frame = Frame(len(vectors), vectors.shape[1], width, vectors.dtype, len(orders))
@@ -83,7 +84,6 @@ class Processes:
                 self._told = len(orders)
             assert self._file is not None
             frame.vectors(self._file.memory).copy_(vectors)
-        path = None if taken is None else _written(taken)
         try:
             with self._crew.minded(CurvatureError, self.close):
                 answers = self._answers(
