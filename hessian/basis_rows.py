@@ -32,7 +32,7 @@ class Store:
 
     Attributes:
         dtype: Type of what is stored; nothing: that of the matrix.
-        reserve: Rows in memory that are allocated at once; 0: memory grows with the rows, from old to new.
+        reserve: Rows in memory that are allocated at once; 0: memory grows with them, old and new side by side.
         folder: Folder for a file of the rows beyond those, which is removed with the basis; nothing: no such rows.
     """
 
