@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -27,9 +26,21 @@ from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
-from hessian.graphs import flat, require_dense
+from hessian.graphs import require_dense
 from hessian.symmetric import CurvatureError
-from hessian.vector_parts import along, drawn_like, norm_of, shifted, sizes_of, split
+from hessian.vector_parts import (
+    Vector,
+    along,
+    change,
+    constants,
+    drawn_like,
+    filled,
+    gaps_of,
+    norm_of,
+    quotient,
+    shifted,
+    sizes_of,
+)
 
 if TYPE_CHECKING:
     from hessian.objective import Objective
@@ -158,13 +169,13 @@ class _Line:
             found: Tensor = self.objective.output(batch, at)
         return found
 
-    def gradient(self, batch: Batch, at: list[Tensor]) -> tuple[float, Tensor]:
+    def gradient(self, batch: Batch, at: list[Tensor]) -> tuple[float, Vector]:
         """The loss of samples and its gradient."""
         with torch.enable_grad():
             value = self.loss(batch, at)
         found = gradients_of(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
         require_dense(found)
-        return value.item(), flat(found, at)
+        return value.item(), constants(found)
 
 
 Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
@@ -255,7 +266,9 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
         return (above - below) / (2.0 * step)
 
     value, gradient = line.gradient(batch, point)
-    slope, near = along(gradient, v), rise(step)
+    slope = along(gradient, v)
+    del gradient
+    near = rise(step)
     rounding = 100.0 * precision.eps * abs(value) / step
     allowed = precision.exact * max(norm_of(near), norm_of(slope)) + rounding
     if norm_of(near - slope) <= allowed:
@@ -287,74 +300,73 @@ def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor
 def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
     """Differences of gradients against products, and these against each other."""
     precision = line.precision
-    Hv, gap, allowed = _product(line, batch, point, v)
+    Hv, own, gap, allowed = _product(line, batch, point, v)
     difference = {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
-    near, scale = difference(line, batch, point, v, step)
-    rounding = 10.0 * precision.eps / step * scale
-    noise, size = torch.zeros_like(scale), norm_of(Hv)
-    if not _alike(Hv, near, precision.exact, rounding, noise, v):
-        noise = sizes_of(difference(line, batch, point, v, 2.0 * step)[0].sub_(near), v)
-        if not norm_of(noise) <= precision.settled * max(norm_of(near), size) + norm_of(rounding):
+    near, given = difference(line, batch, point, v, step)
+    rounding, apart, other = 10.0 * precision.eps / step * given, gaps_of(Hv, near), sizes_of(near)
+    del Hv
+    noise, size = torch.zeros_like(own), norm_of(own)
+    counts = torch.tensor([d.numel() for d in v], dtype=torch.float64, device="cpu")
+
+    def alike() -> bool:
+        """In the part of every parameter, each on its own scale."""
+        everywhere = 1e-3 * norm_of(rounding) + 1e-9 * max(size, norm_of(other))
+        chance = noise + norm_of(noise) * (counts / counts.sum()).sqrt()  # few entries may be small by chance
+        return bool((apart <= precision.exact * own.maximum(other) + rounding + everywhere + 10.0 * chance).all())
+
+    if not alike():
+        noise = gaps_of(difference(line, batch, point, v, 2.0 * step)[0], near)
+        if not norm_of(noise) <= precision.settled * max(norm_of(other), size) + norm_of(rounding):
             return None
     told = []
     if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
         told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
-    if not _alike(Hv, near, precision.exact, rounding, noise, v):
-        gap = norm_of(Hv - near) / max(size, norm_of(near))
+    if not alike():
+        gap = norm_of(apart) / max(size, norm_of(other))
         told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
     return ", and ".join(told)
 
 
-def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Tensor, float, float]:
-    """A product, how far two of them are from symmetric, and the size of what is compared for that."""
+def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
+    """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
     graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point)
-    Hv = flat(graph.product(v, False), v)
-    size = norm_of(Hv)
+    Hv = constants(graph.product(v, False))
+    sizes = sizes_of(Hv)
+    size = norm_of(sizes)
     if not size > 0.0:
-        return Hv, 0.0, 0.0
-    Hu = flat(graph.product(split(Hv / size, v), False, last=True), v)
-    return Hv, abs(float(along(Hu, v)) - size), hypot(*map(norm_of, v)) * norm_of(Hu)
+        return Hv, sizes, 0.0, 0.0
+    change(Hv, lambda part: part / size)
+    Hu = constants(graph.product(filled(Hv, v), False, last=True))
+    gap, allowed = abs(float(along(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
+    del Hu
+    change(Hv, lambda part: part * size)
+    return Hv, sizes, gap, allowed
 
 
-def _alike(one: Tensor, other: Tensor, exact: float, rounding: Tensor, noise: Tensor, like: list[Tensor]) -> bool:
-    """Whether two vectors are the same in the part of every parameter, each on its own scale.
-
-    Rounding and noise are given by their sizes in each part.
-    """
-    whole = max(norm_of(one), norm_of(other))
-    everywhere = 1e-3 * norm_of(rounding) + 1e-9 * whole
-    parts = zip(split(one, like), split(other, like), rounding.tolist(), noise.tolist(), strict=True)
-    for a, b, r, n in parts:
-        allowed = exact * max(norm_of(a), norm_of(b)) + r + everywhere
-        chance = n + norm_of(noise) * (a.numel() / one.numel()) ** 0.5  # few entries may be small by chance
-        if not norm_of(a - b) <= allowed + 10.0 * chance:
-            return False
-    return True
-
-
-def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Tensor, Tensor]:
+def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Vector, Tensor]:
     """A product by a difference of gradients, and the sizes of a gradient's parts."""
     up, down = (line.gradient(batch, shifted(point, v, sign * step))[1] for sign in (1.0, -1.0))
-    scale = sizes_of(up, v)
-    return up.sub_(down).div_(2.0 * step), scale
+    sizes = sizes_of(up)
+    return quotient(up, down, 2.0 * step), sizes
 
 
 def _residual_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Vector, Tensor]:
     """A product by a difference of pulled slopes, which stay what they are at the point, and a gradient's sizes."""
     slope = _slope(line, batch, point, line.output(batch, point))
-    pulled = []
-    for sign in (1.0, -1.0):
-        moved = shifted(point, v, sign * step)
-        pulled.append(_pulled(line.output(batch, moved), moved, slope))
-    scale = sizes_of(pulled[0], v)
-    return pulled[0].sub_(pulled[1]).div_(2.0 * step), scale
+
+    def pulled(moved: list[Tensor]) -> Vector:
+        return _pulled(line.output(batch, moved), moved, slope)
+
+    up, down = (pulled(shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    sizes = sizes_of(up)
+    return quotient(up, down, 2.0 * step), sizes
 
 
 def _sandwich_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Vector, Tensor]:
     """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
     up, down = (line.output(batch, shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
     pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
@@ -370,8 +382,8 @@ def _sandwich_difference(
             with torch.enable_grad():
                 slopes.append(gradients_of(potential(cut), cut)[0])
         curved = (slopes[0] - slopes[1]) / (2.0 * step)
-    scale = sizes_of(_pulled(output, point, slope), v)
-    return _pulled(output, point, curved), scale
+    sizes = sizes_of(_pulled(output, point, slope, keep=True))
+    return _pulled(output, point, curved), sizes
 
 
 def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:
@@ -381,5 +393,5 @@ def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Te
         return gradients_of(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
 
 
-def _pulled(output: Tensor, point: list[Tensor], slope: Tensor) -> Tensor:
-    return flat(gradients_of(output, point, slope, allow_unused=True, retain_graph=True), point)
+def _pulled(output: Tensor, point: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
+    return constants(gradients_of(output, point, slope, allow_unused=True, retain_graph=keep))

@@ -264,3 +264,41 @@ def test_half_precision_within_a_model_that_rounds_to_single_is_refused_still():
     model = Around(lambda h, x: Rounding(1.0)(h.bfloat16().to(h.dtype), x))
     with pytest.raises(CurvatureError, match="no second derivatives"):
         Curvature(model, nn.CrossEntropyLoss(), (X, Y))
+
+
+class Handed(torch.autograd.Function):
+    """Half the square, and a product: their derivatives are the very tensors that they are given."""
+
+    @staticmethod
+    def forward(ctx, one, other):
+        ctx.save_for_backward(one, other)
+        return 0.5 * one.square().sum() + (one * other).sum()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        one, other = ctx.saved_tensors
+        return one + other, one
+
+
+def summed(one, other):
+    both = one + other
+    return Handed.apply(both, torch.zeros_like(both))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("function", "last"), [(Handed.apply, 0.0), (summed, 1.0)])
+def test_derivatives_that_share_memory_are_not_written_into(function, last, dtype):
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one = nn.Parameter(torch.arange(1.0, 4.0, dtype=dtype))
+            self.other = nn.Parameter(torch.arange(3.0, dtype=dtype))
+
+        def forward(self, x):
+            return function(self.one, self.other)
+
+    model, x = Two(), torch.ones(3, 1, dtype=dtype)
+    found = Curvature(model, lambda output, target: output, (x, x)) @ torch.eye(6, dtype=dtype)
+    exact = torch.kron(torch.tensor([[1.0, 1.0], [1.0, last]]), torch.eye(3)).to(dtype)
+    torch.testing.assert_close(found, exact)
+    assert torch.equal(model.one.detach(), torch.arange(1.0, 4.0, dtype=dtype))
