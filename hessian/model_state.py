@@ -230,14 +230,15 @@ class PureModel:
         if captured:
             raise CurvatureError(held_on_to(captured[0]))
 
-    def require_kept(self, before: Sequence[Tensor]) -> None:
+    def require_kept(self) -> None:
         """Refuses a forward pass that has changed the weights it was given.
 
         Raises:
-            CurvatureError: They are not as before.
+            CurvatureError: They are not those that the model itself holds.
         """
-        for (name, now), weights in zip(self._chosen.items(), before, strict=True):
-            if not torch.equal(now.detach(), weights):
+        own = dict(self._model.named_parameters())
+        for name, now in self._chosen.items():
+            if not torch.equal(now.detach(), own[name.removeprefix("model.")].detach()):
                 raise CurvatureError(
                     f"the forward pass changes {name.removeprefix('model.')}, as Embedding(max_norm=) does, so that "
                     "the loss is no smooth function of it; renormalise the weights once, and leave max_norm out"

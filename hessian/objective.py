@@ -132,7 +132,6 @@ class Objective:
         chosen = selected(model, parameters)
         tensors = tuple(chosen.values())
         dtypes, held, numbers = None, 0, 0
-        before = [p.detach().clone() for p in tensors]
         mean = reduction_of(loss, reduction) == "mean"
         draft = Objective(
             tuple(chosen),
@@ -163,10 +162,10 @@ class Objective:
             value = draft.batch_loss(draft.first_batch(), 1)
             require_dependence(value)
             draft.model.require_own_unused(value)
-        draft.model.require_kept(before)
+        draft.model.require_kept()
+        del value  # and its graph
         if budget is not None:
-            del value
-            held = sum(held_by_model(model, tensors, data).values()) + bytes_of(before)
+            held = sum(held_by_model(model, tensors, data).values())
             numbers = checked(lambda: draft.graph(draft.first_batch(), 1, 1.0, matrix), tensors)
             dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
         try:
@@ -179,7 +178,7 @@ class Objective:
         if several or reduction:
             vouched = reduction is not None or count is not size_of
             Recombination(draft, mean, count, several, vouched, coupled=batch_norm == "batch").require()
-        draft.model.require_kept(before)
+        draft.model.require_kept()
         sizes = tuple(size for size, _ in first)
         weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
         value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
