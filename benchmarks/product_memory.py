@@ -29,7 +29,6 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature
-from hessian.graphs import flat
 from hessian.live_bytes import held_by
 from workloads.networks import perceptron
 from workloads.vit import vit
@@ -69,7 +68,7 @@ def by_hand(model: nn.Module, x: Tensor, y: Tensor, vector: Tensor) -> Tensor:
     own = list(model.parameters())
     gradients = torch.autograd.grad(nn.functional.cross_entropy(model(x), y), own, create_graph=True)
     parts = [part.view_as(p) for part, p in zip(vector[0].split([p.numel() for p in own]), own, strict=True)]
-    return flat(torch.autograd.grad(gradients, own, parts), own)[None]
+    return torch.cat([part.reshape(-1) for part in torch.autograd.grad(gradients, own, parts)])[None]
 
 
 def ways(model: nn.Module, layered: nn.Module, x: Tensor) -> dict[str, tuple[Callable[[Tensor], Tensor], int]]:

@@ -59,13 +59,6 @@ class Layout:
         )
 
 
-def flat(parts: Sequence[Tensor | None], like: Parts) -> Tensor:
-    """One vector of the parts, zeros for those that are missing."""
-    return torch.cat(
-        [(torch.zeros_like(p) if part is None else part).reshape(-1) for part, p in zip(parts, like, strict=True)]
-    )
-
-
 class Graph(Protocol):
     """The curvature of one batch."""
 

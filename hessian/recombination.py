@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, counted, cut, joined, loss_of, rows_of
-from hessian.differentiation import exact_algebra, gradients_of
-from hessian.graphs import flat
+from hessian.differentiation import gradients_of
+from hessian.graphs import HessianGraph, Layout
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import Vector, constants, norm_of, sizes_of, subtract
 
 if TYPE_CHECKING:
     from hessian.objective import Objective
@@ -104,29 +105,36 @@ class Recombination:
             )
         if total == 0:
             return
-        pairs = [(part, count) for part, count in zip(parts, counts, strict=True) if count]
-        used = [count for _, count in pairs]
-        own = self.objective.parameters
-        dtype = own[0].dtype
-        found = [self._features(one, number, own, second) for one in (whole, *(part for part, _ in pairs))]
+        items = [whole, *(part for part, count in zip(parts, counts, strict=True) if count)]
+        used = [count for count in counts if count]
+        at: Sequence[Tensor] = self.objective.parameters
+        dtype = at[0].dtype
+
+        def agree(mean: bool, allowed: float) -> tuple[bool, list[float]]:
+            shares = [count / total if mean else 1.0 for count in used]
+            losses, gaps = self._gaps(items, shares, number, at, second)
+            return all(gap <= allowed * size for gap, size in gaps), losses
+
         allowed = TOLERANCE if dtype == torch.float64 else 1e3 * torch.finfo(dtype).eps
-        if _agree(found[0], found[1:], used, total, self.mean, allowed):
-            return
-        if dtype != torch.float64:
-            double = [p.detach().double().requires_grad_() for p in own]
+        agreed, losses = agree(self.mean, allowed)
+        if not agreed and dtype != torch.float64:
+            single = items, at
             try:
-                items = [as_dtype(one, torch.float64) for one in (whole, *(part for part, _ in pairs))]
-                found = [self._features(one, number, double, second) for one in items]
+                items = [as_dtype(one, torch.float64) for one in items]
+                at = [p.detach().double().requires_grad_() for p in at]
+                agreed, losses = agree(self.mean, TOLERANCE)
                 allowed = TOLERANCE
             except _UnlikeError:  # some tensor does not become double; rounding of a near fit is absolute
+                items, at = single
                 allowed = 1e-2
-            if _agree(found[0], found[1:], used, total, self.mean, allowed):
-                return
-        told = f"{float(found[0][0]):.6g} on {total} samples of batch {number}"
-        told += f", {' and '.join(f'{float(part[0]):.6g}' for part in found[1:])} on {' and '.join(map(str, used))}"
+                agreed, losses = agree(self.mean, allowed)
+        if agreed:
+            return
+        told = f"{losses[0]:.6g} on {total} samples of batch {number}"
+        told += f", {' and '.join(f'{one:.6g}' for one in losses[1:])} on {' and '.join(map(str, used))}"
         told += " of them" if len(used) > 1 else ""
         word = "mean" if self.mean else "sum"
-        if _agree(found[0], found[1:], used, total, not self.mean, allowed):
+        if agree(not self.mean, allowed)[0]:
             other = "sum" if self.mean else "mean"
             raise CurvatureError(
                 f"the loss is a {other} over samples, not a {word}: {told}; say reduction={other!r} (on the command "
@@ -142,8 +150,25 @@ class Recombination:
     def _counted(self, item: Any) -> int:
         return counted(self.count, item["batch"], 0) if rows_of(item["batch"]) else 0
 
-    def _features(self, item: Any, number: int, at: Sequence[Tensor], second: bool) -> list[Tensor]:
-        """Value, gradient, and if asked one product with the Hessian."""
+    def _gaps(
+        self, items: list[Any], shares: list[float], number: int, at: Sequence[Tensor], second: bool
+    ) -> tuple[list[float], list[tuple[float, float]]]:
+        """The losses of a whole and its parts; and by how much these miss that, and the size of either, by feature."""
+        loss, missing = self._features(items[0], number, at, second)
+        losses, sizes = [loss], [norm_of(sizes_of(each)) for each in missing]
+        for item, share in zip(items[1:], shares, strict=True):
+            loss, found = self._features(item, number, at, second)
+            losses.append(loss)
+            for place, (rest, each) in enumerate(zip(missing, found, strict=True)):
+                sizes[place] = max(sizes[place], share * norm_of(sizes_of(each)))
+                subtract(rest, each, share)
+                each.clear()  # before the next ones are made
+        gaps = [(norm_of(sizes_of(rest)), size) for rest, size in zip(missing, sizes, strict=True)]
+        terms = [share * one for share, one in zip(shares, losses[1:], strict=True)]
+        return losses, [(abs(losses[0] - sum(terms)), max(map(abs, (losses[0], *terms)))), *gaps]
+
+    def _features(self, item: Any, number: int, at: Sequence[Tensor], second: bool) -> tuple[float, list[Vector]]:
+        """Value and, as vectors in parts, the gradient and if asked one product with the Hessian."""
         batch = item["batch"]
         try:
             with torch.enable_grad():
@@ -159,7 +184,7 @@ class Recombination:
                     value = self.objective.model.run(
                         lambda: loss_of(self.objective.loss, output + shift, batch, number), at
                     )
-                return [value.detach().double(), *_derivatives(value, variables, second)]
+                return float(value.detach()), _derivatives(value, variables, second)
         except CurvatureError as error:
             raise CurvatureError(
                 f"{error}, for some of its samples alone: where targets are ignored, give count= with the number of "
@@ -171,27 +196,15 @@ class Recombination:
             ) from error
 
 
-def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[Tensor]:
+def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[Vector]:
     if not value.requires_grad:
-        return []
+        return [[None] * len(variables) for _ in range(1 + second)]
     gradients = gradients_of(value, variables, create_graph=second, allow_unused=True)
-    found = [flat(gradients, variables)]
-    if second and found[0].requires_grad:
-        ramp = torch.linspace(-1.0, 1.5, len(found[0]), dtype=found[0].dtype, device=found[0].device)
-        with exact_algebra():
-            slope = found[0] @ ramp
-        found.append(flat(gradients_of(slope, variables, allow_unused=True), variables))
-    return [one.detach() for one in found]
-
-
-def _agree(
-    whole: list[Tensor], parts: list[list[Tensor]], counts: list[int], total: int, mean: bool, allowed: float
-) -> bool:
-    """Whether the parts make up the whole, in all features."""
-    shares = [count / total if mean else 1.0 for count in counts]
-    for place, target in enumerate(whole):
-        terms = [share * part[place].double() for share, part in zip(shares, parts, strict=True)]
-        size = max(float(torch.linalg.vector_norm(term)) for term in (target.double(), *terms))
-        if not float(torch.linalg.vector_norm(target.double() - sum(terms))) <= allowed * size:
-            return False
-    return True
+    found = [constants(gradients)]
+    if second:
+        layout = Layout.of(variables)
+        like = variables[0]
+        ramp = torch.linspace(-1.0, 1.5, layout.total, dtype=like.dtype, device=like.device)
+        graph = HessianGraph(tuple(variables), gradients)
+        found.append(constants(graph.product(layout.parts(ramp[None]), False, last=True)))
+    return found
