@@ -29,7 +29,7 @@ from hessian.symmetric import CurvatureError, SymmetricOperator, peak_elsewhere
 MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
-CHECKED = 9
+CHECKED = 6
 """Vectors that the checks of derivatives hold at their peak, in the precision they are in."""
 WORK, MORE = 5, 2
 """Vectors beside the basis: for each that is multiplied, and for a row of it on its way."""
