@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import IO
 
@@ -23,7 +24,10 @@ from hessian.symmetric import CurvatureError
 LARGEST = 2.0**14
 """Entry that the largest of a row becomes in half precision, so that small ones keep their digits."""
 COLUMNS = 2**20
-"""Taken together where rows are recombined in place."""
+"""Taken together where rows are recombined in place, or rounded."""
+TILES = {"cpu": 2**21, "cuda": 2**26}
+"""Entries that are read together where rows are not whole, but no more than a row has: what stays in a processor's
+cache, and what keeps a GPU busy."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Store:
 
 
 class Rows:
-    """Unit rows ``(P,)`` of one dtype and device, handed out in blocks.
+    """Unit rows ``(P,)`` of one dtype and device, handed out in tiles.
 
     Args:
         P: Length of each.
@@ -57,10 +61,14 @@ class Rows:
         self._factors: list[float] = []
         self._file: IO[bytes] | None = None
         self._count = 0
-        self._read_into: Tensor | None = None
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def P(self) -> int:
+        """Length of each."""
+        return self._P
 
     @property
     def room(self) -> int:
@@ -82,37 +90,25 @@ class Rows:
             grown[: self._count] = self._kept  # what is not written takes no memory of a processor yet
             self._kept = grown
         lost = 0.0
-        if self._kept.dtype != self._dtype:
-            unit = LARGEST / float(row.abs().max())
-            stored = (row * unit).to(self._kept.dtype)
-            back = stored.to(self._dtype)
-            self._factors.append(1.0 / float(torch.linalg.vector_norm(back)))
-            back *= self._factors[-1]
-            lost = float(torch.linalg.vector_norm(back.mul_(float(row @ back)).sub_(row)))
-            row = stored
-        if self._count < len(self._kept):
-            self._kept[self._count] = row
+        if self._kept.dtype == self._dtype:
+            self._put(row, 0)
         else:
-            self._write(row)
+            lost = self._put_rounded(row)
         self._count += 1
         return lost
 
-    def taken(self, first: int, last: int) -> Tensor:
-        """A copy of the rows from first to before last, ``(last - first, P)``."""
-        if self.whole:
-            return self._kept[first:last].clone()
-        return torch.stack([self._read(place).clone() for place in range(first, last)])
+    def read(self, first: int, into: Tensor) -> Tensor:
+        """Copies rows from the first on over others, ``(k, P)``; returns these."""
+        for columns, tile in self._tiles(first, first + len(into)):
+            into[:, columns] = tile
+        return into
 
-    def blocks(self, count: int) -> Iterator[tuple[int, Tensor]]:
-        """The first so many rows, all at once or one at a time; each block with the number of its first row.
+    def tiles(self, count: int) -> Iterator[tuple[slice, Tensor]]:
+        """The first so many rows, ``(count, width)`` of their columns in turn; all at once where they are whole.
 
-        A block is that only until the next: rows that are not whole are read into one place.
+        A tile is that only until the next, and must not be changed.
         """
-        if self.whole:
-            yield 0, self._kept[:count]
-            return
-        for place in range(count):
-            yield place, self._read(place)[None]
+        return self._tiles(0, count)
 
     @exact_algebra()
     def recombine(self, coefficients: Tensor, count: int) -> None:
@@ -126,27 +122,62 @@ class Rows:
             self._kept[new + place] = self._kept[count + place]
         self._count = new + others
 
-    def _read(self, place: int) -> Tensor:
-        if place < len(self._kept):
-            row = self._kept[place]
-        else:
-            assert self._file is not None
-            size = self._P * self._kept.element_size()
-            self._file.seek((place - len(self._kept)) * size)
-            raw = np.fromfile(self._file, dtype=np.uint8, count=size)
-            row = torch.from_numpy(raw).view(self._kept.dtype).to(self._kept.device)
-        if not self._factors:
-            return row
-        if self._read_into is None:  # memory that is new each time costs more than what is done in it
-            self._read_into = torch.empty(self._P, dtype=self._dtype, device=self._kept.device)
-        return self._read_into.copy_(row).mul_(self._factors[place])
+    def _tiles(self, first: int, last: int) -> Iterator[tuple[slice, Tensor]]:
+        if self.whole:
+            yield slice(0, self._P), self._kept[first:last]
+            return
+        if not (count := last - first):
+            return
+        width = max(min(TILES.get(self._kept.device.type, COLUMNS), self._P) // count, 1)
+        read = torch.empty((count, width), dtype=self._dtype, device=self._kept.device)
+        factors = torch.tensor(self._factors[first:last] or [1.0] * count, dtype=self._dtype, device=read.device)
+        inside = max(min(last, len(self._kept)) - first, 0)
+        for start in range(0, self._P, width):
+            columns = slice(start, min(start + width, self._P))
+            tile = read[:, : columns.stop - start]
+            tile[:inside] = self._kept[first : first + inside, columns]
+            for place in range(inside, count):
+                tile[place] = self._from_file(first + place, columns)
+            yield columns, tile.mul_(factors[:, None])
 
-    def _write(self, row: Tensor) -> None:
+    def _put_rounded(self, row: Tensor) -> float:
+        """Stores a unit row in lower precision; returns the size of its part that is orthogonal to what is stored."""
+        unit = LARGEST / max(float(end.abs()) for end in torch.aminmax(row))
+        squares = torch.zeros(3, dtype=torch.float64, device=row.device)
+        width = min(COLUMNS, -(-self._P // 4))
+        for start in range(0, self._P, width):
+            part = row[start : start + width]
+            stored = (part * unit).to(self._kept.dtype)
+            self._put(stored, start)
+            back = stored.double()
+            error = part.double().sub_(back, alpha=1.0 / unit)  # has the same part orthogonal to what is stored
+            squares += torch.stack([error @ error, error @ back, back @ back])
+        whole, along, kept = squares.tolist()
+        self._factors.append(1.0 / sqrt(kept))
+        return sqrt(max(whole - along**2 / kept, 0.0))
+
+    def _put(self, part: Tensor, start: int) -> None:
+        """Stores columns of the row to come."""
+        if self._count < len(self._kept):
+            self._kept[self._count, start : start + len(part)] = part
+        else:
+            self._write(part, start)
+
+    def _from_file(self, place: int, columns: slice) -> Tensor:
+        assert self._file is not None
+        self._file.seek(self._offset(place, columns.start))
+        raw = np.fromfile(self._file, dtype=np.uint8, count=(columns.stop - columns.start) * self._kept.element_size())
+        return torch.from_numpy(raw).view(self._kept.dtype).to(self._kept.device)
+
+    def _offset(self, place: int, start: int) -> int:
+        return ((place - len(self._kept)) * self._P + start) * self._kept.element_size()
+
+    def _write(self, part: Tensor, start: int) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._store.folder, buffering=0)  # noqa: SIM115 (goes with the rows)
-        left = row.cpu().view(torch.uint8).numpy().tobytes()
+        left = part.cpu().view(torch.uint8).numpy().tobytes()
         try:
-            self._file.seek((self._count - len(self._kept)) * len(left))
+            self._file.seek(self._offset(self._count, start))
             while len(left):
                 left = left[self._file.write(left) :]
         except OSError as error:
@@ -165,11 +196,33 @@ def span_size(V: Span) -> int:
     return len(V) if isinstance(V, Tensor) else V[1]
 
 
-def blocks_of(V: Span) -> Iterator[Tensor]:
-    """Blocks of rows."""
+@exact_algebra()
+def take_outside(vectors: Tensor, V: Span) -> Tensor:
+    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns that, ``(k, m)``.
+
+    One pass of Gram and Schmidt: what rounding leaves of it is left to the next.
+    """
+    found = vectors.new_zeros(len(vectors), span_size(V))
+    for columns, tile in _tiles_of(V):
+        found += vectors[:, columns] @ tile.T
+    for columns, tile in _tiles_of(V):
+        vectors[:, columns].addmm_(found, tile, alpha=-1)
+    return found
+
+
+@exact_algebra()
+def combined(coefficients: Tensor, V: Span) -> Tensor:
+    """Combinations ``(k, m)`` of rows, ``(k, P)``."""
     if isinstance(V, Tensor):
-        yield V
-        return
+        return coefficients @ V
+    found = coefficients.new_zeros(len(coefficients), V[0].P)
+    for columns, tile in _tiles_of(V):
+        found[:, columns] = coefficients @ tile
+    return found
+
+
+def _tiles_of(V: Span) -> Iterator[tuple[slice, Tensor]]:
+    if isinstance(V, Tensor):
+        return iter([(slice(0, V.shape[1]), V)])
     rows, count = V
-    for _, block in rows.blocks(count):
-        yield block
+    return rows.tiles(count)

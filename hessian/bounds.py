@@ -25,10 +25,9 @@ from scipy.stats import beta
 from scipy.stats import t as student
 from torch import Tensor
 
-from hessian.basis_rows import Span, blocks_of, span_size
-from hessian.differentiation import exact_algebra
+from hessian.basis_rows import COLUMNS, Span, span_size, take_outside
 from hessian.krylov import Array, Krylov
-from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
+from hessian.symmetric import CurvatureError, SymmetricOperator, draw_normal, empty_rows, multiply, normal_rows
 
 PILOT = 10
 """Probes whose spread stands for that of all."""
@@ -227,10 +226,10 @@ def draw_probes(
     left = operator.P - span_size(V)
     if left <= count and (complement is None or left <= complement):
         return Probes(_squares(operator, V, _complement(operator, V, rng)) if left else np.empty(0), exact=True)
-    squares = []
+    squares, rows = [], empty_rows(operator, min(chunk, count))
     for start in range(0, count, chunk):
         size = min(chunk, count - start)
-        drawn = outside(normal_rows(operator, rng, size), V)
+        drawn = project_out(draw_normal(rows[:size], rng), V)
         drawn *= sqrt(left) / torch.linalg.vector_norm(drawn, dim=1, keepdim=True)
         squares.append(_squares(operator, V, drawn))
         if report is not None:
@@ -332,34 +331,32 @@ def _root(excess: Callable[[float, float], float], sign: float, low: float, high
     return float(brentq(excess, low, high, args=(sign,), xtol=1e-12 * high))
 
 
-@exact_algebra()
-def outside(rows: Tensor, V: Span) -> Tensor:
-    """The part of each row orthogonal to those of V.
+def project_out(vectors: Tensor, V: Span) -> Tensor:
+    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns these.
 
     A second pass takes away what rounding left of the first, next to nothing where that took little (of rows in half
     precision some 1e-6 of a vector). Each reads V twice, which is most of a large network's probe beside its product.
     """
-    given = rows
     for _ in range(2):
-        before = torch.linalg.vector_norm(rows, dim=1)
-        for block in blocks_of(V):
-            part = rows @ block.T
-            rows = (rows.clone() if rows is given else rows).addmm_(part, block, alpha=-1)
-        if bool((torch.linalg.vector_norm(rows, dim=1) >= NEARLY_ALL * before).all()):
+        before = torch.linalg.vector_norm(vectors, dim=1)
+        take_outside(vectors, V)
+        if bool((torch.linalg.vector_norm(vectors, dim=1) >= NEARLY_ALL * before).all()):
             break
-    return rows
+    return vectors
 
 
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
-    images = outside(operator.products(rows), V)
-    if not bool(torch.isfinite(images).all()):
+    """Squares of what the matrix makes of rows, outside of V; in the rows' place."""
+    images = project_out(multiply(operator, rows), V)
+    squares = sum(part.double().square_().sum(dim=1) for part in images.split(COLUMNS, dim=1)).cpu().numpy()
+    if not np.isfinite(squares).all():
         raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
-    return images.double().square_().sum(dim=1).cpu().numpy()
+    return squares
 
 
 def _complement(operator: SymmetricOperator, V: Span, rng: np.random.Generator) -> Tensor:
     """Orthonormal rows that complete V."""
     rows = normal_rows(operator, rng, operator.P - span_size(V))
     for _ in range(2):
-        rows = torch.linalg.qr(outside(rows, V).T)[0].T.contiguous()
+        rows = torch.linalg.qr(project_out(rows, V).T)[0].T.contiguous()
     return rows

@@ -214,12 +214,16 @@ class Curvature:
         """
         return self._products(vectors, self._layout.total, Part(self._positions, self._positions))
 
+    def multiply(self, rows: Tensor) -> Tensor:
+        """The same in the rows' place."""
+        return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
+
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
         return self._pieces.peak_elsewhere(Part(self._positions, self._positions), vectors, self._vectorize)
 
-    def _products(self, vectors: Tensor, width: int, part: Part) -> Tensor:
-        """A block of the matrix times each vector, (k, width) to (k, rows)."""
+    def _products(self, vectors: Tensor, width: int, part: Part, into: Tensor | None = None) -> Tensor:
+        """A block of the matrix times each vector, (k, width) to (k, rows), in new rows or into others."""
         if vectors.ndim != 2 or vectors.shape[1] != width:
             raise CurvatureError(f"expected vectors of shape (k, {width}), got {tuple(vectors.shape)}")
         if vectors.dtype != self.dtype or vectors.device != self.device:
@@ -228,7 +232,7 @@ class Curvature:
             )
         self._objective.model.require_unchanged()
         started = time.perf_counter()
-        answer = self._pieces.products(part, vectors, self._vectorize)
+        answer = self._pieces.products(part, vectors, self._vectorize, into)
         self._spent.products += len(vectors)
         self._spent.seconds += time.perf_counter() - started
         return answer

@@ -216,9 +216,10 @@ class PiecesElsewhere:
         self.used = tuple(any(one) for one in zip(*used, strict=True))
         self._require_same(expected, Part(every, every), ramp)
 
-    def products(self, part: Part, vectors: Tensor, together: int) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many vectors together."""
-        return added(self._products(part, vectors, together), vectors)
+    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many vectors together, in new rows or into others."""
+        answer = added(self._products(part, vectors, together), vectors)
+        return answer if into is None else into.copy_(answer)
 
     def gradients(self, by: Positions) -> None:
         """Takes the gradient of every piece by some parameters, and forgets it."""

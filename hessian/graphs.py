@@ -48,15 +48,22 @@ class Layout:
         split = rows.split(self.sizes, dim=1)
         return [part.reshape(len(rows), *shape) for part, shape in zip(split, self.shapes, strict=True)]
 
-    def joined(self, parts: Sequence[Tensor | None], like: Tensor) -> Tensor:
-        """Rows ``(k, total)`` of such tensors, zeros for those that are missing, of the kind of the rows given."""
-        return torch.cat(
-            [
-                like.new_zeros(len(like), size) if part is None else part.reshape(len(like), size)
-                for part, size in zip(parts, self.sizes, strict=True)
-            ],
-            dim=1,
-        )
+    def write(self, parts: list[Tensor | None], rows: Tensor, add: bool) -> None:
+        """Writes such tensors over rows ``(k, total)``, zeros for those that are missing, or adds them; they are spent.
+
+        Each is let go when it is written, so that both are never there as a whole.
+        """
+        own = rows.untyped_storage().data_ptr()
+        for place, part in enumerate(parts):
+            if part is not None and part.untyped_storage().data_ptr() == own:  # where a derivative is one of its vectors
+                parts[place] = part.clone()
+        for place, here in enumerate(rows.split(self.sizes, dim=1)):
+            part, parts[place] = parts[place], None
+            if part is not None:
+                part = part.reshape(here.shape)
+                here.add_(part) if add else here.copy_(part)
+            elif not add:
+                here.zero_()
 
 
 class Graph(Protocol):

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hessian.basis_rows import Rows, Span, Store
-from hessian.differentiation import exact_algebra
-from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
+from hessian.basis_rows import Rows, Span, Store, combined, take_outside
+from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, empty_rows, multiply, normal_rows
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -81,7 +80,7 @@ class Krylov:
         """
         if not 1 <= block <= operator.P:
             raise CurvatureError(f"block must lie between 1 and the dimension {operator.P}, got {block}")
-        self._operator, self._rng = operator, rng
+        self._operator, self._rng, self._block = operator, rng, block
         self.products = 0
         self.steps = 0
         self._rows = Rows(operator.P, operator.dtype, operator.device, store)
@@ -111,8 +110,8 @@ class Krylov:
 
     @property
     def basis(self) -> Tensor:
-        """V, shape ``(size, P)``."""
-        return self._rows.taken(0, self.steps)
+        """V, shape ``(size, P)``; a copy."""
+        return self._rows.read(0, empty_rows(self._operator, self.steps))
 
     @property
     def span(self) -> Span:
@@ -122,7 +121,7 @@ class Krylov:
     @property
     def waiting(self) -> Tensor:
         """Q, shape ``(rows, P)``; a copy."""
-        return self._rows.taken(self.steps, len(self._rows))
+        return self._rows.read(self.steps, empty_rows(self._operator, len(self._rows) - self.steps))
 
     @property
     def compression(self) -> Array:
@@ -145,36 +144,42 @@ class Krylov:
         """Adds random rows orthogonal to all others, as far as there is room; they wait for their products."""
         for _ in range(min(count, self._rows.room)):
             for _attempt in range(3):
-                start = normal_rows(self._operator, self._rng, 1)[0]
+                start = normal_rows(self._operator, self._rng, 1)
                 start /= torch.linalg.vector_norm(start)
-                rest, _ = self._orthogonal(start)
-                norm = float(torch.linalg.vector_norm(rest))
+                self._orthogonalise(start)
+                norm = float(torch.linalg.vector_norm(start))
                 if norm > 1e-6:
-                    self._rows.append(rest / norm)
+                    self._rows.append(start[0].div_(norm))
                     break
 
-    def extend(self, steps: int) -> None:
+    def extend(self, steps: int, report: Callable[[int], None] | None = None) -> None:
         """Takes so many more products, unless the basis becomes invariant.
+
+        Args:
+            steps: Number of products.
+            report: Told the size of the basis after each.
 
         Raises:
             CurvatureError: A product is not finite.
         """
-        target = self.steps + steps
+        target, rows = self.steps + steps, empty_rows(self._operator, 0)
         while self.steps < target and not self.invariant:
-            waiting = self._rows.taken(self.steps, min(len(self._rows), target))
-            count = len(waiting)
-            images = self._operator.products(waiting)
-            del waiting
+            count = min(self._block, len(self._rows) - self.steps, target - self.steps)
+            if count > len(rows):
+                rows = empty_rows(self._operator, count)
+            images = multiply(self._operator, self._rows.read(self.steps, rows[:count]))
             self.products += count
-            if not bool(torch.isfinite(images).all()):
+            sizes = torch.linalg.vector_norm(images, dim=1).tolist()
+            if not all(map(isfinite, sizes)):
                 raise CurvatureError(
                     "a product with the curvature matrix is not finite: the weights or the loss overflow"
                 )
-            for image in images:
-                self._take(image)
-            del images
+            for image, size in zip(images, sizes, strict=True):
+                self._take(image[None], size)
             self.steps += count
             self._measure_asymmetry(count)
+            if report is not None:
+                report(self.steps)
 
     def ritz(self) -> tuple[Array, Array, Array]:
         """Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
@@ -185,7 +190,7 @@ class Krylov:
         """Ritz pairs by their positions in increasing order; returned in decreasing order."""
         values, coefficients, residuals = self.ritz()
         order = np.sort(np.asarray(wanted, dtype=int))[::-1]
-        vectors = self._combined(coefficients[:, order])
+        vectors = combined(self._like(coefficients[:, order]), self.span)
         return RitzPairs(values[order], vectors, residuals[order] + self.rounding + sqrt(self.lost_square))
 
     def restart(self, kept: Array | list[int]) -> None:
@@ -205,49 +210,37 @@ class Krylov:
         """Columns of coefficients as rows, in the kind of the vectors."""
         return torch.from_numpy(coefficients.T.copy()).to(self._operator.device, self._operator.dtype)
 
-    @exact_algebra()
-    def _combined(self, coefficients: Array) -> Tensor:
-        """Combinations of the rows of V, one for each column of coefficients."""
-        chosen, total = self._like(coefficients), None
-        for first, block in self._rows.blocks(self.steps):
-            part = chosen[:, first : first + len(block)] @ block
-            total = part if total is None else total.add_(part)
-        assert total is not None
-        return total
-
-    def _take(self, image: Tensor) -> None:
-        """Splits a product into its part in the basis, a column of T, and a new row."""
-        size = float(torch.linalg.vector_norm(image))
+    def _take(self, image: Tensor, size: float) -> None:
+        """Splits a product ``(1, P)``, in its place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
-        rest, coefficients = self._orthogonal(image)
-        norm = float(torch.linalg.vector_norm(rest))
+        coefficients = self._orthogonalise(image)
+        norm = float(torch.linalg.vector_norm(image))
         filled = len(self._rows)
         column = np.zeros(filled + 1)
         column[:filled] = coefficients
         unit = torch.finfo(self._operator.dtype).eps
         grow = filled < self._operator.P and norm > 10.0 * unit * self._scale * np.sqrt(filled)
         if grow:
-            lost = self._rows.append(rest.div_(torch.linalg.vector_norm(rest)))
+            lost = self._rows.append(image[0].div_(torch.linalg.vector_norm(image)))
             self.lost_square += (lost * norm) ** 2
             column[-1] = norm * sqrt(1.0 - lost**2)
         self._add_column(column if grow else column[:-1])
 
-    @exact_algebra()
-    def _orthogonal(self, vector: Tensor) -> tuple[Tensor, Array]:
-        """Passes against all rows, two at least, until one takes less than half; their coefficients together."""
-        filled, given = len(self._rows), vector
-        total = np.zeros(filled)
+    def _orthogonalise(self, vector: Tensor) -> Array:
+        """Passes against all rows, two at least, until one takes less than half; returns their coefficients together.
+
+        The vector ``(1, P)`` is changed in its place.
+        """
+        rows = self._rows, len(self._rows)
+        total = np.zeros(len(self._rows))
         before = float(torch.linalg.vector_norm(vector))
         for number in range(1, 6):
-            for first, block in self._rows.blocks(filled):
-                part = block @ vector
-                vector = (vector.clone() if vector is given else vector).addmv_(block.T, part, alpha=-1)
-                total[first : first + len(block)] += part.double().cpu().numpy()
+            total += take_outside(vector, rows)[0].double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
                 break
             before = after
-        return vector, total
+        return total
 
     def _add_column(self, column: Array) -> None:
         before = self._columns

@@ -24,19 +24,21 @@ from torch import Tensor
 from hessian.basis_rows import Store
 from hessian.krylov import usual_basis
 from hessian.live_bytes import held_by
-from hessian.symmetric import CurvatureError, SymmetricOperator, peak_elsewhere
+from hessian.symmetric import CurvatureError, SymmetricOperator, multiply, peak_elsewhere
 
 MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
 CHECKED = 6
 """Vectors that the checks of derivatives hold at their peak, in the precision they are in."""
-WORK, MORE = 5, 2
-"""Vectors beside the basis: for each that is multiplied, and for a row of it on its way."""
+MORE = 2
+"""Vectors for what is done beside products, one vector at a time."""
+OUTSIDE = 2
+"""Vectors of a quadrature beside the one that is multiplied, at most."""
 COPIED = 5
 """Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, their images, work."""
-LEAST, SPARE = 3, 5
-"""Rows of a basis, at least, and how many more may wait for their products."""
+LEAST, SPARE, FEW = 3, 5, 20
+"""Rows of a basis, at least; how many more may wait for their products, and with how few rows in all only one may."""
 DISK = 0.9
 """Share of the free disk that a file of rows may fill."""
 _UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -195,7 +197,8 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
     Raises:
         CurvatureError: The least does not fit.
     """
-    row, busy = operator.P * operator.dtype.itemsize, _busy(operator, 1)
+    row = operator.P * operator.dtype.itemsize
+    busy = _busy(operator, 1) + OUTSIDE * row
     free = (budget.limit - busy) // row
     rows, usual = free - pairs - 1, usual_basis(pairs)
     if rows < pairs + 2:
@@ -226,7 +229,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
                 rest = (free - (rows + SPARE) * P * kind.itemsize) // (P * own.itemsize)
                 return Plan(rows, count, Store(kind, min(rows + SPARE, P)), ", ".join(words), rest // COPIED)
     size = P * torch.float16.itemsize
-    inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + SPARE
+    inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + 1
     if free < 0 or (budget.scratch is None and inside < least):
         needed = budget.limit - free + (0 if budget.scratch is not None else least * size)
         hint = "" if budget.scratch is not None else "; or a folder for rows of the basis (--scratch)"
@@ -236,9 +239,9 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
         outside = min(rows + SPARE - inside, int(DISK * there) // size)
         if inside + outside < least:
             raise CurvatureError(budget.too_full(there, ceil((least - inside) * size / DISK)))
-    found = inside + outside - SPARE
+    found = inside + outside - (SPARE if inside + outside > FEW else 1)
     words = ["basis in float16"]
-    words += [f"{outside} of {found + SPARE} rows in a file"] if outside else []
+    words += [f"{outside} of {inside + outside} rows in a file"] if outside else []
     words += [f"at most {found} rows, not {rows}"] if found < rows else []
     words += [f"1 vector at a time, not {together}"] if together > 1 else []
     store = Store(torch.float16, inside, budget.scratch if outside else None)
@@ -246,12 +249,11 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
 
 
 def _busy(operator: SymmetricOperator, together: int) -> int:
-    """Bytes of what is held, and of a product and the vectors around it."""
+    """Bytes of what is held, and of the vectors that are multiplied with what that takes, or what is done with them."""
     row = operator.P * operator.dtype.itemsize
-    vectors = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
-    peak = held_by(lambda: operator.products(vectors), operator.device)[1].peak + peak_elsewhere(operator, vectors)
-    work = max(peak + 2 * together * row, WORK * together * row) + MORE * row
-    return sum(getattr(operator, "held", {}).values()) + work
+    rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
+    peak = held_by(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)
+    return sum(getattr(operator, "held", {}).values()) + together * row + max(peak, MORE * row)
 
 
 def _name(kind: torch.dtype) -> str:

@@ -323,15 +323,17 @@ class _Search:
         return PILOT + 2 * krylov.size + 4.0 * self._expected_probes(krylov)
 
     def _grow(self, krylov: Krylov, steps: int) -> None:
+        def report(size: int) -> None:
+            if self.progress is not None:
+                self.progress(f"Lanczos step {size}")
+
         target = krylov.size + steps
         while krylov.size < target:
             if krylov.invariant:
                 if krylov.size >= self.operator.P:
                     return
                 krylov.seed()
-            krylov.extend(1)
-            if self.progress is not None:
-                self.progress(f"Lanczos step {krylov.size}")
+            krylov.extend(target - krylov.size, report)
 
     def _needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
         """Probes after which the interval is narrow enough, by the pilot; or if the mean were another one."""

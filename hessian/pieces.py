@@ -54,8 +54,8 @@ class Pieces(Protocol):
         """Whether products reuse differentiated graphs."""
         ...
 
-    def products(self, part: Part, vectors: Tensor, together: int) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many vectors together."""
+    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many vectors together, in new rows or into others."""
         ...
 
     def gradients(self, by: Positions) -> None:
@@ -103,28 +103,31 @@ class PiecesHere:
         """Whether products reuse differentiated graphs."""
         return self._graphs is not None
 
-    def products(self, part: Part, vectors: Tensor, together: int) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many vectors together."""
+    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many vectors together.
+
+        Args:
+            part: The block.
+            vectors: The vectors.
+            together: How many are multiplied at a time.
+            into: Rows for the answer, which may be the vectors; default: new ones.
+        """
         columns, rows = self._layout(part.columns), self._layout(part.rows)
         groups = [
             (slice(first, first + together), columns.parts(vectors[first : first + together]))
             for first in range(0, len(vectors), together)
         ]
-        answer: Tensor | None = None
+        once = len(self.objective.weights if self._graphs is None else self._graphs) == 1
+        answer = into if into is not None and once else vectors.new_empty(len(vectors), rows.total)
+        begun = False
         for graph in self._graphs_of(part):
-            if answer is None and len(groups) > 1:
-                answer = vectors.new_zeros(len(vectors), rows.total)
             for number, (group, parts) in enumerate(groups, start=1):
-                several, last = vectors[group], number == len(groups) and not self.keeps_graph
-                found = rows.joined(graph.product(parts, len(several) > 1, last=last), several)
-                if answer is None:
-                    answer = found
-                else:
-                    answer[group] += found
-            del graph, found  # before the next is built, which would otherwise lie beside it
-        assert answer is not None
+                last = number == len(groups) and not self.keeps_graph
+                rows.write(graph.product(parts, len(answer[group]) > 1, last=last), answer[group], add=begun)
+            del graph  # before the next is built, which would otherwise lie beside it
+            begun = True
         self._wait()
-        return answer
+        return answer if into is None or answer is into else into.copy_(answer)
 
     def gradients(self, by: Positions) -> None:
         """Takes the gradient of every piece by some parameters, and forgets it."""

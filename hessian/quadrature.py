@@ -20,10 +20,10 @@ from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
 from hessian.basis_rows import Store
-from hessian.bounds import outside
+from hessian.bounds import project_out
 from hessian.differentiation import exact_algebra
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
-from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, normal_rows
+from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, multiply, normal_rows
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def spectral_measure(
     scaled = ScaledOperator(operator)
     nodes, weights = [], []
     for probe in range(probes if left else 0):
-        start = outside(normal_rows(operator, rng, 1), V)[0]
+        start = project_out(normal_rows(operator, rng, 1), V)[0]
         count, rest = min(steps, left), _Rest(scaled, V)
         if three_vectors:
             values, coefficients = _by_three_vectors(rest, start, count)
@@ -176,4 +176,7 @@ class _Rest(OperatorAround):
         self._V = V
 
     def products(self, vectors: Tensor) -> Tensor:
-        return outside(self._operator.products(outside(vectors, self._V)), self._V)
+        return self.multiply(vectors.clone())
+
+    def multiply(self, rows: Tensor) -> Tensor:
+        return project_out(multiply(self._operator, project_out(rows, self._V)), self._V)

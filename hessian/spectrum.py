@@ -15,7 +15,7 @@ from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget, plan_pairs
 from hessian.norms import StableRankInterval, stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
-from hessian.symmetric import CurvatureError, OperatorAround, SymmetricOperator
+from hessian.symmetric import CurvatureError, OperatorAround, SymmetricOperator, multiply
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")
 """Parts of a measurement, each with a random stream of its own."""
@@ -222,3 +222,7 @@ class _Counted(OperatorAround):
     def products(self, vectors: Tensor) -> Tensor:
         self.count += len(vectors)
         return self._operator.products(vectors)
+
+    def multiply(self, rows: Tensor) -> Tensor:
+        self.count += len(rows)
+        return multiply(self._operator, rows)

@@ -41,12 +41,31 @@ class SymmetricOperator(Protocol):
         ...
 
 
+def empty_rows(operator: SymmetricOperator, count: int) -> Tensor:
+    """Rows ``(count, P)`` of the operator's kind, to be written."""
+    return torch.empty((count, operator.P), dtype=operator.dtype, device=operator.device)
+
+
 def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: int) -> Tensor:
     """Independent normal rows ``(count, P)``, drawn where the operator lives, one by one: so many at a time or not."""
-    rows = torch.empty((count, operator.P), dtype=operator.dtype, device=operator.device)
+    return draw_normal(empty_rows(operator, count), rng)
+
+
+def draw_normal(rows: Tensor, rng: np.random.Generator) -> Tensor:
+    """The same over others, ``(count, P)``; returns these."""
     for row in rows:
-        row.normal_(generator=torch.Generator(device=operator.device).manual_seed(int(rng.integers(2**63))))
+        row.normal_(generator=torch.Generator(device=row.device).manual_seed(int(rng.integers(2**63))))
     return rows
+
+
+def multiply(operator: SymmetricOperator, rows: Tensor) -> Tensor:
+    """The matrix times each row ``(k, P)``, in the rows' place; returns these.
+
+    Memory that is new for each product costs as much time as some of what is done in it. An operator that can spare it
+    has a method `multiply`; of others the products are copied.
+    """
+    own: Callable[[Tensor], Tensor] | None = getattr(operator, "multiply", None)
+    return rows.copy_(operator.products(rows)) if own is None else own(rows)
 
 
 def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
@@ -109,7 +128,13 @@ class ScaledOperator(OperatorAround):
         Raises:
             CurvatureError: The products are so small that they are rounded absolutely.
         """
-        images = self._operator.products(vectors)
+        return self._scaled(self._operator.products(vectors).clone())
+
+    def multiply(self, rows: Tensor) -> Tensor:
+        """The same in the rows' place."""
+        return self._scaled(multiply(self._operator, rows))
+
+    def _scaled(self, images: Tensor) -> Tensor:
         if self.factor == 0.0:
             largest = float(images.abs().max()) if images.numel() else 0.0
             if not 0.0 < largest < inf:
@@ -122,7 +147,7 @@ class ScaledOperator(OperatorAround):
             self.factor = 2.0 ** -frexp(largest)[1]
         # In two steps, since the factor itself may not be a number of this dtype.
         half = 2.0 ** (frexp(self.factor)[1] // 2)
-        return (images * half).mul_(self.factor / half)
+        return images.mul_(half).mul_(self.factor / half)
 
 
 class DenseOperator:

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from hessian import Curvature, CurvatureError, as_scipy, exact_hessian
 from hessian.graphs import HessianGraph
+from hessian.symmetric import multiply
 from workloads.networks import perceptron
 
 CASES = cases()
@@ -58,6 +59,41 @@ def test_products_are_those_of_the_dense_hessian(name, way):
     else:
         tried = vectors(operator.P)
         close(operator.products(tried), tried @ dense(name).T)
+        expected, written = operator.products(tried), tried.clone()
+        assert multiply(operator, written) is written
+        assert torch.equal(written, expected)
+
+
+class Dot(torch.autograd.Function):
+    """The product of two vectors, whose gradients are these themselves: a product's parts are those of its vector."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx, slope):
+        a, b = ctx.saved_tensors
+        return b.view_as(b), a.view_as(a)
+
+
+def test_products_in_the_place_of_vectors_bear_parts_that_are_those_of_the_vectors():
+    class Pair(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = (nn.Parameter(torch.arange(1.0, 4.0).double() * factor) for factor in (1.0, -2.0))
+
+        def forward(self, x):
+            return Dot.apply(self.a, self.b) + 0.0 * x
+
+    x = torch.zeros(2, 1).double()
+    operator = Curvature(Pair(), lambda out, _: out.mean(), (x, x))
+    given = torch.arange(12.0).double().reshape(2, 6)
+    expected = torch.cat([given[:, 3:], given[:, :3]], dim=1)
+    assert torch.equal(operator.products(given), expected)
+    assert torch.equal(multiply(operator, given.clone()), expected)
+    assert torch.equal(multiply(operator, given[:1].clone()), expected[:1])
 
 
 def test_gauss_newton_is_the_jacobian_around_the_curvature_of_the_loss():

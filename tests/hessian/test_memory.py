@@ -24,7 +24,7 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.basis_rows import Rows, Store
+from hessian.basis_rows import Rows, Store, combined, take_outside
 from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, checked, in_words
 from hessian.objective import Objective
@@ -155,6 +155,31 @@ def test_rows_in_a_file_are_the_rows_in_memory(tmp_path):
         assert np.array_equal(found[0].compression, other.compression)
     del krylov, found
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kept", [torch.float64, torch.float32, torch.float16])
+@pytest.mark.parametrize("inside", [9, 3, 0])
+@pytest.mark.parametrize("tile", [40, 10**9])
+def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, tmp_path, monkeypatch):
+    monkeypatch.setattr("hessian.basis_rows.TILES", {"cpu": tile})
+    P, drawn = 101, np.random.default_rng(5)
+    given = torch.from_numpy(np.linalg.qr(drawn.standard_normal((P, 7)))[0].T.copy())
+    rows = Rows(P, torch.float64, torch.device("cpu"), Store(kept, inside, None if inside == 9 else tmp_path))
+    lost = [rows.append(row) for row in given]
+    stored = rows.read(0, torch.empty(7, P, dtype=torch.float64))
+    np.testing.assert_allclose(torch.linalg.vector_norm(stored, dim=1), 1.0, rtol=1e-14)
+    unseen = given - (given * stored).sum(dim=1, keepdim=True) * stored
+    np.testing.assert_allclose(lost, torch.linalg.vector_norm(unseen, dim=1), rtol=1e-6, atol=1e-8)
+    assert max(lost) < torch.finfo(kept).eps + 1e-7
+    assert torch.equal(rows.read(2, torch.empty(4, P, dtype=torch.float64)), stored[2:6])
+    vectors = torch.from_numpy(drawn.standard_normal((2, P)))
+    for count in (0, 1, 5):
+        seen, left = stored[:count], vectors.clone()
+        coefficients = take_outside(left, (rows, count))
+        np.testing.assert_allclose(coefficients, vectors @ seen.T, atol=1e-12)
+        np.testing.assert_allclose(left, vectors - vectors @ seen.T @ seen, atol=1e-12)
+    mixed = torch.from_numpy(drawn.standard_normal((3, 7)))
+    np.testing.assert_allclose(combined(mixed, (rows, 7)), mixed @ stored, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SPECTRA)
