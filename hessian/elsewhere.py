@@ -217,7 +217,7 @@ class PiecesElsewhere:
         self._require_same(expected, Part(every, every), ramp)
 
     def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many vectors together, in new rows or into others."""
+        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
         answer = added(self._products(part, vectors, together), vectors)
         return answer if into is None else into.copy_(answer)
 

@@ -55,8 +55,8 @@ class Layout:
         """
         own = rows.untyped_storage().data_ptr()
         for place, part in enumerate(parts):
-            if part is not None and part.untyped_storage().data_ptr() == own:  # where a derivative is one of its vectors
-                parts[place] = part.clone()
+            if part is not None and part.untyped_storage().data_ptr() == own:
+                parts[place] = part.clone()  # a derivative that is one of its vectors
         for place, here in enumerate(rows.split(self.sizes, dim=1)):
             part, parts[place] = parts[place], None
             if part is not None:

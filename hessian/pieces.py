@@ -55,7 +55,7 @@ class Pieces(Protocol):
         ...
 
     def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
-        """A block times each vector, (k, columns) to (k, rows), so many vectors together, in new rows or into others."""
+        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
         ...
 
     def gradients(self, by: Positions) -> None:
