@@ -53,10 +53,9 @@ class Layout:
 
         Each is let go when it is written, so that both are never there as a whole.
         """
-        own = rows.untyped_storage().data_ptr()
         for place, part in enumerate(parts):
-            if part is not None and part.untyped_storage().data_ptr() == own:
-                parts[place] = part.clone()  # a derivative that is one of its vectors
+            if part is not None and _shares(part, rows):  # a derivative that is one of its vectors
+                parts[place] = part.clone()
         for place, here in enumerate(rows.split(self.sizes, dim=1)):
             part, parts[place] = parts[place], None
             if part is not None:
@@ -64,6 +63,14 @@ class Layout:
                 here.add_(part) if add else here.copy_(part)
             elif not add:
                 here.zero_()
+
+
+def _shares(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have memory in common."""
+    try:
+        return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    except (NotImplementedError, RuntimeError):  # zeros without memory
+        return False
 
 
 class Graph(Protocol):
