@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
@@ -29,8 +29,6 @@ from hessian.symmetric import CurvatureError, SymmetricOperator, multiply, peak_
 MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
-CHECKED = 6
-"""Vectors that the checks of derivatives hold at their peak, in the precision they are in."""
 MORE = 2
 """Vectors for what is done beside products, one vector at a time."""
 OUTSIDE = 2
@@ -148,17 +146,6 @@ class Plan:
     store: Store
     words: str
     complement: int | None = None
-
-
-def checked(graph: Callable[[], object], parameters: Sequence[Tensor]) -> int:
-    """Numbers that the checks of derivatives hold at their peak: some vectors, and a batch's graph.
-
-    Args:
-        graph: Builds it, in the precision of the parameters.
-        parameters: Those by which derivatives are taken.
-    """
-    peak = held_by(graph, parameters[0].device)[1].peak
-    return CHECKED * sum(p.numel() for p in parameters) + ceil(peak / parameters[0].element_size())
 
 
 def give_back() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import torch
@@ -31,8 +32,10 @@ from hessian.batches import (
     size_of,
 )
 from hessian.derivatives import UNSETTLED, require_second_derivatives
+from hessian.differentiation import gradients_of
 from hessian.graphs import Graph, HessianGraph, Middle, SandwichGraph, require_dependence
-from hessian.memory import PROGRAM, Budget, bytes_of, checked
+from hessian.live_bytes import held_by
+from hessian.memory import PROGRAM, Budget, bytes_of
 from hessian.middles import (
     Law,
     OuterSlopes,
@@ -47,6 +50,11 @@ from hessian.model_state import PureModel, Selection, check_modes, padding_rows,
 from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
 
+AROUND_HESSIAN, AROUND_OTHERS, AROUND_GRADIENT = 3, 5, 5
+"""Vectors that checks hold beside a product and beside a gradient. Products with the Hessian tell whether batches make up
+the whole, and may take more than those with another matrix."""
+SCALARS = 2**8
+"""Numbers beside these, and more."""
 FEW = 4
 """Samples on which it is looked for what the model keeps."""
 
@@ -166,7 +174,7 @@ class Objective:
         del value  # and its graph
         if budget is not None:
             held = sum(held_by_model(model, tensors, data).values())
-            numbers = checked(lambda: draft.graph(draft.first_batch(), 1, 1.0, matrix), tensors)
+            numbers = draft.numbers_of_checks(matrix)
             dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
         try:
             require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes)
@@ -210,6 +218,12 @@ class Objective:
             lambda: loss_of(self.loss, output_of(self.model, batch), batch, number), at
         )  # in one run: the loss may read the parameters
         return value if at is not None else self._repeated(value, number)
+
+    def gradient(self, batch: Batch, number: int, by: Sequence[Tensor]) -> Sequence[Tensor | None]:
+        """The gradient of a batch's loss by some of the chosen parameters, in parts."""
+        with torch.enable_grad():
+            value = self.batch_loss(batch, number)
+            return gradients_of(value, by, allow_unused=True)
 
     def graph(
         self,
@@ -285,6 +299,23 @@ class Objective:
                 "samples"
             )
         return float(rows) if self.mean else 1.0
+
+    def numbers_of_checks(self, matrix: str) -> int:
+        """Numbers that the checks of derivatives hold at their peak, in whatever precision, by the first batch.
+
+        They hold some vectors beside a product with its graph, or beside a gradient, and the batch in their precision.
+        """
+        batch, own = self.first_batch(), self.parameters
+        zeros = [p.new_zeros(()).expand_as(p) for p in own]
+
+        def peak(computation: Callable[[], object], vectors: int) -> int:
+            held = held_by(computation, own[0].device)[1].peak
+            return vectors * sum(p.numel() for p in own) + ceil(held / own[0].element_size())
+
+        around = AROUND_HESSIAN if matrix == "hessian" else AROUND_OTHERS
+        product = peak(lambda: self.graph(batch, 1, 1.0, matrix).product(zeros, False), around)
+        gradient = peak(lambda: self.gradient(batch, 1, own), AROUND_GRADIENT)
+        return max(product, gradient) + sum(leaf.numel() for leaf in leaves(batch)) + SCALARS
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
         """Number, weight and content of every batch, on the parameters' device."""

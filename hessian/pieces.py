@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, Batches, counted, cut, rows_of
-from hessian.differentiation import gradients_of
 from hessian.graphs import Graph, Layout
 from hessian.live_bytes import held_by
 from hessian.objective import Objective
@@ -134,9 +133,7 @@ class PiecesHere:
         objective = self.objective
         parameters = [objective.parameters[i] for i in by]
         for number, _, batch in objective.weighted_batches():
-            with torch.enable_grad():
-                value = objective.batch_loss(batch, number)
-                gradients_of(value, parameters, allow_unused=True)
+            objective.gradient(batch, number, parameters)
         self._wait()
 
     def held(self) -> dict[str, int]:

@@ -26,7 +26,7 @@ from hessian import (
 )
 from hessian.basis_rows import Rows, Store, combined, take_outside
 from hessian.live_bytes import held_by
-from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, checked, in_words
+from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
 from hessian.objective import Objective
 from hessian.recombination import Recombination
 
@@ -225,9 +225,16 @@ def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
     measure = lambda memory: stable_rank(  # noqa: E731
         model, nn.CrossEntropyLoss(), data, products=40, memory=memory, basis=LEAST, relative_width=0.5
     )
-    with pytest.raises(CurvatureError, match=r"does not suffice: .* checks .* need .*; give so much") as told:
-        measure("300 KiB")
-    assert measure(re.search(r"need ([0-9.]+ [KMG]iB)", str(told.value))[1]).steps <= LEAST
+    least, told = "300 KiB", []
+    while len(told) < 2:  # for the checks, and perhaps for what comes after them
+        try:
+            assert measure(least).steps <= LEAST
+            break
+        except CurvatureError as error:
+            told.append(str(error))
+            least = re.search(r"does not suffice: .* need ([0-9.]+ [KMG]iB); give so much", told[-1])[1]
+    assert "checks of its derivatives" in told[0]
+    assert measure(least).steps <= LEAST
     operator = Curvature(model, nn.CrossEntropyLoss(), data, memory="1 MiB")
     measure = lambda memory: stable_rank_of(  # noqa: E731
         operator, rng=np.random.default_rng(0), products=40, memory=memory, basis=LEAST, relative_width=0.5
@@ -304,7 +311,7 @@ def test_checks_hold_no_more_than_is_counted(name, matrix, misses, monkeypatch):
         y = torch.randint(classes, (8,))
     loss, halves = nn.CrossEntropyLoss(), [(x[:4], y[:4]), (x[4:], y[4:])]
     objective = Objective.of(model, loss, halves, matrix=matrix)
-    counted = checked(lambda: objective.graph(objective.first_batch(), 1, 1.0, matrix), objective.parameters)
+    counted = objective.numbers_of_checks(matrix)
     if misses:  # so that differences at other steps and points are taken too
         strict = {kind: replace(one, exact=0.0, settled=0.0) for kind, one in derivatives._PRECISIONS.items()}
         monkeypatch.setattr(derivatives, "_PRECISIONS", strict)
@@ -320,7 +327,7 @@ def test_checks_hold_no_more_than_is_counted(name, matrix, misses, monkeypatch):
     assert held_by(parts.require, torch.device("cpu"))[1].peak / torch.float32.itemsize <= counted
 
 
-@pytest.mark.parametrize("memory", [400_000, 800_000, 1_200_000, 2_000_000])
+@pytest.mark.parametrize("memory", [400_000, 900_000, 1_200_000, 2_000_000])
 def test_checks_keep_to_a_budget_where_outputs_are_most_of_what_is_held(memory):
     torch.manual_seed(0)
     model, x, y = nn.Linear(4, 300), torch.randn(100, 4), torch.randint(300, (100,))
