@@ -100,16 +100,38 @@ class Rows:
 
     def read(self, first: int, into: Tensor) -> Tensor:
         """Copies rows from the first on over others, ``(k, P)``; returns these."""
-        for columns, tile in self._tiles(first, first + len(into)):
+        last = first + len(into)
+        for columns, tile in self.tiles(first, last):
             into[:, columns] = tile
-        return into
+        factors = self.factors(first, last)
+        return into if factors is None else into.mul_(factors[:, None])
 
-    def tiles(self, count: int) -> Iterator[tuple[slice, Tensor]]:
-        """The first so many rows, ``(count, width)`` of their columns in turn; all at once where they are whole.
+    def factors(self, first: int, last: int) -> Tensor | None:
+        """Factors that make tiles of rows the rows, ``(last - first,)``; none where they are."""
+        if not self._factors:
+            return None
+        return torch.tensor(self._factors[first:last], dtype=self._dtype, device=self._kept.device)
+
+    def tiles(self, first: int, last: int) -> Iterator[tuple[slice, Tensor]]:
+        """Rows ``(last - first, width)`` of some columns in turn, but for their factors; of all where they are whole.
 
         A tile is that only until the next, and must not be changed.
         """
-        return self._tiles(0, count)
+        if self.whole:
+            yield slice(0, self._P), self._kept[first:last]
+            return
+        if not (count := last - first):
+            return
+        width = max(min(TILES.get(self._kept.device.type, COLUMNS), self._P) // count, 1)
+        read = torch.empty((count, width), dtype=self._dtype, device=self._kept.device)
+        inside = max(min(last, len(self._kept)) - first, 0)
+        for start in range(0, self._P, width):
+            columns = slice(start, min(start + width, self._P))
+            tile = read[:, : columns.stop - start]
+            tile[:inside] = self._kept[first : first + inside, columns]
+            for place in range(inside, count):
+                tile[place] = self._from_file(first + place, columns)
+            yield columns, tile
 
     @exact_algebra()
     def recombine(self, coefficients: Tensor, count: int) -> None:
@@ -122,24 +144,6 @@ class Rows:
         for place in range(others):
             self._kept[new + place] = self._kept[count + place]
         self._count = new + others
-
-    def _tiles(self, first: int, last: int) -> Iterator[tuple[slice, Tensor]]:
-        if self.whole:
-            yield slice(0, self._P), self._kept[first:last]
-            return
-        if not (count := last - first):
-            return
-        width = max(min(TILES.get(self._kept.device.type, COLUMNS), self._P) // count, 1)
-        read = torch.empty((count, width), dtype=self._dtype, device=self._kept.device)
-        factors = torch.tensor(self._factors[first:last] or [1.0] * count, dtype=self._dtype, device=read.device)
-        inside = max(min(last, len(self._kept)) - first, 0)
-        for start in range(0, self._P, width):
-            columns = slice(start, min(start + width, self._P))
-            tile = read[:, : columns.stop - start]
-            tile[:inside] = self._kept[first : first + inside, columns]
-            for place in range(inside, count):
-                tile[place] = self._from_file(first + place, columns)
-            yield columns, tile.mul_(factors[:, None])
 
     def _put_rounded(self, row: Tensor) -> float:
         """Stores a unit row in lower precision; returns the size of its part that is orthogonal to what is stored."""
@@ -198,16 +202,24 @@ def span_size(V: Span) -> int:
 
 
 @exact_algebra()
-def take_outside(vectors: Tensor, V: Span) -> Tensor:
-    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns that, ``(k, m)``.
+def along(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
+    """Coefficients of vectors ``(k, P)`` along rows from the first on, ``(k, m - first)``."""
+    found = vectors.new_zeros(len(vectors), span_size(V) - first)
+    for columns, tile in _tiles(V, first):
+        found += vectors[:, columns] @ tile.T
+    return _times_factors(found, V, first)
+
+
+@exact_algebra()
+def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
+    """Takes from vectors ``(k, P)``, in their place, what they have along rows; returns their coefficients.
 
     One pass of Gram and Schmidt: what rounding leaves of it is left to the next.
     """
-    found = vectors.new_zeros(len(vectors), span_size(V))
-    for columns, tile in _tiles_of(V):
-        found += vectors[:, columns] @ tile.T
-    for columns, tile in _tiles_of(V):
-        vectors[:, columns].addmm_(found, tile, alpha=-1)
+    found = along(vectors, V, first)
+    factored = _times_factors(found, V, first)
+    for columns, tile in _tiles(V, first):
+        vectors[:, columns].addmm_(factored, tile, alpha=-1)
     return found
 
 
@@ -217,13 +229,19 @@ def combined(coefficients: Tensor, V: Span) -> Tensor:
     if isinstance(V, Tensor):
         return coefficients @ V
     found = coefficients.new_zeros(len(coefficients), V[0].P)
-    for columns, tile in _tiles_of(V):
-        found[:, columns] = coefficients @ tile
+    factored = _times_factors(coefficients, V, 0)
+    for columns, tile in _tiles(V, 0):
+        found[:, columns] = factored @ tile
     return found
 
 
-def _tiles_of(V: Span) -> Iterator[tuple[slice, Tensor]]:
+def _tiles(V: Span, first: int) -> Iterator[tuple[slice, Tensor]]:
     if isinstance(V, Tensor):
-        return iter([(slice(0, V.shape[1]), V)])
+        return iter([(slice(0, V.shape[1]), V[first:])])
     rows, count = V
-    return rows.tiles(count)
+    return rows.tiles(first, count)
+
+
+def _times_factors(coefficients: Tensor, V: Span, first: int) -> Tensor:
+    factors = None if isinstance(V, Tensor) else V[0].factors(first, V[1])
+    return coefficients if factors is None else coefficients * factors

@@ -25,7 +25,7 @@ from scipy.stats import beta
 from scipy.stats import t as student
 from torch import Tensor
 
-from hessian.basis_rows import COLUMNS, Span, span_size, take_outside
+from hessian.basis_rows import COLUMNS, Span, along, span_size, take_outside
 from hessian.krylov import Array, Krylov
 from hessian.symmetric import CurvatureError, SymmetricOperator, draw_normal, empty_rows, multiply, normal_rows
 
@@ -42,6 +42,8 @@ SHORT = 1.2
 """Factor by which a variance that a basis predicts may fall short: it rests on the weights of one starting vector."""
 NEARLY_ALL = 0.99
 """Share of a vector's norm that one pass of Gram and Schmidt has to leave for a second to be left out."""
+FEW_INSIDE = 0.5
+"""Share of the square of an image along the rows of a basis up to which the rest is told by subtraction."""
 MISSED = 0.05
 """Share of the error probability that is left to a starting vector which hides an extreme eigenvalue."""
 
@@ -347,11 +349,18 @@ def project_out(vectors: Tensor, V: Span) -> Tensor:
 
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
     """Squares of what the matrix makes of rows, outside of V; in the rows' place."""
-    images = project_out(multiply(operator, rows), V)
-    squares = sum(part.double().square_().sum(dim=1) for part in images.split(COLUMNS, dim=1)).cpu().numpy()
-    if not np.isfinite(squares).all():
+    images = multiply(operator, rows)
+    whole, inside = _square_sums(images), along(images, V).double().square().sum(dim=1).cpu().numpy()
+    if not np.isfinite(whole).all():
         raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
-    return squares
+    if (inside <= FEW_INSIDE * whole).all():
+        return whole - inside
+    return _square_sums(project_out(images, V))
+
+
+def _square_sums(rows: Tensor) -> Array:
+    sums = sum(torch.linalg.vector_norm(part.double(), dim=1) ** 2 for part in rows.split(COLUMNS, dim=1))
+    return sums.cpu().numpy()
 
 
 def _complement(operator: SymmetricOperator, V: Span, rng: np.random.Generator) -> Tensor:

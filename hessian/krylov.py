@@ -1,7 +1,8 @@
 r"""Krylov bases: Lanczos with one or several starting vectors, kept orthogonal, with restarts and residuals.
 
 The basis V (orthonormal rows) satisfies $H V^T = V^T T + Q^T B$ with $T = V H V^T$ and Q the rows to come. Every
-product is orthogonalised twice against the whole basis, so there are no copies of converged pairs. In exact arithmetic
+product is orthogonalised against the latest rows and then against the whole basis, until that takes little, so there
+are no copies of converged pairs. In exact arithmetic
 T is symmetric; what is left of its antisymmetric part is the rounding of the products, measured here at no cost and
 added to every residual.
 
@@ -213,7 +214,8 @@ class Krylov:
     def _take(self, image: Tensor, size: float) -> None:
         """Splits a product ``(1, P)``, in its place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
-        coefficients = self._orthogonalise(image)
+        # In exact arithmetic a product has parts along the rows of its step and the two beside it only.
+        coefficients = self._orthogonalise(image, 3 * self._block)
         norm = float(torch.linalg.vector_norm(image))
         filled = len(self._rows)
         column = np.zeros(filled + 1)
@@ -226,20 +228,22 @@ class Krylov:
             column[-1] = norm * sqrt(1.0 - lost**2)
         self._add_column(column if grow else column[:-1])
 
-    def _orthogonalise(self, vector: Tensor) -> Array:
-        """Passes against all rows, two at least, until one takes less than half; returns their coefficients together.
+    def _orthogonalise(self, vector: Tensor, local: int = 0) -> Array:
+        """Passes against rows, two at least, until one takes less than half; returns their coefficients together.
 
-        The vector ``(1, P)`` is changed in its place.
+        Args:
+            vector: One ``(1, P)``, changed in its place.
+            local: The first pass is against the last so many alone; 0: against all, as the others are.
         """
-        rows = self._rows, len(self._rows)
-        total = np.zeros(len(self._rows))
-        before = float(torch.linalg.vector_norm(vector))
+        rows, count = self._rows, len(self._rows)
+        total = np.zeros(count)
+        before, first = float(torch.linalg.vector_norm(vector)), max(count - local, 0) if local else 0
         for number in range(1, 6):
-            total += take_outside(vector, rows)[0].double().cpu().numpy()
+            total[first:] += take_outside(vector, (rows, count), first)[0].double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
                 break
-            before = after
+            before, first = after, 0
         return total
 
     def _add_column(self, column: Array) -> None:

@@ -51,8 +51,8 @@ from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
 
 AROUND_HESSIAN, AROUND_OTHERS, AROUND_GRADIENT = 3, 5, 5
-"""Vectors that checks hold beside a product and beside a gradient. Products with the Hessian tell whether batches make up
-the whole, and may take more than those with another matrix."""
+"""Vectors that checks hold beside a product and beside a gradient. Whether batches make up the whole is told by
+products of the Hessian, which may take more than those of other matrices."""
 SCALARS = 2**8
 """Numbers beside these, and more."""
 FEW = 4

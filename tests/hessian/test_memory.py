@@ -24,7 +24,7 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.basis_rows import Rows, Store, combined, take_outside
+from hessian.basis_rows import Rows, Store, along, combined, take_outside
 from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
 from hessian.objective import Objective
@@ -178,6 +178,8 @@ def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, tmp_path,
         coefficients = take_outside(left, (rows, count))
         np.testing.assert_allclose(coefficients, vectors @ seen.T, atol=1e-12)
         np.testing.assert_allclose(left, vectors - vectors @ seen.T @ seen, atol=1e-12)
+        for first in range(count):
+            np.testing.assert_allclose(along(vectors, (rows, count), first), vectors @ seen[first:].T, atol=1e-12)
     mixed = torch.from_numpy(drawn.standard_normal((3, 7)))
     np.testing.assert_allclose(combined(mixed, (rows, 7)), mixed @ stored, atol=1e-12)
 
