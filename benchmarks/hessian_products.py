@@ -140,6 +140,8 @@ def seconds(call: Callable[[], Any], repeats: int, device: str) -> float:
 
 def measured(model: nn.Module, x: Tensor, rounds: int, device: str) -> dict[str, Any]:
     """Milliseconds of the hand loop, and ratios to it: median, quartiles, and that of the fastest rounds."""
+    # cuDNN has no second derivative of a recurrent layer: without it, every way has one.
+    torch.backends.cudnn.enabled = not any(isinstance(module, nn.RNNBase) for module in model.modules())
     found = ways(model.to(device), x.to(device), torch.randint(10, (len(x),)).to(device))
     hand = next(iter(found))
     working = {name: call for name, (call, count) in found.items() if count}
@@ -186,10 +188,11 @@ def main() -> None:
     }
     if options.device != "cpu":
         answer["environment"]["device"] = torch.cuda.get_device_name(options.device)
+        torch.backends.cudnn.allow_tf32 = False  # all ways in the precision of ours
     for name, (model, x) in networks().items():
         try:
             answer[name] = measured(model, x, options.rounds, options.device)
-        except (CurvatureError, RuntimeError) as error:  # cuDNN has no second derivative of an LSTM
+        except (CurvatureError, RuntimeError) as error:
             answer[name] = {"fails": " ".join(str(error).split())[:200]}
         print(name, json.dumps(answer[name]), file=sys.stderr, flush=True)
     options.out.write_text(json.dumps(answer, indent=1) + "\n")

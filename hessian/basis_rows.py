@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from hessian.differentiation import exact_algebra
-from hessian.large_pages import in_large_pages
 from hessian.symmetric import CurvatureError
 
 LARGEST = 2.0**14
@@ -58,7 +57,7 @@ class Rows:
 
     def __init__(self, P: int, dtype: torch.dtype, device: torch.device, store: Store) -> None:
         self._P, self._dtype, self._store = P, dtype, store
-        self._kept = in_large_pages(torch.empty((store.reserve, P), dtype=store.dtype or dtype, device=device))
+        self._kept = torch.empty((store.reserve, P), dtype=store.dtype or dtype, device=device)
         self._factors: list[float] = []
         self._file: IO[bytes] | None = None
         self._count = 0
@@ -87,7 +86,7 @@ class Rows:
         """Adds a unit row; returns the size of its part that is orthogonal to the row as it is stored."""
         if self._count == len(self._kept) and self._store.folder is None:
             more = min(max(16, self._count // 2), self._P - self._count)
-            grown = in_large_pages(self._kept.new_empty((self._count + more, self._P)))
+            grown = self._kept.new_empty((self._count + more, self._P))
             grown[: self._count] = self._kept  # what is not written takes no memory of a processor yet
             self._kept = grown
         lost = 0.0

@@ -12,7 +12,6 @@ from scipy.sparse.linalg import LinearOperator
 from torch import Tensor
 
 from hessian.differentiation import exact_algebra
-from hessian.large_pages import in_large_pages
 
 
 class CurvatureError(ValueError):
@@ -44,7 +43,7 @@ class SymmetricOperator(Protocol):
 
 def empty_rows(operator: SymmetricOperator, count: int) -> Tensor:
     """Rows ``(count, P)`` of the operator's kind, to be written."""
-    return in_large_pages(torch.empty((count, operator.P), dtype=operator.dtype, device=operator.device))
+    return torch.empty((count, operator.P), dtype=operator.dtype, device=operator.device)
 
 
 def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: int) -> Tensor:
