@@ -6,7 +6,7 @@ million parameters on random tokens at its initial weights, the fused attention 
 smaller networks, whose resident memory is compared with budgets. ``--only`` names others: transformers of ten and
 thirty million and of a billion, and SmolLM2-135M on instructions. Each network runs in a process of its own, so that
 the peak of the memory is its own. Results are added to the JSON file by device. ``--memory "5 GiB"`` gives a budget,
-whose results stand beside others.
+whose results stand beside others, and ``--scratch FOLDER`` a folder for rows of the basis that do not fit.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature, stable_rank_of
+from hessian.memory import Budget, in_words
 from workloads.datasets import load
 from workloads.networks import perceptron, pool
 from workloads.resnet import resnet
@@ -65,7 +66,7 @@ class Decoder(nn.Module):
         return self.head(self.layers(hidden, mask=mask, is_causal=True))
 
 
-def resnet_18(device: str, batch: int, memory: str | None) -> Curvature:
+def resnet_18(device: str, batch: int, memory: Budget | None) -> Curvature:
     """ResNet-18 after 30 steps of stochastic gradient descent."""
     images = load("fashion-mnist")
     count = 30 * batch
@@ -82,7 +83,7 @@ def resnet_18(device: str, batch: int, memory: str | None) -> Curvature:
     return Curvature(network, nn.CrossEntropyLoss(), (x[:batch], y[:batch]), batch_norm="running", memory=memory)
 
 
-def narrow_resnet(device: str, batch: int, memory: str | None) -> Curvature:
+def narrow_resnet(device: str, batch: int, memory: Budget | None) -> Curvature:
     """ResNet-10 of width 16 at its initial weights on random images: its activations are most of what is held."""
     x, y = torch.randn(batch, 1, 28, 28, device=device), torch.randint(10, (batch,), device=device)
     network = resnet(10, 10, 0, channels=1, width=16).to(device).eval()
@@ -90,7 +91,7 @@ def narrow_resnet(device: str, batch: int, memory: str | None) -> Curvature:
     return Curvature(network, nn.CrossEntropyLoss(), (x, y), memory=memory)
 
 
-def wide_perceptron(device: str, batch: int, memory: str | None) -> Curvature:
+def wide_perceptron(device: str, batch: int, memory: Budget | None) -> Curvature:
     """A perceptron of 1.3 million parameters on random inputs: vectors are most of what is held."""
     x, y = torch.randn(batch, 784, device=device), torch.randint(10, (batch,), device=device)
     network = perceptron(784, (1024, 512), 10, 0, dtype=torch.float32).to(device)
@@ -99,7 +100,7 @@ def wide_perceptron(device: str, batch: int, memory: str | None) -> Curvature:
 
 
 def transformer(
-    device: str, batch: int, memory: str | None, width: int = 768, layers: int = 12, heads: int = 12
+    device: str, batch: int, memory: Budget | None, width: int = 768, layers: int = 12, heads: int = 12
 ) -> Curvature:
     """A transformer, by default of 100 million parameters."""
     torch.manual_seed(0)
@@ -113,7 +114,7 @@ def transformer(
     return Curvature(network, loss, (tokens[:, :-1], tokens[:, 1:]), memory=memory)
 
 
-def language_model(device: str, batch: int, memory: str | None) -> Curvature:
+def language_model(device: str, batch: int, memory: Budget | None) -> Curvature:
     """SmolLM2-135M as it is, on instructions of 48 tokens."""
     from benchmarks.language_hessians import smollm2
 
@@ -151,7 +152,7 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def measure(name: str, device: str, batch: int, threads: int, memory: str | None, width: float, answer: Any) -> None:
+def measure(name: str, device: str, batch: int, threads: int, memory: Budget | None, width: float, answer: Any) -> None:
     """One network, in a fresh process."""
     torch.set_num_threads(threads)
     operator = NETWORKS[name](device, batch, memory)
@@ -190,6 +191,7 @@ def measure(name: str, device: str, batch: int, threads: int, memory: str | None
         "probes": found.probes,
         "products": found.products,
         "seconds": seconds,
+        "check_seconds": spent.check_seconds,
         "gradient_seconds": gradient,
         "product_over_gradient": statistics.median(products) / gradient,
         "gradients_worth": seconds / gradient,
@@ -199,7 +201,11 @@ def measure(name: str, device: str, batch: int, threads: int, memory: str | None
         "threads": threads,
     }
     if memory is not None:
-        row |= {"memory": memory, "given_up": found.given_up, "peak_process_GiB_of_checks": peak_of_checks}
+        row |= {
+            "memory": in_words(memory.limit),
+            "given_up": found.given_up,
+            "peak_process_GiB_of_checks": peak_of_checks,
+        }
         row |= {"held_GiB": {part: size / 2**30 for part, size in operator.held.items()}}
     if device.startswith("cuda"):
         row |= {"device_name": torch.cuda.get_device_name(device)}
@@ -228,6 +234,7 @@ def main() -> int:
     parser.add_argument("--only", choices=tuple(NETWORKS), default=None)
     parser.add_argument("--batch", type=int, default=0, help="samples; default: 32, on a GPU 256")
     parser.add_argument("--memory", help="a budget, such as '5 GiB'")
+    parser.add_argument("--scratch", help="folder for rows of the basis that a budget has no room for")
     parser.add_argument("--width", type=float, default=WIDTH, help=f"asked of the interval; default: {WIDTH}")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
@@ -236,6 +243,7 @@ def main() -> int:
         print("large_networks: there is no CUDA device here; leave --device out", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    memory = None if options.memory is None else Budget.named(options.memory, options.scratch)
     results = json.loads(options.out.read_text()) if options.out.exists() else {}
     context = multiprocessing.get_context("spawn")
     for name in [options.only] if options.only else [name for name in NETWORKS if name not in ASKED_FOR]:
@@ -245,7 +253,7 @@ def main() -> int:
         answer = context.Queue()
         process = context.Process(
             target=measure,
-            args=(name, options.device, batch, options.threads, options.memory, options.width, answer),
+            args=(name, options.device, batch, options.threads, memory, options.width, answer),
             daemon=True,  # it ends with this process
         )
         process.start()
@@ -255,6 +263,7 @@ def main() -> int:
             return 1
         row["environment"] = {**machine(), "packages": package_versions(("rankproof", "numpy", "scipy", "torch"))}
         within = f" within {options.memory}" if options.memory else ""
+        within += " and a file" if options.scratch else ""
         results[f"{name} on {options.device.split(':')[0]}{within}"] = row
         options.out.write_text(json.dumps(results, indent=1) + "\n")
         print(json.dumps({key: value for key, value in row.items() if key != "environment"}, indent=1))

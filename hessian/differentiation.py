@@ -56,11 +56,17 @@ def exact_convolutions() -> Iterator[None]:
 
 @contextmanager
 def exact_algebra() -> Iterator[None]:
-    """Products of matrices in the type of these, wherever autocast is on."""
+    """Products of matrices in the type of these, wherever autocast is on or float32 is to be multiplied as TF32."""
     with ExitStack() as stack:
         for device in ("cpu", "cuda"):
             if torch.is_autocast_enabled(device):
                 stack.enter_context(torch.autocast(device, enabled=False))
+        for matmul in (torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)):
+            # Before torch 2.9 there is a setting of GPUs alone, and of another name.
+            name, exact = ("fp32_precision", "ieee") if hasattr(matmul, "fp32_precision") else ("allow_tf32", False)
+            if (before := getattr(matmul, name, exact)) not in (exact, "none"):
+                setattr(matmul, name, exact)
+                stack.callback(setattr, matmul, name, before)
         yield
 
 

@@ -99,5 +99,5 @@ def test_pyhessian_follows_the_model():
     top = float(torch.linalg.eigvalsh(case.dense())[-1])
     model = copy.deepcopy(case.model).cuda()
     found = density_quadrature(model, LOSS, case.batch(), PyHessianSettings(iterations=25))
-    assert found.nodes[0][-1] == pytest.approx(top, rel=1e-6)
+    assert found.nodes[0][-1] == pytest.approx(top, rel=1e-5)  # of 25 steps from a start that a GPU draws
     assert top_eigenvalues(model, LOSS, case.batch()).values[0] == pytest.approx(top, rel=0.05)

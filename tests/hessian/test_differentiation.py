@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hessian import Curvature, exact_hessian, stable_rank_of
-from hessian.differentiation import exact_evaluation
+from hessian.differentiation import exact_algebra, exact_evaluation
 from hessian.pyhessian_backend import top_eigenvalues
 from workloads.networks import small_convnet
 
@@ -153,3 +153,20 @@ def test_products_with_convolutions_have_seven_digits_on_a_gpu():
     wide = tuple(part.double() if part.is_floating_point() else part for part in data)
     expected = Curvature(model.cpu().double(), LOSS, wide) @ vector.double()
     assert float((found.cpu() - expected).norm() / expected.norm()) < 1e-5
+
+
+@pytest.mark.parametrize("chosen", ["highest", "high", "medium"])
+def test_algebra_is_exact_whatever_products_of_matrices_are_asked_for(chosen):
+    def told():
+        return [of.fp32_precision for of in (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul)]
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(chosen)
+    try:
+        outside = told()
+        with exact_algebra(), exact_algebra():
+            assert set(told()) <= {"ieee", "none"}
+        assert told() == outside
+        assert torch.get_float32_matmul_precision() == chosen
+    finally:
+        torch.set_float32_matmul_precision(before)

@@ -316,7 +316,7 @@ def test_the_device_is_that_of_the_model():
     settings = PyHessianSettings(iterations=25, runs=2)
     exact = spectrum(model, inputs, targets)
     found = density_quadrature(model.cuda(), LOSS, (inputs, targets), settings)
-    assert found.nodes[0][-1] == pytest.approx(exact[0], rel=1e-6)
+    assert found.nodes[0][-1] == pytest.approx(exact[0], rel=1e-5)
     assert top_eigenvalues(model, LOSS, (inputs, targets)).values[0] == pytest.approx(exact[0], rel=0.05)
 
 
