@@ -249,7 +249,7 @@ KNOWN = {
     "semicircle": np.cos(np.linspace(0.0, np.pi, 100)),
 }
 """Eigenvalues."""
-VECTORS = {"whole basis": 200.0, "half precision": 65.0, "a few rows": 13.0}
+VECTORS = {"whole basis": 200.0, "half precision": 40.0, "a few rows": 7.1}
 """Room beside the matrix, in vectors of single precision."""
 
 
