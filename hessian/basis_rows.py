@@ -24,7 +24,9 @@ from hessian.symmetric import CurvatureError
 LARGEST = 2.0**14
 """Entry that the largest of a row becomes in half precision, so that small ones keep their digits."""
 COLUMNS = 2**20
-"""Taken together where rows are recombined in place, or rounded."""
+"""Entries that are taken together where rows are recombined in place, rounded or squared."""
+READ = 2**18
+"""Entries of a row that are read at once, at least: from a file, many short pieces cost more than what is in them."""
 TILES = {"cpu": 2**21, "cuda": 2**26}
 """Entries that are read together where rows are not whole, but no more than a row has: what stays in a processor's
 cache, and what keeps a GPU busy."""
@@ -100,8 +102,8 @@ class Rows:
     def read(self, first: int, into: Tensor) -> Tensor:
         """Copies rows from the first on over others, ``(k, P)``; returns these."""
         last = first + len(into)
-        for columns, tile in self.tiles(first, last):
-            into[:, columns] = tile
+        for places, columns, tile in self.tiles(first, last):
+            into[places, columns] = tile
         factors = self.factors(first, last)
         return into if factors is None else into.mul_(factors[:, None])
 
@@ -111,34 +113,40 @@ class Rows:
             return None
         return torch.tensor(self._factors[first:last], dtype=self._dtype, device=self._kept.device)
 
-    def tiles(self, first: int, last: int) -> Iterator[tuple[slice, Tensor]]:
-        """Rows ``(last - first, width)`` of some columns in turn, but for their factors; of all where they are whole.
+    def tiles(self, first: int, last: int) -> Iterator[tuple[slice, slice, Tensor]]:
+        """Tiles of rows, but for their factors; one of all where they are whole.
 
-        A tile is that only until the next, and must not be changed.
+        A tile is that only until the next, and must not be changed. With each go the places of its rows, from the first
+        row on, and its columns.
         """
         if self.whole:
-            yield slice(0, self._P), self._kept[first:last]
+            yield slice(0, last - first), slice(0, self._P), self._kept[first:last]
             return
         if not (count := last - first):
             return
-        width = max(min(TILES.get(self._kept.device.type, COLUMNS), self._P) // count, 1)
-        read = torch.empty((count, width), dtype=self._dtype, device=self._kept.device)
-        inside = max(min(last, len(self._kept)) - first, 0)
-        for start in range(0, self._P, width):
-            columns = slice(start, min(start + width, self._P))
-            tile = read[:, : columns.stop - start]
-            tile[:inside] = self._kept[first : first + inside, columns]
-            for place in range(inside, count):
-                tile[place] = self._from_file(first + place, columns)
-            yield columns, tile
+        entries = min(TILES.get(self._kept.device.type, COLUMNS), self._P)
+        together = min(max(entries // min(READ, self._P), 1), count)
+        width = max(entries // together, 1)
+        read = torch.empty((together, width), dtype=self._dtype, device=self._kept.device)
+        for place in range(first, last, together):
+            places = range(place, min(place + together, last))
+            inside = max(min(places.stop, len(self._kept)) - place, 0)
+            for start in range(0, self._P, width):
+                columns = slice(start, min(start + width, self._P))
+                tile = read[: len(places), : columns.stop - start]
+                tile[:inside] = self._kept[place : place + inside, columns]
+                for number, one in enumerate(places[inside:], start=inside):
+                    tile[number] = self._from_file(one, columns)
+                yield slice(place - first, places.stop - first), columns, tile
 
     @exact_algebra()
     def recombine(self, coefficients: Tensor, count: int) -> None:
         """Puts combinations ``(new, count)`` of the first rows in their place, and the other rows behind; in memory."""
         assert self.whole
         new, others = len(coefficients), self._count - count
-        for start in range(0, self._P, COLUMNS):
-            part = self._kept[:, start : start + COLUMNS]
+        width = max(min(COLUMNS, self._P // 4) // max(new, 1), 1)
+        for start in range(0, self._P, width):
+            part = self._kept[:, start : start + width]
             part[:new] = coefficients @ part[:count]
         for place in range(others):
             self._kept[new + place] = self._kept[count + place]
@@ -204,8 +212,8 @@ def span_size(V: Span) -> int:
 def along(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
     """Coefficients of vectors ``(k, P)`` along rows from the first on, ``(k, m - first)``."""
     found = vectors.new_zeros(len(vectors), span_size(V) - first)
-    for columns, tile in _tiles(V, first):
-        found += vectors[:, columns] @ tile.T
+    for places, columns, tile in _tiles(V, first):
+        found[:, places] += vectors[:, columns] @ tile.T
     return _times_factors(found, V, first)
 
 
@@ -217,8 +225,8 @@ def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
     """
     found = along(vectors, V, first)
     factored = _times_factors(found, V, first)
-    for columns, tile in _tiles(V, first):
-        vectors[:, columns].addmm_(factored, tile, alpha=-1)
+    for places, columns, tile in _tiles(V, first):
+        vectors[:, columns].addmm_(factored[:, places], tile, alpha=-1)
     return found
 
 
@@ -229,14 +237,14 @@ def combined(coefficients: Tensor, V: Span) -> Tensor:
         return coefficients @ V
     found = coefficients.new_zeros(len(coefficients), V[0].P)
     factored = _times_factors(coefficients, V, 0)
-    for columns, tile in _tiles(V, 0):
-        found[:, columns] = factored @ tile
+    for places, columns, tile in _tiles(V, 0):
+        found[:, columns].addmm_(factored[:, places], tile)
     return found
 
 
-def _tiles(V: Span, first: int) -> Iterator[tuple[slice, Tensor]]:
+def _tiles(V: Span, first: int) -> Iterator[tuple[slice, slice, Tensor]]:
     if isinstance(V, Tensor):
-        return iter([(slice(0, V.shape[1]), V[first:])])
+        return iter([(slice(0, len(V) - first), slice(0, V.shape[1]), V[first:])])
     rows, count = V
     return rows.tiles(first, count)
 

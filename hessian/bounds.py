@@ -359,7 +359,8 @@ def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
 
 
 def _square_sums(rows: Tensor) -> Array:
-    sums = sum(torch.linalg.vector_norm(part.double(), dim=1) ** 2 for part in rows.split(COLUMNS, dim=1))
+    width = max(min(COLUMNS, rows.shape[1] // 2) // len(rows), 1)
+    sums = sum(torch.linalg.vector_norm(part.double(), dim=1) ** 2 for part in rows.split(width, dim=1))
     return sums.cpu().numpy()
 
 

@@ -214,7 +214,7 @@ class Curvature:
         """
         return self._products(vectors, self._layout.total, Part(self._positions, self._positions))
 
-    def multiply(self, rows: Tensor) -> Tensor:
+    def products_in_place(self, rows: Tensor) -> Tensor:
         """The same in the rows' place."""
         return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
 

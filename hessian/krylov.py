@@ -110,6 +110,11 @@ class Krylov:
         return len(self._rows) == self.steps
 
     @property
+    def pending(self) -> int:
+        """How many rows wait for their products."""
+        return len(self._rows) - self.steps
+
+    @property
     def basis(self) -> Tensor:
         """V, shape ``(size, P)``; a copy."""
         return self._rows.read(0, empty_rows(self._operator, self.steps))
@@ -214,7 +219,7 @@ class Krylov:
     def _take(self, image: Tensor, size: float) -> None:
         """Splits a product ``(1, P)``, in its place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
-        # In exact arithmetic a product has parts along the rows of its step and the two beside it only.
+        # Next to all of it is along the rows of its step and the two beside it, but after a restart or for a new start.
         coefficients = self._orthogonalise(image, 3 * self._block)
         norm = float(torch.linalg.vector_norm(image))
         filled = len(self._rows)

@@ -30,11 +30,11 @@ MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
 MORE = 2
-"""Vectors for what is done beside products, one vector at a time."""
+"""Vectors for what is done beside products, however many are multiplied together."""
 OUTSIDE = 2
 """Vectors of a quadrature beside the one that is multiplied, at most."""
 COPIED = 5
-"""Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, their images, work."""
+"""Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, and work."""
 LEAST, SPARE, FEW = 3, 5, 20
 """Rows of a basis, at least; how many more may wait for their products, and with how few rows in all only one may."""
 DISK = 0.9
@@ -93,7 +93,7 @@ class Budget:
         Args:
             own: Type of the model.
             held: Bytes by then.
-            numbers: Numbers that the checks hold at their peak (`checked`).
+            numbers: Numbers that the checks hold at their peak.
 
         Raises:
             CurvatureError: There is no room for any.
@@ -139,6 +139,7 @@ class Plan:
         store: Storage of the rows.
         words: Compromises made for the budget, in words; empty for none.
         complement: Rows of the basis' complement that may be drawn at once; None: any number.
+        capacity: Rows that may be stored in all, those that wait for their products included; None: any number.
     """
 
     rows: int
@@ -146,6 +147,7 @@ class Plan:
     store: Store
     words: str
     complement: int | None = None
+    capacity: int | None = None
 
 
 def give_back() -> None:
@@ -214,7 +216,8 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
                 words = [] if kind == own else [f"basis in {_name(kind)}"]
                 words += [] if count == together else [f"{count} vector at a time, not {together}"]
                 rest = (free - (rows + SPARE) * P * kind.itemsize) // (P * own.itemsize)
-                return Plan(rows, count, Store(kind, min(rows + SPARE, P)), ", ".join(words), rest // COPIED)
+                reserve = min(rows + SPARE, P)
+                return Plan(rows, count, Store(kind, reserve), ", ".join(words), rest // COPIED, reserve)
     size = P * torch.float16.itemsize
     inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + 1
     if free < 0 or (budget.scratch is None and inside < least):
@@ -232,7 +235,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
     words += [f"at most {found} rows, not {rows}"] if found < rows else []
     words += [f"1 vector at a time, not {together}"] if together > 1 else []
     store = Store(torch.float16, inside, budget.scratch if outside else None)
-    return Plan(min(found, rows), 1, store, ", ".join(words), 0)
+    return Plan(min(found, rows), 1, store, ", ".join(words), 0, inside + outside)
 
 
 def _busy(operator: SymmetricOperator, together: int) -> int:

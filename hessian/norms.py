@@ -253,8 +253,8 @@ class _Search:
         spent = len(probes.squares)
         looks = 1
         while not probes.exact and (more := self._room(krylov, spent)) > 0:
-            if self._saw_copies(krylov, probes):
-                krylov.seed(COPIES)  # other starting vectors find what the first one cannot see, by their products
+            if (starts := self._starts(krylov)) and self._saw_copies(krylov, probes):
+                krylov.seed(starts)  # other starting vectors find what the first one cannot see, by their products
                 more = self._room(krylov, spent, LEVELS * (COPIES + 1))
                 looks += 1
             elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high, self.confidence)):
@@ -272,6 +272,11 @@ class _Search:
             probes = probes.more(extra)
             spent += len(extra.squares)
         return self._result(krylov, probes, krylov.products + spent)
+
+    def _starts(self, krylov: Krylov) -> int:
+        """Starting vectors that may be added: each keeps a row waiting until the end."""
+        capacity = self.plan.capacity
+        return COPIES if capacity is None else max(min(COPIES, capacity - self.plan.rows - krylov.pending), 0)
 
     def _room(self, krylov: Krylov, spent: int, least: int = FIRST_STEPS // 2) -> int:
         """Rows that the basis may grow by."""

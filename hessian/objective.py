@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -50,9 +52,10 @@ from hessian.model_state import PureModel, Selection, check_modes, padding_rows,
 from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
 
-AROUND_HESSIAN, AROUND_OTHERS, AROUND_GRADIENT = 3, 5, 5
-"""Vectors that checks hold beside a product and beside a gradient. Whether batches make up the whole is told by
-products of the Hessian, which may take more than those of other matrices."""
+AROUND_PRODUCT, AROUND_GRADIENT = 3, 5
+"""Vectors that checks hold beside a product and beside a gradient."""
+AROUND_OUTPUT = 4
+"""Tensors of the output's shape that checks of other matrices than the Hessian hold."""
 SCALARS = 2**8
 """Numbers beside these, and more."""
 FEW = 4
@@ -304,18 +307,23 @@ class Objective:
         """Numbers that the checks of derivatives hold at their peak, in whatever precision, by the first batch.
 
         They hold some vectors beside a product with its graph, or beside a gradient, and the batch in their precision.
+        Whether batches make up the whole is told by products with the Hessian.
         """
         batch, own = self.first_batch(), self.parameters
         zeros = [p.new_zeros(()).expand_as(p) for p in own]
+
+        def product(kind: str) -> None:
+            with suppress(RuntimeError, TypeError, ValueError, AttributeError):  # which the checks tell in words
+                self.graph(batch, 1, 1.0, kind).product(zeros, False)
 
         def peak(computation: Callable[[], object], vectors: int) -> int:
             held = held_by(computation, own[0].device)[1].peak
             return vectors * sum(p.numel() for p in own) + ceil(held / own[0].element_size())
 
-        around = AROUND_HESSIAN if matrix == "hessian" else AROUND_OTHERS
-        product = peak(lambda: self.graph(batch, 1, 1.0, matrix).product(zeros, False), around)
+        products = [peak(partial(product, kind), AROUND_PRODUCT) for kind in {matrix, "hessian"}]
         gradient = peak(lambda: self.gradient(batch, 1, own), AROUND_GRADIENT)
-        return max(product, gradient) + sum(leaf.numel() for leaf in leaves(batch)) + SCALARS
+        outputs = 0 if matrix == "hessian" else AROUND_OUTPUT * self.output(batch, own).numel()
+        return max(*products, gradient) + outputs + sum(leaf.numel() for leaf in leaves(batch)) + SCALARS
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
         """Number, weight and content of every batch, on the parameters' device."""

@@ -176,7 +176,7 @@ class _Rest(OperatorAround):
         self._V = V
 
     def products(self, vectors: Tensor) -> Tensor:
-        return self.multiply(vectors.clone())
+        return self.products_in_place(vectors.clone())
 
-    def multiply(self, rows: Tensor) -> Tensor:
+    def products_in_place(self, rows: Tensor) -> Tensor:
         return project_out(multiply(self._operator, project_out(rows, self._V)), self._V)

@@ -223,6 +223,6 @@ class _Counted(OperatorAround):
         self.count += len(vectors)
         return self._operator.products(vectors)
 
-    def multiply(self, rows: Tensor) -> Tensor:
+    def products_in_place(self, rows: Tensor) -> Tensor:
         self.count += len(rows)
         return multiply(self._operator, rows)

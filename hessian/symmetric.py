@@ -61,11 +61,14 @@ def draw_normal(rows: Tensor, rng: np.random.Generator) -> Tensor:
 def multiply(operator: SymmetricOperator, rows: Tensor) -> Tensor:
     """The matrix times each row ``(k, P)``, in the rows' place; returns these.
 
-    Memory that is new for each product costs as much time as some of what is done in it. An operator that can spare it
-    has a method `multiply`; of others the products are copied.
+    Memory that is new for each product costs as much time as some of what is done in it. A class that can spare it has
+    a method `products_in_place` beside its `products`. Others' products are copied, and those of subclasses that have
+    `products` of their own.
     """
-    own: Callable[[Tensor], Tensor] | None = getattr(operator, "multiply", None)
-    return rows.copy_(operator.products(rows)) if own is None else own(rows)
+    kind = next((one for one in type(operator).__mro__ if "products" in vars(one)), None)
+    own = kind is not None and "products_in_place" in vars(kind) and "products" not in getattr(operator, "__dict__", {})
+    found: Tensor = operator.products_in_place(rows) if own else rows.copy_(operator.products(rows))  # type: ignore[attr-defined]
+    return found
 
 
 def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
@@ -130,7 +133,7 @@ class ScaledOperator(OperatorAround):
         """
         return self._scaled(self._operator.products(vectors).clone())
 
-    def multiply(self, rows: Tensor) -> Tensor:
+    def products_in_place(self, rows: Tensor) -> Tensor:
         """The same in the rows' place."""
         return self._scaled(multiply(self._operator, rows))
 

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -5,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hessian import CurvatureError, DenseOperator, Krylov, SpectralMeasure, extreme_eigenpairs, spectral_measure
+from hessian.bounds import draw_probes
+from hessian.symmetric import ScaledOperator, multiply
 
 
 def rotated(eigenvalues, seed=0, dtype=torch.float64):
@@ -176,3 +180,60 @@ def test_progress_names_the_norm_reached():
     assert len(told) == 1
     assert told[0].startswith("1 products, residual ")
     assert told[0].endswith(" of 1.1")
+
+
+class InPlace(DenseOperator):
+    """Products of its own, beside those in place that it inherits."""
+
+    def products_in_place(self, rows):
+        return rows.copy_(super().products(rows))
+
+
+class More(InPlace):
+    def products(self, vectors):
+        return super().products(vectors) + 10.0 * vectors
+
+
+class Around:
+    """What it does not have, another operator has."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def products(self, vectors):
+        return self.inner.products(vectors) + 10.0 * vectors
+
+
+def test_products_in_place_are_those_of_the_class_that_multiplies():
+    matrix = torch.diag(torch.tensor([3.0, 1.0, -2.0]).double())
+    patched = ScaledOperator(DenseOperator(matrix))
+    patched.products = lambda vectors: vectors @ matrix + 10.0 * vectors
+    for operator in (More(matrix), Around(InPlace(matrix)), patched):
+        rows = torch.eye(3).double()
+        assert multiply(operator, rows) is rows
+        assert torch.equal(rows, matrix + 10.0 * torch.eye(3).double())
+
+
+def test_a_scaled_operator_leaves_what_it_is_given_and_what_it_gets():
+    kept = torch.tensor([[4.0, 8.0]]).double()
+    cached = SimpleNamespace(P=2, dtype=torch.float64, device=torch.device("cpu"), products=lambda vectors: kept)
+    given = torch.ones(1, 2).double()
+    scaled = ScaledOperator(cached)
+    for found in (scaled.products(given), multiply(scaled, given.clone())):
+        assert torch.equal(found * scaled.unit, kept)
+    assert torch.equal(kept, torch.tensor([[4.0, 8.0]]).double())
+    assert torch.equal(given, torch.ones(1, 2).double())
+
+
+@pytest.mark.parametrize("inside", [0.3, 0.9, 1.0 - 1e-6])
+def test_what_is_outside_of_a_basis_is_exact_however_little_it_is(inside):
+    P = 4000
+    V = torch.eye(P)[:5].contiguous()
+    image = torch.zeros(1, P)
+    image[0, :5], image[0, 5:] = (inside / 5.0) ** 0.5, ((1.0 - inside) / (P - 5.0)) ** 0.5
+    fixed = SimpleNamespace(P=P, dtype=torch.float32, device=torch.device("cpu"), products=lambda vectors: image)
+    square = float((image[0, 5:].double() ** 2).sum())
+    assert draw_probes(fixed, V, 1, np.random.default_rng(0)).squares[0] == pytest.approx(square, rel=1e-5)

@@ -25,8 +25,9 @@ from hessian import (
     stable_rank_of,
 )
 from hessian.basis_rows import Rows, Store, along, combined, take_outside
+from hessian.krylov import extreme_eigenpairs
 from hessian.live_bytes import held_by
-from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
+from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words, plan_pairs
 from hessian.objective import Objective
 from hessian.recombination import Recombination
 
@@ -400,6 +401,55 @@ def test_a_complement_is_drawn_whole_only_where_there_is_room_for_it():
     found, peak = within(small, memory, products=170, relative_width=0.02)
     assert found.probes > 160 - found.steps  # so many that the complement would be no more work
     assert peak <= 1.1 * memory
+
+
+class Diagonal:
+    """A diagonal matrix, whose products may take the place of vectors."""
+
+    def __init__(self, values, dtype=torch.float32):
+        self.values = values.to(dtype)
+        self.P, self.dtype, self.device = len(values), dtype, torch.device("cpu")
+
+    def products(self, vectors):
+        return vectors * self.values
+
+    def products_in_place(self, rows):
+        return rows.mul_(self.values)
+
+
+@pytest.mark.parametrize("limit", [8, 13, 16])
+def test_copies_ask_for_no_more_rows_than_a_budget_has(limit):
+    operator = Diagonal(torch.cat([torch.ones(20), torch.zeros(19_980)]))
+    options = {"rng": np.random.default_rng(0), "products": 300, "memory": limit * 20_000 * 4}
+    found, held = held_by(lambda: stable_rank_of(operator, **options), torch.device("cpu"))
+    assert held.peak <= options["memory"]
+    assert 20.0 in found
+
+
+@pytest.mark.parametrize(("chunk", "limit"), [(8, 30), (8, 45), (1, 20)])
+def test_probes_together_keep_to_a_budget(chunk, limit):
+    operator = Diagonal(torch.from_numpy(np.random.default_rng(0).standard_normal(50_000)))
+    options = {"chunk": chunk, "basis": 30, "products": 200, "relative_width": 0.2, "memory": limit * 50_000 * 4}
+    rng = np.random.default_rng(0)
+    _, held = held_by(lambda: stable_rank_of(operator, rng=rng, **options), torch.device("cpu"))
+    assert held.peak <= options["memory"]
+
+
+@pytest.mark.parametrize("limit", [50, 60, 100])
+def test_many_eigenpairs_keep_to_a_budget(limit):
+    operator = Diagonal(torch.linspace(-1.0, 1.0, 20_000))
+    budget = Budget(limit * 20_000 * 4)
+    rows, _ = plan_pairs(operator, budget, 20, 60)
+    options = {"rng": np.random.default_rng(0), "basis": rows, "products": 3 * (rows or 80)}
+    _, held = held_by(lambda: extreme_eigenpairs(operator, 10, 10, **options), torch.device("cpu"))
+    assert held.peak <= budget.limit
+
+
+def test_a_model_without_second_derivatives_is_refused_in_words_within_a_budget_too():
+    model = nn.Sequential(nn.Linear(4, 8), nn.Hardsigmoid(), nn.Linear(8, 3))
+    data = torch.randn(6, 4), torch.randint(3, (6,))
+    with pytest.raises(CurvatureError, match="has no second derivative"):
+        Curvature(model, nn.CrossEntropyLoss(), data, memory="1 GiB")
 
 
 def test_a_file_that_cannot_be_written_names_its_folder(tmp_path):
