@@ -313,7 +313,8 @@ class Objective:
         zeros = [p.new_zeros(()).expand_as(p) for p in own]
 
         def product(kind: str) -> None:
-            with suppress(RuntimeError, TypeError, ValueError, AttributeError):  # which the checks tell in words
+            # What fails here fails in the checks, which tell it in words.
+            with suppress(RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
                 self.graph(batch, 1, 1.0, kind).product(zeros, False)
 
         def peak(computation: Callable[[], object], vectors: int) -> int:
@@ -322,7 +323,8 @@ class Objective:
 
         products = [peak(partial(product, kind), AROUND_PRODUCT) for kind in {matrix, "hessian"}]
         gradient = peak(lambda: self.gradient(batch, 1, own), AROUND_GRADIENT)
-        outputs = 0 if matrix == "hessian" else AROUND_OUTPUT * self.output(batch, own).numel()
+        output = None if matrix == "hessian" else self.output(batch, own)
+        outputs = AROUND_OUTPUT * output.numel() if isinstance(output, Tensor) else 0
         return max(*products, gradient) + outputs + sum(leaf.numel() for leaf in leaves(batch)) + SCALARS
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:

@@ -452,6 +452,17 @@ def test_a_model_without_second_derivatives_is_refused_in_words_within_a_budget_
         Curvature(model, nn.CrossEntropyLoss(), data, memory="1 GiB")
 
 
+def test_outputs_that_are_no_tensor_are_refused_in_words_within_a_budget_too():
+    class Two(nn.Linear):
+        def forward(self, x):
+            return super().forward(x), x
+
+    data, loss = (torch.randn(6, 4), torch.randint(3, (6,))), lambda out, y: nn.functional.cross_entropy(out[0], y)
+    for memory in (None, "1 GiB"):
+        with pytest.raises(CurvatureError, match="one tensor"):
+            Curvature(Two(4, 3), loss, data, matrix="gauss-newton", memory=memory)
+
+
 def test_a_file_that_cannot_be_written_names_its_folder(tmp_path):
     rows = Rows(100, torch.float64, torch.device("cpu"), Store(torch.float16, 0, tmp_path))
     rows.append(torch.eye(100, dtype=torch.float64)[0])
