@@ -63,7 +63,8 @@ class Shelf:
         if key not in self._names:
             self._names[key] = str(len(self.tensors))
             self.tensors[self._names[key]] = _numbers(tensor)
-        usual = tensor.is_contiguous() and not shift
+        # A tensor that is contiguous may have other strides where it has one row or column, by which libraries go.
+        usual = tensor.stride() == torch.empty(tensor.shape, device="meta").stride() and not shift
         return [self._names[key]] if usual else [self._names[key], list(tensor.stride()), shift]
 
 

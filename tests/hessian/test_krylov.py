@@ -195,7 +195,7 @@ class More(InPlace):
 
 
 class Around:
-    """What it does not have, another operator has."""
+    """Another operator has all that it does not have."""
 
     def __init__(self, inner):
         self.inner = inner

@@ -69,6 +69,13 @@ def test_factors_in_place_of_weights_come_back():
     assert found["kernel"].S is None
 
 
+def test_one_row_keeps_the_strides_it_had():
+    for row in (torch.ones(8, 1).mT, torch.ones(1, 8), torch.ones(8, 2)[:, :1], torch.ones(1, 8).mT, torch.ones(0, 3)):
+        found = again({"row": row})["row"]
+        assert torch.equal(found, row)
+        assert found.stride() == row.stride()
+
+
 FORGED = {
     "another class": lambda stored: stored | {"factors": "builtins.eval"},
     "a number for a factor": lambda stored: stored | {"fields": [*stored["fields"][:3], {"value": 1.0}]},
