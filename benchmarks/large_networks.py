@@ -35,7 +35,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
-from hessian import Curvature, stable_rank_of
+from hessian import Curvature, CurvatureError, stable_rank_of
 from hessian.memory import Budget, in_words
 from workloads.datasets import load
 from workloads.networks import perceptron, pool
@@ -243,7 +243,12 @@ def main() -> int:
         print("large_networks: there is no CUDA device here; leave --device out", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    memory = None if options.memory is None else Budget.named(options.memory, options.scratch)
+    if options.scratch and not options.memory:
+        parser.error("--scratch is for what a budget has no room for: give --memory too")
+    try:
+        memory = None if options.memory is None else Budget.named(options.memory, options.scratch)
+    except CurvatureError as error:
+        parser.error(str(error))
     results = json.loads(options.out.read_text()) if options.out.exists() else {}
     context = multiprocessing.get_context("spawn")
     for name in [options.only] if options.only else [name for name in NETWORKS if name not in ASKED_FOR]:

@@ -1,9 +1,11 @@
-"""The benchmark of large networks: a network that fails ends it, with one line."""
+"""The benchmark of large networks: a network that fails ends it, with one line, and so does a budget that is none."""
 
 from queue import Queue
 from types import SimpleNamespace
 
-from benchmarks.large_networks import _row_of
+import pytest
+
+from benchmarks.large_networks import _row_of, main
 
 
 def process(alive):
@@ -21,3 +23,18 @@ def test_a_result_is_taken_from_a_process_that_runs_or_has_just_ended():
         answers = Queue()
         answers.put({"products": 7})
         assert _row_of(process(alive), answers) == {"products": 7}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--memory", "six"], "look like '6 GiB'"),
+        (["--scratch", "."], "give --memory too"),
+        (["--memory", "1 GiB", "--scratch", "nowhere"], "there is no folder nowhere"),
+    ],
+)
+def test_a_budget_that_is_none_is_told_in_a_line(given, told, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["large_networks", "--only", "resnet-10", *given])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert told in capsys.readouterr().err.splitlines()[-1]
