@@ -7,14 +7,17 @@ to account for; `append` tells how much it is.
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from math import sqrt
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,6 +33,11 @@ READ = 2**18
 TILES = {"cpu": 2**21, "cuda": 2**26}
 """Entries that are read together where rows are not whole, but no more than a row has: what stays in a processor's
 cache, and what keeps a GPU busy."""
+COLUMNS_OF_A_THREAD = 2**18
+"""Columns below which a thread of its own does not pay."""
+Tile = tuple[slice, slice, Tensor]
+"""Places of rows, from the first row asked for on; columns; and the entries, which must not be changed."""
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -101,9 +109,13 @@ class Rows:
 
     def read(self, first: int, into: Tensor) -> Tensor:
         """Copies rows from the first on over others, ``(k, P)``; returns these."""
+
+        def copy(tiles: Iterator[Tile]) -> None:
+            for places, columns, tile in tiles:
+                into[places, columns] = tile
+
         last = first + len(into)
-        for places, columns, tile in self.tiles(first, last):
-            into[places, columns] = tile
+        self.by_columns(first, last, copy)
         factors = self.factors(first, last)
         return into if factors is None else into.mul_(factors[:, None])
 
@@ -113,30 +125,49 @@ class Rows:
             return None
         return torch.tensor(self._factors[first:last], dtype=self._dtype, device=self._kept.device)
 
-    def tiles(self, first: int, last: int) -> Iterator[tuple[slice, slice, Tensor]]:
-        """Tiles of rows, but for their factors; one of all where they are whole.
+    def by_columns(self, first: int, last: int, work: Callable[[Iterator[Tile]], Found]) -> list[Found]:
+        """What is done with tiles of rows, but for their factors: by one thread, or by several for a part each.
 
-        A tile is that only until the next, and must not be changed. With each go the places of its rows, from the first
-        row on, and its columns.
+        Args:
+            first: First row.
+            last: Row after the last.
+            work: Takes tiles in turn, each of which is one only until the next.
+
+        Returns:
+            Results in the order of the columns.
         """
+        threads = 1
+        if not self.whole and self._kept.device.type == "cpu":
+            threads = max(min(torch.get_num_threads(), self._P // COLUMNS_OF_A_THREAD), 1)
+        if threads == 1:
+            return [work(self._tiles(first, last, slice(0, self._P)))]
+        width = -(-self._P // threads)
+        parts = [slice(start, min(start + width, self._P)) for start in range(0, self._P, width)]
+        with _threads(threads) as pool:
+            return list(pool.map(lambda columns: work(self._tiles(first, last, columns)), parts))
+
+    def _tiles(self, first: int, last: int, within: slice) -> Iterator[Tile]:
+        """Tiles of rows within columns; one of all where rows are whole."""
         if self.whole:
-            yield slice(0, last - first), slice(0, self._P), self._kept[first:last]
+            yield slice(0, last - first), within, self._kept[first:last, within]
             return
         if not (count := last - first):
             return
-        entries = min(TILES.get(self._kept.device.type, COLUMNS), self._P)
-        together = min(max(entries // min(READ, self._P), 1), count)
+        length = within.stop - within.start
+        entries = min(TILES.get(self._kept.device.type, COLUMNS), length)
+        together = min(max(entries // min(READ, length), 1), count)
         width = max(entries // together, 1)
         read = torch.empty((together, width), dtype=self._dtype, device=self._kept.device)
+        raw = torch.empty(width if self._file is not None else 0, dtype=self._kept.dtype)
         for place in range(first, last, together):
             places = range(place, min(place + together, last))
             inside = max(min(places.stop, len(self._kept)) - place, 0)
-            for start in range(0, self._P, width):
-                columns = slice(start, min(start + width, self._P))
+            for start in range(within.start, within.stop, width):
+                columns = slice(start, min(start + width, within.stop))
                 tile = read[: len(places), : columns.stop - start]
                 tile[:inside] = self._kept[place : place + inside, columns]
                 for number, one in enumerate(places[inside:], start=inside):
-                    tile[number] = self._from_file(one, columns)
+                    tile[number] = self._from_file(one, start, raw[: columns.stop - start])
                 yield slice(place - first, places.stop - first), columns, tile
 
     @exact_algebra()
@@ -175,11 +206,15 @@ class Rows:
         else:
             self._write(part, start)
 
-    def _from_file(self, place: int, columns: slice) -> Tensor:
+    def _from_file(self, place: int, start: int, into: Tensor) -> Tensor:
+        """Reads columns of a row that is in the file; several threads may."""
         assert self._file is not None
-        self._file.seek(self._offset(place, columns.start))
-        raw = np.fromfile(self._file, dtype=np.uint8, count=(columns.stop - columns.start) * self._kept.element_size())
-        return torch.from_numpy(raw).view(self._kept.dtype).to(self._kept.device)
+        left, offset = memoryview(into.view(torch.uint8).numpy().data), self._offset(place, start)
+        while left:
+            if not (read := os.preadv(self._file.fileno(), [left], offset)):
+                raise CurvatureError(f"the file with rows of the basis in {self._store.folder} was cut off")
+            left, offset = left[read:], offset + read
+        return into
 
     def _offset(self, place: int, start: int) -> int:
         return ((place - len(self._kept)) * self._P + start) * self._kept.element_size()
@@ -211,10 +246,14 @@ def span_size(V: Span) -> int:
 @exact_algebra()
 def along(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
     """Coefficients of vectors ``(k, P)`` along rows from the first on, ``(k, m - first)``."""
-    found = vectors.new_zeros(len(vectors), span_size(V) - first)
-    for places, columns, tile in _tiles(V, first):
-        found[:, places] += vectors[:, columns] @ tile.T
-    return _times_factors(found, V, first)
+
+    def sums(tiles: Iterator[Tile]) -> Tensor:
+        found = vectors.new_zeros(len(vectors), span_size(V) - first)
+        for places, columns, tile in tiles:
+            found[:, places] += vectors[:, columns] @ tile.T
+        return found
+
+    return _times_factors(reduce(torch.add, _by_columns(V, first, sums)), V, first)
 
 
 @exact_algebra()
@@ -225,8 +264,7 @@ def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
     """
     found = along(vectors, V, first)
     factored = _times_factors(found, V, first)
-    for places, columns, tile in _tiles(V, first):
-        vectors[:, columns].addmm_(factored[:, places], tile, alpha=-1)
+    _add_combinations(vectors, factored, V, first, alpha=-1)
     return found
 
 
@@ -236,19 +274,41 @@ def combined(coefficients: Tensor, V: Span) -> Tensor:
     if isinstance(V, Tensor):
         return coefficients @ V
     found = coefficients.new_zeros(len(coefficients), V[0].P)
-    factored = _times_factors(coefficients, V, 0)
-    for places, columns, tile in _tiles(V, 0):
-        found[:, columns].addmm_(factored[:, places], tile)
+    _add_combinations(found, _times_factors(coefficients, V, 0), V, 0, alpha=1)
     return found
 
 
-def _tiles(V: Span, first: int) -> Iterator[tuple[slice, slice, Tensor]]:
+def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int, alpha: int) -> None:
+    def add(tiles: Iterator[Tile]) -> None:
+        for places, columns, tile in tiles:
+            vectors[:, columns].addmm_(coefficients[:, places], tile, alpha=alpha)
+
+    _by_columns(V, first, add)
+
+
+def _by_columns(V: Span, first: int, work: Callable[[Iterator[Tile]], Found]) -> list[Found]:
     if isinstance(V, Tensor):
-        return iter([(slice(0, len(V) - first), slice(0, V.shape[1]), V[first:])])
+        return [work(iter([(slice(0, len(V) - first), slice(0, V.shape[1]), V[first:])]))]
     rows, count = V
-    return rows.tiles(first, count)
+    return rows.by_columns(first, count, work)
 
 
 def _times_factors(coefficients: Tensor, V: Span, first: int) -> Tensor:
     factors = None if isinstance(V, Tensor) else V[0].factors(first, V[1])
     return coefficients if factors is None else coefficients * factors
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads whose operations take no others.
+
+    Torch's own share every operation, so that what one of them has read in lower precision the other multiplies: from
+    the cache of another processor, which can take five times as long as both.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # Intel's library has one number for all threads
+    try:
+        with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)

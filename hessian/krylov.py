@@ -152,8 +152,7 @@ class Krylov:
             for _attempt in range(3):
                 start = normal_rows(self._operator, self._rng, 1)
                 start /= torch.linalg.vector_norm(start)
-                self._orthogonalise(start)
-                norm = float(torch.linalg.vector_norm(start))
+                _, norm = self._orthogonalise(start)
                 if norm > 1e-6:
                     self._rows.append(start[0].div_(norm))
                     break
@@ -220,25 +219,27 @@ class Krylov:
         """Splits a product ``(1, P)``, in its place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
         # Next to all of it is along the rows of its step and the two beside it, but after a restart or for a new start.
-        coefficients = self._orthogonalise(image, 3 * self._block)
-        norm = float(torch.linalg.vector_norm(image))
+        coefficients, norm = self._orthogonalise(image, 3 * self._block)
         filled = len(self._rows)
         column = np.zeros(filled + 1)
         column[:filled] = coefficients
         unit = torch.finfo(self._operator.dtype).eps
         grow = filled < self._operator.P and norm > 10.0 * unit * self._scale * np.sqrt(filled)
         if grow:
-            lost = self._rows.append(image[0].div_(torch.linalg.vector_norm(image)))
+            lost = self._rows.append(image[0].div_(norm))
             self.lost_square += (lost * norm) ** 2
             column[-1] = norm * sqrt(1.0 - lost**2)
         self._add_column(column if grow else column[:-1])
 
-    def _orthogonalise(self, vector: Tensor, local: int = 0) -> Array:
-        """Passes against rows, two at least, until one takes less than half; returns their coefficients together.
+    def _orthogonalise(self, vector: Tensor, local: int = 0) -> tuple[Array, float]:
+        """Passes against rows, two at least, until one takes less than half.
 
         Args:
             vector: One ``(1, P)``, changed in its place.
             local: The first pass is against the last so many alone; 0: against all, as the others are.
+
+        Returns:
+            Coefficients of all passes together, and the norm of what is left.
         """
         rows, count = self._rows, len(self._rows)
         total = np.zeros(count)
@@ -249,7 +250,7 @@ class Krylov:
             if number >= 2 and after >= 0.5 * before:
                 break
             before, first = after, 0
-        return total
+        return total, after
 
     def _add_column(self, column: Array) -> None:
         before = self._columns

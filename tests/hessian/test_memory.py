@@ -1,6 +1,7 @@
 """Budgets of memory: what is planned is kept to, and what is given up stands in the interval."""
 
 import contextlib
+import os
 import re
 from dataclasses import replace
 from functools import partial
@@ -161,8 +162,11 @@ def test_rows_in_a_file_are_the_rows_in_memory(tmp_path):
 @pytest.mark.parametrize("kept", [torch.float64, torch.float32, torch.float16])
 @pytest.mark.parametrize("inside", [9, 3, 0])
 @pytest.mark.parametrize("tile", [40, 10**9])
-def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, tmp_path, monkeypatch):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, threads, tmp_path, monkeypatch, set_threads):
     monkeypatch.setattr("hessian.basis_rows.TILES", {"cpu": tile})
+    monkeypatch.setattr("hessian.basis_rows.COLUMNS_OF_A_THREAD", 30)
+    set_threads(threads)
     P, drawn = 101, np.random.default_rng(5)
     given = torch.from_numpy(np.linalg.qr(drawn.standard_normal((P, 7)))[0].T.copy())
     rows = Rows(P, torch.float64, torch.device("cpu"), Store(kept, inside, None if inside == 9 else tmp_path))
@@ -183,6 +187,26 @@ def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, tmp_path,
             np.testing.assert_allclose(along(vectors, (rows, count), first), vectors @ seen[first:].T, atol=1e-12)
     mixed = torch.from_numpy(drawn.standard_normal((3, 7)))
     np.testing.assert_allclose(combined(mixed, (rows, 7)), mixed @ stored, atol=1e-12)
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_file_that_is_cut_off_is_told(threads, tmp_path, monkeypatch, set_threads):
+    monkeypatch.setattr("hessian.basis_rows.COLUMNS_OF_A_THREAD", 30)
+    set_threads(threads)
+    rows = Rows(100, torch.float32, torch.device("cpu"), Store(torch.float16, 0, tmp_path))
+    rows.append(torch.full((100,), 0.1))
+    os.ftruncate(rows._file.fileno(), 150)
+    with pytest.raises(CurvatureError, match="cut off"):
+        rows.read(0, torch.empty(1, 100))
+    assert torch.get_num_threads() == threads
+
+
+@pytest.fixture
+def set_threads():
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", SPECTRA)
