@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, Batches, counted, cut, rows_of
-from hessian.graphs import Graph, Layout
+from hessian.graphs import Graph, Layout, separate_from
 from hessian.live_bytes import held_by
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
@@ -122,7 +122,10 @@ class PiecesHere:
         for graph in self._graphs_of(part):
             for number, (group, parts) in enumerate(groups, start=1):
                 last = number == len(groups) and not self.keeps_graph
-                rows.write(graph.product(parts, len(answer[group]) > 1, last=last), answer[group], add=begun)
+                found = graph.product(parts, len(answer[group]) > 1, last=last)
+                if answer is into:
+                    separate_from(found, answer)
+                rows.write(found, answer[group], add=begun)
             del graph  # before the next is built, which would otherwise lie beside it
             begun = True
         self._wait()
