@@ -323,6 +323,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, help="at every width; default: some hundreds")
     parser.add_argument("--compared", type=int, default=30, help="repetitions in which the true variance is computed")
     parser.add_argument("--only", default="", help="networks whose name contains this")
+    parser.add_argument("--width", type=float, choices=tuple(REPETITIONS), help="this one alone; default: all")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--fits", type=int, default=0, metavar="N", help="N matrices of each known law instead")
     parser.add_argument("--budgets", type=int, default=0, metavar="N", help="N estimates in each budget of memory")
@@ -334,8 +335,9 @@ def main() -> int:
         return fits(options.fits, 200, Path(__file__).with_name("fit_coverage.json"))
     rows = done_before(options.out, options)
     done = {(row["network"], row["width_asked"]) for row in rows}
+    widths = (options.width,) if options.width else tuple(REPETITIONS)
     networks = {name: matrix for name, matrix in hessians().items() if options.only in name}
-    cases = [(name, width) for width in REPETITIONS for name in networks if (name, width) not in done]
+    cases = [(name, width) for width in widths for name in networks if (name, width) not in done]
     for name, width in tqdm(cases, disable=None):
         rows.append({"network": name, **measure(networks[name], width, asked(options, name, width), options.compared)})
         answer = {

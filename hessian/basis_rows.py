@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import sqrt
 from pathlib import Path
+from threading import Thread
 from typing import IO, TypeVar
 
 import torch
@@ -31,8 +30,8 @@ COLUMNS = 2**20
 READ = 2**18
 """Entries of a row that are read at once, at least: from a file, many short pieces cost more than what is in them."""
 TILES = {"cpu": 2**21, "cuda": 2**26}
-"""Entries that are read together where rows are not whole, but no more than a row has: what stays in a processor's
-cache, and what keeps a GPU busy."""
+"""Entries that a thread reads together where rows are not whole, but no more than a row has in its columns: what stays
+in a processor's cache, and what keeps a GPU busy."""
 COLUMNS_OF_A_THREAD = 2**18
 """Columns below which a thread of its own does not pay."""
 Tile = tuple[slice, slice, Tensor]
@@ -139,26 +138,29 @@ class Rows:
         threads = 1
         if not self.whole and self._kept.device.type == "cpu":
             threads = max(min(torch.get_num_threads(), self._P // COLUMNS_OF_A_THREAD), 1)
-        if threads == 1:
-            return [work(self._tiles(first, last, slice(0, self._P)))]
         width = -(-self._P // threads)
         parts = [slice(start, min(start + width, self._P)) for start in range(0, self._P, width)]
-        with _threads(threads) as pool:
-            return list(pool.map(lambda columns: work(self._tiles(first, last, columns)), parts))
+        # Memory is taken here: what a thread takes itself stays with it, outside of all budgets.
+        tiles = [self._tiles(first, last, part, *self._tile(last - first, part)) for part in parts]
+        return _in_threads([partial(work, one) for one in tiles])
 
-    def _tiles(self, first: int, last: int, within: slice) -> Iterator[Tile]:
+    def _tile(self, count: int, within: slice) -> tuple[Tensor, Tensor]:
+        """Memory for a tile of some rows and columns, and for a row of it as it comes from a file."""
+        if self.whole:
+            return self._kept[:0], self._kept[:0]
+        length = within.stop - within.start
+        entries = min(TILES.get(self._kept.device.type, COLUMNS), length)
+        together = max(min(entries // min(READ, length), count), 1)
+        width = max(entries // together, 1)
+        raw = torch.empty(width if self._file is not None else 0, dtype=self._kept.dtype, device="cpu")
+        return torch.empty((together, width), dtype=self._dtype, device=self._kept.device), raw
+
+    def _tiles(self, first: int, last: int, within: slice, read: Tensor, raw: Tensor) -> Iterator[Tile]:
         """Tiles of rows within columns; one of all where rows are whole."""
         if self.whole:
             yield slice(0, last - first), within, self._kept[first:last, within]
             return
-        if not (count := last - first):
-            return
-        length = within.stop - within.start
-        entries = min(TILES.get(self._kept.device.type, COLUMNS), length)
-        together = min(max(entries // min(READ, length), 1), count)
-        width = max(entries // together, 1)
-        read = torch.empty((together, width), dtype=self._dtype, device=self._kept.device)
-        raw = torch.empty(width if self._file is not None else 0, dtype=self._kept.dtype)
+        together, width = read.shape
         for place in range(first, last, together):
             places = range(place, min(place + together, last))
             inside = max(min(places.stop, len(self._kept)) - place, 0)
@@ -167,7 +169,7 @@ class Rows:
                 tile = read[: len(places), : columns.stop - start]
                 tile[:inside] = self._kept[place : place + inside, columns]
                 for number, one in enumerate(places[inside:], start=inside):
-                    tile[number] = self._from_file(one, start, raw[: columns.stop - start])
+                    tile[number] = self._from_file(one, start, raw[: columns.stop - start]).to(tile.device)
                 yield slice(place - first, places.stop - first), columns, tile
 
     @exact_algebra()
@@ -193,7 +195,9 @@ class Rows:
             stored = (part * unit).to(self._kept.dtype)
             self._put(stored, start)
             back = stored.double()
-            error = part.double().sub_(back, alpha=1.0 / unit)  # has the same part orthogonal to what is stored
+            error = part.to(torch.float64, copy=True).sub_(
+                back, alpha=1.0 / unit
+            )  # has the same part orthogonal to what is stored
             squares += torch.stack([error @ error, error @ back, back @ back])
         whole, along, kept = squares.tolist()
         self._factors.append(1.0 / sqrt(kept))
@@ -298,17 +302,39 @@ def _times_factors(coefficients: Tensor, V: Span, first: int) -> Tensor:
     return coefficients if factors is None else coefficients * factors
 
 
-@contextmanager
-def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads whose operations take no others.
+def _in_threads(works: list[Callable[[], Found]]) -> list[Found]:
+    """Results of all, each in a thread of its own, the first in this one; none of whose operations takes others.
 
-    Torch's own share every operation, so that what one of them has read in lower precision the other multiplies: from
-    the cache of another processor, which can take five times as long as both.
+    Torch's own threads share every operation, so that what one of them has read in lower precision another multiplies:
+    from the cache of another processor, which can take five times as long as both. Meanwhile threads elsewhere that use
+    torch for the first time start with one, too, since its number is common to all.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # Intel's library has one number for all threads
+    if len(works) == 1:
+        return [works[0]()]
+    results: list[list[Found]] = [[] for _ in works]
+    errors: list[BaseException] = []
+    inference, count = torch.is_inference_mode_enabled(), torch.get_num_threads()
+
+    def run(number: int) -> None:
+        torch.set_num_threads(1)  # each thread has its own number, but Intel's library one for all
+        try:
+            with torch.inference_mode(inference):
+                results[number].append(works[number]())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [Thread(target=run, args=(number,)) for number in range(1, len(works))]
     try:
-        with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            yield pool
+        for thread in threads:
+            thread.start()
+        run(0)
     finally:
-        torch.set_num_threads(before)
+        try:
+            for thread in threads:
+                if thread.ident is not None:  # it was started
+                    thread.join()
+        finally:
+            torch.set_num_threads(count)
+    if errors:
+        raise errors[0]
+    return [found for one in results for found in one]

@@ -52,9 +52,9 @@ class Layout:
         return [part.reshape(len(rows), *shape) for part, shape in zip(split, self.shapes, strict=True)]
 
     def write(self, parts: list[Tensor | None], rows: Tensor, add: bool) -> None:
-        """Writes such tensors over rows ``(k, total)``, zeros for those that are missing, or adds them; they are spent.
+        """Writes such tensors over rows ``(k, total)``, zeros for those that are missing, or adds them.
 
-        Each of many numbers is let go when it is written, so that both are never there as a whole.
+        Parts of many numbers are let go one by one as they are written, so that both are never there as a whole.
         """
         if not add and rows.numel() <= AT_ONCE and all(part is not None for part in parts):
             torch.cat([part.reshape(len(rows), -1) for part in parts if part is not None], dim=1, out=rows)

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -188,6 +190,47 @@ def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, threads, 
     mixed = torch.from_numpy(drawn.standard_normal((3, 7)))
     np.testing.assert_allclose(combined(mixed, (rows, 7)), mixed @ stored, atol=1e-12)
     assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("surroundings", [torch.inference_mode, partial(torch.device, "meta"), torch.enable_grad])
+def test_rows_are_read_whatever_is_around(threads, surroundings, tmp_path, monkeypatch, set_threads):
+    monkeypatch.setattr("hessian.basis_rows.COLUMNS_OF_A_THREAD", 30)
+    set_threads(threads)
+    operator = rotated(SPECTRA["outliers"], torch.float32)
+    settings = {"relative_width": 0.2, "basis": 20}
+    budget = Budget(4 * operator.P * 8, tmp_path)
+    expected = stable_rank_of(operator, rng=np.random.default_rng(3), memory=budget, **settings)
+    assert "in a file" in expected.given_up
+    with surroundings():
+        found = stable_rank_of(operator, rng=np.random.default_rng(3), memory=budget, **settings)
+    assert found == expected
+
+
+def test_a_thread_that_outlives_the_program_measures_within_a_budget(tmp_path):
+    script = """
+import threading, time
+import numpy as np, torch
+from hessian import DenseOperator, basis_rows, stable_rank_of
+basis_rows.COLUMNS_OF_A_THREAD = 30
+torch.set_num_threads(2)
+operator = DenseOperator(torch.diag(torch.arange(100.0)))
+def work():
+    threading.main_thread().join()
+    print(stable_rank_of(operator, rng=np.random.default_rng(0), relative_width=0.2, memory=4 * 100 * 40).given_up)
+threading.Thread(target=work).start()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert "float16" in done.stdout, done.stderr[-500:]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_row_that_is_stored_in_lower_precision_stays_as_it_is(dtype):
+    row = torch.from_numpy(np.random.default_rng(0).standard_normal(50)).to(dtype)
+    row /= torch.linalg.vector_norm(row)
+    given = row.clone()
+    Rows(50, dtype, torch.device("cpu"), Store(torch.float16, 2)).append(row)
+    assert torch.equal(row, given)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
