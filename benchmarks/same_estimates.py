@@ -102,7 +102,8 @@ def main() -> int:
         parser.error(f"there is no revision {options.before}")
     with tempfile.TemporaryDirectory() as folder:
         content = subprocess.run([*git, "archive", options.before], capture_output=True, check=True).stdout
-        tarfile.open(fileobj=BytesIO(content)).extractall(folder, filter="data")
+        with tarfile.open(fileobj=BytesIO(content)) as files:
+            files.extractall(folder, filter="data")
         running = [begun(place, options.seeds) for place in (Path(folder), ROOT)]
         told = [process.communicate()[0] for process in running]
     if any(process.returncode for process in running):
@@ -110,9 +111,7 @@ def main() -> int:
         return 2
     before, now = (json.loads(text) for text in told)
     different = {
-        name: max(
-            abs(one / other - 1.0) for one, other in zip(np.ravel(now[name]), np.ravel(before[name]), strict=True)
-        )
+        name: float(np.abs(np.array(now[name]) / np.array(before[name]) - 1.0).max())
         for name in now
         if now[name] != before[name]
     }
