@@ -90,6 +90,10 @@ class Rows:
         """They are kept as they are, in one piece of memory."""
         return self._kept.dtype == self._dtype and self._store.folder is None
 
+    def piece(self, first: int, last: int) -> Tensor | None:
+        """Rows in one piece of memory; nothing where they are not whole."""
+        return self._kept[first:last] if self.whole else None
+
     @exact_algebra()
     def append(self, row: Tensor) -> float:
         """Adds a unit row; returns the size of its part that is orthogonal to the row as it is stored."""
@@ -114,6 +118,8 @@ class Rows:
                 into[places, columns] = tile
 
         last = first + len(into)
+        if (whole := self.piece(first, last)) is not None:
+            return into.copy_(whole)
         self.by_columns(first, last, copy)
         factors = self.factors(first, last)
         return into if factors is None else into.mul_(factors[:, None])
@@ -136,7 +142,7 @@ class Rows:
             Results in the order of the columns.
         """
         threads = 1
-        if not self.whole and self._kept.device.type == "cpu":
+        if self._kept.device.type == "cpu":
             threads = max(min(torch.get_num_threads(), self._P // COLUMNS_OF_A_THREAD), 1)
         width = -(-self._P // threads)
         parts = [slice(start, min(start + width, self._P)) for start in range(0, self._P, width)]
@@ -146,8 +152,6 @@ class Rows:
 
     def _tile(self, count: int, within: slice) -> tuple[Tensor, Tensor]:
         """Memory for a tile of some rows and columns, and for a row of it as it comes from a file."""
-        if self.whole:
-            return self._kept[:0], self._kept[:0]
         length = within.stop - within.start
         entries = min(TILES.get(self._kept.device.type, COLUMNS), length)
         together = max(min(entries // min(READ, length), count), 1)
@@ -156,10 +160,7 @@ class Rows:
         return torch.empty((together, width), dtype=self._dtype, device=self._kept.device), raw
 
     def _tiles(self, first: int, last: int, within: slice, read: Tensor, raw: Tensor) -> Iterator[Tile]:
-        """Tiles of rows within columns; one of all where rows are whole."""
-        if self.whole:
-            yield slice(0, last - first), within, self._kept[first:last, within]
-            return
+        """Tiles of rows within columns."""
         together, width = read.shape
         for place in range(first, last, together):
             places = range(place, min(place + together, last))
@@ -250,14 +251,7 @@ def span_size(V: Span) -> int:
 @exact_algebra()
 def along(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
     """Coefficients of vectors ``(k, P)`` along rows from the first on, ``(k, m - first)``."""
-
-    def sums(tiles: Iterator[Tile]) -> Tensor:
-        found = vectors.new_zeros(len(vectors), span_size(V) - first)
-        for places, columns, tile in tiles:
-            found[:, places] += vectors[:, columns] @ tile.T
-        return found
-
-    return _times_factors(reduce(torch.add, _by_columns(V, first, sums)), V, first)
+    return _along(vectors, V, first)
 
 
 @exact_algebra()
@@ -266,9 +260,8 @@ def take_outside(vectors: Tensor, V: Span, first: int = 0) -> Tensor:
 
     One pass of Gram and Schmidt: what rounding leaves of it is left to the next.
     """
-    found = along(vectors, V, first)
-    factored = _times_factors(found, V, first)
-    _add_combinations(vectors, factored, V, first, alpha=-1)
+    found = _along(vectors, V, first)
+    _add_combinations(vectors, found, V, first, alpha=-1)
     return found
 
 
@@ -278,23 +271,41 @@ def combined(coefficients: Tensor, V: Span) -> Tensor:
     if isinstance(V, Tensor):
         return coefficients @ V
     found = coefficients.new_zeros(len(coefficients), V[0].P)
-    _add_combinations(found, _times_factors(coefficients, V, 0), V, 0, alpha=1)
+    _add_combinations(found, coefficients, V, 0, alpha=1)
     return found
 
 
+def _along(vectors: Tensor, V: Span, first: int) -> Tensor:
+    if (whole := _whole(V, first)) is not None:
+        return vectors @ whole.T
+
+    def sums(tiles: Iterator[Tile]) -> Tensor:
+        found = vectors.new_zeros(len(vectors), count - first)
+        for places, columns, tile in tiles:
+            found[:, places] += vectors[:, columns] @ tile.T
+        return found
+
+    rows, count = V
+    return _times_factors(reduce(torch.add, rows.by_columns(first, count, sums)), V, first)
+
+
 def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int, alpha: int) -> None:
+    if (whole := _whole(V, first)) is not None:
+        vectors.addmm_(coefficients, whole, alpha=alpha)
+        return
+    factored = _times_factors(coefficients, V, first)
+
     def add(tiles: Iterator[Tile]) -> None:
         for places, columns, tile in tiles:
-            vectors[:, columns].addmm_(coefficients[:, places], tile, alpha=alpha)
+            vectors[:, columns].addmm_(factored[:, places], tile, alpha=alpha)
 
-    _by_columns(V, first, add)
-
-
-def _by_columns(V: Span, first: int, work: Callable[[Iterator[Tile]], Found]) -> list[Found]:
-    if isinstance(V, Tensor):
-        return [work(iter([(slice(0, len(V) - first), slice(0, V.shape[1]), V[first:])]))]
     rows, count = V
-    return rows.by_columns(first, count, work)
+    rows.by_columns(first, count, add)
+
+
+def _whole(V: Span, first: int) -> Tensor | None:
+    """Rows from the first on in one piece of memory, if they are there as they are."""
+    return V[first:] if isinstance(V, Tensor) else V[0].piece(first, V[1])
 
 
 def _times_factors(coefficients: Tensor, V: Span, first: int) -> Tensor:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, inf, log, sqrt
 
 import numpy as np
@@ -194,6 +195,7 @@ def cautious_of_copies(spread: float, copies: float, largest: float) -> float:
     return max(spread, min(sqrt(spread**2 - copies**2 + likely**2), sqrt(2.0)))
 
 
+@lru_cache
 def quantile(confidence: float) -> float:
     """Quantile of the t law for the pilot's spread, with three degrees of freedom less than it has.
 
@@ -285,16 +287,21 @@ def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Inte
 
 def probable_norm(krylov: Krylov, chance: float) -> float:
     """Upper bound of the spectral norm that is wrong with at most this chance, over the starting vector."""
-    theta, S = np.linalg.eigh(krylov.compression)
-    first, C = S[0], krylov.coupling @ S
+    return _probable_norm(krylov.compression.tobytes(), krylov.coupling.tobytes(), krylov.size, krylov.P, chance)
+
+
+@lru_cache(maxsize=4)  # a search asks again and again while a basis stays as it is
+def _probable_norm(compression: bytes, coupling: bytes, size: int, P: int, chance: float) -> float:
+    theta, S = np.linalg.eigh(np.frombuffer(compression).reshape(size, size))
+    first, C = S[0], np.frombuffer(coupling).reshape(-1, size) @ S
     low = float(np.abs(theta).max())
     if len(C) == 0:
         return low  # the basis is invariant, and a random vector has a part along every eigenvector
-    least = float(beta.ppf(chance / 2.0, 0.5, (krylov.P - 1) / 2.0))  # for one end
+    least = float(beta.ppf(chance / 2.0, 0.5, (P - 1) / 2.0))  # for one end
 
     def excess(bound: float, sign: float) -> float:
-        _, size, along = np.linalg.svd(C / (bound - sign * theta), full_matrices=False)
-        most = float(((along @ first) ** 2 / (1.0 + size**-2.0)).sum()) if size.all() else 0.0
+        _, sizes, along = np.linalg.svd(C / (bound - sign * theta), full_matrices=False)
+        most = float(((along @ first) ** 2 * sizes**2 / (1.0 + sizes**2)).sum())
         return log(least) - log(most) if most > 0.0 else inf
 
     found = low

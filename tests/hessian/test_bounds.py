@@ -214,3 +214,13 @@ def test_results_that_hold_arrays_are_compared_as_objects():
     one, other = Probes(PAIR), Probes(PAIR.copy())
     assert one != other
     assert len({one, other, one}) == 2
+
+
+def test_a_row_that_waits_without_a_product_does_not_lower_the_bound_of_the_norm():
+    values = np.r_[5.0, 3.0, np.cos(np.linspace(0.0, np.pi, 58))]
+    krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(0))
+    krylov.extend(4)
+    before = probable_norm(krylov, 1e-3)
+    krylov.seed(2)
+    assert np.abs(krylov.ritz()[0]).max() * 1.001 < before
+    assert probable_norm(krylov, 1e-3) == pytest.approx(before, rel=1e-9)
