@@ -131,7 +131,7 @@ class Rows:
         return torch.tensor(self._factors[first:last], dtype=self._dtype, device=self._kept.device)
 
     def by_columns(self, first: int, last: int, work: Callable[[Iterator[Tile]], Found]) -> list[Found]:
-        """What is done with tiles of rows, but for their factors: by one thread, or by several for a part each.
+        """Results of some work on tiles of rows, but for their factors: by one thread, or by several for a part each.
 
         Args:
             first: First row.
