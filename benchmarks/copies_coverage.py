@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from tqdm import tqdm
 
-from benchmarks.interval_coverage import CONFIDENCE, estimator_digest
+from benchmarks.interval_coverage import CONFIDENCE, estimator_digest, rotated
 from figures.provenance import machine, package_versions
 from hessian import DenseOperator, stable_rank_of
 from hessian.symmetric import normal_rows
@@ -66,9 +66,8 @@ SPECTRA = {
 
 def measure(values: NDArray[np.float64], width: float, rows: int, repetitions: int) -> dict[str, Any]:
     """One spectrum, by one rotation."""
-    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((P, P)))[0]
-    dense = torch.from_numpy(Q * values @ Q.T)
-    operator = DenseOperator((dense + dense.T) / 2.0)
+    matrix, Q = rotated(values)
+    operator = DenseOperator(matrix)
     size = float(np.abs(values).max())
     truth = float((values**2).sum() / size**2)
     space = torch.from_numpy(Q[:, np.abs(values) > size * (1.0 - 1e-5)])

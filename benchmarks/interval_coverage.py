@@ -34,6 +34,7 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.stats import binom, norm
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -253,15 +254,20 @@ VECTORS = {"whole basis": 200.0, "half precision": 40.0, "a few rows": 7.1}
 """Room beside the matrix, in vectors of single precision."""
 
 
+def rotated(values: NDArray[np.float64]) -> tuple[Tensor, NDArray[np.float64]]:
+    """A matrix of these eigenvalues, and the eigenvectors as columns."""
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((len(values),) * 2))[0]
+    dense = torch.from_numpy(Q * values @ Q.T)
+    return (dense + dense.T) / 2.0, Q
+
+
 def budgets(repetitions: int, out: Path) -> int:
     """Writes how often stable ranks cover within budgets of memory; status 1 if less often than said, beyond chance."""
     stored = json.loads(out.read_text()) if out.exists() else {}
     rows = stored.get("cases", []) if stored.get("estimator") == estimator_digest() else []
     done = {(row["spectrum"], row["room"]) for row in rows if row["repetitions"] >= repetitions}
     for name, values in KNOWN.items():
-        Q = np.linalg.qr(np.random.default_rng(0).standard_normal((len(values),) * 2))[0]
-        dense = torch.from_numpy(Q * values @ Q.T)
-        operator = DenseOperator(((dense + dense.T) / 2.0).float())
+        operator = DenseOperator(rotated(values)[0].float())
         values = torch.linalg.eigvalsh(operator.matrix.double()).numpy()  # of what is rounded to single precision
         truth = float((values**2).sum() / np.abs(values).max() ** 2)
         for room, vectors in VECTORS.items():

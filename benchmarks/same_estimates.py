@@ -27,99 +27,93 @@ import torch
 from tqdm import tqdm
 
 from benchmarks.copies_coverage import SPECTRA, WIDTHS_AND_ROWS
-from benchmarks.interval_coverage import CONFIDENCE, KNOWN, VECTORS, hessians
+from benchmarks.interval_coverage import CONFIDENCE, KNOWN, VECTORS, hessians, rotated
 from figures.provenance import machine, package_versions
-from hessian import DenseOperator, stable_rank_of
-from workloads.file_sets import ROOT_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 1e-9
+ESTIMATES = """
+import json, sys
+import numpy as np, torch, hessian
+from hessian import DenseOperator, stable_rank_of
+
+assert hessian.__file__.startswith(sys.argv[3]), hessian.__file__
+torch.set_num_threads(1)
+print(json.dumps({
+    name: [
+        [found.low, found.value, found.high]
+        for seed in range(int(sys.argv[2]))
+        for found in [stable_rank_of(DenseOperator(matrix), rng=np.random.default_rng(seed), **settings)]
+    ]
+    for name, (matrix, settings) in torch.load(sys.argv[1]).items()
+}))
+"""
+"""Program that uses nothing but the package of the version that it finds: matrices are those of this one."""
+Estimates = dict[str, list[list[float]]]
+"""Lower end, value and upper end by case and seed."""
 
 
-def rotated(values: Any) -> torch.Tensor:
-    """A matrix of these eigenvalues."""
-    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((len(values),) * 2))[0]
-    dense = torch.from_numpy(Q * values @ Q.T)
-    return (dense + dense.T) / 2.0
-
-
-def cases() -> dict[str, tuple[DenseOperator, dict[str, Any]]]:
+def cases() -> dict[str, tuple[torch.Tensor, dict[str, Any]]]:
     """Matrices and settings."""
-    found: dict[str, tuple[DenseOperator, dict[str, Any]]] = {}
+    found: dict[str, tuple[torch.Tensor, dict[str, Any]]] = {}
     for name, matrix in hessians().items():
         for width in (0.2, 0.05):
-            found[f"{name}, width {width}"] = DenseOperator(matrix), {"relative_width": width}
+            found[f"{name}, width {width}"] = matrix, {"relative_width": width}
     for name, values in SPECTRA.items():
         for width, rows in WIDTHS_AND_ROWS:
-            settings = {"relative_width": width, "basis": rows}
-            found[f"{name}, width {width}, {rows} rows"] = DenseOperator(rotated(values)), settings
+            found[f"{name}, width {width}, {rows} rows"] = rotated(values)[0], {"relative_width": width, "basis": rows}
     for name, values in KNOWN.items():
         for room, vectors in VECTORS.items():
             settings = {"relative_width": 0.2, "basis": 60, "memory": int(4 * len(values) * vectors)}
-            found[f"{name}, {room}"] = DenseOperator(rotated(values).float()), settings
-    return found
+            found[f"{name}, {room}"] = rotated(values)[0].float(), settings
+    return {name: (matrix, {"confidence": CONFIDENCE, **settings}) for name, (matrix, settings) in found.items()}
 
 
-def estimates(seeds: int) -> dict[str, list[list[float]]]:
-    """Lower end, value and upper end of every case and seed."""
-    torch.set_num_threads(1)
+def differences(before: Estimates, now: Estimates) -> dict[str, float]:
+    """Largest relative difference of every case that is not the same to the last digit."""
     return {
-        name: [
-            [one.low, one.value, one.high]
-            for seed in range(seeds)
-            for one in [stable_rank_of(operator, rng=np.random.default_rng(seed), confidence=CONFIDENCE, **settings)]
-        ]
-        for name, (operator, settings) in tqdm(cases().items(), disable=None)
+        name: float(np.abs(np.array(now[name]) / np.array(before[name]) - 1.0).max())
+        for name in now
+        if now[name] != before[name]
     }
-
-
-def begun(folder: Path, seeds: int) -> subprocess.Popen[bytes]:
-    """A process that estimates with the package in a folder."""
-    command = [sys.executable, __file__, "--estimates", "--seeds", str(seeds)]
-    data = os.path.abspath(os.environ.get(ROOT_VARIABLE) or "data")
-    environment = {**os.environ, "PYTHONPATH": str(folder), ROOT_VARIABLE: data}
-    return subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE)
 
 
 def main() -> int:
     """Compares two versions."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before", metavar="REVISION", help="the earlier version")
+    parser.add_argument("--before", metavar="REVISION", required=True, help="the earlier version")
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--estimates", action="store_true", help="print those of the package that is imported")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
-    if options.estimates:
-        print(json.dumps(estimates(options.seeds)))
-        return 0
-    if not options.before:
-        parser.error("--before names the version to compare with")
+    if options.seeds < 1:
+        parser.error("there is nothing to compare without seeds: --seeds must be at least 1")
     git = ["git", "-C", str(ROOT)]
     named = subprocess.run(
         [*git, "rev-parse", "--short=8", f"{options.before}^{{commit}}"], capture_output=True, text=True
     )
     if named.returncode:
         parser.error(f"there is no revision {options.before}")
+    revision = named.stdout.strip()
+    told = []
     with tempfile.TemporaryDirectory() as folder:
-        content = subprocess.run([*git, "archive", options.before], capture_output=True, check=True).stdout
+        content = subprocess.run([*git, "archive", revision], capture_output=True, check=True).stdout
         with tarfile.open(fileobj=BytesIO(content)) as files:
-            files.extractall(folder, filter="data")
-        running = [begun(place, options.seeds) for place in (Path(folder), ROOT)]
-        told = [process.communicate()[0] for process in running]
-    if any(process.returncode for process in running):
-        print("same_estimates: one of the versions ended without a result", file=sys.stderr)
-        return 2
-    before, now = (json.loads(text) for text in told)
-    different = {
-        name: float(np.abs(np.array(now[name]) / np.array(before[name]) - 1.0).max())
-        for name in now
-        if now[name] != before[name]
-    }
+            files.extractall(Path(folder, "before"), filter="data")
+        torch.save(cases(), given := Path(folder, "cases.pt"))
+        for place in tqdm([Path(folder, "before"), ROOT], desc="versions", disable=None):
+            environment = {**os.environ, "PYTHONPATH": str(place)}
+            command = [sys.executable, "-c", ESTIMATES, str(given), str(options.seeds), str(place)]
+            done = subprocess.run(command, env=environment, cwd=folder, stdout=subprocess.PIPE)
+            if done.returncode:
+                print(f"same_estimates: the version in {place} ended without a result", file=sys.stderr)
+                return 2
+            told.append(json.loads(done.stdout))
+    different = differences(*told)
     answer = {
-        "before": named.stdout.strip(),
+        "before": revision,
         "seeds": options.seeds,
-        "cases": len(now),
-        "the same to the last digit": len(now) - len(different),
+        "cases": len(told[1]),
+        "the same to the last digit": len(told[1]) - len(different),
         "largest relative difference of the others": different,
         "environment": {**machine(), "packages": package_versions(("numpy", "scipy", "torch"))},
     }

@@ -196,9 +196,8 @@ class Rows:
             stored = (part * unit).to(self._kept.dtype)
             self._put(stored, start)
             back = stored.double()
-            error = part.to(torch.float64, copy=True).sub_(
-                back, alpha=1.0 / unit
-            )  # has the same part orthogonal to what is stored
+            # The error has the same part orthogonal to what is stored.
+            error = part.to(torch.float64, copy=True).sub_(back, alpha=1.0 / unit)
             squares += torch.stack([error @ error, error @ back, back @ back])
         whole, along, kept = squares.tolist()
         self._factors.append(1.0 / sqrt(kept))
@@ -286,20 +285,20 @@ def _along(vectors: Tensor, V: Span, first: int) -> Tensor:
         return found
 
     rows, count = V
-    return _times_factors(reduce(torch.add, rows.by_columns(first, count, sums)), V, first)
+    return _times(reduce(torch.add, rows.by_columns(first, count, sums)), rows.factors(first, count))
 
 
 def _add_combinations(vectors: Tensor, coefficients: Tensor, V: Span, first: int, alpha: int) -> None:
     if (whole := _whole(V, first)) is not None:
         vectors.addmm_(coefficients, whole, alpha=alpha)
         return
-    factored = _times_factors(coefficients, V, first)
+    rows, count = V
+    factored = _times(coefficients, rows.factors(first, count))
 
     def add(tiles: Iterator[Tile]) -> None:
         for places, columns, tile in tiles:
             vectors[:, columns].addmm_(factored[:, places], tile, alpha=alpha)
 
-    rows, count = V
     rows.by_columns(first, count, add)
 
 
@@ -308,8 +307,7 @@ def _whole(V: Span, first: int) -> Tensor | None:
     return V[first:] if isinstance(V, Tensor) else V[0].piece(first, V[1])
 
 
-def _times_factors(coefficients: Tensor, V: Span, first: int) -> Tensor:
-    factors = None if isinstance(V, Tensor) else V[0].factors(first, V[1])
+def _times(coefficients: Tensor, factors: Tensor | None) -> Tensor:
     return coefficients if factors is None else coefficients * factors
 
 
