@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from figures.provenance import machine, package_versions
-from hessian.bounds import MISSED, PILOT, Probes
+from hessian.bounds import MISSED
+from hessian.probes import PILOT, Probes
 
 Groups = tuple[tuple[int, float], ...]
 CONFIDENCE = 0.95

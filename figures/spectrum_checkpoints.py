@@ -16,9 +16,9 @@ from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_federation import SERVER, TrainedRun, curvatures
 from figures.spectrum_json import PACKAGES, plain
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
-from hessian.bounds import Interval
 from hessian.curvature import Curvature
 from hessian.elsewhere import Workers
+from hessian.intervals import Interval
 from hessian.state_files import load_state, numbered_states
 from hessian.symmetric import CurvatureError
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from figures.provenance import machine, package_versions, sources_digest
-from hessian.norms import StableRankInterval
+from hessian.intervals import StableRankInterval
 from hessian.spectrum import SpectrumReport
 from hessian.spiked_fit import predict
 

@@ -1,16 +1,16 @@
 """Spectra of networks: Hessians and their relatives; stable ranks with intervals; the spiked model fitted."""
 
-from hessian.bounds import Interval
 from hessian.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_eigenvalues, fit_covariance
 from hessian.cross_blocks import CrossBlock
 from hessian.curvature import Cost, Curvature
 from hessian.difference_fit import HessianFit, HessianPrediction, fit_difference
 from hessian.elsewhere import Workers
 from hessian.exact import exact_hessian
+from hessian.intervals import Interval, StableRankInterval
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget
-from hessian.norms import StableRankInterval, stable_rank, stable_rank_of
+from hessian.norms import stable_rank, stable_rank_of
 from hessian.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
 from hessian.rank_change import RankChange, rank_change

@@ -8,8 +8,9 @@ from zlib import crc32
 import numpy as np
 
 from hessian.curvature import Curvature
+from hessian.intervals import StableRankInterval
 from hessian.krylov import Progress
-from hessian.norms import StableRankInterval, stable_rank_of
+from hessian.norms import stable_rank_of
 from hessian.spectrum import STREAMS, SpectrumSettings
 from hessian.symmetric import CurvatureError
 

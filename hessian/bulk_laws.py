@@ -15,7 +15,7 @@ from math import sqrt
 import numpy as np
 from scipy.stats import kstwobign
 
-from hessian.bounds import Interval
+from hessian.intervals import Interval
 from hessian.krylov import Array
 from hessian.quadrature import SpectralMeasure
 from rmt.closed_laws import MarchenkoPastur, Semicircle

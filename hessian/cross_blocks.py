@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from hessian.norms import StableRankInterval
+    from hessian.intervals import StableRankInterval
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,8 @@ class CrossBlock:
         Raises:
             CurvatureError: As `stable_rank_of`.
         """
-        from hessian.norms import Interval, stable_rank_of  # which imports `Curvature`
+        from hessian.intervals import Interval
+        from hessian.norms import stable_rank_of  # which imports `Curvature`
 
         found = stable_rank_of(self.dilated(), **settings)
         ends = (found.frobenius.value, found.frobenius.low, found.frobenius.high)

@@ -6,7 +6,7 @@ estimated twice, by $\|H\|_F^2$ less the computed ones and by the quadrature its
 inverse of their variances: the first is the sharper where the computed eigenvalues are a small part of the norm, the
 second where they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere
 in dimension d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
-(`hessian.bounds.cautious`).
+(`hessian.probes.cautious`).
 
 A quadrature node is a Ritz value, so one beyond a cut proves an eigenvalue beyond it. Where the computed pairs do not
 reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the others:
@@ -22,9 +22,10 @@ import numpy as np
 import torch
 from scipy.stats import norm
 
-from hessian.bounds import Interval, cautious
 from hessian.bulk_laws import Bulk, LawFit, law_fits
+from hessian.intervals import Interval
 from hessian.krylov import Array, RitzPairs
+from hessian.probes import cautious
 from hessian.quadrature import Moment, SpectralMeasure
 from hessian.spiked_fit import MISTAKEN, call_outliers, fitted_model
 from rmt.spiked import SpikedModel

@@ -1,28 +1,9 @@
-r"""The stable rank $\|H\|_F^2/\|H\|_2^2$ with an interval, from products with vectors alone.
-
-A Krylov basis V of m rows, $H V^T = V^T T + Q^T B$, gives the spectral norm and splits the Frobenius norm,
-
-$$\|H\|_F^2 = \|T\|_F^2 + 2\|B\|_F^2 + \|C\|_F^2,\qquad C = (1 - V^TV) H (1 - V^TV),$$
-
-of which only the last part, small where the stable rank is low, is estimated by random probes z: the mean of
-$\|Cz\|^2$ over the sphere of radius $\sqrt d$ in the complement, of dimension d.
-
-The interval has two parts. *Deterministic*: the largest Ritz value in modulus bounds $\|H\|_2$ from below. From above:
-with $\|C\|_2 \le c$, every eigenvalue beyond c is at most the $\lambda$ that solves $\lambda = \lambda_{max}(T +
-B^TB/(\lambda - c))$; c is the upper end of the interval of $\|C\|_F$, so this certificate holds whenever that interval
-does. Where c is not below the Ritz value, the bound is that of `hessian.bounds.probable_norm`: beyond it, an eigenvalue
-would be hidden by the starting vector with a chance that is part of the confidence. *Statistical*: ten pilot probes
-choose the number of probes (Stein, 1945: their spread with the t law serves for all probes, so that stopping does not
-spoil the coverage), with three degrees of freedom less and on the scale of inverse roots, since squares are skew; and a
-spread so small that few directions could make it is taken for a larger one (`hessian.bounds.Probes.pilot_spread`), as
-is the part of a spread that the basis does not predict. Where that part is most of it, copies of eigenvalues are
-suspected, and other starting vectors added; of several such bases each has its share of the error probability.
-"""
+"""The stable rank of a Hessian, or of any symmetric operator, with an interval: the public calls."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from math import inf, isfinite, sqrt
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -30,82 +11,13 @@ from torch import nn
 
 from hessian.basis_rows import Store
 from hessian.batches import Loss
-from hessian.bounds import (
-    PILOT,
-    Interval,
-    Prediction,
-    Probes,
-    certified_norm,
-    draw_probes,
-    known_square,
-    predicted_rest,
-    quantile,
-    spectral_norm,
-)
 from hessian.curvature import Curvature
-from hessian.krylov import Array, Krylov, Progress
+from hessian.intervals import Interval, StableRankInterval
+from hessian.krylov import Progress
 from hessian.memory import Budget, Plan, plan_basis
+from hessian.probes import PILOT
+from hessian.rank_search import FIRST_STEPS, RankSearch
 from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator
-
-FIRST_STEPS = 12
-SPREAD_ENOUGH = 24.0
-"""Effective rank of C, as the basis predicts it, below which the basis grows: a few directions would dominate it, and
-the spread of ten probes would not show them."""
-COPIES = 4
-"""Starting vectors added where Lanczos has missed copies of its pairs."""
-LEVELS = 3
-"""Rows for each of them: the first product turns it to the copies, the second sets them apart from the rest."""
-
-
-@dataclass(frozen=True)
-class StableRankInterval:
-    """An estimate with its interval, and what it rests on.
-
-    Attributes:
-        value: The estimate.
-        low: Lower end of the interval.
-        high: Upper end of the interval.
-        confidence: Confidence level of the interval.
-        spectral_norm: Norm, between the largest Ritz value in modulus and its upper bound.
-        frobenius: Frobenius norm.
-        eigenvalue: The eigenvalue of largest modulus, with its sign.
-        residual: Residual of its Ritz pair, with a floor for rounding.
-        certified: There is an upper bound of the norm that does not rest on the starting vector.
-        deterministic_width: Share of the relative width due to the spectral norm and to rounding.
-        statistical_width: Share due to the probes.
-        steps: Rows of the Krylov basis.
-        probes: Random probes; 0 if the complement was exhausted, so that nothing is random.
-        products: Products with one vector, all together.
-        reached: The relative width asked for was reached.
-        given_up: Compromises made for a budget of memory, in words; empty for none.
-        gradients: Time of the products in units of a gradient over the same data, where that was measured.
-    """
-
-    value: float
-    low: float
-    high: float
-    confidence: float
-    spectral_norm: Interval
-    frobenius: Interval
-    eigenvalue: float
-    residual: float
-    certified: bool
-    deterministic_width: float
-    statistical_width: float
-    steps: int
-    probes: int
-    products: int
-    reached: bool
-    given_up: str = ""
-    gradients: float | None = field(default=None, compare=False)
-
-    @property
-    def relative_width(self) -> float:
-        """Distance of the ends over the value."""
-        return (self.high - self.low) / self.value
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
 
 
 def stable_rank(
@@ -208,7 +120,7 @@ def stable_rank_of(
     plan = Plan(min(basis, operator.P), chunk, Store(), "")
     if memory is not None:
         plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
-    search = _Search(scaled, rng, relative_width, confidence, products, plan, progress)
+    search = RankSearch(scaled, rng, relative_width, confidence, products, plan, progress)
     return replace(_times(search.run(), scaled.unit), given_up=plan.words)
 
 
@@ -225,176 +137,3 @@ def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
         eigenvalue=found.eigenvalue * scale,
         residual=found.residual * scale,
     )
-
-
-def _explained(probes: Probes, squares: Array) -> Probes:
-    """Probes of these squares, none of whose spread is due to copies."""
-    return replace(probes, squares=squares, predicted=Prediction())
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    operator: SymmetricOperator
-    rng: np.random.Generator
-    width: float
-    confidence: float
-    budget: int
-    plan: Plan
-    progress: Progress | None
-
-    def run(self) -> StableRankInterval:
-        # Its first row must be random: the bound of the norm rests on it.
-        krylov = Krylov(self.operator, self.rng, store=self.plan.store)
-        self._grow(krylov, min(FIRST_STEPS, self.plan.rows))
-        # The basis is chosen by its own coefficients: a choice by the probes would spoil their coverage.
-        while (more := self._room(krylov, 0)) > 0 and self._expects_to_gain(krylov):
-            self._grow(krylov, more)
-        probes = self._probe(krylov, PILOT)
-        spent = len(probes.squares)
-        looks = 1
-        while not probes.exact and (more := self._room(krylov, spent)) > 0:
-            if (starts := self._starts(krylov)) and self._saw_copies(krylov, probes):
-                krylov.seed(starts)  # other starting vectors find what the first one cannot see, by their products
-                more = self._room(krylov, spent, LEVELS * (COPIES + 1))
-                looks += 1
-            elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high, self.confidence)):
-                break
-            self._grow(krylov, more)
-            probes = replace(self._probe(krylov, PILOT), looks=looks)
-            spent += len(probes.squares)
-        if self._nearly_saw_copies(krylov, probes) and self._room(krylov, spent) > 0:
-            # Those that were small by chance ended the loop: fresh ones count.
-            probes = replace(self._probe(krylov, PILOT), looks=looks)
-            spent += len(probes.squares)
-        count = min(self._needed(krylov, probes), self.budget - krylov.products - spent + PILOT)
-        if count > PILOT and not probes.exact:
-            extra = self._probe(krylov, count - PILOT)
-            probes = probes.more(extra)
-            spent += len(extra.squares)
-        return self._result(krylov, probes, krylov.products + spent)
-
-    def _starts(self, krylov: Krylov) -> int:
-        """Starting vectors that may be added: each keeps a row waiting until the end."""
-        capacity = self.plan.capacity
-        return COPIES if capacity is None else max(min(COPIES, capacity - self.plan.rows - krylov.pending), 0)
-
-    def _room(self, krylov: Krylov, spent: int, least: int = FIRST_STEPS // 2) -> int:
-        """Rows that the basis may grow by."""
-        left = min(self.plan.rows - krylov.size, self.budget - krylov.products - spent - PILOT)
-        return min(max(krylov.size // 2, least), left)
-
-    def _expects_to_gain(self, krylov: Krylov) -> bool:
-        """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
-        square, fourth = self._expected_rest(krylov)
-        if self._is_loose(spectral_norm(krylov, square, self.confidence)):
-            return True
-        few = krylov.rounding**2 < square and square**2 < SPREAD_ENOUGH * fourth
-        return few or self._expected_probes(krylov) > PILOT + 2 * krylov.size
-
-    def _expected_rest(self, krylov: Krylov) -> tuple[float, float]:
-        """Sums of squares and fourth powers of what is left, by the spectral measure of the first starting vector.
-
-        Each Ritz value stands for P times its weight; those that have converged are not left.
-        """
-        values, coefficients, residuals = krylov.ritz()
-        mass = self.operator.P * coefficients[0] ** 2 * (residuals > 0.1 * np.abs(values))
-        return float(mass @ values**2), float(mass @ values**4)
-
-    def _expected_probes(self, krylov: Krylov) -> float:
-        square, fourth = self._expected_rest(krylov)
-        if square <= 0.0:
-            return 0.0
-        total = known_square(krylov) + square
-        share = self._share(krylov, square)
-        return (quantile(self.confidence) * sqrt(2.0 * fourth) / (0.5 * share * total)) ** 2
-
-    def _is_loose(self, norm: Interval) -> bool:
-        return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False
-
-    def _saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
-        """The probes see much, or a few directions, that Lanczos does not predict: copies of its pairs, perhaps."""
-        if probes.copies**2 * SPREAD_ENOUGH > 2.0:
-            return self._needed(krylov, probes) > PILOT
-        return probes.copies_show and self._needed(krylov, probes) > self._many(krylov)
-
-    def _nearly_saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
-        """They would, had they come out larger and wider by as much as chance allows."""
-        if probes.exact:
-            return False
-        likely = _explained(probes, probes.mean + 2.0 * (probes.squares - probes.mean))
-        return self._needed(krylov, likely, probes.interval(0.99).high) > self._many(krylov)
-
-    def _many(self, krylov: Krylov) -> float:
-        return PILOT + 2 * krylov.size + 4.0 * self._expected_probes(krylov)
-
-    def _grow(self, krylov: Krylov, steps: int) -> None:
-        def report(size: int) -> None:
-            if self.progress is not None:
-                self.progress(f"Lanczos step {size}")
-
-        target = krylov.size + steps
-        while krylov.size < target:
-            if krylov.invariant:
-                if krylov.size >= self.operator.P:
-                    return
-                krylov.seed()
-            krylov.extend(target - krylov.size, report)
-
-    def _needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
-        """Probes after which the interval is narrow enough, by the pilot; or if the mean were another one."""
-        mean = probes.mean if mean is None else mean
-        if probes.exact or mean <= 0.0:
-            return PILOT
-        share = self._share(krylov, probes.interval(self.confidence).high)
-        return probes.needed(share * (known_square(krylov) + mean) / mean, self.confidence)
-
-    def _share(self, krylov: Krylov, rest_square: float) -> float:
-        """The relative width that is left for the probes, with a margin for a mean that turns out smaller."""
-        norm = spectral_norm(krylov, rest_square, self.confidence)
-        fixed = (norm.high / norm.low) ** 2 - 1.0 + 4.0 * krylov.rounding / norm.low if norm.low > 0.0 else 0.0
-        return max(0.85 * (self.width - fixed), self.width / 3.0)
-
-    def _probe(self, krylov: Krylov, count: int) -> Probes:
-        def report(done: int) -> None:
-            if self.progress is not None:
-                self.progress(f"{krylov.size} Lanczos steps, probe {done} of {count}")
-
-        drawn = draw_probes(
-            self.operator, krylov.span, count, self.rng, self.plan.together, report, self.plan.complement
-        )
-        return replace(drawn, predicted=predicted_rest(krylov))
-
-    def _result(self, krylov: Krylov, probes: Probes, products: int) -> StableRankInterval:
-        rest = probes.interval(self.confidence)
-        norm = spectral_norm(krylov, rest.high, self.confidence)
-        if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
-            raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
-        known = known_square(krylov)
-        values, _, residuals = krylov.ritz()
-        top = int(np.abs(values).argmax())
-        slack = 2.0 * krylov.rounding / norm.low  # relative error of squares
-        square = Interval(known + rest.value, (known + rest.low) * (1 - slack), (known + rest.high) * (1 + slack))
-        P = float(self.operator.P)  # no stable rank is below 1 or above this
-        value, low, high = (
-            min(max(end, 1.0), P)
-            for end in (square.value / norm.low**2, square.low / norm.high**2, square.high / norm.low**2 * (1 + slack))
-        )
-        low, high = min(low, value), max(high, value)
-        statistical = min((rest.high - rest.low) / square.value, (high - low) / value)
-        return StableRankInterval(
-            value=value,
-            low=low,
-            high=high,
-            confidence=self.confidence,
-            spectral_norm=norm,
-            frobenius=Interval(*(sqrt(end) for end in (square.value, square.low, square.high))),
-            eigenvalue=float(values[top]),
-            residual=float(residuals[top]) + krylov.rounding + sqrt(krylov.lost_square),
-            certified=certified_norm(krylov, sqrt(rest.high)) < inf,
-            deterministic_width=max((high - low) / value - statistical, 0.0),
-            statistical_width=statistical,
-            steps=krylov.size,
-            probes=0 if probes.exact else len(probes.squares),
-            products=products,
-            reached=(high - low) / value <= self.width,
-        )

@@ -20,9 +20,9 @@ from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
 from hessian.basis_rows import Store
-from hessian.bounds import project_out
 from hessian.differentiation import exact_algebra
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
+from hessian.probes import project_out
 from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, multiply, normal_rows
 
 

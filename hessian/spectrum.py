@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hessian.intervals import StableRankInterval
 from hessian.krylov import Array, Progress, extreme_eigenpairs, usual_basis
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget, plan_pairs
-from hessian.norms import StableRankInterval, stable_rank_of
+from hessian.norms import stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
 from hessian.symmetric import CurvatureError, OperatorAround, SymmetricOperator, multiply
 

@@ -13,10 +13,10 @@ from math import acos, asin, cos, pi
 import numpy as np
 import torch
 
-from hessian.bounds import Interval
+from hessian.intervals import Interval, StableRankInterval
 from hessian.krylov import Array, Progress, RitzPairs, extreme_eigenpairs
 from hessian.memory import plan_pairs
-from hessian.norms import StableRankInterval, stable_rank_of
+from hessian.norms import stable_rank_of
 from hessian.spectrum import SpectrumSettings
 from hessian.symmetric import SymmetricOperator
 

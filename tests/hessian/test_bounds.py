@@ -1,162 +1,14 @@
-"""Intervals of probes and bounds of norms, by hand."""
+"""Bounds of norms, by hand."""
 
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binom, t
 
-from hessian import CurvatureError, DenseOperator
-from hessian.bounds import (
-    FEW,
-    PILOT,
-    SHORT,
-    SKEW,
-    Interval,
-    Prediction,
-    Probes,
-    certified_norm,
-    draw_probes,
-    known_square,
-    predicted_rest,
-    probable_norm,
-)
+from hessian import DenseOperator, Interval
+from hessian.bounds import certified_norm, known_square, probable_norm
 from hessian.krylov import Krylov
-
-PAIR = np.array([1.0, 3.0] * (PILOT // 2))
-"""Mean 2, variance n/(n - 1)."""
-
-
-def test_the_interval_of_probes_is_symmetric_for_the_inverse_root():
-    """The relative deviation of one square is s = sqrt(n/(n - 1))/2; that of the inverse root is half of it."""
-    s = sqrt(PILOT / (PILOT - 1)) / 2.0
-    for count in (PILOT, 3 * PILOT):
-        probes = Probes(np.resize(PAIR, count))
-        found = probes.interval(0.9)
-        # Three degrees of freedom fewer than a variance of ten has; a twentieth of the 10 % is the starting vector's.
-        half = t.ppf(1.0 - 0.95 * 0.1 / 2.0, PILOT - 1 - 3) * s / 2.0 / sqrt(count)
-        assert probes.pilot_spread == pytest.approx(s)
-        assert found.value == 2.0
-        assert 1.0 / sqrt(found.low) == pytest.approx((1.0 + half) / sqrt(2.0))
-        assert 1.0 / sqrt(found.high) == pytest.approx((1.0 - half) / sqrt(2.0))
-
-
-def test_the_spread_is_the_pilots_whatever_comes_after():
-    far = Probes(np.r_[PAIR, 1000.0])
-    assert far.pilot_spread == Probes(PAIR).pilot_spread
-    assert far.mean == pytest.approx((2.0 * PILOT + 1000.0) / (PILOT + 1))
-
-
-def test_a_spread_beyond_the_mean_leaves_an_end_that_is_finite():
-    wide = Probes(np.r_[100.0, np.zeros(PILOT - 1)]).interval(0.999)
-    assert wide.high == pytest.approx(10.0 / 0.05**2)
-    assert 0.0 < wide.low < wide.value == 10.0
-
-
-def test_a_spread_that_few_directions_could_make_is_taken_for_a_larger_one():
-    """Mean 1, deviations of 1 % one after the other; twelve directions of d could make sqrt(24)/d."""
-    s = 0.01 * sqrt(PILOT / (PILOT - 1))
-    squares = 1.0 + 0.01 * np.array([1.0, -1.0] * (PILOT // 2))
-    for directions, spread in ((50, SKEW * s), (sqrt(2 * FEW) / (2 * s), 2 * s), (sqrt(2 * FEW) / s, s), (10**6, s)):
-        assert Probes(squares, directions=directions).pilot_spread == pytest.approx(spread, rel=1e-12)
-    assert Probes(np.ones(PILOT), directions=50).pilot_spread == 0.0  # nothing varies: any direction would show
-    assert Probes(squares, exact=True, directions=50).pilot_spread == 0.0
-    assert Probes(squares, directions=50).more(Probes(squares, directions=50)).directions == 50
-
-
-@pytest.mark.parametrize(("count", "square"), [(1, 0.0), (1, 0.5), (1, 2.25), (2, 0.0), (4, 0.0), (12, 0.0)])
-def test_intervals_cover_where_few_directions_make_the_spread(count, square):
-    """C has 190 eigenvalues of modulus 1 but for a few; the law of its probes needs no matrix."""
-    rng, sizes = np.random.default_rng(190), np.array([190 - count, count])
-    parts = rng.chisquare(sizes, (2000, PILOT, 2))
-    draws = 190.0 * (parts @ [1.0, square]) / parts.sum(axis=-1)
-    truth = float(sizes @ [1.0, square])
-    covered = sum(truth in Probes(squares, directions=190).interval(0.95) for squares in draws)
-    assert covered >= binom.ppf(1e-6, 2000, 0.9525)
-    if count == 1:  # nor does it hold by itself
-        assert sum(truth in Probes(squares).interval(0.95) for squares in draws) < 1840
-
-
-def test_the_part_of_a_spread_that_is_not_predicted_is_taken_for_that_of_copies():
-    squares = 1.0 + 0.01 * np.array([1.0, -1.0] * (PILOT // 2))
-    s = 0.01 * sqrt(PILOT / (PILOT - 1))
-
-    def seen(spread, square=1.0, largest=inf):
-        return Probes(squares, predicted=Prediction(square, spread, largest))
-
-    assert seen(s).pilot_spread == pytest.approx(s)
-    assert not seen(s).copies_show
-    assert seen(0.0).copies == pytest.approx(s)
-    assert seen(0.0).pilot_spread == pytest.approx(SKEW * s)
-    assert seen(0.0).copies_show
-    assert seen(s, square=0.1).copies_show  # so little of the mean is predicted
-    part = sqrt(0.5 / SHORT) * s
-    assert seen(part).pilot_spread == pytest.approx(sqrt(0.5 + 0.5 * SKEW**2) * s)
-    few = 2.0 * s / sqrt(2.0 * FEW)  # no more than a dozen copies could make
-    assert seen(0.0, largest=few).pilot_spread == pytest.approx(2.0 * s)
-    wild = Probes(np.r_[10.0, np.zeros(PILOT - 1)] + 1e-3, predicted=Prediction(0.0, 0.0))
-    assert wild.pilot_spread == pytest.approx(float(wild.squares.std(ddof=1) / wild.mean))  # beyond any law of squares
-    assert Probes(squares, looks=2).interval(0.9) == Probes(squares).interval(0.95)
-
-
-def test_a_basis_predicts_the_probes_of_its_complement():
-    """Three outliers and a bulk: mean and spread of a probe as the matrix has them; further copies are not seen."""
-    bulk = np.cos(np.linspace(0.0, np.pi, 397))
-    for outliers, square in (([9.0, 7.0, -6.0], 1.0), ([9.0, 9.0, 9.0], 0.6)):
-        values = np.r_[outliers, bulk]
-        ratios = []
-        for seed in range(10):
-            krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
-            krylov.extend(12)
-            V = krylov.basis.numpy()
-            rest = np.diag(values) - V.T @ (V * values)
-            rest = rest - (rest @ V.T) @ V
-            predicted = predicted_rest(krylov)
-            ratios.append(predicted.square / np.linalg.norm(rest) ** 2)
-            assert predicted.largest == pytest.approx(81.0, rel=1e-6)
-            if square == 1.0:
-                squares = np.linalg.eigvalsh(rest) ** 2
-                d = 400 - 12
-                variance = 2.0 * d / (d + 2.0) * float((squares**2).sum() - squares.sum() ** 2 / d)
-                assert predicted.spread == pytest.approx(sqrt(variance) / squares.sum(), rel=0.3)
-        assert np.median(ratios) == pytest.approx(1.0, abs=0.15) if square == 1.0 else np.median(ratios) < square
-
-
-@pytest.mark.parametrize(("count", "square"), [(1, 9.0), (2, 9.0), (4, 9.0), (1, 200.0), (2, 1000.0)])
-def test_intervals_cover_where_copies_make_the_spread(count, square):
-    """C has 190 eigenvalues of modulus 1 but for copies of larger ones, of which the basis says nothing."""
-    rng, sizes = np.random.default_rng(191), np.array([190 - count, count])
-    parts = rng.chisquare(sizes, (2000, PILOT, 2))
-    draws = 190.0 * (parts @ [1.0, square]) / parts.sum(axis=-1)
-    truth, predicted = float(sizes @ [1.0, square]), Prediction(190.0, 0.0, square)
-    covered = sum(truth in Probes(squares, directions=190, predicted=predicted).interval(0.95) for squares in draws)
-    assert covered >= binom.ppf(1e-6, 2000, 0.9525)
-
-
-@pytest.mark.parametrize("width", [0.02, 0.1, 2.0])
-def test_as_many_probes_as_needed_give_the_width(width):
-    probes = Probes(PAIR)
-    count = probes.needed(width, 0.9)
-    found = Probes(np.resize(PAIR, count)).interval(0.9).relative_width
-    fewer = Probes(np.resize(PAIR, max(count - 1, PILOT))).interval(0.9).relative_width
-    assert found <= width * (1 + 1e-9)
-    assert fewer > width * (1 - 1e-9) or count == PILOT
-
-
-def test_a_rest_that_hardly_counts_takes_no_more_than_the_pilot():
-    """As that of rounding alone, which no basis predicts."""
-    squares = 1e-14 * np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 3.0, 5.0])
-    assert Probes(squares, predicted=Prediction(0.0, 0.0)).needed(1e12, 0.95) == PILOT
-    assert Probes(squares, predicted=Prediction(0.0, 0.0)).needed(0.5, 0.95) > PILOT
-
-
-def test_exact_probes_add_up_and_replace_others():
-    exact = Probes(np.array([1.0, 4.0]), exact=True)
-    assert exact.interval(0.5) == Interval(5.0, 5.0, 5.0)
-    assert exact.pilot_spread == 0.0
-    assert Probes(PAIR).more(exact) is exact
-    assert Probes(PAIR).more(Probes(np.array([2.0]))).squares.tolist() == [*PAIR, 2.0]
 
 
 def test_widths_are_relative():
@@ -164,21 +16,6 @@ def test_widths_are_relative():
     assert Interval(0.0, 0.0, 0.0).relative_width == 0.0
     assert Interval(0.0, 0.0, 1.0).relative_width == np.inf
     assert [point in Interval(4.0, 3.0, 5.0) for point in (2.9, 3.0, 5.0, 5.1)] == [False, True, True, False]
-
-
-def test_a_complement_as_small_as_the_probes_is_gone_through_whole():
-    values = np.array([5.0, 3.0, 2.0, 1.0, 0.5])
-    operator = DenseOperator(torch.diag(torch.from_numpy(values)))
-    V = torch.eye(5, dtype=torch.float64)[:2]
-    whole = draw_probes(operator, V, 3, np.random.default_rng(0))
-    assert whole.exact
-    assert whole.mean == pytest.approx(4.0 + 1.0 + 0.25)
-    told = []
-    drawn = draw_probes(operator, V[:1], 3, np.random.default_rng(0), chunk=2, report=told.append)
-    assert not drawn.exact
-    assert told == [2, 3]
-    assert drawn.directions == 4
-    assert all(4 * 0.25 <= square <= 4 * 9.0 for square in drawn.squares)  # on a sphere of radius two
 
 
 def test_one_step_on_a_matrix_of_two_rows():
@@ -200,20 +37,6 @@ def test_an_invariant_basis_leaves_nothing_to_bound():
     krylov.extend(2)
     assert certified_norm(krylov, 0.0) == pytest.approx(4.0)
     assert probable_norm(krylov, 0.01) == pytest.approx(4.0)
-
-
-def test_products_that_are_not_finite_are_refused():
-    operator = DenseOperator(torch.eye(30).double())
-    operator.products = lambda rows: rows * float("nan")
-    with pytest.raises(CurvatureError, match="is not finite: the weights or the loss overflow"):
-        draw_probes(operator, torch.eye(30).double()[:1], 3, np.random.default_rng(0))
-
-
-def test_results_that_hold_arrays_are_compared_as_objects():
-    """Entry by entry they would have no truth value."""
-    one, other = Probes(PAIR), Probes(PAIR.copy())
-    assert one != other
-    assert len({one, other, one}) == 2
 
 
 def test_a_row_that_waits_without_a_product_does_not_lower_the_bound_of_the_norm():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hessian import CurvatureError, DenseOperator, Krylov, SpectralMeasure, extreme_eigenpairs, spectral_measure
-from hessian.bounds import draw_probes
+from hessian.probes import draw_probes
 from hessian.symmetric import ScaledOperator, multiply
 
 

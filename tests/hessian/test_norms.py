@@ -15,8 +15,9 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.bounds import PILOT, Probes, certified_norm, probable_norm
+from hessian.bounds import certified_norm, probable_norm
 from hessian.krylov import Krylov
+from hessian.probes import PILOT, Probes
 from hessian.symmetric import normal_rows
 from workloads.networks import perceptron
 

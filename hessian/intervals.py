@@ -1,0 +1,74 @@
+"""Values with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value between two ends."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def relative_width(self) -> float:
+        """Distance of the ends over the value; 0 for a value of 0 without width."""
+        return (self.high - self.low) / self.value if self.value else (0.0 if self.high == self.low else inf)
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class StableRankInterval:
+    """An estimate with its interval, and what it rests on.
+
+    Attributes:
+        value: The estimate.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
+        confidence: Confidence level of the interval.
+        spectral_norm: Norm, between the largest Ritz value in modulus and its upper bound.
+        frobenius: Frobenius norm.
+        eigenvalue: The eigenvalue of largest modulus, with its sign.
+        residual: Residual of its Ritz pair, with a floor for rounding.
+        certified: There is an upper bound of the norm that does not rest on the starting vector.
+        deterministic_width: Share of the relative width due to the spectral norm and to rounding.
+        statistical_width: Share due to the probes.
+        steps: Rows of the Krylov basis.
+        probes: Random probes; 0 if the complement was exhausted, so that nothing is random.
+        products: Products with one vector, all together.
+        reached: The relative width asked for was reached.
+        given_up: Compromises made for a budget of memory, in words; empty for none.
+        gradients: Time of the products in units of a gradient over the same data, where that was measured.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    spectral_norm: Interval
+    frobenius: Interval
+    eigenvalue: float
+    residual: float
+    certified: bool
+    deterministic_width: float
+    statistical_width: float
+    steps: int
+    probes: int
+    products: int
+    reached: bool
+    given_up: str = ""
+    gradients: float | None = field(default=None, compare=False)
+
+    @property
+    def relative_width(self) -> float:
+        """Distance of the ends over the value."""
+        return (self.high - self.low) / self.value
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
