@@ -39,6 +39,7 @@ from scipy.stats import binom, norm
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from benchmarks.stable_rank_problems import white_images
 from figures.provenance import machine, package_versions, sources_digest
 from hessian import (
     Curvature,
@@ -95,6 +96,10 @@ def hessians() -> dict[str, Tensor]:
     products = Curvature(convolutional, nn.CrossEntropyLoss(), (levels, y[:100])).products
     hessian = products(torch.eye(938, dtype=torch.float64))  # its largest eigenvalues of both signs are close
     found["convolutional network at its initial weights, MNIST"] = (hessian + hessian.T) / 2.0
+    model, whites, targets = white_images()
+    found["convolutional network, squared loss, white images"] = exact_hessian(
+        model.double(), squares, whites.double(), targets.double()
+    )
     Q = torch.linalg.qr(torch.randn(200, 200, generator=generator, dtype=torch.float64))[0]
     signs = torch.ones(200, dtype=torch.float64)
     signs[0], signs[1::2] = 1.5, -1.0
@@ -106,8 +111,23 @@ def width_with_true_variance(operator: DenseOperator, found: StableRankInterval,
     """The relative width with the normal quantile and the true spread of a probe; none if the basis was redrawn."""
     if found.products != found.steps + found.probes or not found.probes:
         return None
+    variance = variance_of_signs(operator.matrix) if found.signs else variance_of_rest(operator, found.steps, seed)
+    if variance is None:
+        return None
+    half = float(norm.ppf((1.0 + CONFIDENCE) / 2.0)) * sqrt(max(variance, 0.0) / found.probes)
+    return 2.0 * half / found.frobenius.value**2 + found.deterministic_width
+
+
+def variance_of_signs(matrix: Tensor) -> float:
+    """Variance of the square of a product with random signs."""
+    squared = matrix @ matrix
+    return 2.0 * float((squared**2).sum() - (squared.diagonal() ** 2).sum())
+
+
+def variance_of_rest(operator: DenseOperator, steps: int, seed: int) -> float | None:
+    """Variance of a deflated probe beside the basis of an estimate; none if its first start did not suffice."""
     krylov = Krylov(operator, np.random.default_rng(seed))
-    while krylov.size < found.steps:
+    while krylov.size < steps:
         if krylov.invariant:
             return None
         krylov.extend(1)
@@ -116,9 +136,7 @@ def width_with_true_variance(operator: DenseOperator, found: StableRankInterval,
     rest = rest - (rest @ V.T) @ V
     squares = torch.linalg.eigvalsh(rest).numpy() ** 2
     d = len(squares) - len(V)
-    variance = 2.0 * d / (d + 2.0) * (float((squares**2).sum()) - float(squares.sum()) ** 2 / d)
-    half = float(norm.ppf((1.0 + CONFIDENCE) / 2.0)) * sqrt(max(variance, 0.0) / found.probes)
-    return 2.0 * half / found.frobenius.value**2 + found.deterministic_width
+    return 2.0 * d / (d + 2.0) * (float((squares**2).sum()) - float(squares.sum()) ** 2 / d)
 
 
 def hidden(operator: DenseOperator, direction: Tensor, repetitions: int) -> list[int]:
@@ -156,6 +174,7 @@ def measure(matrix: Tensor, width: float, repetitions: int, compared: int) -> di
         "largest_relative_error": max(abs(one.value / truth - 1.0) for one in found),
         "not_below_nominal": bool(covered >= binom.ppf(0.05, repetitions, CONFIDENCE)),
         "reached": float(np.mean([one.reached for one in found])),
+        "by_signs": float(np.mean([one.signs for one in found])),
         "median_width": float(np.median([one.relative_width for one in found])),
         "median_width_over_that_with_true_variance": ratio,
         "repetitions_in_that_ratio": len(pairs),

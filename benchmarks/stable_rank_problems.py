@@ -179,13 +179,19 @@ def flat_mlp() -> Problem:
     return exact_problem(model, SQUARES, x, y)
 
 
-def flat_cnn() -> Problem:
-    """Squared loss on white images, with a small head, whose weights would else make the filters stand out."""
+def white_images() -> tuple[nn.Module, Tensor, Tensor]:
+    """A network, images and values; with a small head, whose weights would else make filters stand out."""
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(500, 8, 8, generator=generator), torch.randn(500, 20, generator=generator)
     model = small_convnet(8, (4,), 20, 0, dtype=torch.float32)
     with torch.no_grad():
         model[-1].weight.mul_(0.1)
+    return model, x, y
+
+
+def flat_cnn() -> Problem:
+    """Squared loss on white images: eigenvectors are near the axes, eigenvalues come twenty times, nearly."""
+    model, x, y = white_images()
     return exact_problem(model, SQUARES, x, y)
 
 

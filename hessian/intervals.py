@@ -43,6 +43,7 @@ class StableRankInterval:
         probes: Random probes; 0 if the complement was exhausted, so that nothing is random.
         products: Products with one vector, all together.
         reached: The relative width asked for was reached.
+        signs: The probes were random signs, without deflation.
         given_up: Compromises made for a budget of memory, in words; empty for none.
         gradients: Time of the products in units of a gradient over the same data, where that was measured.
     """
@@ -62,6 +63,7 @@ class StableRankInterval:
     probes: int
     products: int
     reached: bool
+    signs: bool = False
     given_up: str = ""
     gradients: float | None = field(default=None, compare=False)
 

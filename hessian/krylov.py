@@ -191,6 +191,19 @@ class Krylov:
         values, coefficients = np.linalg.eigh(self.compression)
         return values, coefficients, np.linalg.norm(self.coupling @ coefficients, axis=0)
 
+    def power_of_start(self, power: int) -> Tensor:
+        """H, so many times, times the first row, ``(P,)``, without a product.
+
+        Args:
+            power: Less than the size of a basis that one starting vector began.
+        """
+        if power == 0:
+            return self._rows.read(0, empty_rows(self._operator, 1))[0]
+        coefficients = np.ones((1, 1))
+        for size in range(1, power + 1):
+            coefficients = self._columns[: size + 1, :size] @ coefficients
+        return combined(self._like(coefficients), (self._rows, power + 1))[0]
+
     def pairs(self, wanted: Array | list[int]) -> RitzPairs:
         """Ritz pairs by their positions in increasing order; returned in decreasing order."""
         values, coefficients, residuals = self.ritz()

@@ -17,7 +17,7 @@ from hessian.krylov import Progress
 from hessian.memory import Budget, Plan, plan_basis
 from hessian.probes import PILOT
 from hessian.rank_search import FIRST_STEPS, RankSearch
-from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator
+from hessian.symmetric import CountedOperator, CurvatureError, ScaledOperator, SymmetricOperator
 
 
 def stable_rank(
@@ -120,7 +120,7 @@ def stable_rank_of(
     plan = Plan(min(basis, operator.P), chunk, Store(), "")
     if memory is not None:
         plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
-    search = RankSearch(scaled, rng, relative_width, confidence, products, plan, progress)
+    search = RankSearch(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
     return replace(_times(search.run(), scaled.unit), given_up=plan.words)
 
 

@@ -15,7 +15,15 @@ from torch import Tensor
 from hessian.basis_rows import COLUMNS, Span, along, span_size, take_outside
 from hessian.bounds import MISSED, Interval
 from hessian.krylov import Array, Krylov
-from hessian.symmetric import CurvatureError, SymmetricOperator, draw_normal, empty_rows, multiply, normal_rows
+from hessian.symmetric import (
+    CurvatureError,
+    SymmetricOperator,
+    draw_normal,
+    draw_signs,
+    empty_rows,
+    multiply,
+    normal_rows,
+)
 
 PILOT = 10
 """Probes whose spread stands for that of all."""
@@ -28,6 +36,9 @@ HELD = 0.2
 """Residual, relative to the distance from the next Ritz value, up to which an eigenvector is said to be in a basis."""
 SHORT = 1.2
 """Factor by which a variance that a basis predicts may fall short: it rests on the weights of one starting vector."""
+FEW_AXES = 4
+"""Directions of the largest eigenvalue fewer than which no spread of signs is put down to: with a spread that is no
+smaller than these make, ten signs cover the mean even where a single direction varies."""
 NEARLY_ALL = 0.99
 """Share of a vector's norm that one pass of Gram and Schmidt has to leave for a second to be left out."""
 FEW_INSIDE = 0.5
@@ -59,6 +70,7 @@ class Probes:
         directions: d, the dimension of the complement.
         predicted: Prediction by the basis.
         looks: Number of bases of which the probes might have been the last.
+        least: Standard deviation of one probe below which none is reckoned with.
     """
 
     squares: Array
@@ -66,6 +78,7 @@ class Probes:
     directions: float = inf
     predicted: Prediction = Prediction()
     looks: int = 1
+    least: float = 0.0
 
     @property
     def mean(self) -> float:
@@ -78,7 +91,8 @@ class Probes:
         spread, copies, mean = self._seen
         if mean <= 0.0:
             return 0.0
-        return max(cautious(spread, self.directions), cautious_of_copies(spread, copies, self.predicted.largest / mean))
+        of_copies = cautious_of_copies(spread, copies, self.predicted.largest / mean)
+        return max(cautious(spread, self.directions), of_copies, self.least / mean)
 
     @property
     def copies(self) -> float:
@@ -209,6 +223,66 @@ def draw_probes(
     return Probes(np.concatenate(squares), directions=left)
 
 
+def sign_probes(
+    operator: SymmetricOperator,
+    count: int,
+    rng: np.random.Generator,
+    norm: float,
+    chunk: int = 1,
+    report: Callable[[int], None] | None = None,
+) -> Probes:
+    r"""Probes by signs, whose mean is the squared Frobenius norm of the whole matrix.
+
+    No eigenvalue of $H^2$ less its diagonal is beyond $\|H\|_2^2$ in modulus. So a spread smaller than `FEW_AXES` such
+    directions make is taken for theirs.
+
+    Args:
+        operator: The matrix.
+        count: Number of probes.
+        rng: Source of the signs.
+        norm: Upper bound of the spectral norm.
+        chunk: Probes multiplied together.
+        report: Told the number of probes done.
+
+    Raises:
+        CurvatureError: A product is not finite.
+    """
+    squares, rows = [], empty_rows(operator, min(chunk, count))
+    for start in range(0, count, chunk):
+        size = min(chunk, count - start)
+        squares.append(_finite(_square_sums(multiply(operator, draw_signs(rows[:size], rng)))))
+        if report is not None:
+            report(start + size)
+    return Probes(np.concatenate(squares), least=_least_of_signs(norm))
+
+
+def predicted_signs(krylov: Krylov, norm: float) -> float:
+    r"""Prediction of the relative standard deviation of a probe by signs, without a product.
+
+    The start q is uniform on the sphere: the mean of $\sum_i (Hq)_i^4$ over that of $\sum_i (H^2q)_i^2 q_i^2$ is
+    $3S/(1 + 2S)$, where S is the share of $\|H^2\|_F^2$ on the diagonal of $H^2$. For a diagonal H one is the other,
+    whatever q is, so that chance does little where it matters.
+
+    Args:
+        krylov: The basis, whose first row was drawn at random.
+        norm: Upper bound of the spectral norm.
+    """
+    if krylov.size < 3:
+        return inf  # no room to see H^2 q
+    fourth = float(torch.linalg.vector_norm(krylov.power_of_start(1).square_())) ** 2
+    beside = float(torch.linalg.vector_norm(krylov.power_of_start(2).mul_(krylov.power_of_start(0)))) ** 2
+    if not 0.0 < fourth < 1.5 * beside:
+        return inf
+    off = max(1.0 - fourth / (3.0 * beside - 2.0 * fourth), 0.0)
+    first = krylov.compression[:, :2]
+    once, twice = float(np.linalg.norm(first[:, 0])), float(np.linalg.norm(first @ first[:2, 0]))
+    return max(sqrt(2.0 * off * krylov.P) * twice, _least_of_signs(norm)) / (krylov.P * once**2)
+
+
+def _least_of_signs(norm: float) -> float:
+    return sqrt(2.0 * FEW_AXES) * norm**2
+
+
 def unconverged(krylov: Krylov) -> tuple[Array, Array]:
     """Ritz values whose eigenvectors the basis does not hold, and the number of directions that each stands for.
 
@@ -251,12 +325,16 @@ def project_out(vectors: Tensor, V: Span) -> Tensor:
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
     """Squares of what the matrix makes of rows, outside of V; in the rows' place."""
     images = multiply(operator, rows)
-    whole, inside = _square_sums(images), along(images, V).double().square().sum(dim=1).cpu().numpy()
-    if not np.isfinite(whole).all():
-        raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
+    whole, inside = _finite(_square_sums(images)), along(images, V).double().square().sum(dim=1).cpu().numpy()
     if (inside <= FEW_INSIDE * whole).all():
         return whole - inside
     return _square_sums(project_out(images, V))
+
+
+def _finite(squares: Array) -> Array:
+    if not np.isfinite(squares).all():
+        raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
+    return squares
 
 
 def _square_sums(rows: Tensor) -> Array:

@@ -17,6 +17,9 @@ spoil the coverage), with three degrees of freedom less and on the scale of inve
 spread so small that few directions could make it is taken for a larger one (`hessian.probes.Probes.pilot_spread`), as
 is the part of a spread that the basis does not predict. Where that part is most of it, copies of eigenvalues are
 suspected, and other starting vectors added; of several such bases each has its share of the error probability.
+
+Where the basis predicts many deflated probes and few signs without deflation, signs take their place: the same
+interval, of $\|H\|_F^2$ itself. The choice is one of the basis, so that it does not spoil the coverage either.
 """
 
 from __future__ import annotations
@@ -26,12 +29,21 @@ from math import inf, isfinite, sqrt
 
 import numpy as np
 
-from hessian.bounds import certified_norm, known_square, spectral_norm
+from hessian.bounds import MISSED, certified_norm, known_square, probable_norm, spectral_norm
 from hessian.intervals import Interval, StableRankInterval
 from hessian.krylov import Array, Krylov, Progress
 from hessian.memory import Plan
-from hessian.probes import PILOT, Prediction, Probes, draw_probes, predicted_rest, quantile
-from hessian.symmetric import CurvatureError, SymmetricOperator
+from hessian.probes import (
+    PILOT,
+    Prediction,
+    Probes,
+    draw_probes,
+    predicted_rest,
+    predicted_signs,
+    quantile,
+    sign_probes,
+)
+from hessian.symmetric import CountedOperator, CurvatureError
 
 FIRST_STEPS = 12
 SPREAD_ENOUGH = 24.0
@@ -41,6 +53,8 @@ COPIES = 4
 """Starting vectors added where Lanczos has missed copies of its pairs."""
 LEVELS = 3
 """Rows for each of them: the first product turns it to the copies, the second sets them apart from the rest."""
+SIMILAR = 1.4
+"""Factor up to which two predicted numbers of probes may be the same."""
 
 
 def _explained(probes: Probes, squares: Array) -> Probes:
@@ -53,7 +67,7 @@ class RankSearch:
     """The way to one interval.
 
     Attributes:
-        operator: The matrix.
+        operator: The matrix; its count is that of the search.
         rng: Source of starting vectors and probes.
         width: Relative width asked for.
         confidence: Confidence level.
@@ -62,7 +76,7 @@ class RankSearch:
         progress: Told what is going on.
     """
 
-    operator: SymmetricOperator
+    operator: CountedOperator
     rng: np.random.Generator
     width: float
     confidence: float
@@ -80,40 +94,84 @@ class RankSearch:
         krylov = Krylov(self.operator, self.rng, store=self.plan.store)
         self._grow(krylov, min(FIRST_STEPS, self.plan.rows))
         # The basis is chosen by its own coefficients: a choice by the probes would spoil their coverage.
-        while (more := self._room(krylov, 0)) > 0 and self._expects_to_gain(krylov):
+        while (more := self._room(krylov)) > 0 and self._expects_to_gain(krylov):
             self._grow(krylov, more)
+        if (signs := self._signs(krylov, self._predicted_probes(krylov))) is not None:
+            return self._by_signs(krylov, signs)
         probes = self._probe(krylov, PILOT)
-        spent = len(probes.squares)
+        if not probes.exact and (signs := self._signs(krylov, (self._needed(krylov, probes) - PILOT) / 2)) is not None:
+            return self._by_signs(krylov, signs)
         looks = 1
-        while not probes.exact and (more := self._room(krylov, spent)) > 0:
+        while not probes.exact and (more := self._room(krylov)) > 0:
             if (starts := self._starts(krylov)) and self._saw_copies(krylov, probes):
                 krylov.seed(starts)  # other starting vectors find what the first one cannot see, by their products
-                more = self._room(krylov, spent, LEVELS * (COPIES + 1))
+                more = self._room(krylov, LEVELS * (COPIES + 1))
                 looks += 1
             elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high, self.confidence)):
                 break
             self._grow(krylov, more)
             probes = replace(self._probe(krylov, PILOT), looks=looks)
-            spent += len(probes.squares)
-        if self._nearly_saw_copies(krylov, probes) and self._room(krylov, spent) > 0:
+        if self._nearly_saw_copies(krylov, probes) and self._room(krylov) > 0:
             # Those that were small by chance ended the loop: fresh ones count.
             probes = replace(self._probe(krylov, PILOT), looks=looks)
-            spent += len(probes.squares)
-        count = min(self._needed(krylov, probes), self.budget - krylov.products - spent + PILOT)
-        if count > PILOT and not probes.exact:
-            extra = self._probe(krylov, count - PILOT)
-            probes = probes.more(extra)
-            spent += len(extra.squares)
-        return self._result(krylov, probes, krylov.products + spent)
+        more = self._more(self._needed(krylov, probes))
+        if more > 0 and not probes.exact:
+            probes = probes.more(self._probe(krylov, more))
+        random = 0 if probes.exact else len(probes.squares)
+        return self._result(krylov, probes.interval(self.confidence), random)
+
+    def _signs(self, krylov: Krylov, others: float) -> Probes | None:
+        """A pilot of signs, where the basis and the pilot itself promise little more of them than of other probes."""
+        most = SIMILAR * others
+        if others <= 2 * PILOT or self.budget - self.operator.count < 2 * PILOT:
+            return None
+        spread = predicted_signs(krylov, self._norm(krylov))
+        if 2.0 * quantile(self.confidence) * spread > sqrt(most) * self._share(krylov, predicted_rest(krylov).square):
+            return None
+        signs = self._sign_probes(krylov, PILOT)
+        return signs if self._needed_signs(krylov, signs) <= most + PILOT else None
+
+    def _by_signs(self, krylov: Krylov, signs: Probes) -> StableRankInterval:
+        """The interval, given a pilot of signs, which a basis that grows for the norm leaves as it is."""
+        while (more := self._room(krylov)) > 0 and self._is_loose(
+            spectral_norm(krylov, self._rest(krylov, signs).high, self.confidence)
+        ):
+            self._grow(krylov, more)
+        if (more := self._more(self._needed_signs(krylov, signs))) > 0:
+            signs = signs.more(self._sign_probes(krylov, more))
+        return replace(self._result(krylov, self._rest(krylov, signs), len(signs.squares)), signs=True)
+
+    def _rest(self, krylov: Krylov, signs: Probes) -> Interval:
+        """The square of the Frobenius norm by signs, less what the basis holds."""
+        whole, known = signs.interval(self.confidence), known_square(krylov)
+        return Interval(*(max(end - known, 0.0) for end in (whole.value, whole.low, whole.high)))
+
+    def _needed_signs(self, krylov: Krylov, signs: Probes) -> int:
+        return signs.needed(self._share(krylov, self._rest(krylov, signs).high), self.confidence)
+
+    def _predicted_probes(self, krylov: Krylov) -> float:
+        """Deflated probes that the basis predicts to be needed."""
+        rest = predicted_rest(krylov)
+        if rest.square <= 0.0:
+            return 0.0
+        half = 0.5 * self._share(krylov, rest.square) * (known_square(krylov) + rest.square)
+        return (quantile(self.confidence) * rest.spread * rest.square / half) ** 2
+
+    def _more(self, needed: int) -> int:
+        """Probes beyond the pilot, as far as there are products."""
+        return min(needed - PILOT, self.budget - self.operator.count)
+
+    def _norm(self, krylov: Krylov) -> float:
+        return probable_norm(krylov, MISSED * (1.0 - self.confidence))
 
     def _starts(self, krylov: Krylov) -> int:
         """Starting vectors that may be added: each keeps a row waiting until the end."""
         capacity = self.plan.capacity
         return COPIES if capacity is None else max(min(COPIES, capacity - self.plan.rows - krylov.pending), 0)
 
-    def _room(self, krylov: Krylov, spent: int, least: int = FIRST_STEPS // 2) -> int:
+    def _room(self, krylov: Krylov, least: int = FIRST_STEPS // 2) -> int:
         """Rows that the basis may grow by."""
-        left = min(self.plan.rows - krylov.size, self.budget - krylov.products - spent - PILOT)
+        left = min(self.plan.rows - krylov.size, self.budget - self.operator.count - PILOT)
         return min(max(krylov.size // 2, least), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
@@ -197,8 +255,14 @@ class RankSearch:
         )
         return replace(drawn, predicted=predicted_rest(krylov))
 
-    def _result(self, krylov: Krylov, probes: Probes, products: int) -> StableRankInterval:
-        rest = probes.interval(self.confidence)
+    def _sign_probes(self, krylov: Krylov, count: int) -> Probes:
+        def report(done: int) -> None:
+            if self.progress is not None:
+                self.progress(f"{krylov.size} Lanczos steps, vector {done} of {count} of random signs")
+
+        return sign_probes(self.operator, count, self.rng, self._norm(krylov), self.plan.together, report)
+
+    def _result(self, krylov: Krylov, rest: Interval, probes: int) -> StableRankInterval:
         norm = spectral_norm(krylov, rest.high, self.confidence)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
             raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
@@ -227,7 +291,7 @@ class RankSearch:
             deterministic_width=max((high - low) / value - statistical, 0.0),
             statistical_width=statistical,
             steps=krylov.size,
-            probes=0 if probes.exact else len(probes.squares),
-            products=products,
+            probes=probes,
+            products=self.operator.count,
             reached=(high - low) / value <= self.width,
         )

@@ -8,7 +8,6 @@ from math import inf
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from hessian.intervals import StableRankInterval
 from hessian.krylov import Array, Progress, extreme_eigenpairs, usual_basis
@@ -16,7 +15,7 @@ from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget, plan_pairs
 from hessian.norms import stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
-from hessian.symmetric import CurvatureError, OperatorAround, SymmetricOperator, multiply
+from hessian.symmetric import CountedOperator, CurvatureError, SymmetricOperator
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")
 """Parts of a measurement, each with a random stream of its own."""
@@ -124,7 +123,7 @@ def measure_spectrum(
     Raises:
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
     """
-    counted = _Counted(operator)
+    counted = CountedOperator(operator)
     largest = min(settings.outliers, (operator.P + 1) // 2)
     smallest = min(settings.outliers, operator.P - largest)
     basis, three_vectors = 0, False
@@ -211,19 +210,3 @@ def measure_spectrum(
 
 def _quiet(text: str) -> None:
     pass
-
-
-class _Counted(OperatorAround):
-    """An operator that counts its products."""
-
-    def __init__(self, operator: SymmetricOperator) -> None:
-        super().__init__(operator)
-        self.count = 0
-
-    def products(self, vectors: Tensor) -> Tensor:
-        self.count += len(vectors)
-        return self._operator.products(vectors)
-
-    def products_in_place(self, rows: Tensor) -> Tensor:
-        self.count += len(rows)
-        return multiply(self._operator, rows)

@@ -54,8 +54,19 @@ def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: in
 def draw_normal(rows: Tensor, rng: np.random.Generator) -> Tensor:
     """The same over others, ``(count, P)``; returns these."""
     for row in rows:
-        row.normal_(generator=torch.Generator(device=row.device).manual_seed(int(rng.integers(2**63))))
+        row.normal_(generator=_generator(row.device, rng))
     return rows
+
+
+def draw_signs(rows: Tensor, rng: np.random.Generator) -> Tensor:
+    """Independent signs, each 1 or -1, over rows ``(count, P)``; returns these."""
+    for row in rows:
+        row.bernoulli_(0.5, generator=_generator(row.device, rng)).mul_(2.0).sub_(1.0)
+    return rows
+
+
+def _generator(device: torch.device, rng: np.random.Generator) -> torch.Generator:
+    return torch.Generator(device=device).manual_seed(int(rng.integers(2**63)))
 
 
 def multiply(operator: SymmetricOperator, rows: Tensor) -> Tensor:
@@ -151,6 +162,28 @@ class ScaledOperator(OperatorAround):
         # In two steps, since the factor itself may not be a number of this dtype.
         half = 2.0 ** (frexp(self.factor)[1] // 2)
         return images.mul_(half).mul_(self.factor / half)
+
+
+class CountedOperator(OperatorAround):
+    """An operator that counts its products.
+
+    Attributes:
+        count: Products with one vector so far.
+    """
+
+    def __init__(self, operator: SymmetricOperator) -> None:
+        super().__init__(operator)
+        self.count = 0
+
+    def products(self, vectors: Tensor) -> Tensor:
+        """The matrix times each row, (k, P) to (k, P)."""
+        self.count += len(vectors)
+        return self._operator.products(vectors)
+
+    def products_in_place(self, rows: Tensor) -> Tensor:
+        """The same in the rows' place."""
+        self.count += len(rows)
+        return multiply(self._operator, rows)
 
 
 class DenseOperator:
