@@ -99,8 +99,6 @@ class RankSearch:
         if (signs := self._signs(krylov, self._predicted_probes(krylov))) is not None:
             return self._by_signs(krylov, signs)
         probes = self._probe(krylov, PILOT)
-        if not probes.exact and (signs := self._signs(krylov, (self._needed(krylov, probes) - PILOT) / 2)) is not None:
-            return self._by_signs(krylov, signs)
         looks = 1
         while not probes.exact and (more := self._room(krylov)) > 0:
             if (starts := self._starts(krylov)) and self._saw_copies(krylov, probes):
@@ -114,15 +112,17 @@ class RankSearch:
         if self._nearly_saw_copies(krylov, probes) and self._room(krylov) > 0:
             # Those that were small by chance ended the loop: fresh ones count.
             probes = replace(self._probe(krylov, PILOT), looks=looks)
-        more = self._more(self._needed(krylov, probes))
-        if more > 0 and not probes.exact:
+        needed = self._needed(krylov, probes)
+        if (signs := self._signs(krylov, (needed - PILOT) / 2)) is not None:
+            return self._by_signs(krylov, signs)
+        if (more := self._more(needed)) > 0 and not probes.exact:
             probes = probes.more(self._probe(krylov, more))
         random = 0 if probes.exact else len(probes.squares)
         return self._result(krylov, probes.interval(self.confidence), random)
 
     def _signs(self, krylov: Krylov, others: float) -> Probes | None:
         """A pilot of signs, where the basis and the pilot itself promise little more of them than of other probes."""
-        most = SIMILAR * others
+        most = min(SIMILAR * others, krylov.P - krylov.size)  # as many deflated probes as directions leave no chance
         if others <= 2 * PILOT or self.budget - self.operator.count < 2 * PILOT:
             return None
         spread = predicted_signs(krylov, self._norm(krylov))
