@@ -36,7 +36,7 @@ HELD = 0.2
 """Residual, relative to the distance from the next Ritz value, up to which an eigenvector is said to be in a basis."""
 SHORT = 1.2
 """Factor by which a variance that a basis predicts may fall short: it rests on the weights of one starting vector."""
-FEW_AXES = 4
+FEW_AXES = 2
 """Directions of the largest eigenvalue fewer than which no spread of signs is put down to: with a spread that is no
 smaller than these make, ten signs cover the mean even where a single direction varies."""
 NEARLY_ALL = 0.99

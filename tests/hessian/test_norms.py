@@ -36,6 +36,14 @@ def diagonal(eigenvalues, dtype=torch.float64):
     return DenseOperator(torch.diag(torch.tensor(np.asarray(eigenvalues, dtype=float))).to(dtype))
 
 
+def rotated(eigenvalues):
+    """No eigenvector is near an axis."""
+    values = torch.tensor(np.asarray(eigenvalues, dtype=float))
+    Q = torch.linalg.qr(torch.from_numpy(np.random.default_rng(1).standard_normal((len(values),) * 2)))[0]
+    matrix = Q * values @ Q.T
+    return DenseOperator((matrix + matrix.T) / 2.0)
+
+
 def exact(eigenvalues):
     values = np.asarray(eigenvalues, dtype=float)
     return float((values**2).sum() / np.abs(values).max() ** 2)
@@ -43,8 +51,10 @@ def exact(eigenvalues):
 
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("width", [0.2, 0.03])
-def test_intervals_cover_the_exact_stable_rank_and_are_as_narrow_as_asked(name, width):
-    operator, truth, repetitions = diagonal(SPECTRA[name]), exact(SPECTRA[name]), 60
+@pytest.mark.parametrize("matrix", [diagonal, rotated])
+def test_intervals_cover_the_exact_stable_rank_and_are_as_narrow_as_asked(name, width, matrix):
+    values = SPECTRA[name]
+    operator, truth, repetitions = matrix(values), exact(values), 60 if matrix is diagonal else 30
     found = [
         stable_rank_of(operator, rng=np.random.default_rng([7, seed]), relative_width=width, confidence=0.9)
         for seed in range(repetitions)
@@ -56,7 +66,52 @@ def test_intervals_cover_the_exact_stable_rank_and_are_as_narrow_as_asked(name, 
     for one in found:
         assert one.low <= one.value <= one.high
         assert one.relative_width == pytest.approx(one.deterministic_width + one.statistical_width, abs=1e-12)
-        assert one.spectral_norm.low <= np.abs(SPECTRA[name]).max() * (1 + 1e-12)
+        assert one.spectral_norm.low <= np.abs(values).max() * (1 + 1e-12)
+
+
+def near_the_axes(eigenvalues, seed=0):
+    """Every second pair of neighbours on the diagonal is turned by an angle, up to a seventh of a right one."""
+    rng = np.random.default_rng(seed)
+    H = np.diag(rng.permutation(eigenvalues))
+    for place in range(0, len(H) - 1, 4):
+        c, s = np.cos(angle := 0.2 * rng.random()), np.sin(angle)
+        turn, here = np.array([[c, -s], [s, c]]), slice(place, place + 2)
+        H[here, here] = turn @ H[here, here] @ turn.T
+    return DenseOperator(torch.from_numpy((H + H.T) / 2.0))
+
+
+@pytest.mark.parametrize("width", [0.05, 0.03])
+def test_signs_replace_deflated_probes_where_eigenvectors_are_near_the_axes(width):
+    """As many as the norm and the floor of the spread take, and fewer than of the same spectrum turned."""
+    values = SPECTRA["semicircle"]
+    found, others = (
+        [stable_rank_of(operator, rng=np.random.default_rng([11, seed]), relative_width=width) for seed in range(12)]
+        for operator in (near_the_axes(values), rotated(values))
+    )
+    assert all(one.signs and one.probes >= PILOT for one in found)
+    assert all(one.reached and one.products == one.steps + one.probes for one in found)
+    assert sum(exact(values) in one for one in found) >= binom.ppf(1e-6, len(found), 0.95)
+    assert np.mean([one.probes for one in found]) < 0.5 * np.mean([one.probes for one in others])
+    assert all(float(np.linalg.norm(values)) == pytest.approx(one.frobenius.value, rel=width) for one in found)
+
+
+@pytest.mark.parametrize("name", ["outliers", "power law", "both signs", "copies"])
+def test_signs_do_not_replace_deflated_probes_where_few_of_these_are_needed(name):
+    """Though eigenvectors are the axes, and the square of a product with signs does not vary at all."""
+    for seed in range(20):
+        assert not stable_rank_of(diagonal(SPECTRA[name]), rng=np.random.default_rng(seed)).signs
+
+
+def test_signs_keep_to_the_products_and_come_out_the_same_in_chunks():
+    operator, settings = near_the_axes(SPECTRA["semicircle"]), {"relative_width": 0.03, "basis": 40}
+    one, other = (stable_rank_of(operator, rng=np.random.default_rng(0), chunk=chunk, **settings) for chunk in (1, 7))
+    assert one.signs
+    assert other.value == pytest.approx(one.value, rel=1e-12)
+    for products in (50, 61, 70):
+        few = stable_rank_of(operator, rng=np.random.default_rng(0), products=products, **settings)
+        assert few.products <= products
+        assert not few.reached
+        assert exact(SPECTRA["semicircle"]) in few
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -114,11 +169,14 @@ def test_a_budget_that_does_not_suffice_is_said():
     assert exact(SPECTRA["flat"]) in found
 
 
-def test_progress_is_told():
+@pytest.mark.parametrize(
+    ("name", "words"), [("power law", "steps, probe 10 of"), ("flat", "steps, vector 10 of 10 of random signs")]
+)
+def test_progress_is_told(name, words):
     told = []
-    stable_rank_of(diagonal(SPECTRA["flat"]), rng=np.random.default_rng(0), progress=told.append)
-    assert any("Lanczos" in text for text in told)
-    assert any("probe" in text for text in told)
+    stable_rank_of(diagonal(SPECTRA[name]), rng=np.random.default_rng(0), progress=told.append)
+    assert any("Lanczos step 12" in text for text in told)
+    assert any(words in text for text in told)
 
 
 def test_bad_settings_and_a_zero_matrix_are_refused():

@@ -9,7 +9,19 @@ from scipy.stats import binom, t
 
 from hessian import CurvatureError, DenseOperator, Interval
 from hessian.krylov import Krylov
-from hessian.probes import FEW, PILOT, SHORT, SKEW, Prediction, Probes, draw_probes, predicted_rest
+from hessian.probes import (
+    FEW,
+    FEW_AXES,
+    PILOT,
+    SHORT,
+    SKEW,
+    Prediction,
+    Probes,
+    draw_probes,
+    predicted_rest,
+    predicted_signs,
+    sign_probes,
+)
 
 PAIR = np.array([1.0, 3.0] * (PILOT // 2))
 """Mean 2, variance n/(n - 1)."""
@@ -173,3 +185,72 @@ def test_results_that_hold_arrays_are_compared_as_objects():
     one, other = Probes(PAIR), Probes(PAIR.copy())
     assert one != other
     assert len({one, other, one}) == 2
+
+
+def test_signs_vary_with_what_is_off_the_diagonal_of_the_square():
+    """H = [[1, 1], [1, 1]] and 3 on the diagonal: the square of Hs is 8 + 9 where both signs agree, else 9; mean 13."""
+    matrix = torch.tensor([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 3.0]]).double()
+    probes = sign_probes(DenseOperator(matrix), 400, np.random.default_rng(0), 3.0)
+    assert set(probes.squares.round(9)) == {9.0, 17.0}
+    assert 150 <= (probes.squares == 17.0).sum() <= 250
+    assert probes.least == pytest.approx(sqrt(2.0 * FEW_AXES) * 9.0)
+    assert Probes(np.full(PILOT, 13.0), least=2.6).pilot_spread == pytest.approx(0.2)  # though nothing varies
+    assert Probes(PAIR, least=1e-3).pilot_spread == Probes(PAIR).pilot_spread
+    told = []
+    some = sign_probes(DenseOperator(matrix), 5, np.random.default_rng(0), 3.0, chunk=2, report=told.append)
+    assert some.squares == pytest.approx(probes.squares[:5])
+    assert told == [2, 4, 5]
+
+
+def test_products_with_signs_that_are_not_finite_are_refused():
+    operator = DenseOperator(torch.eye(30).double())
+    operator.products = lambda rows: rows * float("inf")
+    with pytest.raises(CurvatureError, match="is not finite: the weights or the loss overflow"):
+        sign_probes(operator, 3, np.random.default_rng(0), 1.0)
+
+
+@pytest.mark.parametrize("turned", [0.0, 0.02, 0.05, 1.0])
+def test_a_basis_predicts_how_much_signs_vary(turned):
+    """Without a product; not at all where H is diagonal, whatever the start."""
+    P = 400
+    G = np.random.default_rng(0).standard_normal((P, P))
+    Q = np.linalg.qr((1.0 - turned) * np.eye(P) + turned * G)[0]
+    H = Q * np.cos(np.linspace(0.0, np.pi, P)) @ Q.T
+    operator, M = DenseOperator(torch.from_numpy((H + H.T) / 2.0)), H @ H
+    variance, floor = 2.0 * ((M**2).sum() - (np.diag(M) ** 2).sum()), sqrt(2.0 * FEW_AXES)
+    squares = []
+    for seed in range(40):
+        krylov = Krylov(operator, np.random.default_rng(seed))
+        krylov.extend(6)
+        squares.append(predicted_signs(krylov, 0.0) ** 2)
+        assert krylov.products == 6
+        least = floor / (P * float(krylov.compression[:, 0] @ krylov.compression[:, 0]))
+        assert predicted_signs(krylov, 1.0) == pytest.approx(max(sqrt(squares[-1]), least), rel=1e-6)
+    if turned == 0.0:
+        assert max(squares) <= 1e-14
+    else:
+        assert np.mean(squares) == pytest.approx(variance / np.trace(M) ** 2, rel=0.3)
+
+
+def test_two_steps_predict_nothing_of_signs():
+    krylov = Krylov(DenseOperator(torch.diag(torch.arange(9.0).double())), np.random.default_rng(0))
+    krylov.extend(2)
+    assert predicted_signs(krylov, 1.0) == inf
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+@pytest.mark.parametrize("size", [2, 3, 4, 300])
+def test_intervals_cover_where_few_directions_make_signs_vary(count, size):
+    """Directions of the largest eigenvalue, each on so many axes, beside a diagonal that does not vary.
+
+    On three axes one is seen in a quarter of all signs; ten probes often show none.
+    """
+    rng, rank = np.random.default_rng([count, size]), 60.0
+    sums = rng.choice([-1.0, 1.0], (2000, PILOT, count, size)).sum(axis=-1) if size < 9 else None
+    squares = rng.chisquare(1, (2000, PILOT, count)) if sums is None else sums**2 / size
+    least = sqrt(2.0 * FEW_AXES)
+    draws = rank + (squares - 1.0).sum(axis=-1)
+    covered = sum(rank in Probes(draw, least=least).interval(0.95) for draw in draws)
+    assert covered >= binom.ppf(1e-6, 2000, 0.9525)
+    if count == 1 and size == 3:  # nor does it hold by itself
+        assert sum(rank in Probes(draw).interval(0.95) for draw in draws) < 1900
