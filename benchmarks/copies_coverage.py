@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from tqdm import tqdm
 
-from benchmarks.interval_coverage import CONFIDENCE, estimator_digest, rotated
+from benchmarks.interval_coverage import CONFIDENCE, of_this_estimator, rotated, stored_rows, with_row
 from figures.provenance import machine, package_versions
 from hessian import DenseOperator, stable_rank_of
 from hessian.symmetric import normal_rows
@@ -104,17 +104,21 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    stored = json.loads(options.out.read_text()) if options.out.exists() else {}
-    rows = stored.get("cases", []) if stored.get("estimator") == estimator_digest() else []
-    done = {(r["spectrum"], r["width_asked"], r["rows"]) for r in rows if r["repetitions"] >= options.repetitions}
+    rows = stored_rows(options.out)
+    done = {
+        (row["spectrum"], row["width_asked"], row["rows"])
+        for row in of_this_estimator(rows)
+        if row["repetitions"] >= options.repetitions
+    }
     cases = [(name, *setting) for setting in WIDTHS_AND_ROWS for name in SPECTRA if options.only in name]
     for name, width, most in tqdm([case for case in cases if case not in done], disable=None):
-        rows.append({"spectrum": name, **measure(SPECTRA[name], width, most, options.repetitions)})
+        row = {"spectrum": name, **measure(SPECTRA[name], width, most, options.repetitions)}
+        rows = with_row(rows, row, "spectrum", "width_asked", "rows")
         environment = {**machine(), "packages": package_versions(("numpy", "scipy", "torch"))}
-        answer = {"confidence": CONFIDENCE, "estimator": estimator_digest(), "cases": rows, "environment": environment}
+        answer = {"confidence": CONFIDENCE, "cases": rows, "environment": environment}
         write_whole({options.out: (json.dumps(answer, indent=1) + "\n").encode()})
         told = ("coverage", "coverage_of_the_tenth_with_the_worst_starts", "median_width", "mean_products")
-        print(f"{name}, width {width}, {most} rows: {', '.join(f'{rows[-1][key]:.4g}' for key in told)}", flush=True)
+        print(f"{name}, width {width}, {most} rows: {', '.join(f'{row[key]:.4g}' for key in told)}", flush=True)
     return 0 if all(row["chance_of_so_few"] > 1e-4 for row in rows) else 1
 
 

@@ -282,9 +282,8 @@ def rotated(values: NDArray[np.float64]) -> tuple[Tensor, NDArray[np.float64]]:
 
 def budgets(repetitions: int, out: Path) -> int:
     """Writes how often stable ranks cover within budgets of memory; status 1 if less often than said, beyond chance."""
-    stored = json.loads(out.read_text()) if out.exists() else {}
-    rows = stored.get("cases", []) if stored.get("estimator") == estimator_digest() else []
-    done = {(row["spectrum"], row["room"]) for row in rows if row["repetitions"] >= repetitions}
+    rows = stored_rows(out)
+    done = {(row["spectrum"], row["room"]) for row in of_this_estimator(rows) if row["repetitions"] >= repetitions}
     for name, values in KNOWN.items():
         operator = DenseOperator(rotated(values)[0].float())
         values = torch.linalg.eigvalsh(operator.matrix.double()).numpy()  # of what is rounded to single precision
@@ -302,24 +301,23 @@ def budgets(repetitions: int, out: Path) -> int:
                     )
                 )
             covered = sum(truth in one for one in found)
-            rows.append(
-                {
-                    "spectrum": name,
-                    "room": room,
-                    "given_up": found[0].given_up,
-                    "stable_rank": truth,
-                    "repetitions": repetitions,
-                    "coverage": covered / repetitions,
-                    "chance_of_so_few": float(binom.cdf(covered, repetitions, CONFIDENCE)),
-                    "norm_within": sum(np.abs(values).max() <= one.spectral_norm.high for one in found) / repetitions,
-                    "median_width": float(np.median([one.relative_width for one in found])),
-                    "reached": float(np.mean([one.reached for one in found])),
-                    "median_products": float(np.median([one.products for one in found])),
-                }
-            )
-            print(json.dumps(rows[-1]), flush=True)
+            row = {
+                "spectrum": name,
+                "room": room,
+                "given_up": found[0].given_up,
+                "stable_rank": truth,
+                "repetitions": repetitions,
+                "coverage": covered / repetitions,
+                "chance_of_so_few": float(binom.cdf(covered, repetitions, CONFIDENCE)),
+                "norm_within": sum(np.abs(values).max() <= one.spectral_norm.high for one in found) / repetitions,
+                "median_width": float(np.median([one.relative_width for one in found])),
+                "reached": float(np.mean([one.reached for one in found])),
+                "median_products": float(np.median([one.products for one in found])),
+            }
+            rows = with_row(rows, row, "spectrum", "room")
+            print(json.dumps(row), flush=True)
             environment = {**machine(), "packages": package_versions(("numpy", "torch"))}
-            answer = {"estimator": estimator_digest(), "cases": rows, "environment": environment}
+            answer = {"cases": rows, "environment": environment}
             write_whole({out: (json.dumps(answer, indent=1) + "\n").encode()})
     return 0 if all(row["chance_of_so_few"] > 1e-4 for row in rows) else 1
 
@@ -336,12 +334,24 @@ def asked(options: argparse.Namespace, name: str, width: float) -> int:
     return int(options.repetitions or (EQUAL_REPETITIONS if name == EQUAL else REPETITIONS[width]))
 
 
-def done_before(out: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Rows of a run of the same estimator that was cut off."""
-    stored = json.loads(out.read_text()) if out.exists() else {}
-    same = stored.get("estimator") == estimator_digest()
-    rows = stored.get("cases", []) if same else []
-    return [row for row in rows if row["repetitions"] == asked(options, row["network"], row["width_asked"])]
+def stored_rows(out: Path) -> list[dict[str, Any]]:
+    """Rows of earlier runs, each with the digest of its estimator."""
+    rows: list[dict[str, Any]] = json.loads(out.read_text())["cases"] if out.exists() else []
+    return rows
+
+
+def of_this_estimator(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that need not be measured again."""
+    return [row for row in rows if row["estimator"] == estimator_digest()]
+
+
+def with_row(rows: list[dict[str, Any]], row: dict[str, Any], *names: str) -> list[dict[str, Any]]:
+    """Rows with one in the place of that of the same names, or at the end."""
+    row = {**row, "estimator": estimator_digest()}
+    places = [place for place, other in enumerate(rows) if all(other[name] == row[name] for name in names)]
+    if not places:
+        return [*rows, row]
+    return [row if place == places[0] else other for place, other in enumerate(rows)]
 
 
 def main() -> int:
@@ -360,22 +370,26 @@ def main() -> int:
         return budgets(options.budgets, Path(__file__).with_name("memory_coverage.json"))
     if options.fits:
         return fits(options.fits, 200, Path(__file__).with_name("fit_coverage.json"))
-    rows = done_before(options.out, options)
-    done = {(row["network"], row["width_asked"]) for row in rows}
+    rows = stored_rows(options.out)
+    done = {
+        (row["network"], row["width_asked"])
+        for row in of_this_estimator(rows)
+        if row["repetitions"] == asked(options, row["network"], row["width_asked"])
+    }
     widths = (options.width,) if options.width else tuple(REPETITIONS)
     networks = {name: matrix for name, matrix in hessians().items() if options.only in name}
     cases = [(name, width) for width in widths for name in networks if (name, width) not in done]
     for name, width in tqdm(cases, disable=None):
-        rows.append({"network": name, **measure(networks[name], width, asked(options, name, width), options.compared)})
+        row = {"network": name, **measure(networks[name], width, asked(options, name, width), options.compared)}
+        rows = with_row(rows, row, "network", "width_asked")
         answer = {
             "confidence": CONFIDENCE,
-            "estimator": estimator_digest(),
             "cases": rows,
             "environment": {**machine(), "packages": package_versions(("rankproof", "numpy", "scipy", "torch"))},
         }
         write_whole({options.out: (json.dumps(answer, indent=1) + "\n").encode()})
         told = ("stable_rank", "coverage", "coverage_of_the_tenth_with_the_worst_starts", "median_products", "seconds")
-        print(f"{name}, width {width}: {', '.join(f'{key} {rows[-1][key]:.4g}' for key in told)}", flush=True)
+        print(f"{name}, width {width}: {', '.join(f'{key} {row[key]:.4g}' for key in told)}", flush=True)
     fine = all(
         row["not_below_nominal"] and (row["median_width_over_that_with_true_variance"] or 1.0) <= 1.5 for row in rows
     )

@@ -202,6 +202,6 @@ CASES = (
     Case("ResNet-10 of width 8, MNIST 14x14, 3 epochs", short_resnet, 4, 20, 5, on_more_images),
     Case("LSTM of width 16, rows of MNIST 14x14, 10 epochs", recurrent, 6, 20, 7),
     Case("vision transformer of width 32, MNIST 14x14, 6 epochs", attending, 4, 20, 5),
-    Case("MLP 40-40-60, white inputs, squared loss", flat_mlp, 8, 30, 9),
-    Case("CNN 8x8, white inputs, squared loss", flat_cnn, 8, 30, 9),
+    Case("MLP 40-40-60, white inputs, squared loss", flat_mlp, 30, 60, 15),
+    Case("CNN 8x8, white inputs, squared loss", flat_cnn, 30, 60, 15),
 )

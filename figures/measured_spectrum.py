@@ -221,7 +221,8 @@ def summary(measured: MeasuredNetwork) -> str:
     level = f"{100 * rank.confidence:g} %"
     norm = "certified" if rank.certified else "not certified"
     goal = "" if rank.reached else f"; wider than the {100 * request.settings.width:g} % asked for: raise --products"
-    probes = f"{100 * rank.statistical_width:.2g} % {rank.probes} probes" if rank.probes else "nothing random"
+    kind = "vectors of signs" if rank.signs else "probes"
+    probes = f"{100 * rank.statistical_width:.2g} % {rank.probes} {kind}" if rank.probes else "nothing random"
     lines = [
         f"{MATRICES[request.matrix]}, {report.P:,} parameters, {measured.samples:,} samples, loss {measured.loss:.4g} "
         f"({report.dtype} on {report.device})",

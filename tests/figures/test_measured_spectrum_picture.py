@@ -113,6 +113,17 @@ def test_what_did_not_converge_is_said(measured):
         assert as_json(dataclasses.replace(measured, report=report))["eigenvalues_converged"] is converged
 
 
+@pytest.mark.parametrize(
+    ("probes", "signs", "words"),
+    [(12, True, "2 % 12 vectors of signs"), (12, False, "2 % 12 probes"), (0, False, "nothing random")],
+)
+def test_the_kind_of_probes_is_said(measured, probes, signs, words):
+    rank = dataclasses.replace(measured.report.stable_rank, probes=probes, signs=signs, statistical_width=0.02)
+    other = dataclasses.replace(measured, report=dataclasses.replace(measured.report, stable_rank=rank))
+    assert words in summary(other)
+    assert as_json(other)["stable_rank"]["signs"] is signs
+
+
 def test_a_spectrum_without_a_fit_has_its_reason(measured):
     assert "reason_for_none" not in as_json(measured)["fit"]
     report = dataclasses.replace(measured.report, fit=None, no_fit="there is no noise")
