@@ -18,8 +18,9 @@ spread so small that few directions could make it is taken for a larger one (`he
 is the part of a spread that the basis does not predict. Where that part is most of it, copies of eigenvalues are
 suspected, and other starting vectors added; of several such bases each has its share of the error probability.
 
-Where the basis predicts many deflated probes and few signs without deflation, signs take their place: the same
-interval, of $\|H\|_F^2$ itself. The choice is one of the basis, so that it does not spoil the coverage either.
+Where the basis predicts many deflated probes and no more signs without deflation, signs take their place: the same
+interval, of $\|H\|_F^2$ itself. The basis proposes and a pilot decides, which costs the coverage little
+(`benchmarks/interval_coverage.py`).
 """
 
 from __future__ import annotations
