@@ -102,6 +102,15 @@ def test_signs_do_not_replace_deflated_probes_where_few_of_these_are_needed(name
         assert not stable_rank_of(diagonal(SPECTRA[name]), rng=np.random.default_rng(seed)).signs
 
 
+def test_signs_take_no_more_products_than_the_whole_complement():
+    """Ten rows find few of five copies; as many probes as directions would leave no chance at all."""
+    values = np.r_[np.full(5, 10.0), 0.01 * NORMAL[:195]]
+    for seed in range(15):
+        found = stable_rank_of(rotated(values), rng=np.random.default_rng(seed), relative_width=0.2, basis=10)
+        assert found.products <= len(values) + 3 * PILOT
+        assert exact(values) in found
+
+
 def test_signs_keep_to_the_products_and_come_out_the_same_in_chunks():
     operator, settings = near_the_axes(SPECTRA["semicircle"]), {"relative_width": 0.03, "basis": 40}
     one, other = (stable_rank_of(operator, rng=np.random.default_rng(0), chunk=chunk, **settings) for chunk in (1, 7))
