@@ -97,7 +97,7 @@ def measure(
     Args:
         draw: Draws so many probes.
         truth: Their mean.
-        probes: What is known of them.
+        probes: Probes without squares, with all else that is known of them.
         width: Relative width asked for.
         repetitions: Repetitions.
     """
