@@ -1,7 +1,7 @@
 """Do intervals of the stable rank cover where eigenvalues have copies that a single starting vector cannot tell apart?
 
 ``python benchmarks/copies_coverage.py`` runs the adaptive estimator with fresh starting vectors and probes on rotated
-matrices of known spectra, whose largest eigenvalues, or others, are repeated: with room for the basis to grow, and with
+matrices of known spectra, whose largest eigenvalues, or others, are repeated or nearly so: with room for the basis to grow, and with
 `NARROW` rows, where the probes alone have to show the copies. Beside the coverage it writes that of the tenth of the
 seeds whose starting vector has the smallest part in the largest eigenspace, on which side the misses are, widths and
 products. A case is written when done; a run that was cut off goes on where it stood, unless the estimator has changed.
@@ -58,6 +58,9 @@ SPECTRA = {
     "3 three times, all else 1 or -1": above(SIGNS, *[3.0] * 3),
     "3 five times, all else 1 or -1": above(SIGNS, *[3.0] * 5),
     "1 to 20, ten times each": np.repeat(np.arange(1.0, 21.0), 10),
+    "3 four times but for 0.3 %, semicircle of radius 0.6": above(0.6 * ARC, *(3.0 - 3e-3 * np.arange(4))),
+    "3 five times but for 1.2 %, semicircle of radius 0.8": above(0.8 * ARC, *(3.0 - 9e-3 * np.arange(5))),
+    "2, 1 to 0.55 in six steps, small bulk": above(6.0 * SMALL, 2.0, *(1.0 - 0.09 * np.arange(6))),
     "5 once, semicircle of radius 1": above(ARC, 5.0),
     "1/k": np.arange(1.0, P + 1.0) ** -1.0,
 }

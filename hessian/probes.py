@@ -286,12 +286,19 @@ def _least_of_signs(norm: float) -> float:
 def unconverged(krylov: Krylov) -> tuple[Array, Array]:
     """Ritz values whose eigenvectors the basis does not hold, and the number of directions that each stands for.
 
-    That number is P times its weight in the spectral measure of the first starting vector. An eigenvector is held where
-    the residual is far below the distance from the next Ritz value; or far below the value, where copies are held too.
+    That number is P times its weight in the spectral measure of the first starting vector. Eigenvectors are held where
+    the residual is far below the distance from other Ritz values; or far below the value, where copies are held too.
+    Values much nearer to each other than to others count together: nearly copies, of which a start sees as little.
     """
     values, coefficients, residuals = krylov.ritz()
-    gaps = np.diff(values, prepend=-inf, append=inf)
-    left = (residuals > HELD * np.minimum(gaps[1:], gaps[:-1])) & (residuals > 1e-3 * np.abs(values))
+    until = np.r_[0.0, np.cumsum(residuals**2)]
+    apart = np.minimum(np.diff(values, prepend=-inf)[:, None], np.diff(values, append=inf))
+    apart[0, -1] = 0.0  # all of them have no others
+    # From the value of a row to that of a column.
+    extent = np.maximum(np.sqrt(np.maximum(until[1:] - until[:-1, None], 0.0)), values - values[:, None])
+    last = np.where(np.triu(extent <= HELD * apart), np.arange(len(values)), -1).max(axis=1)
+    held = np.maximum.accumulate(last) >= np.arange(len(values))
+    left = ~held & (residuals > 1e-3 * np.abs(values))
     return values[left], krylov.P * coefficients[0, left] ** 2
 
 

@@ -176,29 +176,12 @@ class RankSearch:
         return min(max(krylov.size // 2, least), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
-        """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
-        square, fourth = self._expected_rest(krylov)
-        if self._is_loose(spectral_norm(krylov, square, self.confidence)):
+        """Whether more rows promise a known norm, a rest of many directions, or fewer probes than they cost."""
+        rest = predicted_rest(krylov)
+        if self._is_loose(spectral_norm(krylov, rest.square, self.confidence)):
             return True
-        few = krylov.rounding**2 < square and square**2 < SPREAD_ENOUGH * fourth
-        return few or self._expected_probes(krylov) > PILOT + 2 * krylov.size
-
-    def _expected_rest(self, krylov: Krylov) -> tuple[float, float]:
-        """Sums of squares and fourth powers of what is left, by the spectral measure of the first starting vector.
-
-        Each Ritz value stands for P times its weight; those that have converged are not left.
-        """
-        values, coefficients, residuals = krylov.ritz()
-        mass = self.operator.P * coefficients[0] ** 2 * (residuals > 0.1 * np.abs(values))
-        return float(mass @ values**2), float(mass @ values**4)
-
-    def _expected_probes(self, krylov: Krylov) -> float:
-        square, fourth = self._expected_rest(krylov)
-        if square <= 0.0:
-            return 0.0
-        total = known_square(krylov) + square
-        share = self._share(krylov, square)
-        return (quantile(self.confidence) * sqrt(2.0 * fourth) / (0.5 * share * total)) ** 2
+        few = krylov.rounding**2 < rest.square and SPREAD_ENOUGH * rest.spread**2 > 2.0
+        return few or PILOT + 2 * krylov.size < self._predicted_probes(krylov)
 
     def _is_loose(self, norm: Interval) -> bool:
         return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False
@@ -217,7 +200,7 @@ class RankSearch:
         return self._needed(krylov, likely, probes.interval(0.99).high) > self._many(krylov)
 
     def _many(self, krylov: Krylov) -> float:
-        return PILOT + 2 * krylov.size + 4.0 * self._expected_probes(krylov)
+        return PILOT + 2 * krylov.size + 4.0 * self._predicted_probes(krylov)
 
     def _grow(self, krylov: Krylov, steps: int) -> None:
         def report(size: int) -> None:

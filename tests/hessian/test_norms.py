@@ -179,7 +179,7 @@ def test_a_budget_that_does_not_suffice_is_said():
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("power law", "steps, probe 10 of"), ("flat", "steps, vector 10 of 10 of random signs")]
+    ("name", "words"), [("power law", "steps, probe 10 of"), ("semicircle", "steps, vector 10 of 10 of random signs")]
 )
 def test_progress_is_told(name, words):
     told = []
@@ -270,6 +270,25 @@ def test_copies_above_a_bulk_as_large_as_they_are_covered_as_often_as_said(copie
         for seed in range(repetitions)
     ]
     assert sum(truth in one for one in found) >= binom.ppf(0.01, repetitions, 0.95)
+
+
+NEARLY_COPIES = {
+    "four within 0.2 %": (np.r_[3.0 * (1.0 - 5e-4 * np.arange(4)), np.linspace(-0.4, 0.4, 796)], 0.2, 200),
+    "five within 1 %": (np.r_[3.0 * (1.0 - 3e-3 * np.arange(5)), np.linspace(-0.4, 0.4, 795)], 0.2, 200),
+    "a ladder below the largest": (np.r_[2.0, 1.0 - 0.094 * np.arange(6), 0.067 * NORMAL[:393]], 0.1, 600),
+}
+"""Eigenvalues of which a few are told apart late, a width, and repetitions."""
+
+
+@pytest.mark.parametrize("name", NEARLY_COPIES)
+def test_eigenvalues_near_each_other_are_covered_as_often_as_said(name):
+    values, width, repetitions = NEARLY_COPIES[name]
+    operator, truth = rotated(values), exact(values)
+    found = [
+        stable_rank_of(operator, rng=np.random.default_rng([12, seed]), relative_width=width)
+        for seed in range(repetitions)
+    ]
+    assert sum(truth in one for one in found) >= binom.ppf(0.05, repetitions, 0.95)
 
 
 @pytest.mark.parametrize(
