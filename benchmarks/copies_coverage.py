@@ -1,10 +1,11 @@
 """Do intervals of the stable rank cover where eigenvalues have copies that a single starting vector cannot tell apart?
 
 ``python benchmarks/copies_coverage.py`` runs the adaptive estimator with fresh starting vectors and probes on rotated
-matrices of known spectra, whose largest eigenvalues, or others, are repeated or nearly so: with room for the basis to grow, and with
-`NARROW` rows, where the probes alone have to show the copies. Beside the coverage it writes that of the tenth of the
-seeds whose starting vector has the smallest part in the largest eigenspace, on which side the misses are, widths and
-products. A case is written when done; a run that was cut off goes on where it stood, unless the estimator has changed.
+matrices of known spectra, whose largest eigenvalues, or others, are repeated or nearly so: with room for the basis to
+grow, and with `NARROW` rows, where the probes alone have to show the copies. Beside the coverage it writes that of the
+tenth of the seeds whose starting vector has the smallest part in the largest eigenspace, on which side the misses are,
+widths and products. A case is written when done; a run that was cut off goes on where it stood, unless the estimator
+has changed.
 """
 
 from __future__ import annotations

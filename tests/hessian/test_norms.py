@@ -123,6 +123,26 @@ def test_signs_keep_to_the_products_and_come_out_the_same_in_chunks():
         assert exact(SPECTRA["semicircle"]) in few
 
 
+def test_a_vain_pilot_of_signs_leaves_products_for_the_other_probes():
+    operator, settings = rotated(SPECTRA["semicircle"]), {"relative_width": 0.03, "basis": 20}
+    for seed in (3, 5, 10, 12):
+        found = stable_rank_of(operator, rng=np.random.default_rng(seed), **settings)
+        assert not found.signs
+        assert found.products > found.steps + found.probes  # the pilot
+        for products in (32, 35, 40):
+            few = stable_rank_of(operator, rng=np.random.default_rng(seed), products=products, **settings)
+            assert few.products <= products
+
+
+def test_signs_are_asked_again_where_copies_take_many_probes():
+    """The basis has every eigenvalue once and predicts no rest; the pilot shows the copies."""
+    values = np.repeat(np.arange(1.0, 21.0), 10)
+    for seed in range(4):
+        found = stable_rank_of(diagonal(values), rng=np.random.default_rng(seed))
+        assert found.signs
+        assert exact(values) in found
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_small_matrices_are_done_exactly(dtype):
     for values in ([3.0, 1.0, -0.2, 0.1], [2.0], [-2.0, 2.0], [1.0] * 7):
