@@ -18,6 +18,7 @@ from hessian import (
 from hessian.bounds import certified_norm, probable_norm
 from hessian.krylov import Krylov
 from hessian.probes import PILOT, Probes
+from hessian.rank_search import FIRST_STEPS
 from hessian.symmetric import normal_rows
 from workloads.networks import perceptron
 
@@ -290,6 +291,14 @@ def test_copies_above_a_bulk_as_large_as_they_are_covered_as_often_as_said(copie
         for seed in range(repetitions)
     ]
     assert sum(truth in one for one in found) >= binom.ppf(0.01, repetitions, 0.95)
+
+
+def test_a_basis_grows_while_it_leaves_few_large_directions():
+    """Of the part of 1/k beyond a dozen, ten probes would be enough for the width, and show too little of their law."""
+    operator = rotated(SPECTRA["power law"])
+    found = [stable_rank_of(operator, rng=np.random.default_rng(seed), relative_width=0.3) for seed in range(20)]
+    assert np.mean([one.steps > FIRST_STEPS for one in found]) >= 0.5
+    assert all(one.probes == PILOT for one in found)
 
 
 NEARLY_COPIES = {
