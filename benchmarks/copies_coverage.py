@@ -62,6 +62,9 @@ SPECTRA = {
     "3 four times but for 0.3 %, semicircle of radius 0.6": above(0.6 * ARC, *(3.0 - 3e-3 * np.arange(4))),
     "3 five times but for 1.2 %, semicircle of radius 0.8": above(0.8 * ARC, *(3.0 - 9e-3 * np.arange(5))),
     "2, 1 to 0.55 in six steps, small bulk": above(6.0 * SMALL, 2.0, *(1.0 - 0.09 * np.arange(6))),
+    "69 to 2 in ten steps, all else nearly 1 or -1": above(
+        SIGNS * (1.0 - 0.1 * np.abs(SMALL)), 69.2, 11.5, -10.8, 7.7, 6.5, 6.4, 3.3, 3.1, -2.3, 2.1
+    ),
     "5 once, semicircle of radius 1": above(ARC, 5.0),
     "1/k": np.arange(1.0, P + 1.0) ** -1.0,
 }

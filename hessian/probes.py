@@ -34,6 +34,8 @@ SKEW = 2.5
 as said by ten probes: with 96.5, 98.0 and 99.3 % at nominal 90, 95 and 99 %."""
 HELD = 0.2
 """Residual, relative to the distance from the next Ritz value, up to which an eigenvector is said to be in a basis."""
+MANY = 4 * FEW
+"""Directions more than which show their spread in ten probes."""
 SHORT = 1.2
 """Factor by which a variance that a basis predicts may fall short: it rests on the weights of one starting vector."""
 FEW_AXES = 2
@@ -53,11 +55,23 @@ class Prediction:
         square: Mean of a probe, $\|C\|_F^2$.
         spread: Relative standard deviation of one probe.
         largest: Square of the largest eigenvalue that the basis holds, of which the complement may have copies.
+        degrees: Degrees of freedom of the chi-square that is as skew as one probe; infinite for none.
     """
 
     square: float = inf
     spread: float = inf
     largest: float = inf
+    degrees: float = inf
+
+    @property
+    def few(self) -> bool:
+        """So few large directions make the spread that ten probes often show too little of it."""
+        return self.degrees < FEW
+
+    @property
+    def cautious_spread(self) -> float:
+        """The spread that probes will be reckoned with."""
+        return cautious_of_copies(self.spread, self.spread if self.few else 0.0, inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +125,7 @@ class Probes:
         if self.exact or not (mean := float(pilot.mean())) > 0.0:
             return 0.0, 0.0, 0.0
         spread = float(pilot.std(ddof=1)) / mean
-        explained = self.predicted.spread * min(self.predicted.square / mean, 1.0)  # no more than there is
+        explained = 0.0 if self.predicted.few else self.predicted.spread * min(self.predicted.square / mean, 1.0)
         return spread, sqrt(max(spread**2 - SHORT * explained**2, 0.0)), mean
 
     def interval(self, confidence: float) -> Interval:
@@ -163,8 +177,8 @@ def cautious_of_copies(spread: float, copies: float, largest: float) -> float:
 
     A starting vector sees one direction of every eigenspace. Further copies of an eigenvalue $\theta$ stay in C, where
     k of them add $\theta^2\chi^2_k$ to a probe: few probes often show too little spread, just when they are all too
-    small. The directions that the start does see are in the prediction, and where they make the spread they are many.
-    So what the prediction does not explain is taken `SKEW` times, but for no more than `FEW` copies of the largest
+    small. The directions that the start does see are in the prediction, which explains the spread where they are many.
+    So what it does not explain is taken `SKEW` times, but for no more than `FEW` copies of the largest
     eigenvalue could make, and in all for no more than $\sqrt 2$, the spread of a single direction: no sum of squares
     has a larger one, or heavier tails (Szekely and Bakirov, 2003).
 
@@ -289,30 +303,40 @@ def unconverged(krylov: Krylov) -> tuple[Array, Array]:
     That number is P times its weight in the spectral measure of the first starting vector. Eigenvectors are held where
     the residual is far below the distance from other Ritz values; or far below the value, where copies are held too.
     Values much nearer to each other than to others count together: nearly copies, of which a start sees as little.
+    Where there are many directions, they are not held, and ten probes show their spread.
     """
     values, coefficients, residuals = krylov.ritz()
-    until = np.r_[0.0, np.cumsum(residuals**2)]
+    counts = krylov.P * coefficients[0] ** 2
+    # From the value of a row to that of a column: distance from others, size of the residuals, extent, directions.
     apart = np.minimum(np.diff(values, prepend=-inf)[:, None], np.diff(values, append=inf))
     apart[0, -1] = 0.0  # all of them have no others
-    # From the value of a row to that of a column.
-    extent = np.maximum(np.sqrt(np.maximum(until[1:] - until[:-1, None], 0.0)), values - values[:, None])
-    last = np.where(np.triu(extent <= HELD * apart), np.arange(len(values)), -1).max(axis=1)
+    size, extent, directions = np.sqrt(_sums(residuals**2)), values - values[:, None], _sums(counts)
+    one = np.triu((np.maximum(size, extent) <= HELD * apart) & (directions <= MANY))
+    last = np.where(one, np.arange(len(values)), -1).max(axis=1)
     held = np.maximum.accumulate(last) >= np.arange(len(values))
-    left = ~held & (residuals > 1e-3 * np.abs(values))
-    return values[left], krylov.P * coefficients[0, left] ** 2
+    left = ~held & ((residuals > 1e-3 * np.abs(values)) | (counts > MANY))
+    return values[left], counts[left]
+
+
+def _sums(terms: Array) -> Array:
+    """Sums from the term of a row to that of a column, 0 where there are none."""
+    until = np.r_[0.0, np.cumsum(terms)]
+    return np.maximum(until[1:] - until[:-1, None], 0.0)
 
 
 def predicted_rest(krylov: Krylov) -> Prediction:
     """Prediction of the probes of a complement: each direction there is like those that have not converged."""
     values, counts = unconverged(krylov)
     largest = float((np.linalg.eigvalsh(krylov.compression) ** 2).max())
-    square = float(counts @ values**2)
+    square, total = float(counts @ values**2), float(counts.sum())
     if square <= 0.0:
         return Prediction(0.0, 0.0, largest)
-    d = krylov.P - krylov.size
+    d = min(krylov.P - krylov.size, total)  # copies of what is held are not predicted
     # Over the sphere of radius sqrt(d), a probe varies with the eigenvalues' squares about their mean.
-    excess = float(counts @ values**4) * float(counts.sum()) / square**2 - 1.0
-    return Prediction(d * square / float(counts.sum()), sqrt(2.0 * max(excess, 0.0) / (d + 2.0)), largest)
+    excess = values**2 / (square / total) - 1.0
+    second, third = (max(float(counts @ excess**power), 0.0) / total for power in (2, 3))
+    degrees = d * second**3 / third**2 if third > 0.0 else inf
+    return Prediction(d * square / total, sqrt(2.0 * second / (d + 2.0)), largest, degrees)
 
 
 def project_out(vectors: Tensor, V: Span) -> Tensor:

@@ -48,8 +48,7 @@ from hessian.symmetric import CountedOperator, CurvatureError
 
 FIRST_STEPS = 12
 SPREAD_ENOUGH = 24.0
-"""Effective rank of C, as the basis predicts it, below which the basis grows: a few directions would dominate it, and
-the spread of ten probes would not show them."""
+"""Effective rank of C below which a few copies would dominate it, and the spread of ten probes not show them."""
 COPIES = 4
 """Starting vectors added where Lanczos has missed copies of its pairs."""
 LEVELS = 3
@@ -102,7 +101,10 @@ class RankSearch:
         probes = self._probe(krylov, PILOT)
         looks = 1
         while not probes.exact and (more := self._room(krylov)) > 0:
-            if (starts := self._starts(krylov)) and self._saw_copies(krylov, probes):
+            saw = self._saw_copies(krylov, probes)
+            if saw and probes.predicted.few:
+                looks += 1  # more rows find the few that the starting vector sees
+            elif saw and (starts := self._starts(krylov)):
                 krylov.seed(starts)  # other starting vectors find what the first one cannot see, by their products
                 more = self._room(krylov, LEVELS * (COPIES + 1))
                 looks += 1
@@ -156,7 +158,7 @@ class RankSearch:
         if rest.square <= 0.0:
             return 0.0
         half = 0.5 * self._share(krylov, rest.square) * (known_square(krylov) + rest.square)
-        return (quantile(self.confidence) * rest.spread * rest.square / half) ** 2
+        return (quantile(self.confidence) * rest.cautious_spread * rest.square / half) ** 2
 
     def _more(self, needed: int) -> int:
         """Probes beyond the pilot, as far as there are products."""
@@ -176,12 +178,10 @@ class RankSearch:
         return min(max(krylov.size // 2, least), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
-        """Whether more rows promise a known norm, a rest of many directions, or fewer probes than they cost."""
-        rest = predicted_rest(krylov)
-        if self._is_loose(spectral_norm(krylov, rest.square, self.confidence)):
+        """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
+        if self._is_loose(spectral_norm(krylov, predicted_rest(krylov).square, self.confidence)):
             return True
-        few = krylov.rounding**2 < rest.square and SPREAD_ENOUGH * rest.spread**2 > 2.0
-        return few or PILOT + 2 * krylov.size < self._predicted_probes(krylov)
+        return self._predicted_probes(krylov) > PILOT + 2 * krylov.size
 
     def _is_loose(self, norm: Interval) -> bool:
         return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False

@@ -120,7 +120,24 @@ def test_a_basis_predicts_the_probes_of_its_complement():
                 d = 400 - 12
                 variance = 2.0 * d / (d + 2.0) * float((squares**2).sum() - squares.sum() ** 2 / d)
                 assert predicted.spread == pytest.approx(sqrt(variance) / squares.sum(), rel=0.3)
+                assert predicted.degrees > 12 * FEW
         assert np.median(ratios) == pytest.approx(1.0, abs=0.15) if square == 1.0 else np.median(ratios) < square
+
+
+def test_a_basis_predicts_where_few_large_directions_make_the_spread():
+    """Five rows leave the fifth of five outliers, beside a bulk of one modulus whose probes hardly differ."""
+    values = np.r_[32.0, 16.0, 8.0, -6.0, 4.0, np.ones(150), -np.ones(150)]
+    few = []
+    for seed in range(40):
+        krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
+        krylov.extend(5)
+        few.append((predicted := predicted_rest(krylov)).few)
+        assert predicted.cautious_spread == pytest.approx((SKEW if few[-1] else 1.0) * predicted.spread)
+        # What few directions make is not explained.
+        squares = 300.0 * (1.0 + predicted.spread * (PAIR / 2.0 - 1.0))
+        seen = Probes(squares, predicted=predicted)
+        assert seen.copies_show == few[-1]
+    assert np.mean(few) >= 0.8
 
 
 @pytest.mark.parametrize(("count", "square"), [(1, 9.0), (2, 9.0), (4, 9.0), (1, 200.0), (2, 1000.0)])
