@@ -60,7 +60,7 @@ def states(tmp_path_factory):
 
 def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, states):
     folder, spectra = states
-    status, out, err = run(capsys, folder, tmp_path)
+    status, out, err = run(capsys, folder, tmp_path, "--confidence", "0.9999")
     assert status == 0, err
     table = pd.read_csv(tmp_path / "checkpoints.csv")
     assert {path.name for path in tmp_path.iterdir()} == {f"checkpoints.{kind}" for kind in KINDS}
