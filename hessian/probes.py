@@ -29,6 +29,8 @@ PILOT = 10
 """Probes whose spread stands for that of all."""
 FEW = 12
 """Directions fewer than which make the law of a probe skew."""
+FEW_LARGE = 6
+"""Directions fewer than which, where they are large, make it so skew that ten probes often show too little spread."""
 SKEW = 2.5
 """Factor of the pilot's spread with which the mean of a chi-square of one degree, the skewest law, is covered as often
 as said by ten probes: with 96.5, 98.0 and 99.3 % at nominal 90, 95 and 99 %."""
@@ -66,7 +68,7 @@ class Prediction:
     @property
     def few(self) -> bool:
         """So few large directions make the spread that ten probes often show too little of it."""
-        return self.degrees < FEW
+        return self.degrees < FEW_LARGE
 
     @property
     def cautious_spread(self) -> float:
