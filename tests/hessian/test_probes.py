@@ -276,7 +276,7 @@ def test_intervals_cover_where_few_directions_make_signs_vary(count, size):
 
 
 def test_vectors_nearly_along_a_basis_are_orthogonal_to_it_afterwards():
-    """What one pass leaves by rounding is as large as what is left of them."""
+    """One pass leaves as much of them along it, by rounding, as beside it."""
     generator = torch.Generator().manual_seed(0)
     V = torch.linalg.qr(torch.randn(300, 20, generator=generator))[0].T.contiguous()
     vectors = torch.randn(5, 20, generator=generator) @ V + 1e-5 * torch.randn(5, 300, generator=generator)
