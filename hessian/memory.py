@@ -216,8 +216,8 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
                 words = [] if kind == own else [f"basis in {_name(kind)}"]
                 words += [] if count == together else [f"{count} vector at a time, not {together}"]
                 rest = (free - (rows + SPARE) * P * kind.itemsize) // (P * own.itemsize)
-                reserve = min(rows + SPARE, P)
-                return Plan(rows, count, Store(kind, reserve), ", ".join(words), rest // COPIED, reserve)
+                store = Store(kind, min(rows + SPARE, P))
+                return Plan(rows, count, store, ", ".join(words), rest // COPIED, rows + SPARE)
     size = P * torch.float16.itemsize
     inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + 1
     if free < 0 or (budget.scratch is None and inside < least):
