@@ -391,7 +391,7 @@ def main() -> int:
         told = ("stable_rank", "coverage", "coverage_of_the_tenth_with_the_worst_starts", "median_products", "seconds")
         print(f"{name}, width {width}: {', '.join(f'{key} {row[key]:.4g}' for key in told)}", flush=True)
     fine = all(
-        row["not_below_nominal"] and (row["median_width_over_that_with_true_variance"] or 1.0) <= 1.6 for row in rows
+        row["not_below_nominal"] and (row["median_width_over_that_with_true_variance"] or 1.0) <= 1.5 for row in rows
     )
     return 0 if fine else 1
 
