@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.stable_rank_routes import Problem, Route, Session, known, ours, ours_by_budget, rest
+from benchmarks.stable_rank_routes import Problem, Route, Session, known, ours, ours_by_budget
 from hessian import Curvature, Krylov
+from hessian.probes import draw_probes
 
 GOAL = 0.01
 WIDTHS = (0.03, 0.033, 0.036, 0.039, 0.043, 0.047, 0.052, 0.057, 0.062, 0.068, 0.075, 0.082, 0.09, 0.1, 0.11)
@@ -82,7 +83,7 @@ def calibrated_budget(problem: Problem, tries: int, seeds: int) -> dict[str, Any
             krylov.extend(steps - krylov.size)
             part, top = known(krylov)
             norms.append(top)
-            squares += list(part + rest(operator, krylov, 3, rng))
+            squares += list(part + draw_probes(operator, krylov.span, 3, rng).squares)
         error = rms(norms, problem.top**2)
         if error < 0.3 * GOAL:  # few tries see few of the starts from which Lanczos is slow
             choices[steps] = max(1, ceil(rms(squares, problem.square) ** 2 / ((0.9 * GOAL) ** 2 - error**2)))

@@ -19,11 +19,14 @@ import torch
 from torch import Tensor, nn
 
 from hessian import Curvature, Krylov, stable_rank
-from hessian.krylov import Array
+from hessian.basis_rows import Store
+from hessian.probes import draw_probes
 from hessian.pyhessian_guards import torch_supplied
 
 Route = Callable[[float, int], float]
 """Maps (parameter, seed) to an estimate."""
+RESERVED = 40
+"""Rows of a basis that have memory from the start; while it grows, old and new rows are side by side."""
 
 
 @dataclass(frozen=True)
@@ -225,20 +228,6 @@ def converged(krylov: Krylov, tolerance: float = 1e-3) -> None:
             return
 
 
-def rest(operator: Curvature, krylov: Krylov, probes: int, rng: np.random.Generator) -> Array:
-    """Probes of the squared Frobenius norm off the basis, one value each."""
-    V = krylov.basis
-    found = []
-    for _ in range(probes):
-        z = torch.from_numpy(rng.standard_normal(operator.P)).to(V)
-        z -= (V @ z) @ V
-        z *= (operator.P - len(V)) ** 0.5 / torch.linalg.vector_norm(z)
-        image = operator @ z
-        image -= (V @ image) @ V
-        found.append(float(image @ image))
-    return np.array(found)
-
-
 def known(krylov: Krylov) -> tuple[float, float]:
     """The part of the squared Frobenius norm that a basis gives, and its estimate of the squared norm."""
     part = float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum())
@@ -248,10 +237,10 @@ def known(krylov: Krylov) -> tuple[float, float]:
 def ours_by_budget(problem: Problem, probes: int, seed: int, steps: int | None = None) -> float:
     """Our public pieces with a budget in place of a width: Lanczos steps, default to 1e-3, and probes of the rest."""
     operator, rng = Curvature(problem.model, problem.loss, problem.data), np.random.default_rng(seed)
-    krylov = Krylov(operator, rng)
+    krylov = Krylov(operator, rng, store=Store(reserve=min(RESERVED, operator.P)))
     if steps is None:
         converged(krylov)
     else:
         krylov.extend(steps)
     part, top = known(krylov)
-    return (part + float(rest(operator, krylov, probes, rng).mean())) / top
+    return (part + draw_probes(operator, krylov.span, probes, rng).mean) / top

@@ -15,7 +15,6 @@ starting vector alone: it does not matter how the number of steps was chosen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import inf, log, sqrt
 
 import numpy as np
@@ -42,25 +41,23 @@ def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Inte
         rest_square: Upper bound of $\|C\|_F^2$.
         confidence: Confidence level of what the norm is part of; a share `MISSED` of the rest is used up here.
     """
-    low = float(np.abs(np.linalg.eigvalsh(krylov.compression)).max())
-    probable = probable_norm(krylov, MISSED * (1.0 - confidence))
+    low, probable = krylov.largest, probable_norm(krylov, MISSED * (1.0 - confidence))
     high = min(probable, certified_norm(krylov, sqrt(rest_square)))
     return Interval(low, low, high + krylov.rounding + sqrt(krylov.lost_square))
 
 
 def probable_norm(krylov: Krylov, chance: float) -> float:
     """Upper bound of the spectral norm that is wrong with at most this chance, over the starting vector."""
-    return _probable_norm(krylov.compression.tobytes(), krylov.coupling.tobytes(), krylov.size, krylov.P, chance)
+    return krylov.once(("probable norm", chance), lambda: _probable_norm(krylov, chance))
 
 
-@lru_cache(maxsize=4)  # a search asks again and again while a basis stays as it is
-def _probable_norm(compression: bytes, coupling: bytes, size: int, P: int, chance: float) -> float:
-    theta, S = np.linalg.eigh(np.frombuffer(compression).reshape(size, size))
-    first, C = S[0], np.frombuffer(coupling).reshape(-1, size) @ S
+def _probable_norm(krylov: Krylov, chance: float) -> float:
+    theta, S, _ = krylov.ritz()
+    first, C = S[0], krylov.coupling @ S
     low = float(np.abs(theta).max())
     if len(C) == 0:
         return low  # the basis is invariant, and a random vector has a part along every eigenvector
-    least = float(beta.ppf(chance / 2.0, 0.5, (P - 1) / 2.0))  # for one end
+    least = float(beta.ppf(chance / 2.0, 0.5, (krylov.P - 1) / 2.0))  # for one end
 
     def excess(bound: float, sign: float) -> float:
         _, sizes, along = np.linalg.svd(C / (bound - sign * theta), full_matrices=False)
@@ -69,10 +66,9 @@ def _probable_norm(compression: bytes, coupling: bytes, size: int, P: int, chanc
 
     found = low
     scale = low + float(np.linalg.norm(C, 2))
-    for sign in (1.0, -1.0):
-        start = float((sign * theta).max())
+    for start, sign in sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True):
         near, far = start + 1e-10 * scale, start + scale
-        if excess(near, sign) >= 0.0:
+        if excess(max(near, found), sign) >= 0.0:  # it rises with the bound: this end stays below what is found
             found = max(found, near)
             continue
         while excess(far, sign) < 0.0:
@@ -83,8 +79,7 @@ def _probable_norm(compression: bytes, coupling: bytes, size: int, P: int, chanc
 
 def certified_norm(krylov: Krylov, c: float) -> float:
     """Upper bound of the spectral norm given that of C; infinite where c is no less than the largest Ritz value."""
-    T, B = krylov.compression, krylov.coupling
-    low = float(np.abs(np.linalg.eigvalsh(T)).max())
+    T, B, low = krylov.compression, krylov.coupling, krylov.largest
     if c >= low or len(B) == 0:
         return low if c < low else inf
     square = B.T @ B

@@ -13,9 +13,10 @@ recurrence is then exact for $H - E^T V - V^T E$, whose eigenvalues are within $
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from math import isfinite, sqrt
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator,
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
+Found = TypeVar("Found")
 _FLOOR = 10.0
 """Units of rounding, relative to the norm, that no residual is said to be below."""
 
@@ -89,6 +91,7 @@ class Krylov:
         self.lost_square = 0.0
         self._scale = 0.0
         self._asymmetry = 0.0
+        self._found: dict[Hashable, Any] = {}
         if start is None:
             self.seed(block)
         else:
@@ -132,8 +135,12 @@ class Krylov:
     @property
     def compression(self) -> Array:
         """T, symmetric, shape ``(size, size)``."""
-        square = self._columns[: self.steps, : self.steps]
-        return (square + square.T) / 2.0
+
+        def find() -> Array:
+            square = self._columns[: self.steps, : self.steps]
+            return _fixed((square + square.T) / 2.0)
+
+        return self.once("compression", find)
 
     @property
     def coupling(self) -> Array:
@@ -141,13 +148,26 @@ class Krylov:
         return self._columns[self.steps : len(self._rows), : self.steps]
 
     @property
+    def largest(self) -> float:
+        """Largest Ritz value in modulus."""
+        return self.once("largest", lambda: float(np.abs(np.linalg.eigvalsh(self.compression)).max()))
+
+    @property
     def rounding(self) -> float:
         """Rounding of one product, measured by the asymmetry of T, with a floor of some units of the norm."""
         unit = torch.finfo(self._operator.dtype).eps
         return max(self._asymmetry, _FLOOR * unit * self._scale)
 
+    def once(self, name: Hashable, find: Callable[[], Found]) -> Found:
+        """What is found about the basis, under a name, and kept as long as this stays as it is."""
+        if name not in self._found:
+            self._found[name] = find()
+        found: Found = self._found[name]
+        return found
+
     def seed(self, count: int = 1) -> None:
         """Adds random rows orthogonal to all others, as far as there is room; they wait for their products."""
+        self._found.clear()
         for _ in range(min(count, self._rows.room)):
             for _attempt in range(3):
                 start = normal_rows(self._operator, self._rng, 1)
@@ -182,14 +202,20 @@ class Krylov:
             for image, size in zip(images, sizes, strict=True):
                 self._take(image[None], size)
             self.steps += count
+            self._found.clear()
             self._measure_asymmetry(count)
             if report is not None:
                 report(self.steps)
 
     def ritz(self) -> tuple[Array, Array, Array]:
         """Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
-        values, coefficients = np.linalg.eigh(self.compression)
-        return values, coefficients, np.linalg.norm(self.coupling @ coefficients, axis=0)
+
+        def find() -> tuple[Array, Array, Array]:
+            values, coefficients = np.linalg.eigh(self.compression)
+            residuals = np.linalg.norm(self.coupling @ coefficients, axis=0)
+            return _fixed(values), _fixed(coefficients), _fixed(residuals)
+
+        return self.once("ritz", find)
 
     def power_of_start(self, power: int) -> Tensor:
         """H, so many times, times the first row, ``(P,)``, without a product.
@@ -214,6 +240,7 @@ class Krylov:
     def restart(self, kept: Array | list[int]) -> None:
         """Thick restart: keeps some Ritz vectors, by their positions, and the rows that wait."""
         values, coefficients, _ = self.ritz()
+        self._found.clear()
         positions = np.asarray(kept, dtype=int)
         chosen = coefficients[:, positions]
         coupling = self.coupling @ chosen
@@ -276,6 +303,12 @@ class Krylov:
         square = self._columns[: self.steps, : self.steps]
         recent = slice(self.steps - fresh, self.steps)
         self._asymmetry = max(self._asymmetry, float(np.abs(square[:, recent] - square[recent].T).max()))
+
+
+def _fixed(array: Array) -> Array:
+    """The array, not to be written, since it is kept."""
+    array.setflags(write=False)
+    return array
 
 
 def usual_basis(pairs: int) -> int:

@@ -328,8 +328,12 @@ def _sums(terms: Array) -> Array:
 
 def predicted_rest(krylov: Krylov) -> Prediction:
     """Prediction of the probes of a complement: each direction there is like those that have not converged."""
+    return krylov.once("predicted rest", lambda: _predicted_rest(krylov))
+
+
+def _predicted_rest(krylov: Krylov) -> Prediction:
     values, counts = unconverged(krylov)
-    largest = float((np.linalg.eigvalsh(krylov.compression) ** 2).max())
+    largest = krylov.largest**2
     square, total = float(counts @ values**2), float(counts.sum())
     if square <= 0.0:
         return Prediction(0.0, 0.0, largest)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hessian import CurvatureError, DenseOperator, Krylov, SpectralMeasure, extreme_eigenpairs, spectral_measure
-from hessian.probes import draw_probes
+from hessian.bounds import probable_norm
+from hessian.probes import draw_probes, predicted_rest
 from hessian.symmetric import ScaledOperator, multiply
 
 
@@ -35,6 +36,32 @@ def test_the_recurrence_holds_and_the_basis_is_orthonormal(block, restart):
     np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-13)
     np.testing.assert_allclose(V @ waiting.T, 0.0, atol=1e-13)
     np.testing.assert_allclose(H @ V.T, V.T @ krylov.compression + waiting.T @ krylov.coupling, atol=1e-12)
+
+
+CHANGES = {
+    "a product": lambda krylov: krylov.extend(1),
+    "another start": lambda krylov: krylov.seed(),
+    "a restart": lambda krylov: krylov.restart([0, krylov.size - 1]),
+}
+
+
+def findings(krylov):
+    rest = predicted_rest(krylov)
+    return [krylov.compression, krylov.largest, *krylov.ritz(), rest.square, rest.spread, probable_norm(krylov, 1e-3)]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_found_about_a_basis_is_forgotten_when_it_changes(change):
+    asked, silent = (Krylov(rotated(SPREAD), np.random.default_rng(1)) for _ in range(2))
+    asked.extend(8, lambda size: findings(asked))
+    silent.extend(8)
+    findings(asked)
+    for krylov in (asked, silent):
+        CHANGES[change](krylov)
+    for found, expected in zip(findings(asked), findings(silent), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="read-only"):
+        asked.compression[0, 0] = 1.0
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
