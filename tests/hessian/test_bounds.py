@@ -5,6 +5,8 @@ from math import sqrt
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import brentq
+from scipy.stats import beta
 
 from hessian import DenseOperator, Interval
 from hessian.bounds import certified_norm, known_square, probable_norm
@@ -47,3 +49,31 @@ def test_a_row_that_waits_without_a_product_does_not_lower_the_bound_of_the_norm
     krylov.seed(2)
     assert np.abs(krylov.ritz()[0]).max() * 1.001 < before
     assert probable_norm(krylov, 1e-3) == pytest.approx(before, rel=1e-9)
+
+
+@pytest.mark.parametrize("lowest", [-2.0, -4.99, -5.01, -8.0])
+def test_the_bound_is_that_of_both_ends_whichever_is_the_larger(lowest):
+    values = np.r_[lowest, np.cos(np.linspace(0.0, np.pi, 58)), 5.0]
+    runs = [
+        Krylov(DenseOperator(torch.diag(sign * torch.from_numpy(values))), np.random.default_rng(3))
+        for sign in (1.0, -1.0)
+    ]
+    for krylov in runs:
+        krylov.extend(5)
+    bounds = [probable_norm(krylov, 1e-3) for krylov in runs]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
+    # Each end by its own formula: what the starting vector must have along the eigenvector of a value beyond it.
+    theta, S, _ = runs[0].ritz()
+    first, C = S[0], runs[0].coupling[0] @ S
+    least = beta.ppf(0.5e-3, 0.5, 59 / 2)
+    ends = [
+        brentq(
+            lambda x, sign=sign: (
+                ((C * first / (sign * x - theta)).sum() ** 2) / (1.0 + ((C / (sign * x - theta)) ** 2).sum()) - least
+            ),
+            (sign * theta).max() * (1 + 1e-9),
+            1e3,
+        )
+        for sign in (1.0, -1.0)
+    ]
+    assert bounds[0] == pytest.approx(max(ends), rel=1e-6)
