@@ -22,6 +22,7 @@ from hessian.probes import (
     predicted_signs,
     project_out,
     sign_probes,
+    unconverged,
 )
 
 PAIR = np.array([1.0, 3.0] * (PILOT // 2))
@@ -122,6 +123,30 @@ def test_a_basis_predicts_the_probes_of_its_complement():
                 assert predicted.spread == pytest.approx(sqrt(variance) / squares.sum(), rel=0.3)
                 assert predicted.degrees > 12 * FEW
         assert np.median(ratios) == pytest.approx(1.0, abs=0.15) if square == 1.0 else np.median(ratios) < square
+
+
+def test_a_basis_that_has_many_of_the_directions_predicts_those_that_are_left():
+    """Eight of thirty: were all thirty left, the prediction would be 1.36 times as large."""
+    values, rng, ratios = np.cos(np.linspace(0.0, np.pi, 30)), np.random.default_rng(0), []
+    for _ in range(100):
+        krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), rng)
+        krylov.extend(8)
+        V = krylov.basis.numpy()
+        rest = np.diag(values) - V.T @ (V * values)
+        ratios.append(predicted_rest(krylov).square / np.linalg.norm(rest - (rest @ V.T) @ V) ** 2)
+    assert 0.8 < np.mean(ratios) < 1.05
+
+
+@pytest.mark.parametrize(("copies", "least", "most"), [(5, 0.0, 0.0), (30, 0.0, 0.05), (75, 0.95, 1.0)])
+def test_copies_of_what_a_basis_holds_are_predicted_where_they_are_many(copies, least, most):
+    """Of many the weight in the starting vector tells the number; a few are left to the probes."""
+    values = np.r_[np.full(copies, 3.0), np.cos(np.linspace(0.0, np.pi, 400 - copies))]
+    seen = []
+    for seed in range(60):
+        krylov = Krylov(DenseOperator(torch.diag(torch.from_numpy(values))), np.random.default_rng(seed))
+        krylov.extend(12)
+        seen.append(bool((unconverged(krylov)[0] > 2.5).any()))
+    assert least <= np.mean(seen) <= most
 
 
 def test_a_basis_predicts_where_few_large_directions_make_the_spread():
