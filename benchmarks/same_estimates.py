@@ -2,8 +2,8 @@
 
 ``python benchmarks/same_estimates.py --before REVISION [--seeds N]`` estimates the matrices of `interval_coverage` and
 `copies_coverage` with the package as it was, taken from git into a temporary folder, and as it is, each in a process
-of its own. Where intervals are the same to the last digit, so is their coverage. Status 1 if one differs by more than
-`TOLERANCE`. Genuine MNIST must be present.
+of its own. Where intervals are the same to the last digit, so is their coverage. Results stand in the JSON file by
+revision, beside those with others. Status 1 if one differs by more than `TOLERANCE`. Genuine MNIST must be present.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import torch
 from tqdm import tqdm
 
 from benchmarks.copies_coverage import SPECTRA, WIDTHS_AND_ROWS
-from benchmarks.interval_coverage import CONFIDENCE, KNOWN, VECTORS, hessians, rotated
+from benchmarks.interval_coverage import CONFIDENCE, KNOWN, REPETITIONS, VECTORS, hessians, rotated
 from figures.provenance import machine, package_versions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ def cases() -> dict[str, tuple[torch.Tensor, dict[str, Any]]]:
     """Matrices and settings."""
     found: dict[str, tuple[torch.Tensor, dict[str, Any]]] = {}
     for name, matrix in hessians().items():
-        for width in (0.2, 0.05):
+        for width in REPETITIONS:
             found[f"{name}, width {width}"] = matrix, {"relative_width": width}
     for name, values in SPECTRA.items():
         for width, rows in WIDTHS_AND_ROWS:
@@ -110,14 +110,14 @@ def main() -> int:
             told.append(json.loads(done.stdout))
     different = differences(*told)
     answer = {
-        "before": revision,
         "seeds": options.seeds,
         "cases": len(told[1]),
         "the same to the last digit": len(told[1]) - len(different),
         "largest relative difference of the others": different,
         "environment": {**machine(), "packages": package_versions(("numpy", "scipy", "torch"))},
     }
-    options.out.write_text(json.dumps(answer, indent=1) + "\n")
+    stored = json.loads(options.out.read_text()) if options.out.exists() else {}
+    options.out.write_text(json.dumps(stored | {revision: answer}, indent=1) + "\n")
     print(json.dumps({key: value for key, value in answer.items() if key != "environment"}, indent=1))
     return 0 if all(one <= TOLERANCE for one in different.values()) else 1
 
