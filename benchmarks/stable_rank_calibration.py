@@ -83,7 +83,8 @@ def calibrated_budget(problem: Problem, tries: int, seeds: int) -> dict[str, Any
             krylov.extend(steps - krylov.size)
             part, top = known(krylov)
             norms.append(top)
-            squares += list(part + draw_probes(operator, krylov.span, 3, rng).squares)
+            drawn = draw_probes(operator, krylov.span, 3, rng)
+            squares += [part + drawn.mean] if drawn.exact else list(part + drawn.squares)
         error = rms(norms, problem.top**2)
         if error < 0.3 * GOAL:  # few tries see few of the starts from which Lanczos is slow
             choices[steps] = max(1, ceil(rms(squares, problem.square) ** 2 / ((0.9 * GOAL) ** 2 - error**2)))

@@ -26,6 +26,8 @@ from hessian.krylov import Krylov
 
 MISSED = 0.05
 """Share of the error probability that is left to a starting vector which hides an extreme eigenvalue."""
+PLACES = 60
+"""Bounds that are tried where there were several starting vectors."""
 
 
 def known_square(krylov: Krylov) -> float:
@@ -68,7 +70,18 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
     scale = low + float(np.linalg.norm(C, 2))
     for start, sign in sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True):
         near, far = start + 1e-10 * scale, start + scale
-        if excess(max(near, found), sign) >= 0.0:  # it rises with the bound: this end stays below what is found
+        if krylov.starts == 1:
+            within = (
+                excess(max(near, found), sign) >= 0.0
+            )  # which rises with the bound: this end stays below what is found
+        else:
+            # What the first of several is known to see may vanish at some bound and come back beyond.
+            places = start + scale * np.r_[1e-10, np.geomspace(1e-6, 64.0, PLACES)]
+            below = np.flatnonzero([excess(place, sign) < 0.0 for place in places])
+            within = len(below) == 0
+            if not within and below[-1] >= len(below):  # not all before the last
+                near, far = float(places[below[-1]]), start + 2.0 * (float(places[below[-1]]) - start)
+        if within:
             found = max(found, near)
             continue
         while excess(far, sign) < 0.0:

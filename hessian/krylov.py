@@ -56,6 +56,7 @@ class Krylov:
 
     Attributes:
         products: Products with one vector so far.
+        starts: Starting vectors so far.
         lost_square: Squared Frobenius norm of E, what lower precision of the rows has lost of the products.
         invariant: The basis spans an invariant subspace, to rounding; it grows only by `seed`.
     """
@@ -84,8 +85,7 @@ class Krylov:
         if not 1 <= block <= operator.P:
             raise CurvatureError(f"block must lie between 1 and the dimension {operator.P}, got {block}")
         self._operator, self._rng, self._block = operator, rng, block
-        self.products = 0
-        self.steps = 0
+        self.products = self.steps = self.starts = 0
         self._rows = Rows(operator.P, operator.dtype, operator.device, store)
         self._columns = np.zeros((0, 0))  # row i, column j: <v_i, H v_j> as measured from H v_j; rows of Q included
         self.lost_square = 0.0
@@ -96,6 +96,7 @@ class Krylov:
             self.seed(block)
         else:
             self._rows.append(start / torch.linalg.vector_norm(start))
+            self.starts = 1
 
     @property
     def P(self) -> int:
@@ -175,6 +176,7 @@ class Krylov:
                 _, norm = self._orthogonalise(start)
                 if norm > 1e-6:
                     self._rows.append(start[0].div_(norm))
+                    self.starts += 1
                     break
 
     def extend(self, steps: int, report: Callable[[int], None] | None = None) -> None:
@@ -194,15 +196,15 @@ class Krylov:
                 rows = empty_rows(self._operator, count)
             images = multiply(self._operator, self._rows.read(self.steps, rows[:count]))
             self.products += count
+            self._found.clear()
             sizes = torch.linalg.vector_norm(images, dim=1).tolist()
             if not all(map(isfinite, sizes)):
                 raise CurvatureError(
                     "a product with the curvature matrix is not finite: the weights or the loss overflow"
                 )
-            for image, size in zip(images, sizes, strict=True):
-                self._take(image[None], size)
+            for place, (image, size) in enumerate(zip(images, sizes, strict=True), start=self.steps):
+                self._take(image[None], size, place)
             self.steps += count
-            self._found.clear()
             self._measure_asymmetry(count)
             if report is not None:
                 report(self.steps)
@@ -248,14 +250,18 @@ class Krylov:
         self._rows.recombine(self._like(chosen), self.steps)
         self._columns = np.zeros((count + more, count))
         self._columns[:count] = np.diag(values[positions])
-        self._columns[count:] = coupling
+        self._columns[count : count + len(coupling)] = coupling
         self.steps = count
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies, which find for themselves."""
+        return self.__dict__ | {"_found": {}}
 
     def _like(self, coefficients: Array) -> Tensor:
         """Columns of coefficients as rows, in the kind of the vectors."""
         return torch.from_numpy(coefficients.T.copy()).to(self._operator.device, self._operator.dtype)
 
-    def _take(self, image: Tensor, size: float) -> None:
+    def _take(self, image: Tensor, size: float, place: int) -> None:
         """Splits a product ``(1, P)``, in its place, into its part in the basis, a column of T, and a new row."""
         self._scale = max(self._scale, size)
         # Next to all of it is along the rows of its step and the two beside it, but after a restart or for a new start.
@@ -269,7 +275,7 @@ class Krylov:
             lost = self._rows.append(image[0].div_(norm))
             self.lost_square += (lost * norm) ** 2
             column[-1] = norm * sqrt(1.0 - lost**2)
-        self._add_column(column if grow else column[:-1])
+        self._set_column(place, column if grow else column[:-1])
 
     def _orthogonalise(self, vector: Tensor, local: int = 0) -> tuple[Array, float]:
         """Passes against rows, two at least, until one takes less than half.
@@ -292,12 +298,12 @@ class Krylov:
             before, first = after, 0
         return total, after
 
-    def _add_column(self, column: Array) -> None:
-        before = self._columns
+    def _set_column(self, place: int, column: Array) -> None:
+        before = self._columns[:, :place]  # one that was left behind when a block was interrupted is taken again
         rows = max(len(before), len(column))
-        self._columns = np.zeros((rows, before.shape[1] + 1))
-        self._columns[: len(before), :-1] = before
-        self._columns[: len(column), -1] = column
+        self._columns = np.zeros((rows, place + 1))
+        self._columns[: len(before), :place] = before
+        self._columns[: len(column), place] = column
 
     def _measure_asymmetry(self, fresh: int) -> None:
         square = self._columns[: self.steps, : self.steps]

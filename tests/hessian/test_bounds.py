@@ -77,3 +77,34 @@ def test_the_bound_is_that_of_both_ends_whichever_is_the_larger(lowest):
         for sign in (1.0, -1.0)
     ]
     assert bounds[0] == pytest.approx(max(ends), rel=1e-6)
+
+
+VANISHING = {
+    0.05: [
+        [-0.5717, -0.0808, -0.0715, 0.3438],
+        [-0.0808, -0.0297, 0.8345, 0.1465],
+        [-0.0715, 0.8345, -0.1467, 0.8422],
+        [0.3438, 0.1465, 0.8422, -0.986],
+    ],
+    0.0025: [
+        [-0.3689, 0.5028, 0.0884, -0.0643],
+        [0.5028, -0.5798, -0.2735, -0.1098],
+        [0.0884, -0.2735, 0.9128, 0.258],
+        [-0.0643, -0.1098, 0.258, -0.9426],
+    ],
+}
+"""By chance, in the basis of three starts and a fourth row: what the first is known to see vanishes at some bound."""
+
+
+@pytest.mark.parametrize("chance", VANISHING)
+def test_what_the_first_of_several_starts_is_known_to_see_may_come_back_beyond(chance):
+    identity = DenseOperator(torch.eye(4, dtype=torch.float64))
+    starts = Krylov(identity, np.random.default_rng(0), block=3).waiting.numpy()
+    W = np.r_[starts, np.linalg.svd(starts)[2][3:]]
+    H = W.T @ np.array(VANISHING[chance]) @ W
+    krylov = Krylov(DenseOperator(torch.from_numpy((H + H.T) / 2)), np.random.default_rng(0), block=3)
+    krylov.extend(3)
+    values, vectors = np.linalg.eigh(H)
+    norm, seen = np.abs(values).max(), (W[0] @ vectors[:, np.abs(values).argmax()]) ** 2
+    assert seen > beta.ppf(chance / 2, 0.5, 1.5)  # no improbable start
+    assert probable_norm(krylov, chance) >= norm

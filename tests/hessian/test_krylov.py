@@ -1,3 +1,5 @@
+import copy
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -62,6 +64,52 @@ def test_what_was_found_about_a_basis_is_forgotten_when_it_changes(change):
         np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="read-only"):
         asked.compression[0, 0] = 1.0
+
+
+def test_a_copy_finds_for_itself():
+    krylov = Krylov(rotated(SPREAD), np.random.default_rng(1))
+    krylov.extend(6)
+    expected = krylov.compression
+    for other in (copy.copy(krylov), copy.deepcopy(krylov), pickle.loads(pickle.dumps(krylov))):
+        krylov.extend(1)
+        assert len(krylov.compression) == krylov.size
+        np.testing.assert_array_equal(other.compression, expected)
+        with pytest.raises(ValueError, match="read-only"):
+            other.compression[0, 0] = 1.0
+
+
+def test_a_block_that_was_interrupted_between_its_rows_is_taken_again(monkeypatch):
+    operator = rotated(SPREAD)
+    krylov, whole = (Krylov(operator, np.random.default_rng(1), block=3) for _ in range(2))
+    krylov.extend(6)
+    once, calls = krylov._orthogonalise, iter(range(10))
+
+    def stops(*given):
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return once(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(krylov, "_orthogonalise", stops)
+        with pytest.raises(KeyboardInterrupt):
+            krylov.extend(3)
+    krylov.extend(6)
+    whole.extend(12)
+    V, H = krylov.basis.numpy(), operator.matrix.numpy()
+    np.testing.assert_allclose(krylov.compression, V @ H @ V.T, atol=1e-12)
+    assert krylov.largest == pytest.approx(whole.largest, rel=1e-9)
+
+
+def test_a_restart_right_after_another_start_keeps_it():
+    krylov = Krylov(rotated(SPREAD), np.random.default_rng(1))
+    krylov.extend(8)
+    krylov.seed()
+    krylov.restart([0, krylov.size - 1])
+    krylov.extend(4)
+    V, H = krylov.basis.numpy(), rotated(SPREAD).matrix.numpy()
+    np.testing.assert_allclose(
+        H @ V.T, V.T @ krylov.compression + krylov.waiting.numpy().T @ krylov.coupling, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
