@@ -200,7 +200,7 @@ class Rows:
             error = part.to(torch.float64, copy=True).sub_(back, alpha=1.0 / unit)
             squares += torch.stack([error @ error, error @ back, back @ back])
         whole, along, kept = squares.tolist()
-        self._factors.append(1.0 / sqrt(kept))
+        self._factors[self._count :] = [1.0 / sqrt(kept)]
         return sqrt(max(whole - along**2 / kept, 0.0))
 
     def _put(self, part: Tensor, start: int) -> None:

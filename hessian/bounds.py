@@ -23,11 +23,12 @@ from scipy.stats import beta
 
 from hessian.intervals import Interval
 from hessian.krylov import Krylov
+from hessian.symmetric import CurvatureError
 
 MISSED = 0.05
 """Share of the error probability that is left to a starting vector which hides an extreme eigenvalue."""
-PLACES = 60
-"""Bounds that are tried where there were several starting vectors."""
+PLACES = 120
+"""Bounds that are tried where there were several starting vectors; what rises and falls between two is not seen."""
 
 
 def known_square(krylov: Krylov) -> float:
@@ -54,10 +55,13 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
 
 
 def _probable_norm(krylov: Krylov, chance: float) -> float:
+    if krylov.restarted:
+        raise CurvatureError("after a restart the first row is not random, and no bound of the norm rests on it")
     theta, S, _ = krylov.ritz()
     first, C = S[0], krylov.coupling @ S
     low = float(np.abs(theta).max())
-    if len(C) == 0:
+    scale = low + float(np.linalg.norm(C, 2)) if len(C) else 0.0
+    if scale == 0.0:
         return low  # the basis is invariant, and a random vector has a part along every eigenvector
     least = float(beta.ppf(chance / 2.0, 0.5, (krylov.P - 1) / 2.0))  # for one end
 
@@ -66,10 +70,15 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
         most = float(((along @ first) ** 2 * sizes**2 / (1.0 + sizes**2)).sum())
         return log(least) - log(most) if most > 0.0 else inf
 
+    def crossing(near: float, start: float, sign: float) -> float:
+        far = max(start + scale, near)
+        while excess(far, sign) < 0.0:
+            far = start + 4.0 * (far - start)
+        return float(brentq(excess, near, far, args=(sign,), xtol=1e-12 * scale))
+
     found = low
-    scale = low + float(np.linalg.norm(C, 2))
     for start, sign in sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True):
-        near, far = start + 1e-10 * scale, start + scale
+        near = last = start + 1e-10 * scale
         if krylov.starts == 1:
             within = (
                 excess(max(near, found), sign) >= 0.0
@@ -79,14 +88,15 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
             places = start + scale * np.r_[1e-10, np.geomspace(1e-6, 64.0, PLACES)]
             below = np.flatnonzero([excess(place, sign) < 0.0 for place in places])
             within = len(below) == 0
-            if not within and below[-1] >= len(below):  # not all before the last
-                near, far = float(places[below[-1]]), start + 2.0 * (float(places[below[-1]]) - start)
+            if not within:
+                last = float(places[below[-1]])
+                near = near if below[0] == 0 else last
         if within:
             found = max(found, near)
-            continue
-        while excess(far, sign) < 0.0:
-            far = start + 4.0 * (far - start)
-        found = max(found, float(brentq(excess, near, far, args=(sign,), xtol=1e-12 * scale)))
+        elif (bound := crossing(near, start, sign)) >= last:
+            found = max(found, bound)
+        else:
+            found = max(found, crossing(last, start, sign))
     return found
 
 

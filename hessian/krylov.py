@@ -57,6 +57,7 @@ class Krylov:
     Attributes:
         products: Products with one vector so far.
         starts: Starting vectors so far.
+        restarted: The first row is a starting vector no more.
         lost_square: Squared Frobenius norm of E, what lower precision of the rows has lost of the products.
         invariant: The basis spans an invariant subspace, to rounding; it grows only by `seed`.
     """
@@ -86,6 +87,7 @@ class Krylov:
             raise CurvatureError(f"block must lie between 1 and the dimension {operator.P}, got {block}")
         self._operator, self._rng, self._block = operator, rng, block
         self.products = self.steps = self.starts = 0
+        self.restarted = False
         self._rows = Rows(operator.P, operator.dtype, operator.device, store)
         self._columns = np.zeros((0, 0))  # row i, column j: <v_i, H v_j> as measured from H v_j; rows of Q included
         self.lost_square = 0.0
@@ -175,8 +177,8 @@ class Krylov:
                 start /= torch.linalg.vector_norm(start)
                 _, norm = self._orthogonalise(start)
                 if norm > 1e-6:
-                    self._rows.append(start[0].div_(norm))
                     self.starts += 1
+                    self._rows.append(start[0].div_(norm))
                     break
 
     def extend(self, steps: int, report: Callable[[int], None] | None = None) -> None:
@@ -243,6 +245,7 @@ class Krylov:
         """Thick restart: keeps some Ritz vectors, by their positions, and the rows that wait."""
         values, coefficients, _ = self.ritz()
         self._found.clear()
+        self.restarted = True
         positions = np.asarray(kept, dtype=int)
         chosen = coefficients[:, positions]
         coupling = self.coupling @ chosen

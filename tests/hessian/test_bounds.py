@@ -8,7 +8,7 @@ import torch
 from scipy.optimize import brentq
 from scipy.stats import beta
 
-from hessian import DenseOperator, Interval
+from hessian import CurvatureError, DenseOperator, Interval
 from hessian.bounds import certified_norm, known_square, probable_norm
 from hessian.krylov import Krylov
 
@@ -79,32 +79,60 @@ def test_the_bound_is_that_of_both_ends_whichever_is_the_larger(lowest):
     assert bounds[0] == pytest.approx(max(ends), rel=1e-6)
 
 
-VANISHING = {
-    0.05: [
-        [-0.5717, -0.0808, -0.0715, 0.3438],
-        [-0.0808, -0.0297, 0.8345, 0.1465],
-        [-0.0715, 0.8345, -0.1467, 0.8422],
-        [0.3438, 0.1465, 0.8422, -0.986],
-    ],
-    0.0025: [
-        [-0.3689, 0.5028, 0.0884, -0.0643],
-        [0.5028, -0.5798, -0.2735, -0.1098],
-        [0.0884, -0.2735, 0.9128, 0.258],
-        [-0.0643, -0.1098, 0.258, -0.9426],
-    ],
+BEYOND = {
+    "between two places": (
+        4,
+        0.05,
+        [[-0.5717, -0.0808, -0.0715], [-0.0808, -0.0297, 0.8345], [-0.0715, 0.8345, -0.1467]],
+        [0.3438, 0.1465, 0.8422],
+        -0.986,
+    ),
+    "at the first place": (
+        4,
+        0.0025,
+        [[-0.3689, 0.5028, 0.0884], [0.5028, -0.5798, -0.2735], [0.0884, -0.2735, 0.9128]],
+        [-0.0643, -0.1098, 0.258],
+        -0.9426,
+    ),
+    "at the end of the bracket": (
+        10,
+        0.0025,
+        [[1.3003, 0.66, -0.6909], [0.66, -1.215, 0.1351], [-0.6909, 0.1351, 1.5814]],
+        [0.008037, 0.66002, 0.39184],
+        21.97,
+    ),
 }
-"""By chance, in the basis of three starts and a fourth row: what the first is known to see vanishes at some bound."""
+"""Three starting vectors and a row that is coupled to them: P, a chance, T, B and the row's own entry. What the first
+is known to see of an eigenvector vanishes at a bound, and comes back beyond."""
 
 
-@pytest.mark.parametrize("chance", VANISHING)
-def test_what_the_first_of_several_starts_is_known_to_see_may_come_back_beyond(chance):
-    identity = DenseOperator(torch.eye(4, dtype=torch.float64))
+@pytest.mark.parametrize("case", BEYOND)
+def test_what_the_first_of_several_starts_is_known_to_see_may_come_back_beyond(case):
+    P, chance, T, B, last = BEYOND[case]
+    identity = DenseOperator(torch.eye(P, dtype=torch.float64))
     starts = Krylov(identity, np.random.default_rng(0), block=3).waiting.numpy()
     W = np.r_[starts, np.linalg.svd(starts)[2][3:]]
-    H = W.T @ np.array(VANISHING[chance]) @ W
+    inside = np.zeros((P, P))
+    inside[:4, :4] = np.block([[np.array(T), np.array(B)[:, None]], [np.array(B), np.array([last])]])
+    H = W.T @ inside @ W
     krylov = Krylov(DenseOperator(torch.from_numpy((H + H.T) / 2)), np.random.default_rng(0), block=3)
     krylov.extend(3)
     values, vectors = np.linalg.eigh(H)
     norm, seen = np.abs(values).max(), (W[0] @ vectors[:, np.abs(values).argmax()]) ** 2
-    assert seen > beta.ppf(chance / 2, 0.5, 1.5)  # no improbable start
+    assert seen > beta.ppf(chance / 2, 0.5, (P - 1) / 2)  # no improbable start
     assert probable_norm(krylov, chance) >= norm
+
+
+def test_a_bound_rests_on_a_first_row_that_is_random():
+    operator = DenseOperator(torch.diag(torch.arange(-5.0, 15.0).double()))
+    krylov = Krylov(operator, np.random.default_rng(0))
+    assert (krylov.starts, Krylov(operator, np.random.default_rng(0), block=3).starts) == (1, 3)
+    krylov.extend(4)
+    krylov.seed(2)
+    assert krylov.starts == 3
+    krylov.restart([0, 3])
+    with pytest.raises(CurvatureError, match="after a restart"):
+        probable_norm(krylov, 1e-3)
+    zero = Krylov(DenseOperator(torch.zeros(5, 5).double()), np.random.default_rng(0), block=3)
+    zero.extend(1)
+    assert probable_norm(zero, 1e-3) == 0.0
