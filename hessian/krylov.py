@@ -162,7 +162,7 @@ class Krylov:
         return max(self._asymmetry, _FLOOR * unit * self._scale)
 
     def once(self, name: Hashable, find: Callable[[], Found]) -> Found:
-        """What is found about the basis, under a name, and kept as long as this stays as it is."""
+        """A finding about the basis under a name, kept as long as the basis stays as it is."""
         if name not in self._found:
             self._found[name] = find()
         found: Found = self._found[name]

@@ -139,7 +139,7 @@ def test_a_basis_that_has_many_of_the_directions_predicts_those_that_are_left():
 
 @pytest.mark.parametrize(("copies", "least", "most"), [(5, 0.0, 0.0), (30, 0.0, 0.05), (75, 0.95, 1.0)])
 def test_copies_of_what_a_basis_holds_are_predicted_where_they_are_many(copies, least, most):
-    """Of many the weight in the starting vector tells the number; a few are left to the probes."""
+    """The weight in the starting vector tells the number of many; a few are left to the probes."""
     values = np.r_[np.full(copies, 3.0), np.cos(np.linspace(0.0, np.pi, 400 - copies))]
     seen = []
     for seed in range(60):
