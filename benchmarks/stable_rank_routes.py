@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from hessian import Curvature, Krylov, stable_rank
 from hessian.basis_rows import Store
+from hessian.bounds import known_square
 from hessian.probes import draw_probes
 from hessian.pyhessian_guards import torch_supplied
 
@@ -230,8 +231,7 @@ def converged(krylov: Krylov, tolerance: float = 1e-3) -> None:
 
 def known(krylov: Krylov) -> tuple[float, float]:
     """The part of the squared Frobenius norm that a basis gives, and its estimate of the squared norm."""
-    part = float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum())
-    return part, float(np.abs(krylov.ritz()[0]).max()) ** 2
+    return known_square(krylov), krylov.largest**2
 
 
 def ours_by_budget(problem: Problem, probes: int, seed: int, steps: int | None = None) -> float:

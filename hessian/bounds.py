@@ -50,7 +50,15 @@ def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Inte
 
 
 def probable_norm(krylov: Krylov, chance: float) -> float:
-    """Upper bound of the spectral norm that is wrong with at most this chance, over the starting vector."""
+    """Upper bound of the spectral norm that is wrong with at most this chance, over the starting vector.
+
+    Args:
+        krylov: The basis, whose first row was drawn at random.
+        chance: Chance that the row sees too little of an eigenvector.
+
+    Raises:
+        CurvatureError: The basis was restarted, so that the row is gone.
+    """
     return krylov.once(("probable norm", chance), lambda: _probable_norm(krylov, chance))
 
 
@@ -80,9 +88,8 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
     for start, sign in sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True):
         near = last = start + 1e-10 * scale
         if krylov.starts == 1:
-            within = (
-                excess(max(near, found), sign) >= 0.0
-            )  # which rises with the bound: this end stays below what is found
+            # It rises with the bound: this end stays below what is found, or is beyond.
+            within = excess(max(near, found), sign) >= 0.0
         else:
             # What the first of several is known to see may vanish at some bound and come back beyond.
             places = start + scale * np.r_[1e-10, np.geomspace(1e-6, 64.0, PLACES)]
