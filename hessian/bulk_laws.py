@@ -21,6 +21,9 @@ from hessian.quadrature import SpectralMeasure
 from rmt.closed_laws import MarchenkoPastur, Semicircle
 from rmt.laws import Affine, Law
 
+ROUNDING = 1e-6
+"""Least mean and skewness, in standard deviations, at which a bulk has a sign: less may be the rounding of a zero."""
+
 CONFIDENCE = 0.95
 """Confidence level of the intervals of Kolmogorov distances."""
 
@@ -153,11 +156,11 @@ def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
     variance, skew = bulk.moment(2, about=mean), bulk.moment(3, about=mean)
     second, fourth = bulk.moment(2), bulk.moment(4)
     laws: list[tuple[str, Law, float]] = []
-    if variance > 0.0:
+    if variance > ROUNDING**4 * second:  # less is a point
         laws.append(("shifted semicircle", Semicircle(sqrt(variance), mean), 1.0))
-        if mean > 0.0:
+        if mean > ROUNDING * sqrt(variance):
             laws.append(("Marchenko-Pastur", MarchenkoPastur(variance / mean**2, mean), 1.0))
-        if skew > 1e-6 * variance**1.5:  # less is a semicircle, with a ratio that is rounding
+        if skew > ROUNDING * variance**1.5:
             size = variance**2 / skew
             pastur = MarchenkoPastur(skew**2 / variance**3, size)
             laws.append(("shifted Marchenko-Pastur", Affine(pastur, 1.0, mean - size), 1.0))

@@ -139,6 +139,27 @@ def test_the_bulk_of_a_whole_spectrum_is_its_distribution():
     assert "semicircle on a share of the directions" not in names  # its fourth moment is below a semicircle's
 
 
+def bulk_of(values):
+    """All eigenvalues of a spectrum, each known."""
+    return Bulk(len(values), (), (), np.sort(values))
+
+
+@pytest.mark.parametrize(("shift", "fits"), [(1e-3, True), (1e-5, True), (1e-7, False), (0.0, False), (-1e-3, False)])
+def test_a_mean_that_may_be_rounding_fits_no_marchenko_pastur(shift, fits):
+    for size in (5, 9, 24, 257):
+        laws = {fit.name: fit for fit in law_fits(bulk_of(np.linspace(-1.0, 1.0, size) + shift))}
+        assert ("Marchenko-Pastur" in laws) == fits
+        assert all(
+            np.isfinite([fit.distance.value, fit.distance.low, fit.distance.high]).all() for fit in laws.values()
+        )
+
+
+@pytest.mark.parametrize("value", [0.1, -0.3, 1e-9, 1e9, 0.0])
+def test_equal_eigenvalues_are_a_point_and_fit_no_law(value):
+    assert law_fits(bulk_of(np.full(9, value))) == ()
+    assert not value or law_fits(bulk_of(value * np.array([1.0, 1.0 + 1e-9, 1.0 - 2e-9])))
+
+
 def test_a_semicircle_among_zeros_is_recognised():
     matrix = np.zeros((400, 400))
     matrix[:120, :120] = drawn(SpikedModel(()), 120, 5)

@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import tempfile
 import types
 from multiprocessing import active_children
 from pathlib import Path
@@ -19,7 +20,7 @@ from shared_work import NETWORK, X, Y, parts
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from hessian import Curvature, CurvatureError, SpectrumSettings, Workers, measure_spectrum, stable_rank
+from hessian import Curvature, CurvatureError, SpectrumSettings, Workers, measure_spectrum, shared_rows, stable_rank
 from hessian.curvature import TOGETHER
 from hessian.pieces import shares_of
 from workloads.networks import perceptron, small_convnet
@@ -317,16 +318,19 @@ def test_a_killed_worker_is_one_error_and_leaves_no_process():
     assert set(active_children()) == before
 
 
-def test_workers_end_with_their_operator_and_leave_no_file():
-    folders = [folder for folder in (Path("/dev/shm"), Path("/tmp")) if folder.is_dir()]
-    before, files = set(active_children()), [set(folder.glob("rankproof-*")) for folder in folders]
+def test_workers_end_with_their_operator_and_leave_no_file(tmp_path, monkeypatch):
+    folders = [tmp_path / "shared", tmp_path / "temporary"]
+    for folder in folders:
+        folder.mkdir()
+    monkeypatch.setattr(shared_rows, "SHARED", folders[0])
+    monkeypatch.setattr(tempfile, "tempdir", str(folders[1]))
+    before = set(active_children())
     there = Curvature(NETWORK, LOSS, (X, Y), workers=2)
     block = there.block("0.*")
     assert len(set(active_children()) - before) == 2
-    own = [set(folder.glob("rankproof-*")) - old for folder, old in zip(folders, files, strict=True)]
-    assert not any(path.is_file() for found in own for path in found)
     del there
     block.products(vectors(block.P))
+    assert not [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     del block
     assert set(active_children()) == before
 
