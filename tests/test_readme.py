@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from paper_checks.ledger import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
+COMMANDS = (ROOT / "docs" / "commands.md").read_text()
+SPECTRA = (ROOT / "docs" / "spectra.md").read_text()
 
 
 def test_its_python_example_runs():
@@ -21,6 +24,22 @@ def test_its_python_example_runs():
     assert round(names["model"].outliers[0].location, 2) == 2.32
     assert round(names["model"].outliers[0].overlap, 2) == 0.84
     assert abs(names["draw"].top(1)[0] - 2.32) < 1e-4
+
+
+def test_it_is_read_in_one_sitting():
+    assert len(README.splitlines()) <= 120
+
+
+def test_its_counterexample_is_the_stored_one(capsys):
+    (block,) = re.findall(r"```console\n(.*?)```", README, flags=re.S)
+    command, first, _, *replayed = block.splitlines()
+    assert rankproof.main(command.removeprefix("$ rankproof ").split()) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert first in printed
+    for part in " ".join(" ".join(replayed).split()).split(" [...] "):
+        assert part in printed
+    promised, found = re.search(r"falls by at least ([\d.]+) in this round. It falls by ([\d.]+)\.", README).groups()
+    assert f"-{found} > -{promised}" in printed
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
@@ -34,7 +53,7 @@ def test_its_counts_are_those_of_the_ledger(paper):
     assert row.split("|")[2].strip() == f"{len(stated)}: {', '.join(told)}"
 
 
-@pytest.mark.parametrize("line", sorted(set(re.findall(r"`rankproof ([^`]+)`", README))))
+@pytest.mark.parametrize("line", sorted(set(re.findall(r"`rankproof ([^`]+)`", README + COMMANDS)) - {"--help"}))
 def test_its_commands_are_understood(line):
     options = rankproof._parser().parse_args(line.split())
     assert callable(options.command)
@@ -42,25 +61,41 @@ def test_its_commands_are_understood(line):
 
 def test_the_page_on_spectra_runs():
     names = {}
-    for program in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "spectra.md").read_text(), flags=re.S):
+    for program in re.findall(r"```python\n(.*?)```", SPECTRA, flags=re.S):
         exec(program, names)
     assert names["found"].low <= names["found"].value <= names["found"].high
     assert {"0", "2"} == set(names["whole"].blocks())
     assert names["report"].largest == 5
 
 
-def test_its_commands_in_blocks_are_understood():
-    lines = [line for block in re.findall(r"```bash\n(.*?)```", README, flags=re.S) for line in block.splitlines()]
-    commands = [line.split("#")[0].split()[1:] for line in lines if line.startswith("rankproof ")]
-    assert [command[0] for command in commands if "--model" in command] == ["spectrum"]
-    for command in commands:
-        assert callable(rankproof._parser().parse_args(command).command)
+def commands_of(page):
+    """Commands in a page's blocks of shell lines, without what they redirect."""
+    text = (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ")
+    for block in re.findall(r"```(?:bash|sh|console)\n(.*?)```", text, flags=re.S):
+        for line in block.splitlines():
+            words = shlex.split(line.removeprefix("$ ").split(">")[0], comments=True)
+            if words[:1] == ["rankproof"]:
+                yield words[1:]
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+)
+def test_commands_in_blocks_are_understood(page):
+    for command in commands_of(page):
+        if not any(word == "--help" or word.startswith("$") for word in command):
+            assert callable(rankproof._parser().parse_args(command).command), command
+
+
+def test_commands_are_found_in_blocks():
+    assert [command[0] for command in commands_of("README.md")] == ["replay"]
+    assert len(list(commands_of("docs/spectra.md"))) >= 6
 
 
 def test_the_printed_example_is_the_stored_one():
     """The numbers on the page are those of the file beside its picture."""
     stored = json.loads((ROOT / "docs" / "figures" / "spectrum-mnist.json").read_text())
-    (block,) = re.findall(r"```text\n(Hessian.*?)```", README, flags=re.S)
+    (block,) = re.findall(r"```text\n(Hessian.*?)```", SPECTRA, flags=re.S)
     rank, fit, cost = stored["stable_rank"], stored["fit"], stored["cost"]
     norm = rank["frobenius"]
     ends = {end: [e["value"] for e in stored["eigenvalues"] if e["end"] == end] for end in ("upper", "lower")}
