@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from algorithms.central_training import CentralTraining
@@ -44,6 +45,7 @@ from runs.settings import Conduct, RunError, RunSettings
 from runs.silos.problem import SILOS, SiloSettings
 from workloads.cluster import LOCAL
 from workloads.datasets import REGISTRY
+from workloads.image_folder import is_folder
 from workloads.partition import PARTITIONS, Partition
 from workloads.texts import TEXT_PARTITIONS, TEXTS
 
@@ -141,14 +143,27 @@ def algorithm_entry(name: str) -> Entry:
 
 
 def problem_entry(name: str) -> Entry:
-    """The problem that a name stands for; ``module:function`` gives data of the user's, for a network.
+    """Return the problem that a name stands for: a folder of images and ``module:function`` are data of the user's.
 
     Raises:
         RunError: An unknown name.
     """
     if name == SILOS:
         return Entry(SiloSettings)
-    return Entry(ImageFederation, {"data": name}) if ":" in name else named(PROBLEMS, "problem", name)
+    if name not in PROBLEMS and (":" in name or is_folder(name)):
+        return Entry(ImageFederation, {"data": name})
+    if name not in PROBLEMS:
+        raise RunError(
+            f"unknown problem {name!r}{nearest(name, PROBLEMS)}; data of your own are a folder of images by class, "
+            "such as ./images, or module:function"
+        )
+    return PROBLEMS[name]
+
+
+def absolute(problem: str) -> str:
+    """Return the name of a problem as it holds from every folder: the path of a folder of images is made absolute."""
+    own = problem not in PROBLEMS and problem != SILOS and is_folder(problem)
+    return str(Path(problem).expanduser().resolve()) if own else problem
 
 
 def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:

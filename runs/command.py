@@ -29,7 +29,12 @@ def add_arguments(parser: Parser) -> None:
     """Declares the arguments of `rankproof train`; those of the algorithm and the problem once they are named."""
     add = parser.add_argument
     add("algorithm", nargs="?", metavar="ALGORITHM", help="algorithm, such as fedlrt, or module:Class; see --list")
-    add("--data", metavar="PROBLEM", help=f"what to train on; default: {PROBLEM}; see --list")
+    add(
+        "--data",
+        metavar="PROBLEM",
+        help="what to train on: a name of --list, a folder of images with a subfolder for each class (./my-images), or "
+        f"module:function that returns training and test data; default: {PROBLEM}",
+    )
     add("--list", action="store_true", help="list algorithms and problems")
     add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH OF THE SETTINGS")
     add("--force", action="store_true", help="remove the run that stands in the folder, and start anew")
@@ -53,6 +58,7 @@ def train(options: argparse.Namespace) -> int:
 
     if options.list:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
+        print("your own:   --data ./FOLDER of images by class, or --data module:function; --model module:function")
         return 0
     plan, folder = _asked(options)
     set_num_threads(1)  # as workers have: the same bits for any number of them

@@ -19,14 +19,18 @@ from algorithms.federation import FederationError
 from runs.network_checks import labelled
 from runs.network_function import Labelled, drawn_from
 from runs.network_problem import NetworkClient, NetworkProblem, network_problem
+from runs.samples import splits_of
 from runs.settings import COMPUTED, RunError, at_least
 from workloads.augmentation import Preparation
 from workloads.datasets import REGISTRY, DataError, find, load
+from workloads.image_folder import is_folder, read_folder
 from workloads.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
 from workloads.networks import levels
 from workloads.partition import Even, Files, Indices, Partition, held_out, held_out_each
 
 Split = tuple[Tensor, Tensor]
+Pixels = tuple[tuple[float, ...], tuple[float, ...]]
+"""Mean and standard deviation of each channel."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class ImageFederation:
     """A network trained by clients that each have a part of a data set.
 
     Attributes:
-        data: Name of a data set, or module:function that returns ((inputs, labels), (test inputs, test labels)).
+        data: Name of a data set, a folder of images by class, or module:function that returns training and test data:
+            ((inputs, labels), (test inputs, test labels)), or two datasets or loaders.
         model: Name of a network, or module:function that returns one; what it draws from torch comes from the seed.
         clients: Number of clients.
         partition: How the samples are divided among them.
@@ -71,9 +76,19 @@ class ImageFederation:
 
     def __post_init__(self) -> None:
         at_least(1, rows=self.rows, side=self.side, width=self.width, test_samples=self.test_samples)
-        for name, of in (("side", self.data), ("width", self.model), ("norm", self.model), ("adapt", self.model)):
+        for name, of in (
+            ("side", "" if self.folder else self.data),
+            ("width", self.model),
+            ("norm", self.model),
+            ("adapt", self.model),
+        ):
             if ":" in of and getattr(self, name) != getattr(type(self), name):
                 raise RunError(f"{name} changes nothing of what {of} returns; leave it out, or do it there")
+
+    @property
+    def folder(self) -> bool:
+        """Whether the data are a folder of images."""
+        return self.data not in REGISTRY and is_folder(self.data)
 
     @classmethod
     def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -103,7 +118,7 @@ class ImageFederation:
             raise RunError(" ".join(str(error).split())) from error
 
     def _made(self, seed: int, device: torch.device, root: str | None) -> NetworkProblem:
-        (x, y), test, classes = self._splits(root)
+        (x, y), test, classes, pixels = self._splits(root, seed)
         train, validation = held_out(len(x), self.held_out, seed)
         if self.samples is not None:
             if not 1 <= self.samples <= len(train):
@@ -112,7 +127,7 @@ class ImageFederation:
 
         module = self._network(x, classes, seed, device)
         given: dict[str, Any] = {"network": digest_of(module)} if ":" in self.model else {}
-        if ":" in self.data:
+        if self.data not in REGISTRY:
             given["data"] = digest_of(x, y, *test)
 
         def chosen(indices: Indices) -> Split:
@@ -131,7 +146,7 @@ class ImageFederation:
             chosen(train),
             parts,
             (test[0][: self.test_samples].to(device), test[1][: self.test_samples].to(device)),
-            preparation=self._preparation(x),
+            preparation=self._preparation(x, pixels),
             statistics=self.statistics,
             validation=chosen(validation) if len(validation) else None,
             own=own,
@@ -142,36 +157,34 @@ class ImageFederation:
             given[COMPUTED] = computed(made)
         return replace(made, given=given)
 
-    def _splits(self, root: str | None) -> tuple[Split, Split, int]:
-        """Training and test samples, and the number of classes."""
+    def _splits(self, root: str | None, seed: int) -> tuple[Split, Split, int, Pixels | None]:
+        """Training and test samples, the number of classes, and mean and deviation of the pixels of images."""
+        if self.folder:
+            sets = read_folder(self.data, self.side)
+            train, test = ((torch.from_numpy(part.images), torch.from_numpy(part.labels)) for part in sets)
+            return train, test, sets[0].classes, (_each(sets[0].pixel_mean), _each(sets[0].pixel_deviation))
         if ":" not in self.data:
-            stamp = _stamp(self.data, root)
-            train, test = (_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
-            return train[:2], test[:2], train[2]
+            stamp, known = _stamp(self.data, root), REGISTRY[self.data]
+            first, second = (_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
+            return first[:2], second[:2], first[2], (_each(known.pixel_mean), _each(known.pixel_deviation))
         from hessian.factories import data_of  # brings much along that other runs do not need
 
-        given = data_of(self.data)
-        try:
-            (x, y), (x_test, y_test) = given
-        except (TypeError, ValueError):
-            given = ()
-        if not given or not all(isinstance(part, Tensor) for split in given for part in split):
-            raise RunError(f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors")
+        with drawn_from(seed, torch.device("cpu")):
+            (x, y), (x_test, y_test) = splits_of(data_of(self.data), self.data)
         for split, data in (("training", (x, y)), ("test", (x_test, y_test))):
             labels = labelled(split, data).y
             if labels.ndim == 1 and bool((below := labels < 0).any()):
                 sample = int(below.nonzero()[0, 0])
                 raise RunError(f"sample {sample} of the {split} data has label {labels[sample]}; labels count from 0")
-        return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1
+        return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1, None
 
-    def _preparation(self, x: Tensor) -> Preparation | None:
-        if ":" not in self.data:
-            known = REGISTRY[self.data]
-            return Preparation(self.crop, self.flip, _each(known.pixel_mean), _each(known.pixel_deviation))
-        if not self.crop and not self.flip:
-            return None
-        channels = x.shape[1] if x.ndim == 4 else 1
-        return Preparation(self.crop, self.flip, (0.0,) * channels, (1.0,) * channels)
+    def _preparation(self, x: Tensor, pixels: Pixels | None) -> Preparation | None:
+        if pixels is None:
+            if not self.crop and not self.flip:
+                return None
+            channels = x.shape[1] if x.ndim == 4 else 1
+            pixels = ((0.0,) * channels, (1.0,) * channels)
+        return Preparation(self.crop, self.flip, *pixels)
 
     def _network(self, x: Tensor, classes: int, seed: int, device: torch.device) -> nn.Module:
         if ":" in self.model:
@@ -183,6 +196,8 @@ class ImageFederation:
             raise RunError(
                 f"{self.model} takes images, not inputs of shape {tuple(x.shape[1:])}; name a model of yours"
             )
+        if x.shape[-1] != x.shape[-2]:
+            raise RunError(f"{self.model} takes square images, got {x.shape[-2]} x {x.shape[-1]} pixels; give --side N")
         if self.adapt != "none" and self.model in MODELS and self.model not in ADAPTED:
             raise RunError(f"{self.model} takes images of any size; adapt is for {', '.join(ADAPTED)}")
         channels = x.shape[1] if x.ndim == 4 else 1

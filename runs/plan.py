@@ -15,12 +15,13 @@ import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
-from runs.catalogue import CONDUCT, RUN, algorithm_of, executor_of, options_of, problem_settings_of
+from runs.catalogue import CONDUCT, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.files import write_whole
+from workloads.image_folder import is_folder
 
 SETTINGS = "settings.json"
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
@@ -68,7 +69,8 @@ class Plan:
     @property
     def folder(self) -> str:
         """A name for its folder."""
-        words = re.sub(r"[^\w.-]+", "-", f"{self.algorithm}-{self.problem}")
+        problem = Path(self.problem).name if is_folder(self.problem) else self.problem
+        words = re.sub(r"[^\w.-]+", "-", f"{self.algorithm}-{problem}")
         return f"{words}-{self.digest}"
 
     def changed(self, other: Plan) -> list[str]:
@@ -108,6 +110,7 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
 
 
 def _planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
+    problem = absolute(problem)
     conducts = CONDUCT.options({})
     staying = {name: conducts[name].checked(value) for name, value in given.items() if name in STAYING}
     conduct = replace(conduct or Conduct(), **staying)

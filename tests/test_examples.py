@@ -1,6 +1,7 @@
 """The examples are short, run as they stand, and learn."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
+
+from rankproof import main
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -23,9 +26,16 @@ def test_an_own_algorithm_descends(capsys):
     assert losses[-1] < 0.02 * losses[0]
 
 
+def test_own_images_are_learnt_through_low_rank_factors(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(EXAMPLES.parent)
+    command = "train fedloru --data examples.own_images:images --model perceptron --width 16 --clients 4 --rounds 8"
+    assert main([*command.split(), "--learning-rate", "0.3", "--out", str(tmp_path / "run")]) == 0
+    assert float(re.search(r"accuracy ([\d.]+)", capsys.readouterr().out)[1]) > 0.9
+
+
 def test_every_example_is_short_and_tested():
     files = sorted(EXAMPLES.glob("*.py"))
-    assert [file.stem for file in files] == ["own_algorithm", "own_data", "own_network"]
+    assert [file.stem for file in files] == ["own_algorithm", "own_data", "own_images", "own_network"]
     for file in files:
         assert len([line for line in file.read_text().splitlines() if line.strip()]) < 30
 

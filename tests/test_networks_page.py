@@ -13,6 +13,7 @@ from figures.learning_curves_runs import CURVE_SIZES, METHODS, Case, experiment_
 from figures.make import table_of
 from figures.stored_numbers import stored_numbers
 from runs.command import _asked
+from runs.samples import splits_of
 from workloads.alexnet import alexnet_shapes
 from workloads.resnet import resnet_shapes
 from workloads.two_layer import two_layer_shapes
@@ -20,8 +21,8 @@ from workloads.vgg import vgg16_shapes
 from workloads.vit import vit_shapes
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "networks.md").read_text()
-BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.S)
-PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
+_, *BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.S)
+OWN_IMAGES, *PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
 ROWS = re.findall(r"^\| `(\w+\(.*?\))` \| .*? \| ([\d,]+) \| (.*?) \|$", PAGE, flags=re.M)
 SHAPES = {
     "resnet": lambda depth, classes, seed, **more: resnet_shapes(depth, classes, **more),
@@ -43,6 +44,13 @@ def test_parameters_are_counted(made, parameters, printed):
 def test_all_networks_are_there():
     assert {row[0].split("(")[0] for row in ROWS} == set(SHAPES)
     assert sum("M" in row[2] for row in ROWS) >= 3
+
+
+def test_the_function_of_own_images_returns_what_training_takes():
+    names = {}
+    exec(OWN_IMAGES, names)
+    (x, y), (x_test, y_test) = splits_of(names["images"](), "my_data:images")
+    assert (x.shape, y.shape, x_test.shape, y_test.shape) == ((500, 3, 16, 16), (500,), (100, 3, 16, 16), (100,))
 
 
 def test_the_example_learns():

@@ -54,7 +54,7 @@ class ImageSet:
     Attributes:
         name: The registry name of the data set.
         images: Grey levels, uint8 (N, height, width), or colours, uint8 (N, 3, height, width).
-        labels: Classes, uint8 (N,).
+        labels: Classes, integers (N,).
         split: `train` or `test`.
         source: The folder the files were read from.
         pixel_mean: Mean of all *train* pixels, in units of 255; of colour images, one of each channel.
@@ -64,7 +64,7 @@ class ImageSet:
 
     name: str
     images: NDArray[np.uint8]
-    labels: NDArray[np.uint8]
+    labels: NDArray[np.uint8] | NDArray[np.int64]
     split: str
     source: Path
     pixel_mean: float | tuple[float, ...]

@@ -1,0 +1,129 @@
+"""Training on data of one's own: a folder of images, data sets and loaders."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+
+from rankproof import main
+from runs.samples import splits_of
+from runs.settings import RunError
+
+X, Y = torch.arange(42.0).reshape(7, 6), torch.tensor([0, 1, 2, 0, 1, 2, 0])
+TEST = (X[:3] + 0.5, Y[:3])
+
+
+class Pairs(Dataset):
+    """Samples as plain Python values."""
+
+    def __len__(self):
+        return 7
+
+    def __getitem__(self, place):
+        return X[place], int(Y[place])
+
+
+class Stream(IterableDataset):
+    """The same, one after the other."""
+
+    def __iter__(self):
+        yield from zip(X, Y, strict=True)
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        (X, Y),
+        [X.numpy(), Y.numpy()],
+        TensorDataset(X, Y),
+        Pairs(),
+        Stream(),
+        DataLoader(Pairs(), batch_size=3, shuffle=True),
+        DataLoader(Stream(), batch_size=2),
+    ],
+    ids=["tensors", "arrays", "tensor dataset", "dataset", "stream", "shuffled loader", "loader of a stream"],
+)
+def test_samples_come_in_the_order_of_the_data(train):
+    (x, y), (x_test, y_test) = splits_of((train, TEST), "my:data")
+    assert torch.equal(x, X)
+    assert torch.equal(y, Y)
+    assert torch.equal(x_test, TEST[0])
+    assert torch.equal(y_test, TEST[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (X, "must return"),
+        ((X, Y), "so that there is something to test on"),
+        (((X, Y), (X,)), "the test data of my:data must be inputs and labels"),
+        (
+            ((X, None), TEST),
+            "the labels in the training data of my:data must be a tensor, got a value of type NoneType",
+        ),
+        ((TensorDataset(X), TEST), "sample 0 in the training data of my:data must be an input and its label"),
+        ((TensorDataset(X[:0], Y[:0]), TEST), "there is no sample in the training data"),
+    ],
+)
+def test_other_values_are_refused_in_one_line(given, message):
+    with pytest.raises(RunError, match=message):
+        splits_of(given, "my:data")
+
+
+def test_inputs_of_several_shapes_are_refused():
+    message = r"sample 1 in the test data of my:data has the shape \(3,\), the first one \(2,\)"
+    with pytest.raises(RunError, match=message):
+        splits_of(((X, Y), Ragged()), "my:data")
+
+
+class Ragged(Dataset):
+    """Inputs of two and of three numbers."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, place):
+        return torch.ones(2 + place), 0
+
+
+def stripes(folder, rng):
+    """Grey images of 6 x 9 pixels that are bright on the left or on the right."""
+    for name in ("left", "right"):
+        for number in range(20):
+            pixels = rng.integers(0, 60, (6, 9))
+            pixels[:, :4] += 150 * (name == "left")
+            pixels[:, 5:] += 150 * (name == "right")
+            path = folder / name / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels.astype(np.uint8)).save(path)
+
+
+def test_a_folder_of_images_is_trained_on_and_resumed_from_anywhere(tmp_path, monkeypatch, capsys):
+    stripes(tmp_path / "photos", np.random.default_rng(0))
+    monkeypatch.chdir(tmp_path)
+    command = "train fedavg --data photos --model perceptron --width 8 --side 6 --clients 3 --learning-rate 0.3"
+    assert main([*command.split(), "--rounds", "6", "--out", "run"]) == 0
+    assert "accuracy 1," in capsys.readouterr().out
+    stored = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert str(tmp_path / "photos") in json.dumps(stored)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert main(["train", "--resume", str(tmp_path / "run")]) == 0
+
+
+def test_images_that_are_not_square_name_the_option(tmp_path, capsys):
+    stripes(tmp_path / "photos", np.random.default_rng(0))
+    assert (
+        main(["train", "fedavg", "--data", str(tmp_path / "photos"), "--clients", "2", "--out", str(tmp_path / "r")])
+        == 2
+    )
+    assert "takes square images, got 6 x 9 pixels; give --side N" in capsys.readouterr().err
+
+
+def test_an_unknown_name_says_how_own_data_are_named(tmp_path, capsys):
+    assert main(["train", "fedavg", "--data", "my-photos", "--out", str(tmp_path / "r")]) == 2
+    assert "a folder of images by class, such as ./images, or module:function" in capsys.readouterr().err

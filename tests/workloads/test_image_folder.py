@@ -1,0 +1,137 @@
+"""A folder of images by class: which files are read, how they are divided and resized, and what is refused."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from workloads.datasets import DataError
+from workloads.image_folder import is_folder, read_folder
+
+
+def write(path, pixels):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.asarray(pixels, dtype=np.uint8)).save(path)
+
+
+def grey(level, shape=(4, 4)):
+    return np.full(shape, level)
+
+
+@pytest.fixture
+def animals(tmp_path):
+    """Three classes of unequal size; every image has one level of its own."""
+    for place, (name, count) in enumerate({"cat": 10, "dog": 5, "eel": 1}.items()):
+        for number in range(count):
+            write(tmp_path / name / f"{number}.png", grey(20 * place + number))
+    return tmp_path
+
+
+def test_every_fifth_image_of_a_class_becomes_a_test_image(animals):
+    train, test = read_folder(animals)
+    assert train.classes == test.classes == 3
+    assert np.bincount(train.labels).tolist() == [8, 4, 1]
+    assert np.bincount(test.labels, minlength=3).tolist() == [2, 1, 0]
+    levels = np.concatenate([train.images[:, 0, 0], test.images[:, 0, 0]])
+    assert sorted(levels) == [*range(10), *range(20, 25), 40]
+    for split in (train, test):
+        assert (split.images[:, 0, 0] // 20 == split.labels).all()
+
+
+def test_the_division_is_the_same_in_every_reading(animals):
+    for one, other in zip(read_folder(animals), read_folder(str(animals)), strict=True):
+        assert (one.images == other.images).all()
+        assert (one.labels == other.labels).all()
+
+
+@pytest.mark.parametrize("name", ["test", "val", "valid", "validation"])
+def test_folders_of_training_and_test_images_share_one_numbering(tmp_path, name):
+    for folder, classes in (("train", ("a", "b", "c")), (name, ("c", "b"))):
+        for place, of in enumerate(classes):
+            write(tmp_path / folder / of / "deep" / "1.png", grey(10 * place))
+    train, test = read_folder(tmp_path)
+    assert train.labels.tolist() == [0, 1, 2]
+    assert test.labels.tolist() == [1, 2]
+    assert train.images[:, 0, 0].tolist() == [0, 10, 20]
+    assert test.images[:, 0, 0].tolist() == [10, 0]
+
+
+def test_colours_come_first_and_one_coloured_image_makes_all_coloured(animals):
+    pixels = np.zeros((4, 4, 3))
+    pixels[..., 1] = 200
+    write(animals / "eel" / "0.png", pixels)
+    train, _ = read_folder(animals)
+    assert train.images.shape == (13, 3, 4, 4)
+    assert train.images[-1, :, 0, 0].tolist() == [0, 200, 0]
+    colours = train.images.transpose(1, 0, 2, 3).reshape(3, -1) / 255
+    assert train.pixel_mean == pytest.approx(colours.mean(axis=1))
+    assert train.pixel_deviation == pytest.approx(colours.std(axis=1))
+
+
+def test_side_averages_the_central_square(tmp_path):
+    pixels = np.zeros((4, 10))
+    pixels[:, 3:5], pixels[:, 5:7], pixels[:, :3], pixels[:, 7:] = 40, 80, 255, 255
+    write(tmp_path / "a" / "1.png", pixels)
+    write(tmp_path / "a" / "2.bmp", pixels.T)
+    write(tmp_path / "b" / "1.pgm", grey(7, (2, 3)))
+    train, test = read_folder(tmp_path, side=2)
+    for image in (*train.images[train.labels == 0], *test.images):
+        assert sorted(image.ravel().tolist()) == [40, 40, 80, 80]
+    assert train.images[train.labels == 1].tolist() == [[[7, 7], [7, 7]]]
+
+
+def test_files_that_are_no_images_are_left_out(animals):
+    (animals / "cat" / "Thumbs.db").write_bytes(b"no image")
+    (animals / "cat" / "notes.txt").write_text("no image")
+    (animals / ".cache").mkdir()
+    (animals / "labels.csv").write_text("no class")
+    assert len(read_folder(animals)[0].images) == 13
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda p: write(p / "dog" / "0.png", grey(1, (5, 4))), "4 x 4 pixels, 0.png 5 x 4; give --side N"),
+        (lambda p: (p / "dog" / "x.png").write_bytes(b"no image"), "x.png cannot be read as an image"),
+        (lambda p: (p / "fox").mkdir(), "fox holds no image"),
+        (lambda p: Image.fromarray(np.ones((4, 4), np.uint16)).save(p / "dog" / "y.png"), "more than 8 bits"),
+        (lambda p: (p / "train").mkdir(), "has a folder train and no folder test"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_one_line(animals, spoil, message):
+    spoil(animals)
+    with pytest.raises(DataError, match=message) as error:
+        read_folder(animals)
+    assert "\n" not in str(error.value)
+
+
+def test_a_broken_image_is_named(animals):
+    whole = (animals / "dog" / "3.png").read_bytes()
+    (animals / "dog" / "3.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"3\.png cannot be read as an image"):
+        read_folder(animals)
+
+
+def test_a_class_without_training_images_is_named(tmp_path):
+    for path in ("train/a/1.png", "train/b/1.png", "test/a/2.png", "test/c/2.png"):
+        write(tmp_path / path, grey(1))
+    with pytest.raises(DataError, match="class 'c' that no training image has"):
+        read_folder(tmp_path)
+
+
+def test_a_missing_folder_and_a_single_class_say_what_is_expected(tmp_path):
+    with pytest.raises(DataError, match="there is no folder"):
+        read_folder(tmp_path / "none")
+    write(tmp_path / "cat" / "1.png", grey(1))
+    with pytest.raises(DataError, match="at least 2 classes, found 1"):
+        read_folder(tmp_path)
+    write(tmp_path / "dog" / "1.png", grey(1))
+    with pytest.raises(DataError, match="none is left to test on"):
+        read_folder(tmp_path)
+
+
+def test_paths_are_told_from_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "a:b").mkdir()
+    assert all(map(is_folder, ("photos", "./none", "../x", ".", "/data/x", "a:b", "~")))
+    assert not any(map(is_folder, ("mnist", "my.module:data", "none", "pkg/mod:function")))
