@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "thm": ("theorems", "theorem", "thms", "thm"),
@@ -165,6 +165,22 @@ class Names(Generic[S]):
         if any(sign.isdigit() for word in words for sign in word) or not (kind or meant) or (words and not kind):
             return None
         return Spoken(meant or self.known, kind, numbers, words)
+
+    @property
+    def vocabulary(self) -> dict[str, Any]:
+        """The words of names, for a page that reads them: kinds, words that say nothing, names of papers, versions."""
+        return {
+            "kinds": _OF,
+            "fillers": sorted(FILLERS),
+            "papers": {name: sorted({*filter(None, (name, called))}) for name, called in self.papers.items()},
+            "known": sorted(self.known),
+        }
+
+    def told(self, id: str) -> list[list[Any]]:
+        """Return the names of a statement for a page: paper, kind, number, further words, whether from an id."""
+        return [
+            [one.paper, one.kind, list(one.number), list(one.rest), int(one.label)] for one in self.designations[id]
+        ]
 
     @cached_property
     def known(self) -> frozenset[str]:
