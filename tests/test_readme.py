@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rankproof
-from paper_checks.card import STATED
+from paper_checks.card import STATED, VERDICT_MEANS, counted
 from paper_checks.ledger import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,10 +28,12 @@ def test_its_counts_are_those_of_the_ledger(paper):
     """Counts of a paper's statements and numbers, by verdict on record."""
     stated = [claim.expect for claim in paper.claims() if claim.kind in STATED]
     (row,) = (line for line in README.splitlines() if line.startswith(f"| **{paper.called}**"))
-    words = ("hold", "are corrected", "depend on the reading", "refuted", "not checkable")
-    verdicts = ("holds", "corrected", "depends on the reading", "refuted", "not checkable here")
-    told = [f"{stated.count(v)} {w}" for v, w in zip(verdicts, words, strict=True) if v in stated]
-    assert row.split("|")[2].strip() == f"{len(stated)}: {', '.join(told)}"
+    assert row.split("|")[2].strip() == f"{len(stated)}: {counted(stated)}"
+
+
+@pytest.mark.parametrize("verdict", VERDICT_MEANS)
+def test_its_definitions_are_those_of_the_report(verdict):
+    assert f"\n| {verdict} | {VERDICT_MEANS[verdict].rstrip('.')} |\n" in README
 
 
 @pytest.mark.parametrize("line", sorted(set(re.findall(r"`rankproof ([^`]+)`", README))))
