@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import os
 import sys
@@ -302,7 +303,7 @@ def _show(options: argparse.Namespace) -> int:
             lists.append((asked, found))
         else:
             wanted.update(one.id for one in found)
-    encoding = sys.stdout.encoding or "utf-8"
+    encoding = _encoding()
     ids = [one.id for one in statements.statements if one.id in wanted]
     cards = {id: last.card(id, options.budget, options.seed, encoding) for id in ids}
     as_expected = _measure_missing(cards, ledger, options, encoding)
@@ -326,6 +327,11 @@ def _measure_missing(
     run = _run(ledger.select(missing), ledger, options)
     cards.update((result.claim.id, card_text(result, encoding)) for result in run.results)
     return run.as_expected
+
+
+def _encoding() -> str:
+    """Return the encoding of standard output by its usual name; a terminal may call it UTF-8."""
+    return codecs.lookup(sys.stdout.encoding or "utf-8").name
 
 
 def _list_of(asked: str, found: Sequence[Any]) -> str:
@@ -398,13 +404,9 @@ def _replay(options: argparse.Namespace) -> int:
                 outcome = "confirmed" if answer.confirmed else "NOT confirmed"
                 if number <= len(options.ids) * 2:
                     bar.write(f"{file.id}: {file.kind} {outcome}")
-                    bar.write(
-                        "\n".join(
-                            stored_lines(file, answer, sys.stdout.encoding or "utf-8", places[file.id, file.kind])
-                        )
-                    )
+                    bar.write("\n".join(stored_lines(file, answer, _encoding(), places[file.id, file.kind])))
                 else:
-                    detail = plain_text(answer.detail, sys.stdout.encoding or "utf-8")
+                    detail = plain_text(answer.detail, _encoding())
                     at = f" [{place}]" if (place := places[file.id, file.kind]) else ""
                     bar.write(f"{file.id}: {file.kind} {outcome}: {detail}{at}")
     papers = dict.fromkeys(ledger.home[id] for id in files)

@@ -279,7 +279,7 @@ def is_id(asked: str) -> bool:
 def _fit(one: Designation, number: Number, spoken: Spoken) -> int:
     """Return how well a designation of the right kind fits a number."""
     if spoken.kind == "sec":
-        return 0 if one.number[: len(number)] == number else _NONE
+        return 0 if number and one.number[: len(number)] == number else _NONE
     if not spoken.numbers:
         return 0 if one.label else _NONE
     part = bool(one.rest) and not spoken.words  # such as the proof of what was asked for

@@ -75,9 +75,9 @@ def test_without_a_match_the_nearest_are_named(ledger, asked):
         ledger.select([asked])
 
 
-@pytest.mark.parametrize("asked", ["2", "lemma x", "thm 2 of 3", "stable rank", "(", "§", "of", "theorem 2 v3", "eq-"])
+@pytest.mark.parametrize("asked", ["2", "lemma x", "thm 2 of 3", "stable rank", "(", "§", "of", "theorem 2 v3"])
 def test_what_is_no_name_finds_nothing(ledger, asked):
-    with pytest.raises(LedgerError, match="^no claim "):
+    with pytest.raises(LedgerError, match=r"^no claim "):
         ledger.select([asked])
 
 
@@ -94,15 +94,17 @@ def test_versions_of_papers_of_ones_own_are_told_apart():
 
 
 DOM = r"""
-const made = () => ({value: "", textContent: "", dataset: {}, hidden: false, on: {}, inner: [], classList: {toggle() {}},
-  addEventListener(event, run) { this.on[event] = run; }, append(...some) { this.inner.push(...some); }});
+const made = () => ({value: "", textContent: "", dataset: {}, hidden: false, on: {}, inner: [],
+  classList: {toggle() {}}, addEventListener(event, run) { this.on[event] = run; },
+  append(...some) { this.inner.push(...some); }});
 const [given, script] = process.argv.slice(1).map((name) => require("fs").readFileSync(name, "utf8"));
 const {vocabulary, cards, queries} = JSON.parse(given), ids = {};
 const byId = (id) => ids[id] || (ids[id] = made());
 byId("filter").dataset.words = vocabulary;
 const articles = cards.map(([id, names, words]) => Object.assign(made(), {id, dataset: {names}, textContent: words,
   querySelector: () => ({textContent: words})}));
-Object.assign(globalThis, {location: {hash: ""}, window: {addEventListener() {}}, ResizeObserver: class { observe() {} },
+Object.assign(globalThis, {location: {hash: ""}, window: {addEventListener() {}},
+  ResizeObserver: class { observe() {} },
   document: {getElementById: byId, createElement: made,
     querySelectorAll: (what) => (what === "article.card" ? articles : [])}});
 eval(script);
