@@ -44,14 +44,14 @@ STATED: tuple[Kind, ...] = ("statement", "number")
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
 VERDICT_MEANS: Mapping[Verdict, str] = {
-    "holds": "passes on its whole stated scope in every reading of the print, and the same check refutes deliberately "
-    "wrong variants (mutants).",
-    "depends on the reading": "the print can be read in several ways: in some it holds, in others a witness shows that "
-    "it fails.",
-    "corrected": "fails as printed, with a witness; a corrected statement next to it passes the same check.",
     "refuted": "fails as printed in every reading, with a witness that a second, naive evaluation confirms; no "
     "corrected statement is given, and the nearest weaker statement passes the same check.",
+    "corrected": "fails as printed, with a witness; a corrected statement next to it passes the same check.",
+    "depends on the reading": "the print can be read in several ways: in some it holds, in others a witness shows that "
+    "it fails.",
     "not checkable here": "nothing is said about the statement; the reason is given.",
+    "holds": "passes on its whole stated scope in every reading of the print, and the same check refutes deliberately "
+    "wrong variants (mutants).",
 }
 """Definitions of the verdicts, the same in the report, on the pages of findings and on the main page."""
 COUNTED: tuple[Verdict, ...] = ("holds", "depends on the reading", "corrected", "refuted", "not checkable here")
@@ -63,7 +63,7 @@ _VERBS: Mapping[Verdict, tuple[str, str]] = {
     "refuted": ("is refuted", "are refuted"),
     "not checkable here": ("is not checkable here", "are not checkable here"),
 }
-"""What one statement does or is, and what several do or are."""
+"""Verbs for one statement and for several."""
 _READ = {True: "holds", False: "does not hold", None: "is undecided"}
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
@@ -292,12 +292,14 @@ def counted_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
 
 
 def kinds_told(kinds: Sequence[Kind]) -> str:
-    """Return how many things of which kinds there are.
+    """Return how many things of which kinds there are; several that can be true are statements and numbers.
 
     >>> kinds_told(["number", "statement", "number"]), kinds_told(["setting"])
     ('3 statements and numbers', '1 setting')
     """
-    names = [kind if len(kinds) == 1 else f"{kind}s" for kind in KINDS if kind in kinds]
+    stated = len(kinds) > 1 and all(kind in STATED for kind in kinds)
+    named = STATED if stated else [kind for kind in KINDS if kind in kinds]
+    names = [kind if len(kinds) == 1 else f"{kind}s" for kind in named]
     listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
     return f"{len(kinds)} {listed}"
 

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from paper_checks import card, report_cards, status_graph, status_map
 from paper_checks.arguments import Argument, argument_of
+from paper_checks.card import VERDICT_MEANS
 from paper_checks.claim import IMPORTANCES, VERDICTS, Grade, Importance, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.mathml import rich
@@ -188,7 +189,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         totals=totals(run.results),
         version=version("rankproof"),
         repository=repository(),
-        verdicts=card.VERDICT_MEANS,
+        verdicts=VERDICT_MEANS,
         grades=GRADE_MEANS,
         signs=status_graph.SIGNS,
         suite_level=SUITE_LEVEL,
