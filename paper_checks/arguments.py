@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any
 
 from paper_checks.evaluation import Replay
+from paper_checks.places import file_of
 
 _SECTION = re.compile(r"\n\s*(?:Args|Attributes|Returns|Raises):\n.*", re.DOTALL)
 _ASKED = re.compile(r"^(?:Why|Which)\b.*?; empty if [^.]*\.\s*|: why [^.;]*; empty if [^.]*(?=\.)")
@@ -56,7 +57,7 @@ def argument_of(replay: Replay) -> Argument:
         _paragraphs(inspect.getdoc(replay.evaluate) or ""),
         setting if len(setting) > 1 or "$" in setting[0] else (),
         (*settings.items(), *lemmas.items()),
-        f"{module.__name__.replace('.', '/')}.py",
+        file_of(module),
     )
 
 

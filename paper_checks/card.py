@@ -7,9 +7,10 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from paper_checks.claim import FAILING, LITERAL, VERDICTS, Evidence, Kind, Verdict
+from paper_checks.claim import FAILING, KINDS, LITERAL, Evidence, Kind, Verdict
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.judging import obtained_beside
 from paper_checks.lines import Strength
@@ -42,6 +43,27 @@ STATED: tuple[Kind, ...] = ("statement", "number")
 """Kinds that can be true; the counts of what holds are theirs."""
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
+VERDICT_MEANS: Mapping[Verdict, str] = {
+    "refuted": "fails as printed in every reading, with a witness that a second, naive evaluation confirms; no "
+    "corrected statement is given, and the nearest weaker statement passes the same check.",
+    "corrected": "fails as printed, with a witness; a corrected statement next to it passes the same check.",
+    "depends on the reading": "the print can be read in several ways: in some it holds, in others a witness shows that "
+    "it fails.",
+    "not checkable here": "nothing is said about the statement; the reason is given.",
+    "holds": "passes on its whole stated scope in every reading of the print, and the same check refutes deliberately "
+    "wrong variants (mutants).",
+}
+"""Definitions of the verdicts, the same in the report, on the pages of findings and on the main page."""
+COUNTED: tuple[Verdict, ...] = ("holds", "depends on the reading", "corrected", "refuted", "not checkable here")
+"""Verdicts in the order in which counts are printed."""
+_VERBS: Mapping[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "depends on the reading": ("depends on the reading", "depend on the reading"),
+    "corrected": ("is corrected", "are corrected"),
+    "refuted": ("is refuted", "are refuted"),
+    "not checkable here": ("is not checkable here", "are not checkable here"),
+}
+"""Verbs for one statement and for several."""
 _READ = {True: "holds", False: "does not hold", None: "is undecided"}
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
@@ -225,27 +247,61 @@ def command(run: Run, result: Result) -> str:
 
 
 def tally(run: Run) -> str:
-    """Counts by verdict, and whether all are on record."""
-    stated = counted(result.decision.verdict for result in run.results if result.claim.kind in STATED)
-    others = counted(result.decision.verdict for result in run.results if result.claim.kind not in STATED)
-    parts = f"; {OTHERS}: ".join(filter(None, [stated, others]))
+    """Return counts by verdict that add up to all claims, and whether all are on record."""
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
-    claims = f"{number} claim{'' if number == 1 else 's'}: {parts or 'none'}"
+    told = counted_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
+    claims = f"{number} claim{'' if number == 1 else 's'}{told}"
     if run.level > SUITE_LEVEL:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
     stray = f"; stored for no claim: {', '.join(run.of_no_claim)}" if run.of_no_claim else ""
-    return f"{claims}; {f'{different} not as recorded' if different else 'every verdict as recorded'}{stray}"
+    off = f"{different} {'is' if different == 1 else 'are'} not as recorded"
+    return f"{claims}; {off if different else 'every verdict as recorded'}{stray}"
 
 
 def counted(verdicts: Iterable[Verdict]) -> str:
-    """Numbers of verdicts, in words.
+    """Return the numbers of verdicts, as a sentence has them.
 
-    >>> counted(["holds", "refuted", "holds"])
-    '1 refuted, 2 holds'
+    >>> counted(["holds", "refuted", "holds", "depends on the reading"])
+    '2 hold, 1 depends on the reading, 1 is refuted'
     """
     counts = Counter(verdicts)
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return ", ".join(f"{counts[verdict]} {verb(verdict, counts[verdict])}" for verdict in COUNTED if counts[verdict])
+
+
+def verb(verdict: Verdict, number: int) -> str:
+    """Return a verdict as what a number of statements do or are.
+
+    >>> verb("holds", 2), verb("corrected", 1)
+    ('hold', 'is corrected')
+    """
+    return _VERBS[verdict][number != 1]
+
+
+def counted_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
+    """Return the numbers of verdicts, those of statements and numbers apart from the others where there are both.
+
+    >>> counted_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
+    ': 2 statements and numbers (1 holds, 1 is refuted) + 1 setting (1 holds)'
+    """
+    parts = [[(kind, verdict) for kind, verdict in found if (kind in STATED) == stated] for stated in (True, False)]
+    told = [(kinds_told([kind for kind, _ in part]), counted(verdict for _, verdict in part)) for part in parts if part]
+    if len(told) > 1:
+        return ": " + " + ".join(f"{kinds} ({counts})" for kinds, counts in told)
+    return f": {told[0][1]}" if told else ""
+
+
+def kinds_told(kinds: Sequence[Kind]) -> str:
+    """Return how many things of which kinds there are; several that can be true are statements and numbers.
+
+    >>> kinds_told(["number", "statement", "number"]), kinds_told(["setting"])
+    ('3 statements and numbers', '1 setting')
+    """
+    stated = len(kinds) > 1 and all(kind in STATED for kind in kinds)
+    named = STATED if stated else [kind for kind in KINDS if kind in kinds]
+    names = [kind if len(kinds) == 1 else f"{kind}s" for kind in named]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f"{len(kinds)} {listed}"
 
 
 def first_sentence(text: str) -> str:
@@ -304,12 +360,20 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     for number, hypothesis in enumerate(hypotheses_told(result)):
         lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
     for file, answer, names in result.files_told_once():
-        lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding)
+        place = result.replay_place(file)
+        lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
     lines += _entry("again", f"rankproof replay {claim.id}" if result.stored else "")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
+    lines += _entry("check at", result.source)
     lines += _entry("time", f"{result.seconds:.2f} s")
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def measured_lines(when: datetime, id: str) -> list[str]:
+    """Return the lines of a card that say from when its results are, and how they are measured again."""
+    again = f"by this code and these packages; `rankproof show --again {id}` measures it again"
+    return _entry("measured", f"{when:%Y-%m-%d at %H:%M} UTC {again}")
 
 
 def _form_lines(form: JudgedForm, scope: str, encoding: str) -> Iterator[str]:
@@ -345,8 +409,8 @@ def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
     return found
 
 
-def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8") -> list[str]:
-    """A witness in full, or what a certificate proves, and what its replay came to."""
+def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place: str | None = None) -> list[str]:
+    """Return a witness in full, or what a certificate proves, and what its replay came to, with its file and line."""
     lines: list[str] = []
     given = set(answer.given) | set(answer.proves)
     for name, value in file.values.items():
@@ -361,7 +425,8 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8") -> lis
     proves = ", ".join(f"{name} = {_stored_value(value)}" for name, value in answer.proves.items())
     lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
-    return lines + _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
+    lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
+    return lines + _entry("replay at", place or "")
 
 
 def _stored_value(value: object) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from figures.command import add_figure_options
-from paper_checks.selection import add_choice, add_filters, add_paper, add_papers, chosen_claims, ledger_of
+from paper_checks.selection import GROUP, add_choice, add_paper, add_papers, chosen_claims, ledger_of
 from workloads.arguments import add_command, at_least, named
 from workloads.files import is_standard_output, require_target, require_writable, write_whole
 from workloads.lifeline import worker_environment
@@ -22,11 +24,15 @@ if TYPE_CHECKING:
     from figures.figure import Figure
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
+    from paper_checks.names import Names
     from paper_checks.replay import Stored
     from paper_checks.report import ReportFigure
     from paper_checks.result import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1
+MOST_CARDS = 3
+"""Number of claims that a name may mean for `show` to print their cards; more are listed."""
+_CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
 
 
 def declare(commands: Any) -> None:
@@ -39,7 +45,7 @@ def declare(commands: Any) -> None:
         "rankproof check fedlrt/ --verdict corrected --json verdicts.json",
         several="ids",
     )
-    add_choice(check, "claim, or a prefix such as fedloru-v2/; default: all")
+    add_choice(check, f"{_CLAIM}; default: all")
     _add_budget(check)
     add_place_options(check, "claims")
     _add_json(check, "write manifest and results as JSON", nargs=None)
@@ -51,9 +57,9 @@ def declare(commands: Any) -> None:
         _claims,
         "list the ledger of claims without running it",
         "rankproof claims --verdict refuted --paper fedlrt",
-        several=None,
+        several="ids",
     )
-    add_filters(claims)
+    add_choice(claims, f"{_CLAIM}; default: all")
     _add_json(claims, "as JSON; default: on standard output", nargs="?")
 
     show = add_command(
@@ -64,7 +70,8 @@ def declare(commands: Any) -> None:
         "rankproof show fedloru-v2/prop-3.1",
         several="ids",
     )
-    show.add_argument("ids", nargs="+", type=named, metavar="ID", help="claim, or a prefix such as fedloru-v2/")
+    show.add_argument("ids", nargs="+", type=named, metavar="ID", help=_CLAIM)
+    show.add_argument("--again", action="store_true", help="measure again; default: the last results of this code")
     add_papers(show)
     _add_budget(show)
 
@@ -76,7 +83,7 @@ def declare(commands: Any) -> None:
         "rankproof replay fedlrt/thm-2",
         several="ids",
     )
-    add_choice(replay, "claim, one of its readings such as fedloru-v2/eq-1@one-matrix-x, or a prefix")
+    add_choice(replay, f"{_CLAIM}, or a reading such as fedloru-v2/eq-1@one-matrix-x")
     replay.add_argument("--all", action="store_true", help="replay every claim that has one")
     replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
 
@@ -146,11 +153,15 @@ def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> 
 
 
 def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
+    return _run(chosen_claims(ledger, options), ledger, options, pool)
+
+
+def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
     from tqdm import tqdm
 
+    from paper_checks.last_results import keep
     from paper_checks.run import run
 
-    claims = chosen_claims(ledger, options)
     with tqdm(total=len(claims), unit="claim", desc="checking", disable=None, leave=False) as bar:
 
         def advance(id: str) -> None:
@@ -158,7 +169,9 @@ def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None =
             bar.update()
 
         jobs = options.jobs if pool is None else len(pool.slots)
-        return run(claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=advance, pool=pool)
+        found = run(claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=advance, pool=pool)
+    keep(found, ledger)
+    return found
 
 
 def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
@@ -236,11 +249,15 @@ def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
+    from paper_checks.card import counted_by_kind
+    from paper_checks.places import check_place, replay_places
     from paper_checks.replay import stored
 
     ledger = ledger_of(options)
     claims = chosen_claims(ledger, options)
     if options.json is not None:
+        files = {c.id: stored(ledger.home[c.id].folder, c.id) for c in claims}
+        replays = {c.id: replay_places(ledger.home[c.id].package, files[c.id]) for c in claims}
         fields = [
             {
                 "id": c.id,
@@ -253,7 +270,9 @@ def _claims(options: argparse.Namespace) -> int:
                 "expected": c.expect,
                 "expected_grade": c.grade,
                 "says": c.says,
-                "replay": f"rankproof replay {c.id}" if stored(ledger.home[c.id].folder, c.id) else None,
+                "replay": f"rankproof replay {c.id}" if files[c.id] else None,
+                "source": str(check_place(c)),
+                "replay_source": next((str(place) for place in replays[c.id] if place is not None), None),
             }
             for c in claims
         ]
@@ -262,17 +281,64 @@ def _claims(options: argparse.Namespace) -> int:
     width = max(len(claim.id) for claim in claims)
     for claim in claims:
         print(f"{claim.id:{width}}  {claim.expect:22}  {claim.grade or '-':11}  {claim.where}")
-    print(f"{len(claims)} claims")
+    number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
+    print(f"{number}{counted_by_kind([(claim.kind, claim.expect) for claim in claims])}")
     return AS_EXPECTED
 
 
 @worker_environment()
 def _show(options: argparse.Namespace) -> int:
+    from paper_checks.last_results import LastResults, last_results
+
+    last = LastResults() if options.again else last_results()
+    own = bool(options.papers) or bool(entry_points(group=GROUP))
+    ledger = None if last.tells(options.ids, own) else ledger_of(options, options.ids)
+    if ledger is not None:
+        ledger.select(options.ids)  # says what matches nothing
+    statements: Names[Any] = last.names if ledger is None else ledger.names
+    wanted, lists = set[str](), []
+    for asked in options.ids:
+        found = statements.find(asked)
+        if len(found) > MOST_CARDS and not statements.is_exact(asked):
+            lists.append((asked, found))
+        else:
+            wanted.update(one.id for one in found)
+    encoding = _encoding()
+    ids = [one.id for one in statements.statements if one.id in wanted]
+    cards = {id: last.card(id, options.budget, options.seed, encoding) for id in ids}
+    as_expected = _measure_missing(cards, ledger, options, encoding)
+    print("\n\n".join([*filter(None, cards.values()), *(_list_of(asked, found) for asked, found in lists)]))
+    return AS_EXPECTED if as_expected else DIFFERENT
+
+
+def _measure_missing(
+    cards: dict[str, str | None], ledger: Ledger | None, options: argparse.Namespace, encoding: str
+) -> bool:
+    """Measure the claims whose cards are not on disk, and fill these in; return whether all came out as recorded."""
+    missing = [id for id, card in cards.items() if card is None]
+    if not missing:
+        return True
     from paper_checks.card import card_text
 
-    run = _checked(ledger_of(options, options.ids), options)
-    print("\n\n".join(card_text(result, sys.stdout.encoding or "utf-8") for result in run.results))
-    return AS_EXPECTED if run.as_expected else DIFFERENT
+    told = ", ".join(missing) if len(missing) <= MOST_CARDS else f"{len(missing)} claims"
+    why = "" if options.again else ": no current results are on disk"
+    print(f"rankproof: measuring {told}{why}", file=sys.stderr)
+    ledger = ledger or ledger_of(options, missing)
+    run = _run(ledger.select(missing), ledger, options)
+    cards.update((result.claim.id, card_text(result, encoding)) for result in run.results)
+    return run.as_expected
+
+
+def _encoding() -> str:
+    """Return the encoding of standard output by its usual name; a terminal may call it UTF-8."""
+    return codecs.lookup(sys.stdout.encoding or "utf-8").name
+
+
+def _list_of(asked: str, found: Sequence[Any]) -> str:
+    """Return a line for each of many claims that a name may mean."""
+    width = max(len(one.id) for one in found)
+    lines = [f"{one.id:{width}}  {one.expect:22}  {one.where}" for one in found]
+    return "\n".join([*lines, f"{len(found)} claims match {asked!r}; `rankproof show {found[0].id}` shows one of them"])
 
 
 def _replay(options: argparse.Namespace) -> int:
@@ -280,6 +346,7 @@ def _replay(options: argparse.Namespace) -> int:
 
     from paper_checks.card import stored_lines
     from paper_checks.ledger import LedgerError
+    from paper_checks.places import replay_places
     from paper_checks.plain_mathematics import plain_text
     from paper_checks.replay import replay_in_fresh_process, replays_of, stored, without_file
     from paper_checks.script import script_of
@@ -287,10 +354,10 @@ def _replay(options: argparse.Namespace) -> int:
     filtered = options.all or options.paper or options.verdict
     if (options.ids and options.all) or not (options.ids or filtered):
         raise LedgerError("name claims or a paper, or --all alone; `rankproof claims` lists all ids")
-    asked = tuple(options.ids)
+    ledger = ledger_of(options, () if filtered else [id.partition("@")[0] for id in options.ids])
+    asked = tuple(id for one in options.ids for id in _by_id(one, ledger))
     of_readings = [id for id in asked if "@" in id]
-    options.ids = [id.partition("@")[0] for id in options.ids]
-    ledger = ledger_of(options, () if filtered else options.ids)
+    options.ids = [id.partition("@")[0] for id in asked]
     every: dict[str, tuple[Stored, ...]] = {}
     files: dict[str, tuple[Stored, ...]] = {}
     for claim in chosen_claims(ledger, options):
@@ -330,15 +397,18 @@ def _replay(options: argparse.Namespace) -> int:
         for paper in ledger.papers:
             of_paper = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
             answers = replay_in_fresh_process(paper.package, of_paper, progress=lambda file: bar.update())
+            found = zip(of_paper, replay_places(paper.package, of_paper), strict=True)
+            places = {(file.id, file.kind): str(place) if place else None for file, place in found}
             for file, answer in zip(of_paper, answers, strict=True):
                 confirmed += answer.confirmed
                 outcome = "confirmed" if answer.confirmed else "NOT confirmed"
                 if number <= len(options.ids) * 2:
                     bar.write(f"{file.id}: {file.kind} {outcome}")
-                    bar.write("\n".join(stored_lines(file, answer, sys.stdout.encoding or "utf-8")))
+                    bar.write("\n".join(stored_lines(file, answer, _encoding(), places[file.id, file.kind])))
                 else:
-                    detail = plain_text(answer.detail, sys.stdout.encoding or "utf-8")
-                    bar.write(f"{file.id}: {file.kind} {outcome}: {detail}")
+                    detail = plain_text(answer.detail, _encoding())
+                    at = f" [{place}]" if (place := places[file.id, file.kind]) else ""
+                    bar.write(f"{file.id}: {file.kind} {outcome}: {detail}{at}")
     papers = dict.fromkeys(ledger.home[id] for id in files)
     lost = [missing for paper in papers for missing in without_file(paper.package, every)]
     for id, kind in lost:
@@ -348,6 +418,15 @@ def _replay(options: argparse.Namespace) -> int:
         missing = f", {len(lost)} not stored" if lost else ""
         print(f"{number} files of {claims} claims: {confirmed} confirmed, {number - confirmed} not{missing}")
     return AS_EXPECTED if confirmed == number and not lost else DIFFERENT
+
+
+def _by_id(asked: str, ledger: Ledger) -> list[str]:
+    """Return a name as the ids that it means; one that means several, and names no reading, stays."""
+    name, at, reading = asked.partition("@")
+    if ledger.names.is_exact(name):
+        return [asked]
+    found = [f"{claim.id}{at}{reading}" for claim in ledger.names.find(name)]
+    return found if reading or len(found) == 1 else [asked]
 
 
 @worker_environment()

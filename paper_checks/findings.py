@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from paper_checks.arguments import Argument, argument_of
-from paper_checks.card import OTHERS, STATED, counted, sentence_case, shortened
+from paper_checks.card import COUNTED, STATED, VERDICT_MEANS, counted, kinds_told, sentence_case, shortened
 from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
+from paper_checks.places import check_place, replay_places
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
@@ -41,9 +42,9 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     replayed = {id: [(file, next(answers)) for file in of_claim] for id, of_claim in files.items()}
     stated = [claim for claim in claims if claim.kind in STATED]
     others = [claim for claim in claims if claim.kind not in STATED]
-    tally = f"{len(stated)} statements and numbers: {_tally(stated)}"
-    if others:
-        tally += f"; {len(others)} {OTHERS}: {_tally(others)}"
+    tally = "; ".join(
+        f"{kinds_told([claim.kind for claim in some])}: {_tally(some)}" for some in (stated, others) if some
+    )
     lines = [
         f"# {page.title}",
         "",
@@ -51,10 +52,8 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         "",
         f"Written by `{paper.rewritten}` from the ledger of claims. "
         "Of assumptions, definitions, settings and algorithms, "
-        "*holds* means that they can be met, are well posed, are complete, or run as printed. *Corrected* means: does "
-        "not hold as printed, and the statement given holds by the same check. *Refuted* means: does not hold as "
-        "printed, and no correction is established. *Depends on the reading* means: the print can be read in several "
-        "ways, and holds in some of them. A witness satisfies every assumption and is evaluated a second time by "
+        "*holds* means that they can be met, are well posed, are complete, or run as printed. "
+        f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
         "separate code when this page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the "
         "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.",
         "",
@@ -72,7 +71,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         if any(group for _, group in part):
             lines += ["", f"## {title}"]
         for about, group in part:
-            lines += _section(about.rstrip("."), group, replayed, folder, folded=importance != "result")
+            lines += _section(about.rstrip("."), group, replayed, folder, paper.package, folded=importance != "result")
     seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
     if seen:
         lines += [
@@ -93,6 +92,7 @@ def _section(
     group: Sequence[Claim],
     replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]],
     folder: Path,
+    package: str,
     folded: bool,
 ) -> Iterator[str]:
     """The claims of one theme, folded where they are steps or details."""
@@ -103,10 +103,15 @@ def _section(
     yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
-        yield from _entry(claim, replayed[claim.id], folder)
+        yield from _entry(claim, replayed[claim.id], folder, package)
     if folded:
         yield ""
         yield "</details>"
+
+
+def _definitions() -> str:
+    """Return what the verdicts other than *holds* mean, a sentence each."""
+    return " ".join(f"*{sentence_case(verdict)}* means: {VERDICT_MEANS[verdict]}" for verdict in COUNTED[1:4])
 
 
 def _tally(claims: Sequence[Claim]) -> str:
@@ -193,7 +198,7 @@ def _proof_name(id: str) -> str:
     return id.replace("/", "--").replace("@", "--")
 
 
-def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Path) -> Iterator[str]:
+def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Path, package: str) -> Iterator[str]:
     """One claim: what is printed, and, unless it simply holds, the witness and what holds instead; then its proof."""
     yield f"#### {claim.id}"
     yield ""
@@ -233,7 +238,17 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Pa
         yield ""
         yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."
     yield ""
-    yield f"`rankproof check {claim.id}`"
+    yield f"`rankproof check {claim.id}`: {_places(claim, [file for file, _ in replayed], package)}"
+
+
+def _places(claim: Claim, files: Sequence[Stored], package: str) -> str:
+    """Return the functions that check and replay a claim, with their files; lines would change with every edit."""
+    check, found = check_place(claim), dict.fromkeys(filter(None, replay_places(package, files)))
+    by_file: dict[str, list[str]] = {}
+    for place in found:
+        by_file.setdefault(place.file, []).append(f"`{place.name}`")
+    replays = "; ".join(f"{', '.join(names)} in `{file}`" for file, names in by_file.items())
+    return f"`{check.name}` in `{check.file}`" + (f"; replayed by {replays}" if replays else "") + "."
 
 
 def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> str | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 from paper_checks.claim import Claim, Verdict
 from paper_checks.fedloru.paper import PAPER as FEDLORU
 from paper_checks.fedlrt.paper import PAPER as FEDLRT
+from paper_checks.names import Names, is_id
 from paper_checks.paper import Paper
 from paper_checks.rolora.paper import PAPER as ROLORA
 
@@ -76,11 +77,11 @@ class Ledger:
         return cls(tuple(paper for paper, part in parts.items() if part), claims, home, whole=False)
 
     def select(self, ids: Iterable[str] = (), paper: str = "", verdict: Verdict | None = None) -> tuple[Claim, ...]:
-        """Claims whose id (or an ``also`` id) is given, in the order of the papers; what is no id is taken as a prefix.
+        """Return the claims that are named, in the order of the papers.
 
         Args:
-            ids: ids or prefixes such as ``fedloru-v2/``; none means all.
-            paper: keeps claims of papers whose name begins so.
+            ids: ids, prefixes such as ``fedloru-v2/``, or names such as ``Theorem 2 of FeDLRT``; none means all.
+            paper: keeps claims of papers whose name begins so, or that are called so.
             verdict: keeps claims with this verdict on record.
 
         Raises:
@@ -89,26 +90,46 @@ class Ledger:
         asked = tuple(ids)
         wanted: set[str] = set()
         for one in asked:
-            found = [claim.id for claim in self.claims if one in (claim.id, *claim.also)]
-            found = found or [claim.id for claim in self.claims if one and claim.id.startswith(one)]
-            wanted.update(found)
+            found = self.names.find(one)
+            wanted.update(claim.id for claim in found)
             if not found:
-                near = get_close_matches(one, [claim.id for claim in self.claims], n=3, cutoff=0.5)
-                hint = f"did you mean {', '.join(near)}?" if near else "`rankproof claims` lists all ids"
-                raise LedgerError(f"no claim {one!r}; {hint}")
-        if not any(claim.paper.startswith(paper) for claim in self.claims):
-            known = sorted({claim.paper for claim in self.claims})
-            raise LedgerError(f"no paper {paper!r}; known: {', '.join(known)}")
+                raise LedgerError(_no_match(one, self.names))
+        papers = self._papers(paper)
         chosen = tuple(
             claim
             for claim in self.claims
-            if claim.paper.startswith(paper) and (not asked or claim.id in wanted) and verdict in (None, claim.expect)
+            if claim.paper in papers and (not asked or claim.id in wanted) and verdict in (None, claim.expect)
         )
         if not chosen:
             parts = [f"of {paper}"] * bool(paper) + [f"on record as {verdict}"] * bool(verdict)
             among = f" among {', '.join(asked)}" if asked else ""
             raise LedgerError(f"no claim{among} is {' and '.join(parts)}; `rankproof claims` lists all of them")
         return chosen
+
+    @cached_property
+    def names(self) -> Names[Claim]:
+        """Names of the claims."""
+        return Names(self.claims, {paper.name: paper.called for paper in self.papers})
+
+    def _papers(self, named: str) -> set[str]:
+        """Return the papers and versions whose names begin so, or that are called so."""
+        known = {claim.paper for claim in self.claims}
+        found = {paper for paper in known if paper.startswith(named)}
+        spoken = None if found else self.names.understood(named)
+        if spoken is not None and not spoken.kind:
+            found = known & spoken.papers
+        if not found:
+            raise LedgerError(f"no paper {named!r}; known: {', '.join(sorted(known))}")
+        return found
+
+
+def _no_match(asked: str, names: Names[Claim]) -> str:
+    near = names.nearest(asked)
+    if not near:
+        return f"no claim {asked!r}; `rankproof claims` lists all ids"
+    if is_id(asked):
+        return f"no claim {asked!r}; did you mean {', '.join(near)}?"
+    return f"no claim {asked!r}: no match, try {', '.join(near)}"
 
 
 def _circle(uses: Mapping[str, tuple[str, ...]]) -> list[str]:

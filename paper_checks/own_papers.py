@@ -21,9 +21,8 @@ from pathlib import Path
 from paper_checks.ledger import PAPERS, LedgerError
 from paper_checks.paper import Paper
 from paper_checks.replay import ReplayError, replays_of
+from paper_checks.selection import GROUP
 
-GROUP = "rankproof.papers"
-"""Entry points of installed papers, such as ``my-paper = "my_paper.paper:PAPER"``."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 

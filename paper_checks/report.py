@@ -18,9 +18,11 @@ from markupsafe import Markup
 
 from paper_checks import card, report_cards, status_graph, status_map
 from paper_checks.arguments import Argument, argument_of
+from paper_checks.card import VERDICT_MEANS
 from paper_checks.claim import IMPORTANCES, VERDICTS, Grade, Importance, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.mathml import rich
+from paper_checks.names import Names
 from paper_checks.replay import replays_of
 from paper_checks.report_links import claims_of, figure_groups, figures_of, headings, pointers
 from paper_checks.report_papers import FIRST, home, papers_told
@@ -30,15 +32,6 @@ from workloads.files import write_whole
 if TYPE_CHECKING:
     from figures.make import Made
 
-VERDICT_MEANS: Mapping[Verdict, str] = {
-    "refuted": "does not hold as printed, and no corrected statement is given: a printed number is another one, or "
-    "only a weaker statement passes the same check.",
-    "corrected": "does not hold as printed, and a statement close to it, shown beside it, passes the same check.",
-    "depends on the reading": "the print can be read in several ways; in some it holds and in some it does not, each "
-    "established as above.",
-    "not checkable here": "nothing is said about the statement; the reason stands on the card.",
-    "holds": "passes on the whole scope stated, and the same check refutes deliberately wrong variants (mutants).",
-}
 GRADE_MEANS: Mapping[Grade, str] = {
     "proof": "a machine did it exactly: identities of symbols, comparisons of exact numbers or intervals, or a case in "
     "exact numbers that violates the statement, evaluated again by other code. Where a card says “proof, step by "
@@ -156,6 +149,8 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
     }
     together, alone = status_graph.components(uses)
     by_id = {result.claim.id: result for result in run.results}
+    kinds = [result.claim.kind for result in run.results]
+    names = Names([result.claim for result in run.results], {paper.name: paper.called for paper in run.papers})
     seen = figures_of(run.results, figures, run.papers)
     script = (Path(__file__).parent / "report.js").read_text(encoding="utf-8")
     return environment.get_template("report.html").render(
@@ -179,7 +174,10 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         figure_groups=figure_groups(figures, run.papers),
         pointers=pointers,
         unchecked=sum(result.decision.verdict == "not checkable here" for result in run.results),
-        others=sum(result.claim.kind not in card.STATED for result in run.results),
+        stated=[kind for kind in kinds if kind in card.STATED],
+        others=[kind for kind in kinds if kind not in card.STATED],
+        names_of=lambda id: json.dumps(names.told(id)),
+        vocabulary=json.dumps(names.vocabulary),
         headings=headings(run.results),
         figures_of=seen,
         figures_seen=lambda ids: {figure.id: figure for id in ids for figure in seen[id]}.values(),
@@ -208,7 +206,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
 def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
     """Numbers of statements and numbers by verdict, over all papers."""
     counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
-    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+    return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
 
 
 def repository() -> str:

@@ -11,7 +11,7 @@ from itertools import chain, groupby, zip_longest
 from markupsafe import Markup
 
 from paper_checks import card, status_graph
-from paper_checks.claim import NOT_AS_PRINTED, VERDICTS, Claim, Verdict
+from paper_checks.claim import NOT_AS_PRINTED, Claim, Verdict
 from paper_checks.paper import Headline, Paper
 from paper_checks.result import Result, Run
 from paper_checks.status_map import Cell, Column
@@ -100,7 +100,12 @@ class PaperTold:
     def stated(self) -> Mapping[Verdict, int]:
         """Numbers of statements and numbers by verdict."""
         counts = Counter(one.decision.verdict for one in self.results if one.claim.kind in card.STATED)
-        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+        return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
+
+    @property
+    def kinds(self) -> str:
+        """Number of its statements and numbers, in words."""
+        return card.kinds_told([one.claim.kind for one in self.results if one.claim.kind in card.STATED])
 
     @property
     def failing(self) -> tuple[int, int, int]:
@@ -113,8 +118,9 @@ class PaperTold:
     @property
     def others(self) -> str:
         """Verdicts of the kinds that are neither, in words; empty where there are none."""
-        found = [one.decision.verdict for one in self.results if one.claim.kind not in card.STATED]
-        return f"{len(found)} {card.OTHERS}: {card.counted(found)}" if found else ""
+        found = [one for one in self.results if one.claim.kind not in card.STATED]
+        kinds = card.kinds_told([one.claim.kind for one in found])
+        return f"{kinds}: {card.counted(one.decision.verdict for one in found)}" if found else ""
 
 
 def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:

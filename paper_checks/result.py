@@ -9,6 +9,7 @@ from paper_checks.claim import Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget
 from paper_checks.judging import Judged, obtained_beside
 from paper_checks.paper import Paper
+from paper_checks.places import check_place
 from paper_checks.replay import Replayed, Stored
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.verdict import Decision
@@ -30,6 +31,7 @@ class Result:
         changes: smallest noticed changes of the form that passes.
         seconds: time to measure and judge.
         expected_grade: the grade on record at the budget of the run.
+        replays: the place of the evaluation that replays each stored file, ``file:line``; None where none is written.
     """
 
     claim: Claim
@@ -40,6 +42,18 @@ class Result:
     changes: tuple[NoticedChange, ...]
     seconds: float
     expected_grade: Grade | None
+    replays: tuple[str | None, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The place of its check, ``file:line`` from the root of the repository."""
+        return str(check_place(self.claim))
+
+    def replay_place(self, file: Stored) -> str | None:
+        """Return the place of the replay of one of its stored files; None where it is not known."""
+        return dict(zip((one.id + one.kind for one in self.stored), self.replays, strict=False)).get(
+            file.id + file.kind
+        )
 
     @property
     def as_expected(self) -> bool:
@@ -92,6 +106,8 @@ class Result:
             "left": violated.left if violated else None,
             "right": violated.right if violated else None,
             "replay": f"rankproof replay {claim.id}" if self.stored else None,
+            "source": self.source,
+            "replay_source": next(filter(None, self.replays), None),
             "witness_words": dict(violated.words) if violated else {},
         }
 

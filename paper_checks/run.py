@@ -19,6 +19,7 @@ from paper_checks.claim import GRADES, VERDICTS, Claim
 from paper_checks.context import Budget, Context
 from paper_checks.judging import Judged, judge
 from paper_checks.paper import Paper
+from paper_checks.places import replay_places
 from paper_checks.processes import mapped
 from paper_checks.replay import (
     Replayed,
@@ -119,6 +120,10 @@ def run(
                 answer.changes,
                 answer.seconds,
                 claim.expected_grade(budget),
+                tuple(
+                    None if place is None else str(place)
+                    for place in replay_places(ledger.home[claim.id].package, files[claim.id])
+                ),
             )
         )
     strays = _of_no_claim(papers if ledger.whole else ())

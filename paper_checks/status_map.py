@@ -15,6 +15,7 @@ from pathlib import Path
 
 from markupsafe import escape
 
+from paper_checks.card import counted
 from paper_checks.claim import NOT_AS_PRINTED, VERDICTS, Claim, Importance, Verdict
 from paper_checks.paper import Paper
 from paper_checks.plain_mathematics import plain_text
@@ -89,7 +90,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
     """
     cells = [cell for column in columns for cell in column.cells]
     counts = Counter(cell.verdict for cell in cells)
-    told = ", ".join(f"{verdict} {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+    told = counted(cell.verdict for cell in cells)
     body: list[str] = []
     x, top, tallest = 0.0, 34.0, 0
     for number, column in enumerate(columns, 1):

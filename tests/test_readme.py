@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import rankproof
-from paper_checks.card import STATED
+from paper_checks.card import STATED, VERDICT_MEANS, counted
 from paper_checks.ledger import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
+VERDICTS = (ROOT / "docs" / "verdicts.md").read_text()
 COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 SPECTRA = (ROOT / "docs" / "spectra.md").read_text()
 
@@ -47,15 +48,17 @@ def test_its_counts_are_those_of_the_ledger(paper):
     """Counts of a paper's statements and numbers, by verdict on record."""
     stated = [claim.expect for claim in paper.claims() if claim.kind in STATED]
     (row,) = (line for line in README.splitlines() if line.startswith(f"| **{paper.called}**"))
-    words = ("hold", "are corrected", "depend on the reading", "refuted", "not checkable")
-    verdicts = ("holds", "corrected", "depends on the reading", "refuted", "not checkable here")
-    told = [f"{stated.count(v)} {w}" for v, w in zip(verdicts, words, strict=True) if v in stated]
-    assert row.split("|")[2].strip() == f"{len(stated)}: {', '.join(told)}"
+    assert row.split("|")[2].strip() == f"{len(stated)}: {counted(stated)}"
+
+
+@pytest.mark.parametrize("verdict", VERDICT_MEANS)
+def test_definitions_of_verdicts_are_those_of_the_report(verdict):
+    assert f"\n| {verdict} | {VERDICT_MEANS[verdict].rstrip('.')} |\n" in VERDICTS
 
 
 @pytest.mark.parametrize("line", sorted(set(re.findall(r"`rankproof ([^`]+)`", README + COMMANDS)) - {"--help"}))
 def test_its_commands_are_understood(line):
-    options = rankproof._parser().parse_args(line.split())
+    options = rankproof._parser().parse_args(shlex.split(line))
     assert callable(options.command)
 
 

@@ -119,7 +119,7 @@ def test_a_killed_worker_is_one_error():
 ONE_THREAD = """
 import os, sys
 import rankproof
-assert rankproof.main(["show", "fedlrt/alg-6"]) == 0
+assert rankproof.main(["show", "--again", "fedlrt/alg-6"]) == 0
 assert "torch" in sys.modules
 import torch
 print("threads", torch.get_num_threads(), os.environ.get("OPENBLAS_NUM_THREADS"), file=sys.stderr)

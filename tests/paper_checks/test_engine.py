@@ -448,6 +448,8 @@ def test_json_follows_the_contract(results):
         "left",
         "right",
         "replay",
+        "source",
+        "replay_source",
         "witness_words",
     ]
     assert entry["witness"] == {"x": 1.0}

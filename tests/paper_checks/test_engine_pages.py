@@ -134,13 +134,13 @@ def test_the_command_repeats_the_run(ran):
 
 
 def test_counts_of_a_run(ran):
-    claims = "5 claims: 1 refuted, 1 corrected, 1 depends on the reading, 2 holds"
+    claims = "5 claims: 2 hold, 1 depends on the reading, 1 is corrected, 1 is refuted"
     found = tally(replace(ran, of_no_claim=()))
     assert sorted(found.removeprefix("5 claims: ").split("; ")[0].split(", ")) == sorted(claims[10:].split(", "))
     assert found.endswith("; every verdict as recorded")
     assert tally(replace(ran, of_no_claim=("a", "b"))).endswith("as recorded; stored for no claim: a, b")
     other = replace(ran.results[0], claim=replace(ran.results[0].claim, expect="not checkable here", grade=None))
-    assert "; 1 not as recorded" in tally(replace(ran, results=(other, *ran.results[1:])))
+    assert "; 1 is not as recorded" in tally(replace(ran, results=(other, *ran.results[1:])))
     assert tally(SimpleNamespace(results=ran.results, level=2 * SUITE_LEVEL)).endswith(
         f"; the levels spent add up to {2 * SUITE_LEVEL:.2g}, above the bound {SUITE_LEVEL:g}"
     )

@@ -417,7 +417,7 @@ def test_the_table_ends_in_counts(results):
     lines = summary_table(Run(tuple(results), 0, "quick", 2.0)).splitlines()
     assert len(lines) == len(results) + 2
     assert "<-- on record: refuted" in lines[6]
-    assert lines[-1] == "6 claims: 1 refuted, 1 corrected, 1 not checkable here, 3 holds; 1 not as recorded"
+    assert lines[-1] == "6 claims: 3 hold, 1 is corrected, 1 is refuted, 1 is not checkable here; 1 is not as recorded"
 
 
 def test_another_grade_and_a_file_of_no_claim_are_said(results):
@@ -426,7 +426,7 @@ def test_another_grade_and_a_file_of_no_claim_are_said(results):
     assert "on record: holds (proof)" in card_text(recorded)
     lines = summary_table(Run((recorded,), 0, "quick", 2.0)).splitlines()
     assert "<-- on record: holds (proof)" in lines[1]
-    assert lines[-1] == "1 claim: 1 holds; 1 not as recorded"
+    assert lines[-1] == "1 claim: 1 holds; 1 is not as recorded"
     stray = Run((results[0],), 0, "quick", 2.0, ("invented/witnesses/old.json",))
     assert not stray.as_expected
     assert summary_table(stray).endswith("every verdict as recorded; stored for no claim: invented/witnesses/old.json")
