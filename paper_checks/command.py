@@ -113,7 +113,7 @@ def declare(commands: Any) -> None:
         "new-paper",
         _new_paper,
         "write a package for a paper of your own: two claims, a replay, tests",
-        "rankproof new-paper my-paper && rankproof check --papers my-paper my-paper/",
+        "rankproof new-paper my-paper --out papers/my-paper",
         several=None,
     )
     new.add_argument("name", type=named, metavar="NAME", help="small letters, digits and hyphens")
