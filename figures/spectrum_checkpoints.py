@@ -111,7 +111,7 @@ def _state(
         try:
             now = state_spectrum(operator, settings_of(request, operator), progress)
         except CurvatureError as error:
-            raise CurvatureError(f"{name}: {error}") from error
+            raise CurvatureError(f"{name}: {error}", keywords=error.keywords) from error
     return {"samples": operator.samples, "loss": operator.loss, **rank_columns(now.rank)}, now
 
 

@@ -135,8 +135,8 @@ def size_of(batch: Batch) -> int:
     if len(lengths) > 1:
         raise CurvatureError(
             f"the tensors of a batch have {', '.join(map(str, lengths[:-1]))} and {lengths[-1]} rows, so that the "
-            "number of samples is not clear: give count=, a function of the batch (on the command line --count "
-            "module:function)"
+            "number of samples is not clear: give count=, a function of the batch",
+            keywords=("count",),
         )
     return lengths[0]
 
@@ -150,7 +150,9 @@ def counted(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
     found = count(batch)
     number = found.item() if isinstance(found, Tensor) and found.numel() == 1 else found
     if not isinstance(number, int | float) or number != number // 1 or not least <= number < math.inf:
-        raise CurvatureError(f"count must give a whole number of at least {least} for every batch, got {found!r}")
+        raise CurvatureError(
+            f"count must give a whole number of at least {least} for every batch, got {found!r}", keywords=("count",)
+        )
     return int(number)
 
 
@@ -260,9 +262,10 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
         keys = f" with the keys {', '.join(map(repr, output))}" if isinstance(output, Mapping) else ""
         raise CurvatureError(
             f"the model returns a {type(output).__name__}{keys}, which the loss cannot take "
-            f"({' '.join(str(error).split())[:120]}): give a function of (output, targets), or of (output, batch) for "
-            "mappings, that picks the logits, as in lambda output, batch: cross_entropy(output['logits'], "
-            "batch['labels']); on the command line --loss module:function"
+            f"({' '.join(str(error).split())[:120]}): give as loss= a function of (output, targets), or of (output, "
+            "batch) for mappings, that picks the logits, as in lambda output, batch: cross_entropy(output['logits'], "
+            "batch['labels'])",
+            keywords=("loss",),
         ) from error
     if not isinstance(value, Tensor) or value.numel() != 1:
         shape = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
@@ -284,7 +287,7 @@ def reduction_of(loss: Loss, named: str | None) -> str:
     if reduction == own and own not in ("mean", "sum"):
         raise CurvatureError(f"the loss must be a scalar, and has reduction={own!r}: use 'mean' or 'sum'")
     if reduction not in ("mean", "sum"):
-        raise CurvatureError(f"reduction must be 'mean' or 'sum', got {reduction!r}")
+        raise CurvatureError(f"reduction must be 'mean' or 'sum', got {reduction!r}", keywords=("reduction",))
     if named and own in ("mean", "sum") and named != own:
         raise CurvatureError(
             f"the loss reduces by {own!r}, and a {named} is asked for: name one of the two in both places"

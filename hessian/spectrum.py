@@ -58,12 +58,14 @@ class SpectrumSettings:
         if not 0.0 < self.width < inf or not 0.0 < self.confidence < 1.0 or not 0.0 < self.tolerance < inf:
             raise CurvatureError(
                 f"width and tolerance must be positive and finite and confidence in (0, 1), got {self.width}, "
-                f"{self.tolerance} and {self.confidence}"
+                f"{self.tolerance} and {self.confidence}",
+                keywords=("width", "confidence"),
             )
         if min(self.outliers, self.probes, self.steps) < 1 or self.seed < 0:
             raise CurvatureError(
                 f"outliers, probes and steps must be at least 1 and seed at least 0, got {self.outliers}, "
-                f"{self.probes}, {self.steps} and {self.seed}"
+                f"{self.probes}, {self.steps} and {self.seed}",
+                keywords=("outliers", "probes", "steps", "seed"),
             )
 
     def rng(self, part: str) -> np.random.Generator:

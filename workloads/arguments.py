@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
         """Writes a message that names Python keywords with the options of the command that has them.
 
         Args:
-            text: The message; `name='value'`, `name=` and `name` are a keyword with a value, and without.
+            text: The message; `name='value'` and `name=` are a keyword, and in messages without either `name` is.
             keywords: The keywords that it names; those for which the command has no option stay as they are.
 
         >>> parser = Parser()
@@ -114,7 +114,8 @@ class Parser(argparse.ArgumentParser):
         for name in keywords:
             if name not in flags:
                 continue
-            pattern = rf"""(?<![\w.-]){name}(?:=(?:'(?P<word>[^']*)'|(?P<number>\d[\w.]*))?)?(?![\w-])"""
+            value = r"(?:'(?P<word>[^']*)'|(?P<number>\d[\w.]*))?"
+            pattern = rf"(?<![\w.-]){name}{'=' if f'{name}=' in text else ''}{value}(?![\w-])"
             text = re.sub(pattern, lambda found, flag=flags[name]: _with_value(flag, found), text)
         return text
 
