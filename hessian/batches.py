@@ -262,10 +262,9 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
         keys = f" with the keys {', '.join(map(repr, output))}" if isinstance(output, Mapping) else ""
         raise CurvatureError(
             f"the model returns a {type(output).__name__}{keys}, which the loss cannot take "
-            f"({' '.join(str(error).split())[:120]}): give as loss= a function of (output, targets), or of (output, "
-            "batch) for mappings, that picks the logits, as in lambda output, batch: cross_entropy(output['logits'], "
-            "batch['labels'])",
-            keywords=("loss",),
+            f"({' '.join(str(error).split())[:120]}): give a function of (output, targets), or of (output, batch) for "
+            "mappings, that picks the logits, as in lambda output, batch: cross_entropy(output['logits'], "
+            "batch['labels']); on the command line --loss module:function"
         ) from error
     if not isinstance(value, Tensor) or value.numel() != 1:
         shape = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__

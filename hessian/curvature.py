@@ -33,13 +33,14 @@ from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
 from hessian.pieces import Part, Pieces, PiecesHere, Positions, cut_up
 from hessian.symmetric import CurvatureError
+from rmt.results import Result
 
 TOGETHER = 8
 """Vectors that the trial multiplies together."""
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(Result):
     """Cost of products.
 
     Attributes:

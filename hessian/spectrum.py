@@ -16,6 +16,7 @@ from hessian.memory import Budget, plan_pairs
 from hessian.norms import stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
 from hessian.symmetric import CountedOperator, CurvatureError, SymmetricOperator
+from rmt.results import Result, listed
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")
 """Parts of a measurement, each with a random stream of its own."""
@@ -74,7 +75,7 @@ class SpectrumSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class SpectrumReport:
+class SpectrumReport(Result):
     """Results of a measurement.
 
     Attributes:
@@ -110,6 +111,22 @@ class SpectrumReport:
     products: dict[str, int]
     seconds: dict[str, float]
     given_up: str = ""
+
+    def words(self) -> dict[str, str]:
+        """Return stable rank, extreme eigenvalues and the fit in words."""
+        rank = self.stable_rank.words()
+        smallest = len(self.eigenvalues) - self.largest
+        unsettled = "" if self.converged else "; not converged: raise products"
+        return {
+            **{label: text for label, text in rank.items() if label != "memory"},
+            "eigenvalues": f"{self.eigenvalues[-1]:.4g} to {self.eigenvalues[0]:.4g}; {self.largest} largest and "
+            f"{smallest} smallest computed{unsettled}",
+            "largest": listed([f"{value:.4g}" for value in self.eigenvalues[: self.largest]]),
+            "smallest": listed([f"{value:.4g}" for value in self.eigenvalues[self.largest :][::-1]]),
+            "residuals": f"at most {self.residuals.max():.1g}{unsettled}",
+            **({"memory": self.given_up} if self.given_up else {}),
+            **({"spiked model": f"not fitted: {self.no_fit}"} if self.fit is None else self.fit.words()),
+        }
 
 
 def measure_spectrum(

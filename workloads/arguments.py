@@ -110,13 +110,15 @@ class Parser(argparse.ArgumentParser):
         >>> parser.in_options("name batch_norm='running', or leave batch_norm= out", ["batch_norm"])
         'name --batch-norm running, or leave --batch-norm out'
         """
-        flags = {action.dest: action.option_strings[-1] for action in self._actions if action.option_strings}
+        actions = {action.dest: action for action in self._actions if action.option_strings}
         for name in keywords:
-            if name not in flags:
+            if name not in actions:
                 continue
+            flag, shape = actions[name].option_strings[-1], str(actions[name].metavar).lower()
+            shape = shape if ":" in shape else ""  # a function has to be named in a certain way
             value = r"(?:'(?P<word>[^']*)'|(?P<number>\d[\w.]*))?"
             pattern = rf"(?<![\w.-]){name}{'=' if f'{name}=' in text else ''}{value}(?![\w-])"
-            text = re.sub(pattern, lambda found, flag=flags[name]: _with_value(flag, found), text)
+            text = re.sub(pattern, lambda found, flag=flag, shape=shape: _with_value(flag, found, shape), text)
         return text
 
     def parse_args(  # type: ignore[override]
@@ -193,8 +195,8 @@ def suggestion(flag: str, known: Iterable[str]) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
-def _with_value(flag: str, found: re.Match[str]) -> str:
-    value = found["word"] or found["number"]
+def _with_value(flag: str, found: re.Match[str], shape: str) -> str:
+    value = found["word"] or found["number"] or shape
     return f"{flag} {value}" if value else flag
 
 

@@ -211,7 +211,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:Integers", "tiny_networks:pair", (), ("no trainable parameter", "int64")),
         ("tiny_networks:not_a_number", "tiny_networks:pair", (), ("not finite", "0.weight")),
         ("tiny_networks:dropout", "tiny_networks:pair", (), ("dropout is on", "model.eval()")),
-        ("tiny_networks:batch_norm", "tiny_networks:pair", (), ("batch norm", "--batch-norm running", "--batch-norm batch")),
+        ("tiny_networks:batch_norm", "tiny_networks:pair", (), ("--batch-norm running", "--batch-norm batch")),
         ("tiny_networks:mlp", "tiny_networks:padded", (), ("not a mean", "--count module:function")),
         ("tiny_networks:mlp", "tiny_networks:batches", ("--loss", "tiny_networks:WEIGHTED"), ("Class weights",)),
         ("tiny_networks:mlp", "tiny_networks:batches", ("--loss", "tiny_networks:summed"), ("--reduction sum",)),

@@ -54,14 +54,14 @@ def network(norm=False):
         (
             lambda: Curvature(network(), nn.MSELoss(), (X, Y), law=torch.exp),
             "law= is for matrix='fisher', got matrix='hessian'",
-            "--law is for --matrix fisher, got --matrix hessian",
+            "--law module:function is for --matrix fisher, got --matrix hessian",
         ),
         (
             lambda: Curvature(network(), lambda f, y: (f - y).square().mean(), (X, Y), matrix="fisher"),
             "give law=, a function",
-            "give --law, a function",
+            "give --law module:function, a function",
         ),
-        (lambda: Curvature(network(), nn.MSELoss(), (X, Y[:4])), "give count=, a", "give --count, a"),
+        (lambda: Curvature(network(), nn.MSELoss(), (X, Y[:4])), "give count=, a", "give --count module:function, a"),
         (lambda: SpectrumSettings(width=0.0), "width and tolerance must", "--width and tolerance must"),
         (lambda: SpectrumSettings(confidence=1.0), "and confidence in (0, 1)", "and --confidence in (0, 1)"),
         (lambda: Budget.of("much"), "memory must be", "--memory must be"),
@@ -78,7 +78,7 @@ def test_python_is_given_the_keyword_and_a_command_its_option(make, in_python, i
 
 def test_a_quoted_text_of_the_users_own_stays_as_it_is():
     said = spectrum().in_options("f(loss=3) fails: give count=, not my_count=2 or x.count=1", ("count",))
-    assert said == "f(loss=3) fails: give --count, not my_count=2 or x.count=1"
+    assert said == "f(loss=3) fails: give --count module:function, not my_count=2 or x.count=1"
 
 
 def test_a_keyword_that_is_no_option_stays():
