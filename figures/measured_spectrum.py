@@ -28,6 +28,9 @@ from hessian.symmetric import CurvatureError
 from rmt.results import aligned
 from workloads.files import require_writable, write_whole
 
+SPECTRUM_STEPS = 6
+"""Steps of a measurement: model, data, checks, stable rank, eigenpairs, quadrature."""
+
 
 @dataclass(frozen=True)
 class SpectrumRequest:
@@ -136,6 +139,7 @@ def operators_of(
     data = data_of(request.data)
     for state in states:
         state(model)
+        say("checking loss and derivatives")
         yield _operator(request, model, loss, data, count, law, team)
 
 

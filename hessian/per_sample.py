@@ -74,7 +74,8 @@ def sample_factors(
     """
     if batch_norm == "batch":
         raise CurvatureError(
-            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'"
+            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
+            keywords=("batch_norm",),
         )
     objective = Objective.of(
         model,

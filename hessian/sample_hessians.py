@@ -86,7 +86,8 @@ def sample_hessian_parts(
     """
     if batch_norm == "batch":
         raise CurvatureError(
-            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'"
+            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
+            keywords=("batch_norm",),
         )
     objective = Objective.of(
         model, loss, data, parameters=parameters, batch_norm=batch_norm, reduction="mean", count=count

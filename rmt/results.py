@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 LINES = 3
 """Lines of a result as text, at most."""
@@ -150,7 +150,7 @@ def _read(hint: Any, value: Any, place: str) -> Any:
     origin = get_origin(kind)
     if kind is float and not isinstance(value, dict | list):
         return float(value)
-    if kind in (int, str, bool):
+    if kind in (int, str, bool) or (origin is Literal and value in get_args(kind)):
         return value
     if not others and is_dataclass(kind) and isinstance(value, Mapping):
         return _made(kind, value)

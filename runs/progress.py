@@ -1,4 +1,4 @@
-"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
+"""Display of a run in progress: rounds, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from runs.folder import BOARD
 from runs.plan import Plan
 from runs.settings import RunError
 from runs.words import bytes_in_words
+from workloads.progress import reporting
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -22,29 +23,18 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
     Raises:
         RunError: TensorBoard is asked for and not installed.
     """
-    from tqdm import tqdm
-
     writer_class = _summary_writer() if plan.conduct.tensorboard else None
     seen: dict[str, Any] = {}
     with ExitStack() as stack:
-        bar = stack.enter_context(
-            tqdm(
-                total=plan.conduct.rounds,
-                unit="round",
-                desc=f"{plan.algorithm} on {plan.problem}",
-                disable=None,
-                leave=False,
-            )
-        )
+        bar = stack.enter_context(reporting(f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds, "round"))
         boards: list[Any] = []
 
         def progress(metrics: dict[str, Any]) -> None:
             number = metrics["round"]
             if not seen:
-                bar.initial = bar.n = max(number - 1, 0)  # a resumed run's rate is that of its own rounds
+                bar.resume(max(number - 1, 0))  # a resumed run's pace is that of its own rounds
             seen.update(metrics)
-            bar.update(number - bar.n)
-            bar.set_postfix(shown(seen), refresh=False)
+            bar.advance(", ".join(f"{name} {text}" for name, text in shown(seen).items()), number - bar.done)
             if writer_class is not None:
                 if not boards:
                     boards.append(writer_class(str(folder / BOARD), purge_step=number))
