@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, NoReturn
 
 BAD_USAGE = 2
@@ -118,7 +119,7 @@ class Parser(argparse.ArgumentParser):
             shape = shape if ":" in shape else ""  # a function has to be named in a certain way
             value = r"(?:'(?P<word>[^']*)'|(?P<number>\d[\w.]*))?"
             pattern = rf"(?<![\w.-]){name}{'=' if f'{name}=' in text else ''}{value}(?![\w-])"
-            text = re.sub(pattern, lambda found, flag=flag, shape=shape: _with_value(flag, found, shape), text)
+            text = re.sub(pattern, partial(_with_value, flag, shape), text)
         return text
 
     def parse_args(  # type: ignore[override]
@@ -195,7 +196,7 @@ def suggestion(flag: str, known: Iterable[str]) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
-def _with_value(flag: str, found: re.Match[str], shape: str) -> str:
+def _with_value(flag: str, shape: str, found: re.Match[str]) -> str:
     value = found["word"] or found["number"] or shape
     return f"{flag} {value}" if value else flag
 
