@@ -1,7 +1,8 @@
-"""Display of a run in progress: rounds, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
+"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,18 +24,35 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
     Raises:
         RunError: TensorBoard is asked for and not installed.
     """
+    from tqdm import tqdm
+
     writer_class = _summary_writer() if plan.conduct.tensorboard else None
     seen: dict[str, Any] = {}
     with ExitStack() as stack:
-        bar = stack.enter_context(reporting(f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds, "round"))
+        bar = stack.enter_context(
+            tqdm(
+                total=plan.conduct.rounds,
+                unit="round",
+                desc=f"{plan.algorithm} on {plan.problem}",
+                disable=None,
+                leave=False,
+            )
+        )
+        name, rounds = f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds
+        lines = None if sys.stderr.isatty() else stack.enter_context(reporting(name, rounds, "round"))
         boards: list[Any] = []
 
         def progress(metrics: dict[str, Any]) -> None:
             number = metrics["round"]
             if not seen:
-                bar.resume(max(number - 1, 0))  # a resumed run's pace is that of its own rounds
+                bar.initial = bar.n = max(number - 1, 0)  # a resumed run's rate is that of its own rounds
+                if lines is not None:
+                    lines.resume(max(number - 1, 0))
             seen.update(metrics)
-            bar.advance(", ".join(f"{name} {text}" for name, text in shown(seen).items()), number - bar.done)
+            if lines is not None:
+                lines.advance(", ".join(f"{name} {text}" for name, text in shown(seen).items()), number - lines.done)
+            bar.update(number - bar.n)
+            bar.set_postfix(shown(seen), refresh=False)
             if writer_class is not None:
                 if not boards:
                     boards.append(writer_class(str(folder / BOARD), purge_step=number))
