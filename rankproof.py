@@ -66,10 +66,22 @@ def _command(arguments: Sequence[str] | None) -> int:
     """Status of one command, after all of its output has been written."""
     try:
         options = _parser().parse_args(arguments)
-        status: int = options.command(options)
+        status: int = _carried_out(options)
     except SystemExit as stop:  # help, version, bad usage
         status = stop.code if isinstance(stop.code, int) else AS_EXPECTED
     sys.stdout.flush()
+    return status
+
+
+def _carried_out(options: argparse.Namespace) -> int:
+    """Status of a command; errors that name keywords of Python functions name the command's options in their place."""
+    try:
+        status: int = options.command(options)
+    except Exception as error:
+        keywords: Sequence[str] = getattr(error, "keywords", ())
+        if not keywords:
+            raise
+        raise type(error)(options.parser.in_options(str(error), keywords)) from error
     return status
 
 
@@ -150,7 +162,7 @@ def _parser() -> Parser:
         "train",
         _train,
         "train a federation by one of the algorithms, into a folder that can be resumed",
-        "rankproof train fedlrt --rank 3 --rounds 50",
+        "rankproof train fedlrt --rounds 50 --evaluate-every 10",
     )
     add_train_arguments(train)
     runs.declare(commands)

@@ -17,6 +17,7 @@ from algorithms.ledger import Ledger
 from algorithms.low_rank import USV
 from algorithms.tree import Tree
 from algorithms.trip import is_whole, require_whole
+from rmt.results import Result, in_words
 
 S = TypeVar("S")
 _REMEDY = "lower the learning rate"
@@ -79,7 +80,7 @@ class RunState:
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Result):
     """Outcome of a round.
 
     Attributes:
@@ -88,9 +89,18 @@ class Step:
         ledger: Record of the messages and bytes that have travelled so far.
     """
 
+    unplain = ("state", "ledger")
+
     metrics: dict[str, float]
     state: RunState
     ledger: Ledger
+
+    def words(self) -> dict[str, str]:
+        """Return the metrics in words."""
+        return {name: in_words(value) for name, value in self.metrics.items()}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {text}" for name, text in self.words().items())
 
 
 def one_round(

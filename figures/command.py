@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.arguments import add_command, at_least, named
 from workloads.pool import RayPool, add_place_options, place_of, slots_of
+from workloads.progress import reporting
 
 if TYPE_CHECKING:
     from figures.figure import Figure
@@ -143,25 +144,20 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, pool: Executo
 
 def _made(figure: Figure, options: argparse.Namespace, out: Path, pool: Executor | None = None) -> Made:
     """Makes one figure as the options of `add_figure_options` say, with its progress on the terminal."""
-    from tqdm import tqdm
-
     from figures.figure import Settings
     from figures.make import make
 
-    with tqdm(desc=figure.id, disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
-
-        def advance(text: str) -> None:
-            bar.set_postfix_str(text)
+    with reporting(figure.id) as bar:
 
         def tell(text: str) -> None:
-            tqdm.write(f"{figure.id}: {text}", file=sys.stderr)
+            bar.write(f"{figure.id}: {text}", sys.stderr)
 
         settings = Settings(
             scale=options.scale,
             seed=options.seed,
             device=options.device,
             data_root=options.root,
-            progress=advance,
+            progress=bar.step,
             told=tell,
             pool=pool,
         )
@@ -241,9 +237,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
 
 def _spectrum(options: argparse.Namespace) -> int:
-    from tqdm import tqdm
-
-    from figures.measured_spectrum import SpectrumRequest, measure_network, summary, write_spectrum
+    from figures.measured_spectrum import SPECTRUM_STEPS, SpectrumRequest, measure_network, summary, write_spectrum
     from hessian.elsewhere import Workers
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable
@@ -283,8 +277,9 @@ def _spectrum(options: argparse.Namespace) -> int:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     if options.checkpoints is not None:
         return _checkpoints(request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out)
-    with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
-        measured = measure_network(request, bar.set_postfix_str)
+    steps = SPECTRUM_STEPS + (request.blocks is not None)
+    with reporting("spectrum", steps) as bar:
+        measured = measure_network(request, bar.step)
     paths = write_spectrum(measured, out)
     print(summary(measured))
     print(", ".join(str(path) for path in paths.values()))
@@ -314,15 +309,13 @@ def _require_names(options: argparse.Namespace) -> bool:
 
 
 def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path) -> int:
-    from tqdm import tqdm
-
     from figures.spectrum_checkpoints import checkpoints_summary, measure_checkpoints, measure_run, write_checkpoints
 
-    with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
+    with reporting("spectrum") as bar:
         if clients is None:
-            table = measure_checkpoints(request, folder, bar.set_postfix_str)
+            table = measure_checkpoints(request, folder, bar.step)
         else:
-            table = measure_run(request, folder, clients, bar.set_postfix_str)
+            table = measure_run(request, folder, clients, bar.step)
     paths = write_checkpoints(table, request, folder, out)
     print(checkpoints_summary(table, request.settings.confidence))
     print(", ".join(str(path) for path in paths))

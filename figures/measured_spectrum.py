@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import nn
 
 from figures.figure import Settings
@@ -24,9 +24,12 @@ from hessian.elsewhere import Workers
 from hessian.factories import count_of, data_of, law_named, loss_of_name, model_of, user_error
 from hessian.middles import MATRICES, Law
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
-from hessian.spiked_fit import predict
 from hessian.symmetric import CurvatureError
+from rmt.results import aligned
 from workloads.files import require_writable, write_whole
+
+SPECTRUM_STEPS = 6
+"""Steps of a measurement: model, data, checks, stable rank, eigenpairs, quadrature."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ def operators_of(
     data = data_of(request.data)
     for state in states:
         state(model)
+        say("checking loss and derivatives")
         yield _operator(request, model, loss, data, count, law, team)
 
 
@@ -217,48 +221,17 @@ def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
 
 def summary(measured: MeasuredNetwork) -> str:
     """A few lines for the terminal."""
-    report, rank, request = measured.report, measured.report.stable_rank, measured.request
-    level = f"{100 * rank.confidence:g} %"
-    norm = "certified" if rank.certified else "not certified"
-    goal = "" if rank.reached else f"; wider than the {100 * request.settings.width:g} % asked for: raise --products"
-    kind = "vectors of signs" if rank.signs else "probes"
-    probes = f"{100 * rank.statistical_width:.2g} % {rank.probes} {kind}" if rank.probes else "nothing random"
-    lines = [
+    report, request = measured.report, measured.request
+    rows = {label: text for label, text in report.words().items() if label != "eigenvalues"}
+    rows = {label: re.sub("raise (?=products|outliers)", "raise --", text) for label, text in rows.items()}
+    rows["stable rank"] = rows["stable rank"].replace(
+        "wider than asked for", f"wider than the {100 * request.settings.width:g} % asked for"
+    )
+    heading = (
         f"{MATRICES[request.matrix]}, {report.P:,} parameters, {measured.samples:,} samples, loss {measured.loss:.4g} "
-        f"({report.dtype} on {report.device})",
-        f"stable rank    {rank.value:.4g}, {rank.low:.4g} to {rank.high:.4g} at {level}; width: "
-        f"{100 * rank.deterministic_width:.2g} % norm ({norm}), {probes}{goal}",
-        f"norms          spectral {rank.spectral_norm.value:.4g} (eigenvalue {rank.eigenvalue:+.4g}), Frobenius "
-        f"{rank.frobenius.value:.4g}, {rank.frobenius.low:.4g} to {rank.frobenius.high:.4g}",
-        f"largest        {_listed(report.eigenvalues[: report.largest])}",
-        f"smallest       {_listed(report.eigenvalues[report.largest :][::-1])}",
-        f"residuals      at most {report.residuals.max():.1g}"
-        + ("" if report.converged else "; not converged: raise --products"),
-    ]
-    lines += [f"memory         {report.given_up}"] if report.given_up else []
-    return "\n".join([*lines, *_fit_lines(measured), _cost_line(measured), *_block_lines(measured)])
-
-
-def _fit_lines(measured: MeasuredNetwork) -> list[str]:
-    fit, report = measured.report.fit, measured.report
-    if fit is None:
-        return [f"spiked model   not fitted: {measured.report.no_fit}"]
-    verdict = "no semicircle" if fit.distance.low > 0.0 else "a semicircle is possible"
-    others = [
-        f"{law.name} {law.distance.value:.2f} ({law.distance.low:.2f} to {law.distance.high:.2f})"
-        for law in fit.alternatives
-    ]
-    four = predict(fit, 0.5)
-    rank = {scale: model.stable_rank(report.P).value for scale, model in ((1, fit.model), (4, four))}
-    certain = "" if fit.complete else "\n" + 15 * " " + "the noise holds those that were not computed: raise --outliers"
-    return [
-        f"spiked model   sigma {fit.sigma:.3g} +- {fit.sigma_sd:.1g}, bulk edge {2 * fit.sigma:.3g}",
-        f"outliers       above: {fit.above}; below: {fit.below}{certain}",
-        f"bulk           Kolmogorov distance {fit.distance.value:.2f} from the fitted semicircle, "
-        f"{fit.distance.low:.2f} to {fit.distance.high:.2f}: {verdict}",
-        f"other laws     {(chr(10) + ' ' * 15).join(others) or 'none has the moments of the bulk'}",
-        f"model's rank   {rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)",
-    ]
+        f"({report.dtype} on {report.device})"
+    )
+    return "\n".join([heading, *aligned(rows), _cost_line(measured), *_block_lines(measured)])
 
 
 def _cost_line(measured: MeasuredNetwork) -> str:
@@ -286,8 +259,3 @@ def _block_lines(measured: MeasuredNetwork) -> list[str]:
     products = sum(block.rank.products for block in measured.blocks if block.rank is not None)
     level = f"{100 * measured.report.settings.confidence:g} % each"
     return [f"blocks         stable rank by module, {level}; {products} products more", *lines]
-
-
-def _listed(values: np.ndarray, shown: int = 6) -> str:
-    text = ", ".join(f"{value:.4g}" for value in values[:shown])
-    return f"{text}, ... ({len(values)} computed)" if len(values) > shown else text

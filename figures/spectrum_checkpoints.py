@@ -109,9 +109,10 @@ def _state(
         progress(name)
     with too_little_memory_told():
         try:
-            now = state_spectrum(operator, settings_of(request, operator), progress)
+            told = None if progress is None else (lambda text: progress(f"{name}: {text}"))
+            now = state_spectrum(operator, settings_of(request, operator), told)
         except CurvatureError as error:
-            raise CurvatureError(f"{name}: {error}") from error
+            raise CurvatureError(f"{name}: {error}", keywords=error.keywords) from error
     return {"samples": operator.samples, "loss": operator.loss, **rank_columns(now.rank)}, now
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from figures.provenance import machine, package_versions, sources_digest
 from hessian.intervals import StableRankInterval
 from hessian.spectrum import SpectrumReport
 from hessian.spiked_fit import predict
+from rmt.results import plain
 
 if TYPE_CHECKING:
     from figures.measured_spectrum import MeasuredNetwork
@@ -121,22 +118,3 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
 def _rank(rank: StableRankInterval | None) -> dict[str, Any] | None:
     """Without the cost in gradients, which is that of all parts together."""
     return None if rank is None else {key: value for key, value in plain(rank).items() if key != "gradients"}
-
-
-def plain(value: Any) -> Any:
-    """Values as JSON knows them; numbers that are not finite become null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value

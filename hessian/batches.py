@@ -135,8 +135,8 @@ def size_of(batch: Batch) -> int:
     if len(lengths) > 1:
         raise CurvatureError(
             f"the tensors of a batch have {', '.join(map(str, lengths[:-1]))} and {lengths[-1]} rows, so that the "
-            "number of samples is not clear: give count=, a function of the batch (on the command line --count "
-            "module:function)"
+            "number of samples is not clear: give count=, a function of the batch",
+            keywords=("count",),
         )
     return lengths[0]
 
@@ -150,7 +150,9 @@ def counted(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
     found = count(batch)
     number = found.item() if isinstance(found, Tensor) and found.numel() == 1 else found
     if not isinstance(number, int | float) or number != number // 1 or not least <= number < math.inf:
-        raise CurvatureError(f"count must give a whole number of at least {least} for every batch, got {found!r}")
+        raise CurvatureError(
+            f"count must give a whole number of at least {least} for every batch, got {found!r}", keywords=("count",)
+        )
     return int(number)
 
 
@@ -284,7 +286,7 @@ def reduction_of(loss: Loss, named: str | None) -> str:
     if reduction == own and own not in ("mean", "sum"):
         raise CurvatureError(f"the loss must be a scalar, and has reduction={own!r}: use 'mean' or 'sum'")
     if reduction not in ("mean", "sum"):
-        raise CurvatureError(f"reduction must be 'mean' or 'sum', got {reduction!r}")
+        raise CurvatureError(f"reduction must be 'mean' or 'sum', got {reduction!r}", keywords=("reduction",))
     if named and own in ("mean", "sum") and named != own:
         raise CurvatureError(
             f"the loss reduces by {own!r}, and a {named} is asked for: name one of the two in both places"

@@ -13,10 +13,11 @@ from hessian.krylov import Progress
 from hessian.norms import stable_rank_of
 from hessian.spectrum import STREAMS, SpectrumSettings
 from hessian.symmetric import CurvatureError
+from rmt.results import Result
 
 
 @dataclass(frozen=True)
-class BlockRank:
+class BlockRank(Result):
     """A block's stable rank.
 
     Attributes:

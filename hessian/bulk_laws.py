@@ -20,6 +20,7 @@ from hessian.krylov import Array
 from hessian.quadrature import SpectralMeasure
 from rmt.closed_laws import MarchenkoPastur, Semicircle
 from rmt.laws import Affine, Law
+from rmt.results import Result
 
 ROUNDING = 1e-6
 """Least mean and skewness, in standard deviations, at which a bulk has a sign: less may be the rounding of a zero."""
@@ -123,7 +124,7 @@ def _middles(x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class LawFit:
+class LawFit(Result):
     """A law with its parameters chosen by moments of the bulk, and how far it is from it.
 
     Attributes:

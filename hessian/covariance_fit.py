@@ -23,6 +23,7 @@ from scipy.stats import gamma
 from hessian.binned_laws import binned, law_of
 from hessian.per_sample import SampleSpectra
 from rmt import AtomicLaw, SeparableLaw
+from rmt.results import Result
 
 Array = NDArray[np.float64]
 CELL = 12
@@ -30,7 +31,7 @@ CELL = 12
 
 
 @dataclass(frozen=True, eq=False)
-class SamplePrediction:
+class SamplePrediction(Result):
     """Prediction for one sample size.
 
     Attributes:
@@ -55,7 +56,7 @@ class SamplePrediction:
 
 
 @dataclass(frozen=True, eq=False)
-class CovarianceFit:
+class CovarianceFit(Result):
     r"""The population and the samples' weights.
 
     Attributes:

@@ -33,13 +33,14 @@ from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
 from hessian.pieces import Part, Pieces, PiecesHere, Positions, cut_up
 from hessian.symmetric import CurvatureError
+from rmt.results import Result
 
 TOGETHER = 8
 """Vectors that the trial multiplies together."""
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(Result):
     """Cost of products.
 
     Attributes:
@@ -132,9 +133,11 @@ class Curvature:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
         """
         if matrix not in MATRICES:
-            raise CurvatureError(f"matrix must be one of {', '.join(map(repr, MATRICES))}, got {matrix!r}")
+            raise CurvatureError(
+                f"matrix must be one of {', '.join(map(repr, MATRICES))}, got {matrix!r}", keywords=("matrix",)
+            )
         if law is not None and matrix != "fisher":
-            raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}")
+            raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}", keywords=("law", "matrix"))
         if vectorize != "trial" and not (isinstance(vectorize, int) and vectorize >= 1):
             raise CurvatureError(f"vectorize must be at least 1, or 'trial', got {vectorize!r}")
         budget = None if memory is None else Budget.of(memory)

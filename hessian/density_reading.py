@@ -16,6 +16,7 @@ import numpy as np
 from hessian.density_estimate import density_stable_rank
 from hessian.quadrature import SpectralMeasure
 from hessian.symmetric import CurvatureError
+from rmt.results import Result
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ RAW_NODES = Reading(support="nodes")
 
 
 @dataclass(frozen=True)
-class PrintedStableRank:
+class PrintedStableRank(Result):
     """The papers' estimate, and what it rests on.
 
     Attributes:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hessian.binned_laws import binned, law_of
 from hessian.sample_hessians import SampleHessians
 from rmt import AtomicLaw, CovarianceSum, JointPopulation
+from rmt.results import Result
 
 Array = NDArray[np.float64]
 CELL = 4
@@ -25,7 +26,7 @@ CELL = 4
 
 
 @dataclass(frozen=True, eq=False)
-class HessianPrediction:
+class HessianPrediction(Result):
     """Prediction for one sample size.
 
     Attributes:
@@ -48,7 +49,7 @@ class HessianPrediction:
 
 
 @dataclass(frozen=True, eq=False)
-class HessianFit:
+class HessianFit(Result):
     r"""The two populations and the samples' weights.
 
     Attributes:

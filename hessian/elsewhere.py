@@ -77,13 +77,19 @@ class Workers:
             workers = int(workers) if workers.isdecimal() else [name.strip() for name in workers.split(",")]
         if isinstance(workers, int):
             if isinstance(workers, bool) or workers < 1:
-                raise CurvatureError(f"workers must be at least 1, or devices such as 'cuda:0,cuda:1', got {workers!r}")
+                raise CurvatureError(
+                    f"workers must be at least 1, or devices such as 'cuda:0,cuda:1', got {workers!r}",
+                    keywords=("workers",),
+                )
             self.count = workers
         else:
             self.devices = tuple(workers)
             self.count = len(self.devices)
             if not self.devices or not all(isinstance(name, str) for name in self.devices):
-                raise CurvatureError(f"workers must be a number, or devices such as 'cuda:0,cuda:1', got {workers!r}")
+                raise CurvatureError(
+                    f"workers must be a number, or devices such as 'cuda:0,cuda:1', got {workers!r}",
+                    keywords=("workers",),
+                )
             for name in self.devices:
                 _require_device(name, here=ray is None)
         self.ray = ray
@@ -99,7 +105,9 @@ class Workers:
             CurvatureError: As the constructor.
         """
         if workers is None and ray is not None:
-            raise CurvatureError("workers must be named, such as 2: where Ray has them does not say how many")
+            raise CurvatureError(
+                "workers must be named, such as 2: where Ray has them does not say how many", keywords=("workers",)
+            )
         if workers is None or isinstance(workers, Workers):
             return workers
         found = Workers(workers, ray)
@@ -262,7 +270,8 @@ class PiecesElsewhere:
             raise CurvatureError(
                 f"workers hold another loss than this process: their product differs by {gap / max(size, 1e-300):.1g} "
                 "of it. What the model or the loss reads from its module, such as the model itself for a penalty, is "
-                "another one in a worker: make it an attribute, or leave out workers= (--workers)"
+                "another one in a worker: make it an attribute, or leave out workers=",
+                keywords=("workers",),
             )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
+from rmt.results import Result
+
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Result):
     """A value between two ends."""
 
     value: float
@@ -22,9 +24,12 @@ class Interval:
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
+    def __str__(self) -> str:
+        return f"{self.value:.4g}, {self.low:.4g} to {self.high:.4g}"
+
 
 @dataclass(frozen=True)
-class StableRankInterval:
+class StableRankInterval(Result):
     """An estimate with its interval, and what it rests on.
 
     Attributes:
@@ -74,3 +79,17 @@ class StableRankInterval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+    def words(self) -> dict[str, str]:
+        """Return estimate, interval and norms in words."""
+        norm = "certified" if self.certified else "not certified"
+        kind = "vectors of signs" if self.signs else "probes"
+        probes = f"{100 * self.statistical_width:.2g} % {self.probes} {kind}" if self.probes else "nothing random"
+        goal = "" if self.reached else "; wider than asked for: raise products"
+        return {
+            "stable rank": f"{self.value:.4g}, {self.low:.4g} to {self.high:.4g} at {100 * self.confidence:g} %; "
+            f"width: {100 * self.deterministic_width:.2g} % norm ({norm}), {probes}{goal}",
+            "norms": f"spectral {self.spectral_norm.value:.4g} (eigenvalue {self.eigenvalue:+.4g}), Frobenius "
+            f"{self.frobenius}",
+            **({"memory": self.given_up} if self.given_up else {}),
+        }

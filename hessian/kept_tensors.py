@@ -91,7 +91,8 @@ def nothing_kept(
                 raise CurvatureError(
                     f"{name} does not reach the loss, and a tensor of its shape {tuple(tensor.shape)} that is no "
                     "parameter of the model does: if that was computed from it and kept, empty the cache; if it is "
-                    "meant, leave the parameter out by naming the others, parameters="
+                    "meant, leave the parameter out by naming the others, parameters=",
+                    keywords=("parameters",),
                 )
     return True
 

@@ -27,7 +27,8 @@ from hessian.intervals import Interval
 from hessian.krylov import Array, RitzPairs
 from hessian.probes import cautious
 from hessian.quadrature import Moment, SpectralMeasure
-from hessian.spiked_fit import MISTAKEN, call_outliers, fitted_model
+from hessian.spiked_fit import MISTAKEN, call_outliers, fitted_model, predict
+from rmt.results import Result
 from rmt.spiked import SpikedModel
 
 ROUNDING = 10.0
@@ -35,7 +36,7 @@ ROUNDING = 10.0
 
 
 @dataclass(frozen=True)
-class Side:
+class Side(Result):
     """Outliers on one side of the bulk.
 
     Attributes:
@@ -54,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class MeasuredFit:
+class MeasuredFit(Result):
     r"""The spiked model that belongs to a measured spectrum.
 
     Attributes:
@@ -93,6 +94,24 @@ class MeasuredFit:
     alternatives: tuple[LawFit, ...]
     bulk: Bulk
     iterations: int
+
+    def words(self) -> dict[str, str]:
+        """Return the model, its outliers and how far the bulk is from laws, in words."""
+        verdict = "no semicircle" if self.distance.low > 0.0 else "a semicircle is possible"
+        others = [
+            f"{law.name} {law.distance.value:.2f} ({law.distance.low:.2f} to {law.distance.high:.2f})"
+            for law in self.alternatives
+        ]
+        certain = "" if self.complete else "\nthe noise holds those that were not computed: raise outliers"
+        rank = {times: predict(self, times**-0.5).stable_rank(self.R).value for times in (1, 4)}
+        return {
+            "spiked model": f"sigma {self.sigma:.3g} +- {self.sigma_sd:.1g}, bulk edge {2 * self.sigma:.3g}",
+            "outliers": f"above: {self.above}; below: {self.below}{certain}",
+            "bulk": f"Kolmogorov distance {self.distance.value:.2f} from the fitted semicircle, "
+            f"{self.distance.low:.2f} to {self.distance.high:.2f}: {verdict}",
+            "other laws": "\n".join(others) or "none has the moments of the bulk",
+            "model's rank": f"{rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)",
+        }
 
     @property
     def complete(self) -> bool:

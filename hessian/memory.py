@@ -57,7 +57,9 @@ class Budget:
 
     def __post_init__(self) -> None:
         if not 0 < self.limit < MOST:
-            raise CurvatureError(f"memory must be a positive number of bytes, and less than 2^60, got {self.limit}")
+            raise CurvatureError(
+                f"memory must be a positive number of bytes, and less than 2^60, got {self.limit}", keywords=("memory",)
+            )
         if self.scratch is not None and not Path(self.scratch).is_dir():
             raise CurvatureError(f"there is no folder {self.scratch} for vectors that do not fit: name an existing one")
 
@@ -75,7 +77,10 @@ class Budget:
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
         factor = _UNITS.get(match[2].upper()) if match else None
         if match is None or factor is None or not 1.0 <= float(match[1]) * factor < MOST:
-            raise CurvatureError(f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}")
+            raise CurvatureError(
+                f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}",
+                keywords=("memory",),
+            )
         return Budget(round(float(match[1]) * factor))
 
     @staticmethod
@@ -102,7 +107,9 @@ class Budget:
         found = tuple(kind for kind in tried if held + numbers * kind.itemsize <= self.limit)
         if not found:
             least = held + numbers * own.itemsize
-            raise CurvatureError(self.too_small(least, "the model and the checks of its derivatives"))
+            raise CurvatureError(
+                self.too_small(least, "the model and the checks of its derivatives"), keywords=("parameters",)
+            )
         return found
 
     def no_double(self, held: int, numbers: int) -> str:
@@ -117,7 +124,7 @@ class Budget:
         """The message about a budget that cannot be met."""
         return (
             f"memory of {in_words(self.limit)} does not suffice: {what} need {in_words(least, up=True)}; give so much, "
-            "smaller batches, or fewer parameters= (on the command line --parameters)"
+            "smaller batches, or fewer parameters="
         )
 
     def too_full(self, there: int, least: int) -> str:
@@ -192,7 +199,9 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
     rows, usual = free - pairs - 1, usual_basis(pairs)
     if rows < pairs + 2:
         least = busy + (2 * pairs + 3) * row
-        raise CurvatureError(budget.too_small(least, f"{pairs} eigenpairs") + ", or fewer --outliers")
+        raise CurvatureError(
+            budget.too_small(least, f"{pairs} eigenpairs") + ", or fewer --outliers", keywords=("parameters",)
+        )
     return (0 if rows >= min(usual, operator.P) else rows), free - pairs < min(steps + 1, operator.P)
 
 
@@ -222,8 +231,11 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
     inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + 1
     if free < 0 or (budget.scratch is None and inside < least):
         needed = budget.limit - free + (0 if budget.scratch is not None else least * size)
-        hint = "" if budget.scratch is not None else "; or a folder for rows of the basis (--scratch)"
-        raise CurvatureError(budget.too_small(needed, "the model, its products and a basis of a few rows") + hint)
+        hint = "" if budget.scratch is not None else "; or a folder for rows of the basis, scratch="
+        raise CurvatureError(
+            budget.too_small(needed, "the model, its products and a basis of a few rows") + hint,
+            keywords=("parameters", "scratch"),
+        )
     if budget.scratch is not None:
         there = shutil.disk_usage(budget.scratch).free
         outside = min(rows + SPARE - inside, int(DISK * there) // size)

@@ -100,7 +100,8 @@ def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor],
     if any(part is not None for part in beside):
         raise CurvatureError(
             "the loss depends on the parameters beside the model's output (a penalty), and the "
-            f"{MATRICES[matrix]} leaves that out: take it out of the loss, or take matrix='hessian'"
+            f"{MATRICES[matrix]} leaves that out: take it out of the loss, or take matrix='hessian'",
+            keywords=("matrix",),
         )
     if slope is None:
         raise CurvatureError("the loss does not depend on the model's output")
@@ -123,7 +124,8 @@ def law_of(loss: Any) -> Law:
     name = getattr(loss, "__name__", type(loss).__name__)
     raise CurvatureError(
         f"the Fisher matrix needs the law of the targets, and {name} does not tell it: give law=, a function from the "
-        "output to a torch.distributions.Distribution (on the command line --law module:function)"
+        "output to a torch.distributions.Distribution",
+        keywords=("law",),
     )
 
 
@@ -184,8 +186,8 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
     if not multiple > 0.0 or not gap <= allowed:
         raise CurvatureError(
             f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
-            "label smoothing or another law: name the law= that it belongs to (on the command line --law "
-            "module:function), or take matrix='gauss-newton'"
+            "label smoothing or another law: name the law= that it belongs to, or take matrix='gauss-newton'",
+            keywords=("law", "matrix"),
         )
 
     def potential(cut: Tensor) -> Tensor:
@@ -194,7 +196,8 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
         except NotImplementedError as error:
             raise CurvatureError(
                 f"the divergence of two laws {type(own).__name__} is not known in closed form, so that the Fisher "
-                "matrix is not exact: take another law, or matrix='empirical-fisher'"
+                "matrix is not exact: take another law, or matrix='empirical-fisher'",
+                keywords=("matrix",),
             ) from error
         return multiple * (each * observed).sum()
 

@@ -92,7 +92,7 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
         CurvatureError: One of these, or an unknown policy.
     """
     if batch_norm not in (None, "running", "batch"):
-        raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}")
+        raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}", keywords=("batch_norm",))
     for name, module in model.named_modules():
         if not module.training:
             continue
@@ -104,7 +104,9 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and batch_norm is None:
             raise CurvatureError(
                 f"batch norm {name!r} is in training mode and couples the samples of a batch: call model.eval() first, "
-                "or name the statistics where that can be done, batch_norm='running' (of training) or 'batch'"
+                "or name the statistics where that can be done, batch_norm='running' (of training) or "
+                "batch_norm='batch' (of each batch)",
+                keywords=("batch_norm",),
             )
 
 

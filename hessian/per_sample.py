@@ -73,7 +73,10 @@ def sample_factors(
             a loss that is not convex in the outputs.
     """
     if batch_norm == "batch":
-        raise CurvatureError("batch statistics couple the samples, so that none has a share of its own: use 'running'")
+        raise CurvatureError(
+            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
+            keywords=("batch_norm",),
+        )
     objective = Objective.of(
         model,
         loss,

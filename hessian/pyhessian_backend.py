@@ -222,7 +222,10 @@ def _opened(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterator[_Ope
     if first.device.type not in ("cpu", "cuda"):
         raise CurvatureError(f"PyHessian knows cpu and cuda, not {first.device}; move the model to one of these")
     if reduction_of(loss, None) == "sum":
-        raise CurvatureError("PyHessian weighs batches as means, the loss has reduction='sum'; use reduction='mean'")
+        raise CurvatureError(
+            "PyHessian weighs batches as means, the loss has reduction='sum'; use reduction='mean'",
+            keywords=("reduction",),
+        )
     batches = PlainBatches(Batches.of(data), first.device, first.dtype)
     with _LOCK, ExitStack() as stack:
         stack.enter_context(restored(model, loss))

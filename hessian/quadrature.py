@@ -24,10 +24,11 @@ from hessian.differentiation import exact_algebra
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.probes import project_out
 from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, multiply, normal_rows
+from rmt.results import Result
 
 
 @dataclass(frozen=True)
-class Moment:
+class Moment(Result):
     """A spectral moment, estimated from independent probes.
 
     Attributes:
@@ -38,6 +39,9 @@ class Moment:
 
     value: float
     sd: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} +- {self.sd:.1g}"
 
 
 @dataclass(frozen=True, eq=False)

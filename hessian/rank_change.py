@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rmt.results import Result
+
 
 @dataclass(frozen=True)
-class RankChange:
+class RankChange(Result):
     """The bracket's coefficient of 1/M, by its terms.
 
     Attributes:

@@ -85,7 +85,8 @@ class Recombination:
         if doubts and self.needed and not self.vouched:
             raise CurvatureError(
                 f"whether the losses of the batches make up the loss over all samples cannot be tested ({doubts[0]}): "
-                "name reduction='mean' or 'sum', or count= for a mean over tokens, to say what the loss is"
+                "name reduction='mean' or reduction='sum', or count= for a mean over tokens, to say what the loss is",
+                keywords=("reduction", "count"),
             )
 
     def _joined(self, tail: Any, head: Any) -> Any:
@@ -100,8 +101,9 @@ class Recombination:
         total = self._counted(whole)
         if sum(counts) != total:
             raise CurvatureError(
-                f"count gives {total} for samples of batch {number}, and {' and '.join(map(str, counts))} for two "
-                "parts of them: it must add up"
+                f"count must add up: it gives {total} for samples of batch {number}, and "
+                f"{' and '.join(map(str, counts))} for two parts of them",
+                keywords=("count",),
             )
         if total == 0:
             return
@@ -137,14 +139,15 @@ class Recombination:
         if agree(not self.mean, allowed)[0]:
             other = "sum" if self.mean else "mean"
             raise CurvatureError(
-                f"the loss is a {other} over samples, not a {word}: {told}; say reduction={other!r} (on the command "
-                f"line --reduction {other}), or use a loss that is a {word}"
+                f"the loss is a {other} over samples, not a {word}: {told}; say reduction={other!r}, or use a loss "
+                f"that is a {word}",
+                keywords=("reduction",),
             )
         raise CurvatureError(
             f"the loss is not a {word} over independent samples: {told}. Class weights and ignored or padded targets "
-            "make it a mean over something else: give count= with what it divides by (on the command line --count "
-            "module:function), or reduction='sum' with a loss that sums; a model must not couple the samples of a "
-            "batch; or pass all data as one batch, to one process"
+            "make it a mean over something else: give count= with what it divides by, or reduction='sum' with a loss "
+            "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process",
+            keywords=("count", "reduction"),
         )
 
     def _counted(self, item: Any) -> int:
@@ -188,7 +191,8 @@ class Recombination:
         except CurvatureError as error:
             raise CurvatureError(
                 f"{error}, for some of its samples alone: where targets are ignored, give count= with the number of "
-                "those that are not (on the command line --count module:function)"
+                "those that are not",
+                keywords=("count",),
             ) from error
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
             raise _UnlikeError(

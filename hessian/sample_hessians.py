@@ -85,7 +85,10 @@ def sample_hessian_parts(
         CurvatureError: As raised by `Objective`; or batch statistics, or a rank out of range.
     """
     if batch_norm == "batch":
-        raise CurvatureError("batch statistics couple the samples, so that none has a share of its own: use 'running'")
+        raise CurvatureError(
+            "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
+            keywords=("batch_norm",),
+        )
     objective = Objective.of(
         model, loss, data, parameters=parameters, batch_norm=batch_norm, reduction="mean", count=count
     )

@@ -16,6 +16,7 @@ from hessian.memory import Budget, plan_pairs
 from hessian.norms import stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
 from hessian.symmetric import CountedOperator, CurvatureError, SymmetricOperator
+from rmt.results import Result, listed
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")
 """Parts of a measurement, each with a random stream of its own."""
@@ -58,12 +59,14 @@ class SpectrumSettings:
         if not 0.0 < self.width < inf or not 0.0 < self.confidence < 1.0 or not 0.0 < self.tolerance < inf:
             raise CurvatureError(
                 f"width and tolerance must be positive and finite and confidence in (0, 1), got {self.width}, "
-                f"{self.tolerance} and {self.confidence}"
+                f"{self.tolerance} and {self.confidence}",
+                keywords=("width", "confidence"),
             )
         if min(self.outliers, self.probes, self.steps) < 1 or self.seed < 0:
             raise CurvatureError(
                 f"outliers, probes and steps must be at least 1 and seed at least 0, got {self.outliers}, "
-                f"{self.probes}, {self.steps} and {self.seed}"
+                f"{self.probes}, {self.steps} and {self.seed}",
+                keywords=("outliers", "probes", "steps", "seed"),
             )
 
     def rng(self, part: str) -> np.random.Generator:
@@ -72,7 +75,7 @@ class SpectrumSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class SpectrumReport:
+class SpectrumReport(Result):
     """Results of a measurement.
 
     Attributes:
@@ -108,6 +111,22 @@ class SpectrumReport:
     products: dict[str, int]
     seconds: dict[str, float]
     given_up: str = ""
+
+    def words(self) -> dict[str, str]:
+        """Return stable rank, extreme eigenvalues and the fit in words."""
+        rank = self.stable_rank.words()
+        smallest = len(self.eigenvalues) - self.largest
+        unsettled = "" if self.converged else "; not converged: raise products"
+        return {
+            **{label: text for label, text in rank.items() if label != "memory"},
+            "eigenvalues": f"{self.eigenvalues[-1]:.4g} to {self.eigenvalues[0]:.4g}; {self.largest} largest and "
+            f"{smallest} smallest computed{unsettled}",
+            "largest": listed([f"{value:.4g}" for value in self.eigenvalues[: self.largest]]),
+            "smallest": listed([f"{value:.4g}" for value in self.eigenvalues[self.largest :][::-1]]),
+            "residuals": f"at most {self.residuals.max():.1g}{unsettled}",
+            **({"memory": self.given_up} if self.given_up else {}),
+            **({"spiked model": f"not fitted: {self.no_fit}"} if self.fit is None else self.fit.words()),
+        }
 
 
 def measure_spectrum(

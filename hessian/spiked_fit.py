@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rmt.closed_laws import Semicircle
 from rmt.comparison import distribution_distance
+from rmt.results import Result, listed
 from rmt.spiked import SpikedModel
 from rmt.tracy_widom import TracyWidom1
 
@@ -32,7 +33,7 @@ MISTAKEN = 1e-3
 
 
 @dataclass(frozen=True)
-class SpikedFit:
+class SpikedFit(Result):
     r"""The spiked model that belongs to one spectrum.
 
     Attributes:
@@ -57,6 +58,19 @@ class SpikedFit:
     cuts: tuple[float, float]
     distance: float
     iterations: int
+
+    def words(self) -> dict[str, str]:
+        """Return noise, outliers and how far the bulk is from the semicircle, in words."""
+        return {
+            "spiked model": f"sigma {self.sigma:.3g} +- {self.sigma_sd:.1g}, bulk edge {2 * self.sigma:.3g}",
+            "outliers": listed([f"{value:.4g}" for value in self.outliers]) or "none",
+            "bulk": f"Kolmogorov distance {self.distance:.2f} from the fitted semicircle",
+            "spikes": listed(
+                [f"{spike:.4g} +- {sd:.1g}" for spike, sd in zip(self.model.spikes, self.spike_sd, strict=True)]
+            )
+            or "none",
+            "dimension": f"{self.R:,}",
+        }
 
     @property
     def bulk_fraction(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import frexp, inf
 from typing import Protocol
 
@@ -15,7 +15,16 @@ from hessian.differentiation import exact_algebra
 
 
 class CurvatureError(ValueError):
-    """A model, a loss or data whose curvature cannot be taken; the message names the cause and the remedy."""
+    """A model, a loss or data whose curvature cannot be taken; the message names the cause and the remedy.
+
+    Attributes:
+        keywords: Keywords of Python functions that the message names. Write one as ``name='value'`` or ``name=``, so
+            that a command can name its own option instead.
+    """
+
+    def __init__(self, message: str = "", *, keywords: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.keywords = tuple(keywords)
 
 
 class SymmetricOperator(Protocol):

@@ -165,6 +165,6 @@ def save(taken: Taken, file: Any) -> None:
     except Exception as error:  # pickle, and whatever a user's class says to it
         raise CurvatureError(
             f"the model, the loss or the data cannot be sent to workers ({' '.join(str(error).split())[:160]}): use no "
-            "lambda, no function within a function and no open file, or leave out workers= (on the command line "
-            "--workers)"
+            "lambda, no function within a function and no open file, or leave out workers=",
+            keywords=("workers",),
         ) from error

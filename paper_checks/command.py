@@ -19,6 +19,7 @@ from workloads.arguments import add_command, at_least, named
 from workloads.files import is_standard_output, require_target, require_writable, write_whole
 from workloads.lifeline import worker_environment
 from workloads.pool import RayPool, add_place_options, place_of, slots_of
+from workloads.progress import reporting
 
 if TYPE_CHECKING:
     from figures.figure import Figure
@@ -120,7 +121,7 @@ def declare(commands: Any) -> None:
         "new-paper",
         _new_paper,
         "write a package for a paper of your own: two claims, a replay, tests",
-        "rankproof new-paper my-paper && rankproof check --papers my-paper my-paper/",
+        "rankproof new-paper my-paper --out papers/my-paper",
         several=None,
     )
     new.add_argument("name", type=named, metavar="NAME", help="small letters, digits and hyphens")
@@ -157,36 +158,24 @@ def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None =
 
 
 def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
-    from tqdm import tqdm
-
     from paper_checks.last_results import keep
     from paper_checks.run import run
 
-    with tqdm(total=len(claims), unit="claim", desc="checking", disable=None, leave=False) as bar:
-
-        def advance(id: str) -> None:
-            bar.set_postfix_str(id, refresh=False)
-            bar.update()
-
+    with reporting("checking", len(claims), "claim") as bar:
         jobs = options.jobs if pool is None else len(pool.slots)
-        found = run(claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=advance, pool=pool)
+        found = run(
+            claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=bar.advance, pool=pool
+        )
     keep(found, ledger)
     return found
 
 
 def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
-    from tqdm import tqdm
-
     from figures.figure import Settings
     from paper_checks.report_figures import report_figures
 
     settings = Settings(options.scale or "quick", options.seed, options.device, options.root)
-    with tqdm(total=len(figures), unit="figure", desc="drawing", disable=None, leave=False) as bar:
-
-        def advance(id: str) -> None:
-            bar.set_postfix_str(id, refresh=False)
-            bar.update()
-
+    with reporting("drawing", len(figures), "figure") as bar:
         return report_figures(
             figures,
             settings,
@@ -194,7 +183,7 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) ->
             stored=options.scale is None,
             recompute=options.recompute,
             jobs=options.jobs,
-            progress=advance,
+            progress=bar.advance,
         )
 
 
@@ -342,8 +331,6 @@ def _list_of(asked: str, found: Sequence[Any]) -> str:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from tqdm import tqdm
-
     from paper_checks.card import stored_lines
     from paper_checks.ledger import LedgerError
     from paper_checks.places import replay_places
@@ -393,10 +380,10 @@ def _replay(options: argparse.Namespace) -> int:
     if not number:
         raise LedgerError("none of these claims has a stored witness or certificate; `rankproof check` checks them")
     confirmed = 0
-    with tqdm(total=number, unit="file", desc="replaying", disable=None, leave=False) as bar:
+    with reporting("replaying", number, "file") as bar:
         for paper in ledger.papers:
             of_paper = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
-            answers = replay_in_fresh_process(paper.package, of_paper, progress=lambda file: bar.update())
+            answers = replay_in_fresh_process(paper.package, of_paper, progress=lambda file: bar.advance())
             found = zip(of_paper, replay_places(paper.package, of_paper), strict=True)
             places = {(file.id, file.kind): str(place) if place else None for file, place in found}
             for file, answer in zip(of_paper, answers, strict=True):

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm, t
 
 from rmt.laws import Law
+from rmt.results import Result
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Result):
     """One measured number beside its prediction.
 
     Attributes:

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
+from rmt.results import Result
 from rmt.tracy_widom import TracyWidom1
 
 Number: TypeAlias = Any  # whatever adds, multiplies and divides: float, Fraction, array, sympy expression
 
 
 @dataclass(frozen=True)
-class Outlier:
+class Outlier(Result):
     r"""Place and overlap of one spike in the spectrum as the dimension grows.
 
     Attributes:
@@ -40,7 +41,7 @@ class Outlier:
 
 
 @dataclass(frozen=True)
-class StableRank:
+class StableRank(Result):
     r"""Stable rank $\|H\|_F^2 / \|H\|_2^2$ with its two ingredients.
 
     The square is 0 or infinite where double precision cannot hold it (norms below 1e-162 or above 1e154); the stable
@@ -53,7 +54,7 @@ class StableRank:
 
 
 @dataclass(frozen=True)
-class SpikedModel:
+class SpikedModel(Result):
     r"""$H = \sum_i \theta_i v_i v_i^T + s X$, an $R \times R$ symmetric matrix with noise of a given spectral law.
 
     Spikes may have any sign, be repeated, small and in any order. The noise law is that of $X$; for the papers'

@@ -28,6 +28,7 @@ from scipy.optimize import brentq
 from rmt.checks import positive, require
 from rmt.covariance_sum import CovarianceSum
 from rmt.joint_population import JointPopulation
+from rmt.results import Result
 from rmt.separable import EPS, Atoms
 from rmt.spiked import StableRank
 
@@ -35,7 +36,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class SumOutlier:
+class SumOutlier(Result):
     """An eigenvalue outside the bulk.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, replace
 from functools import cache
 from itertools import product
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runs.settings import Conduct, RunError
-from workloads.arguments import Parser
+from workloads.arguments import Parser, suggestion, unknown_flags
 
 if TYPE_CHECKING:
     from runs.options import Option
@@ -73,33 +73,34 @@ def train(options: argparse.Namespace) -> int:
 def _fill(parser: Parser, words: Sequence[str]) -> None:
     """Declares the options of what the words name, and refuses those that it lacks."""
     from runs.catalogue import CONDUCT, RUN, forms, options_of
-    from runs.options import nearest
+    from runs.options import nearest_option
 
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     conduct = CONDUCT.options({})
-    parts: dict[str, Mapping[str, Option]] = {"how to conduct the run": conduct}
+    parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
+    parts["how to conduct the run"] = conduct, CONDUCT.options
     resumed = any(word.split("=")[0] == "--resume" for word in words)
     algorithm, problem = _named(words)
     if not resumed:
-        parts["every run"] = RUN.options({})
+        parts["every run"] = RUN.options({}), RUN.options
     if algorithm is not None and not resumed:
         of_algorithm, of_problem = forms(algorithm, problem, {})
-        parts[problem] = of_problem.options({}, every=True)
-        parts[algorithm] = of_algorithm.options({}, every=True)
+        parts[problem] = of_problem.options({}, every=True), of_problem.options
+        parts[algorithm] = of_algorithm.options({}, every=True), of_algorithm.options
         options_of(algorithm, problem, {}, every=True)
-    for title, options in parts.items():
+    for title, (options, chosen) in parts.items():
         group = parser.add_argument_group(title)
         for option in options.values():
-            _declare(group, option)
-    known = [name for name in parser._option_string_actions if name.startswith("--")]
-    for word in words:
-        flag = word.split("=")[0]
-        if flag.startswith("--") and len(flag) > 2 and not any(name.startswith(flag) for name in known):
-            if resumed:
-                raise RunError(_RESUMED.format(", ".join(option.flag for option in conduct.values())))
-            if algorithm is not None:
-                raise RunError(f"{algorithm} on {problem} takes no {flag}{nearest(flag, known)}")
+            _declare(group, option, needed_with(option, options, chosen))
+    for flag in unknown_flags(words, parser.flags):
+        if resumed:
+            raise RunError(_RESUMED.format(", ".join(option.flag for option in conduct.values())))
+        if algorithm is not None:
+            raise RunError(f"{algorithm} on {problem} takes no {flag}{nearest_option(flag, parser.flags)}")
+        if not (near := suggestion(flag, parser.flags)):
+            near = "; options of algorithms and problems are known once you name the algorithm, as in train fedavg"
+        parser.error(f"unrecognized arguments: {flag}{near}")
 
 
 def _named(words: Sequence[str]) -> tuple[str | None, str]:
@@ -133,9 +134,9 @@ def _flags() -> frozenset[str]:
     return frozenset(found)
 
 
-def _declare(group: Any, option: Option) -> None:
+def _declare(group: Any, option: Option, needed: str) -> None:
     words = f"one of {', '.join(option.words)}" if option.words else ""
-    default = "needed" if option.default is MISSING else f"default: {_said(option.default)}"
+    default = needed if option.default is MISSING else f"default: {_said(option.default)}"
     parts = (option.help.rstrip("."), words, default if option.default is not None else "")
     text = "; ".join(filter(None, parts)).replace("%", "%%")
     if option.kind is bool:
@@ -143,6 +144,25 @@ def _declare(group: Any, option: Option) -> None:
     else:
         metavars: dict[type, str] = {int: "N", float: "X", tuple: "X,X", str: "WORD"}
         group.add_argument(option.flag, metavar=metavars[option.kind], help=text)
+
+
+def needed_with(
+    option: Option, options: Mapping[str, Option], chosen: Callable[[Mapping[str, Any]], Mapping[str, Option]]
+) -> str:
+    """Return when an option without a default is needed: always, or with some words only.
+
+    Args:
+        option: The option.
+        options: All options of its owner, those of every choice.
+        chosen: The options that there are with some values.
+    """
+    if option.name in chosen({}):
+        return "needed"
+    for other in options.values():
+        words = [word for word in other.words if option.name in chosen({other.name: word})]
+        if words:
+            return f"needed with {other.flag} {' or '.join(words)}"
+    return "needed where it applies"
 
 
 def _asked(options: argparse.Namespace) -> tuple[Plan, Path]:

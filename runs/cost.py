@@ -15,6 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
+from rmt.results import Result
 from runs.experiments import one_thread
 from runs.network_problem import NetworkProblem
 from runs.plan import Plan, parts_of
@@ -26,7 +27,7 @@ FEW = 2 * BATCH
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(Result):
     """Cost of one run, or of one client's round.
 
     Attributes:

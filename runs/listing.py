@@ -12,6 +12,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from rmt.results import Result
 from runs.settings import STAYING, RunError
 from runs.tables import rows_of
 
@@ -25,7 +26,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class FoundRun:
+class FoundRun(Result):
     """A run in its folder.
 
     Attributes:
@@ -106,7 +107,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Result):
     """How two groups differ in a metric, seed by seed.
 
     Attributes:

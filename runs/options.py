@@ -21,6 +21,7 @@ from math import isfinite
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from runs.settings import RunError
+from workloads.arguments import suggestion
 
 PLAIN = ("local", "adapter", "optimiser")
 """Fields whose inner fields need no prefix."""
@@ -299,7 +300,7 @@ def _remedy(
         words = [word for word in option.words if name in others({**given, option.name: word})]
         if words:
             return f"; it goes with {option.flag} {' or '.join(words)}"
-    return nearest(_flag(name), [option.flag for option in options.values()])
+    return nearest_option(_flag(name), [option.flag for option in options.values()])
 
 
 def nearest(name: str, known: Any) -> str:
@@ -307,6 +308,11 @@ def nearest(name: str, known: Any) -> str:
     known = list(known)
     close = get_close_matches(name, known, 1, 0.75)
     return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+
+
+def nearest_option(flag: str, known: Sequence[str]) -> str:
+    """Return the known option that an unknown one means, as the end of a sentence; all of them where none is near."""
+    return suggestion(flag, known) or f"; known: {', '.join(known)}"
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from runs.folder import BOARD
 from runs.plan import Plan
 from runs.settings import RunError
 from runs.words import bytes_in_words
+from workloads.progress import reporting
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -36,13 +38,19 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
                 leave=False,
             )
         )
+        name, rounds = f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds
+        lines = None if sys.stderr.isatty() else stack.enter_context(reporting(name, rounds, "round"))
         boards: list[Any] = []
 
         def progress(metrics: dict[str, Any]) -> None:
             number = metrics["round"]
             if not seen:
                 bar.initial = bar.n = max(number - 1, 0)  # a resumed run's rate is that of its own rounds
+                if lines is not None:
+                    lines.resume(max(number - 1, 0))
             seen.update(metrics)
+            if lines is not None:
+                lines.advance(", ".join(f"{name} {text}" for name, text in shown(seen).items()), number - lines.done)
             bar.update(number - bar.n)
             bar.set_postfix(shown(seen), refresh=False)
             if writer_class is not None:

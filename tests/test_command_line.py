@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -411,6 +412,74 @@ def test_missing_and_damaged_data_are_named(capsys, tmp_path, monkeypatch):
     status, out, _ = run(capsys, "data", "list", "mnist")
     assert status == 0
     assert "damaged" in out
+
+
+def every_command():
+    """Names and parsers of all commands."""
+    (commands,) = (action for action in rankproof._parser()._actions if hasattr(action, "choices") and action.choices)
+    return dict(commands.choices)
+
+
+def test_examples_in_the_help_use_options_that_the_same_help_lists(capsys):
+    commands = every_command()
+    assert len(commands) > 10
+    for name, parser in commands.items():
+        (example,) = re.findall(r"^example: rankproof (.*)$", parser.epilog, flags=re.M)
+        words = shlex.split(example)
+        assert words[0] == name
+        assert rankproof._parser().parse_args(words).command
+        status, help, _ = run(capsys, name, "--help")
+        assert status == 0
+        for option in (word for word in words if word.startswith("-")):
+            assert re.search(rf"^  (?:-\w, )?{option}\b", help, flags=re.M), f"{name} --help lacks {option}"
+
+
+@pytest.mark.parametrize("name", sorted(every_command()))
+def test_every_command_suggests_the_nearest_option(capsys, name):
+    parser = every_command()[name]
+    own = [flag for flag in parser.flags if flag != "--help" and not flag.startswith("--no-")]
+    if name == "train":
+        own = ["--data", "--resume"]
+    wrong = {f"--x{flag[2:]}": flag for flag in own if len(flag) > 6} or {"--helq": "--help"}
+    for flag, meant in wrong.items():
+        for words in ([flag], [f"{flag}=1"], ["some", flag, "1"]):
+            status, out, err = run(capsys, name, *words)
+            if name == "train" and words[0] == "some":
+                continue  # an algorithm that there is not
+            assert (status, out) == (2, ""), words
+            assert_one_line(err, f"unrecognized arguments: {flag}", f"did you mean {meant}?")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("train", "rolora", "--lr", "0.1"), "--learning-rate"),
+        (("train", "rolora", "--lora-alpha", "16"), "--scale"),
+        (("train", "fedlora", "--lora_r=4"), "--rank"),
+        (("train", "fedavg", "--batch-size", "8"), "--batch"),
+        (("train", "fedavg", "--num-clients", "8"), "--clients"),
+        (("train", "fedavg", "--optimizer", "adam"), "--optimiser"),
+        (("spectrum", "--gpu"), "--device"),
+        (("spectrum", "--bn", "batch"), "--batch-norm"),
+        (("spectrum", "--float64"), "--double"),
+        (("check", "--threads", "2"), "--jobs"),
+        (("figure", "rmt/", "--output-dir", "x"), "--out"),
+        (("data", "--rot", "x", "list"), "--root"),
+        (("show", "--bugdet", "full"), "--budget"),
+        (("--vresion",), "--version"),
+    ],
+)
+def test_names_of_other_software_lead_to_the_options_here(capsys, words, meant):
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (2, "")
+    assert_one_line(err, f"did you mean {meant}?")
+
+
+def test_an_option_like_none_is_refused_without_a_suggestion(capsys):
+    status, _, err = run(capsys, "check", "--quux")
+    assert status == 2
+    assert_one_line(err, "unrecognized arguments: --quux")
+    assert "did you mean" not in err
 
 
 def test_help_helps(capsys):

@@ -1,5 +1,6 @@
 """Content of a wheel, and its use where no checkout is."""
 
+import email
 import json
 import os
 import re
@@ -104,6 +105,38 @@ def test_a_paper_of_ones_own_is_written_checked_and_installed_outside_a_checkout
     done = outside(built, program, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "outer-paper/lem-2: witness confirmed" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory):
+    """The metadata of a built distribution."""
+    copy = tmp_path_factory.mktemp("metadata")
+    for name in ("rankproof.py", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy / name)
+    command = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(copy)]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return email.message_from_string((copy / "rankproof.egg-info" / "PKG-INFO").read_text())
+
+
+def test_built_metadata_say_for_whom_it_is_and_on_what_it_runs(metadata):
+    classifiers = metadata.get_all("Classifier")
+    assert {"Typing :: Typed", "Intended Audience :: Science/Research"} <= set(classifiers)
+    assert any(one.startswith("Topic :: Scientific/Engineering") for one in classifiers)
+    assert not [one for one in classifiers if one.startswith("License ::")]  # the SPDX expression says it
+    assert metadata["License-Expression"] == "Apache-2.0"
+    (versions,) = re.findall(r"python-version: (\[.*\])", (ROOT / ".github" / "workflows" / "checks.yml").read_text())
+    named = [one.rpartition(" ")[2] for one in classifiers if re.fullmatch(r"Programming.*:: 3\.\d+", one)]
+    assert named == json.loads(versions)
+    assert all((ROOT / room / "py.typed").is_file() for room in ROOMS)
+
+
+def test_built_metadata_have_the_keywords_that_are_cited_and_no_address_that_is_not(metadata):
+    cited = (ROOT / "CITATION.cff").read_text()
+    keywords = metadata["Keywords"].split(",")
+    assert set(re.findall(r"^  - (.*)$", cited.partition("keywords:")[2], flags=re.M)) <= set(keywords)
+    for address in metadata.get_all("Project-URL") or []:
+        assert address.partition(", ")[2] in cited
 
 
 def test_pre_commit_formats_with_the_version_of_the_house():

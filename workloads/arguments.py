@@ -5,11 +5,64 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
 from typing import Any, NoReturn
 
 BAD_USAGE = 2
 Command = Callable[[argparse.Namespace], int]
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "aggregations": ("rounds",),
+    "alpha": ("scale", "heterogeneity"),
+    "bn": ("batch-norm",),
+    "checkpoint": ("resume", "checkpoints"),
+    "clients-per-round": ("cohort",),
+    "communication-rounds": ("rounds",),
+    "continue": ("resume",),
+    "cores": ("jobs", "workers"),
+    "criterion": ("loss",),
+    "cuda": ("device",),
+    "dataset": ("data",),
+    "dir": ("out", "root"),
+    "eigenvalues": ("outliers",),
+    "float64": ("double",),
+    "fp64": ("double",),
+    "fraction": ("cohort",),
+    "gpu": ("device",),
+    "grad-clip": ("clip",),
+    "iterations": ("rounds", "steps"),
+    "lanczos-steps": ("steps",),
+    "local-epochs": ("epochs",),
+    "local-steps": ("steps",),
+    "lora-alpha": ("scale",),
+    "lora-r": ("rank",),
+    "lr": ("learning-rate",),
+    "network": ("model",),
+    "num-clients": ("clients",),
+    "optim": ("optimiser",),
+    "output": ("out",),
+    "output-dir": ("out",),
+    "overwrite": ("force",),
+    "participation": ("cohort",),
+    "processes": ("jobs", "workers"),
+    "r": ("rank",),
+    "ram": ("memory",),
+    "random-state": ("seed",),
+    "restart": ("resume", "force"),
+    "samples-per-step": ("batch",),
+    "target-modules": ("layers",),
+    "tau": ("truncation",),
+    "threads": ("jobs", "workers"),
+    "threshold": ("truncation",),
+    "tolerance": ("width", "truncation"),
+    "top": ("outliers",),
+    "top-k": ("outliers",),
+    "wd": ("weight-decay",),
+}
+"""Names that other software has for options, without hyphens in front, and the options here that mean the same."""
+ALIKE = 0.7
+"""Similarity from which on a known option is suggested for an unknown one."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -29,12 +82,45 @@ class Parser(argparse.ArgumentParser):
         # Help that could not be written is no success; argparse would say nothing.
         (file or sys.stderr).write(message or "")
 
+    @property
+    def flags(self) -> list[str]:
+        """The options that are declared, those of one letter left out."""
+        return [flag for flag in self._option_string_actions if flag.startswith("--")]
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Reads the arguments that are known."""
+        words = sys.argv[1:] if args is None else list(args)
         if self.fill is not None:
             fill, self.fill = self.fill, None
-            fill(args or ())
+            fill(words)
+        if self._subparsers is not None:  # what follows the command is the command's
+            words = words[: next((place for place, word in enumerate(words) if not word.startswith("-")), None)]
+        for flag in unknown_flags(words, self.flags):
+            self.error(f"unrecognized arguments: {flag}{suggestion(flag, self.flags)}")
         return super().parse_known_args(args, namespace)
+
+    def in_options(self, text: str, keywords: Iterable[str]) -> str:
+        """Writes a message that names Python keywords with the options of the command that has them.
+
+        Args:
+            text: The message; `name='value'` and `name=` are a keyword, and in messages without either `name` is.
+            keywords: The keywords that it names; those for which the command has no option stay as they are.
+
+        >>> parser = Parser()
+        >>> _ = parser.add_argument("--batch-norm")
+        >>> parser.in_options("name batch_norm='running', or leave batch_norm= out", ["batch_norm"])
+        'name --batch-norm running, or leave --batch-norm out'
+        """
+        actions = {action.dest: action for action in self._actions if action.option_strings}
+        for name in keywords:
+            if name not in actions:
+                continue
+            flag, shape = actions[name].option_strings[-1], str(actions[name].metavar).lower()
+            shape = shape if ":" in shape else ""  # a function has to be named in a certain way
+            value = r"(?:'(?P<word>[^']*)'|(?P<number>\d[\w.]*))?"
+            pattern = rf"(?<![\w.-]){name}{'=' if f'{name}=' in text else ''}{value}(?![\w-])"
+            text = re.sub(pattern, partial(_with_value, flag, shape), text)
+        return text
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -43,7 +129,8 @@ class Parser(argparse.ArgumentParser):
         options, rest = self.parse_known_args(args, namespace)
         several = getattr(options, "several", None)
         if rest and (several is None or any(word.startswith("-") for word in rest)):
-            self.error(f"unrecognized arguments: {' '.join(rest)}")
+            short = next((word for word in rest if word.startswith("-")), "")
+            self.error(f"unrecognized arguments: {' '.join(rest)}{suggestion(short, self.flags)}")
         if rest and several is not None:
             try:
                 setattr(options, several, [*getattr(options, several), *map(named, rest)])
@@ -66,8 +153,52 @@ def add_command(commands: Any, name: str, run: Command, help: str, example: str,
     parser: Parser = commands.add_parser(
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"example: {example}"
     )
-    parser.set_defaults(command=run, several=several)
+    parser.set_defaults(command=run, several=several, parser=parser)
     return parser
+
+
+def unknown_flags(words: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the words that look like options and begin no known one; values after an equals sign are cut off.
+
+    >>> unknown_flags(["fedavg", "--lr", "0.1", "--rank=3", "--see"], ["--rank", "--seed"])
+    ['--lr']
+    """
+    known, found = list(known), []
+    for word in words:
+        flag = word.partition("=")[0]
+        if word == "--":
+            break
+        if flag.startswith("--") and not any(name.startswith(flag) for name in known):
+            found.append(flag)
+    return found
+
+
+def nearest_flag(flag: str, known: Iterable[str]) -> str | None:
+    """Return the known option that an unknown one most likely means, by `SYNONYMS` and by likeness; none: none is near.
+
+    >>> nearest_flag("--lora-alpha", ["--scale", "--layers"]), nearest_flag("--rnak", ["--rank"])
+    ('--scale', '--rank')
+    """
+    names = {name.lstrip("-"): name for name in known}
+    asked = flag.lstrip("-").replace("_", "-").lower()
+    for name in (asked, *SYNONYMS.get(asked, ())):
+        if name in names:
+            return names[name]
+    ends = [name for name in names if min(len(name), len(asked)) > 2 and (asked.endswith(name) or name.endswith(asked))]
+    begun = [name for name in names if len(name) > 2 and asked.startswith(f"{name}-")]
+    close = get_close_matches(asked, names, 1, ALIKE) or begun or ends
+    return names[close[0]] if close else None
+
+
+def suggestion(flag: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown option: the nearest known one, or nothing."""
+    near = nearest_flag(flag, known) if flag else None
+    return f"; did you mean {near}?" if near else ""
+
+
+def _with_value(flag: str, shape: str, found: re.Match[str]) -> str:
+    value = found["word"] or found["number"] or shape
+    return f"{flag} {value}" if value else flag
 
 
 def named(text: str) -> str:

@@ -139,7 +139,7 @@ def test_the_fisher_matrix_and_its_law(capsys, tmp_path):
     assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-12)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     status, _, err = run(capsys, *names, "--matrix", "fisher", *loss)
-    assert (status, "own_cross_entropy does not tell it: give law=" in err) == (2, True)
+    assert (status, "own_cross_entropy does not tell it: give --law module:function" in err) == (2, True)
 
 
 def test_blocks_by_module_are_those_of_the_dense_hessian(capsys, tmp_path):
@@ -211,7 +211,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:Integers", "tiny_networks:pair", (), ("no trainable parameter", "int64")),
         ("tiny_networks:not_a_number", "tiny_networks:pair", (), ("not finite", "0.weight")),
         ("tiny_networks:dropout", "tiny_networks:pair", (), ("dropout is on", "model.eval()")),
-        ("tiny_networks:batch_norm", "tiny_networks:pair", (), ("batch norm", "batch_norm='running'")),
+        ("tiny_networks:batch_norm", "tiny_networks:pair", (), ("--batch-norm running", "--batch-norm batch")),
         ("tiny_networks:mlp", "tiny_networks:padded", (), ("not a mean", "--count module:function")),
         ("tiny_networks:mlp", "tiny_networks:batches", ("--loss", "tiny_networks:WEIGHTED"), ("Class weights",)),
         ("tiny_networks:mlp", "tiny_networks:batches", ("--loss", "tiny_networks:summed"), ("--reduction sum",)),

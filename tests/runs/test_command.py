@@ -1,8 +1,10 @@
 """`rankproof train` through its front door."""
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import MISSING
 from pathlib import Path
 
 import pytest
@@ -244,6 +246,27 @@ def test_the_help_lists_what_an_algorithm_and_a_problem_take(capsys):
     )  # of every division, not chosen yet
     assert main(["train", "--help"]) == 0
     assert "--samples" not in capsys.readouterr().out
+
+
+def test_only_what_is_always_needed_is_needed_without_a_condition(capsys):
+    assert main(["train", "fedlrt", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Rounds or steps between changes; needed with --schedule step" in text
+    assert "T, in rounds or steps; needed with --schedule cosine" in text
+    assert main(["train", "fedavg", "--data", "fashion-mnist", "--help"]) == 0
+    assert "The folder; needed with --partition files" in " ".join(capsys.readouterr().out.split())
+    for algorithm, problem in (("fedavg", "quadratics"), ("rolora", "rated-sentences"), ("pfedloru", "mnist")):
+        always = {option.flag for option in options_of(algorithm, problem, {}).values() if option.default is MISSING}
+        assert main(["train", algorithm, "--data", problem, "--help"]) == 0
+        text = capsys.readouterr().out
+        for entry in re.split(r"\n  (?=--)", text):
+            assert not re.search(r";\s+needed\s*$", entry) or entry.split()[0] in always
+
+
+def test_options_of_an_algorithm_that_is_not_named(capsys):
+    said = refused(capsys, "--rank", "3")
+    assert "--rank" in said
+    assert "name the algorithm" in said
 
 
 def test_a_folder_that_is_not_to_be_written(tmp_path, capsys):

@@ -1,0 +1,100 @@
+"""Results as text, as plain values and as tables."""
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.rounds import Step
+from hessian import DenseOperator, Interval, SpectrumSettings, fit_spiked, measure_spectrum
+from hessian.bulk_laws import LawFit
+from hessian.intervals import StableRankInterval
+from rmt import Comparison, Outlier, Semicircle, SpikedModel
+from rmt.results import Result, plain
+
+
+@dataclass(frozen=True)
+class Counted(Result):
+    """A result with a text of its own."""
+
+    name: str
+    values: tuple[float, ...]
+    parts: dict[str, int] = field(default_factory=dict)
+    inner: Interval | None = None
+
+
+def report():
+    """The spectrum of a matrix with two outliers."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((60, 60)) / 60**0.5
+    matrix = np.diag([9.0, -5.0, *[0.0] * 58]) + 0.2 * (noise + noise.T) / 2**0.5
+    return measure_spectrum(DenseOperator(torch.tensor(matrix)), SpectrumSettings(outliers=5, probes=2, steps=20))
+
+
+MODEL = SpikedModel((2.0, -0.5), scale=0.8)
+RESULTS = [
+    MODEL,
+    MODEL.outliers[0],
+    MODEL.stable_rank(100),
+    Comparison("the edge", 2.0, 1.9, 0.1, "sample", 7),
+    Interval(1.5, 1.25, float("inf")),
+    Counted("a", (1.0, float("-inf")), {"x": 3}, Interval(1.0, 0.5, 2.0)),
+    LawFit("semicircle", Semicircle(0.5), 1.0, Interval(0.1, 0.05, 0.2)),
+    Step({"round": 3.0, "loss": 0.25}, None, None),
+    fit_spiked(np.concatenate([np.linspace(-1.0, 1.0, 80), [4.0, 5.0]])),
+    report(),
+    report().stable_rank,
+    report().fit,
+]
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
+def test_a_result_is_three_lines_plain_values_and_a_table(result):
+    assert 1 <= len(str(result).splitlines()) <= 3
+    assert repr(result).startswith(f"{type(result).__name__}(")
+    json.dumps(result.to_dict(), allow_nan=False)
+    html = result._repr_html_()
+    assert html.startswith("<table>")
+    assert html.count("<tr>") == html.count("</tr>") == len(result.words())
+
+
+def test_plain_values_are_those_of_the_fields():
+    assert RESULTS[5].to_dict() == {
+        "name": "a",
+        "values": [1.0, "-inf"],
+        "parts": {"x": 3},
+        "inner": {"value": 1.0, "low": 0.5, "high": 2.0},
+    }
+    assert RESULTS[7].to_dict() == {"metrics": {"round": 3.0, "loss": 0.25}}
+
+
+def test_the_words_of_an_interval():
+    rank = StableRankInterval(
+        3.237, 3.225, 3.252, 0.95, Interval(4.532, 4.53, 4.54), Interval(8.153, 8.137, 8.172), -4.532, 1e-5, True,
+        1.4e-5, 0.0084, 18, 10, 28, True,
+    )  # fmt: skip
+    first, second = str(rank).splitlines()
+    assert first == "stable rank    3.237, 3.225 to 3.252 at 95 %; width: 0.0014 % norm (certified), 0.84 % 10 probes"
+    assert second == "norms          spectral 4.532 (eigenvalue -4.532), Frobenius 8.153, 8.137 to 8.172"
+
+
+def test_html_is_escaped():
+    html = Counted("<script>alert('&')</script>", (1.0,))._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_plain_values():
+    assert plain((np.float64(1.5), torch.tensor([1, 2]), float("nan"))) == [1.5, [1, 2], None]
+    assert plain({"a": float("inf")}, finite_only=False) == {"a": "inf"}
+
+
+def test_names_of_rmt_are_loaded_when_they_are_asked_for():
+    import rmt
+
+    assert all(getattr(rmt, name) is not None for name in rmt.__all__)
+    assert set(rmt._HOMES) == set(rmt.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        rmt.nothing  # noqa: B018

@@ -1,0 +1,81 @@
+"""Progress of commands, with a clock of the test's own."""
+
+import io
+
+import pytest
+
+from workloads.progress import EVERY, Progress, reporting
+
+
+class Clock:
+    """A clock that the test moves."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def started(**options):
+    clock, stream = Clock(), io.StringIO()
+    return Progress("spectrum", stream=stream, clock=clock, **options), clock, stream
+
+
+def test_a_line_is_written_when_the_last_one_is_old_also_without_news():
+    progress, clock, stream = started(total=6)
+    progress.step("reading the data")
+    clock.now = EVERY - 0.1
+    progress.beat()
+    assert not stream.getvalue()
+    for moment in (EVERY, 2 * EVERY, 2 * EVERY + 1.0, 3 * EVERY):
+        clock.now = moment
+        progress.beat()
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[-1] == "spectrum: step 0 of 6, reading the data; 30 s"
+
+
+def test_steps_are_counted_by_their_labels_and_time_is_left_by_what_a_step_counts():
+    progress, clock, _ = started(total=3)
+    progress.step("reading the data")
+    progress.step("stable rank: Lanczos step 1")
+    progress.step("stable rank: Lanczos step 7")
+    assert progress.done == 1
+    assert progress.left() is None
+    clock.now = 4.0
+    progress.step("quadrature: probe 1 of 4")
+    clock.now = 10.0
+    progress.step("quadrature: probe 2 of 4")
+    assert progress.line() == "spectrum: step 2 of 3, quadrature: probe 2 of 4; 10 s, about 6 s left"
+
+
+def test_claims_and_rounds_are_counted_with_the_time_left():
+    progress, clock, _ = started(total=8, unit="round")
+    progress.resume(2)
+    clock.now = 30.0
+    progress.advance("loss 0.5", 3)
+    assert progress.line() == "spectrum: round 5 of 8, loss 0.5; 30 s, about 30 s left"
+    progress, clock, _ = started(unit="claim")
+    progress.advance()
+    assert progress.line() == "spectrum: 1 claim; 0 s"
+
+
+@pytest.mark.parametrize("texts", [["a"], ["a: b", "a: c", "d"], [""]])
+def test_no_line_has_a_stray_comma(texts):
+    progress, _, _ = started()
+    for text in texts:
+        progress.step(text)
+        assert ": ," not in progress.line()
+        assert ",," not in progress.line()
+        assert not progress.line().endswith((",", ", "))
+
+
+def test_the_clock_ends_with_the_command(capsys):
+    import threading
+
+    before = threading.active_count()
+    with reporting("check", 3, "claim") as progress:
+        progress.advance("one")
+        assert threading.active_count() == before + 1
+    assert threading.active_count() == before
+    assert not capsys.readouterr().err

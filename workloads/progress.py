@@ -1,0 +1,145 @@
+"""Progress of a command: a bar on a terminal, plain lines on standard error elsewhere, never silent for long."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+EVERY = 10.0
+"""Seconds between two lines where no terminal is, at most."""
+REFRESHED = 1.0
+"""Seconds between two looks at the clock."""
+
+
+class Progress:
+    """How far a command is, on a terminal or in lines.
+
+    Args:
+        name: The command, in front of each line.
+        total: Steps to do, if that is known.
+        unit: The word for one of them.
+        stream: Where to write.
+        clock: Gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        total: int | None = None,
+        unit: str = "step",
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.done, self.total = 0, total
+        self._name, self._unit, self._clock = name, unit, clock
+        self._stream = sys.stderr if stream is None else stream
+        self._text, self._label = "", ""
+        self._started = self._said = self._step = clock()
+        self._from = 0
+        self._lock = threading.Lock()
+        self._bar = self._open() if self._stream.isatty() else None
+
+    def resume(self, done: int) -> None:
+        """Starts behind steps that were done before, which say nothing about the pace."""
+        self.done = self._from = done
+
+    def advance(self, text: str = "", steps: int = 1) -> None:
+        """Counts steps as done."""
+        self.done += steps
+        self._show(text)
+
+    def step(self, text: str) -> None:
+        """Says what goes on; what stands in front of a colon names a step, and the step before it is done."""
+        label = text.partition(":")[0]
+        if label != self._label:
+            self.done += bool(self._label)
+            self._label, self._step = label, self._clock()
+        self._show(text)
+
+    def write(self, line: str, stream: TextIO | None = None) -> None:
+        """Writes a line of its own, above the bar."""
+        if self._bar is None:
+            print(line, file=stream or sys.stdout)
+        else:
+            self._bar.write(line, file=stream or sys.stdout)
+
+    def beat(self) -> None:
+        """Writes a line if the last one is `EVERY` seconds old; on a terminal, moves the clock."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.set_description_str(self.line())
+            elif self._clock() - self._said >= EVERY:
+                self._said = self._clock()
+                print(self.line(), file=self._stream, flush=True)
+
+    def line(self) -> str:
+        """Return where it stands: what is done, of how much, what goes on, the time it took and the time left."""
+        done = f"{self.done} {self._unit}{'' if self.done == 1 else 's'}"
+        if self.total is not None:
+            done = f"{self._unit} {self.done} of {self.total}"
+        parts = [part for part in (done, self._text) if part]
+        left = self.left()
+        remains = "" if left is None else f", about {in_time(left)} left"
+        return f"{self._name}: {', '.join(parts)}; {in_time(self._clock() - self._started)}{remains}"
+
+    def left(self) -> float | None:
+        """Return the seconds left, by the pace so far, or of the step that counts itself; none where nothing tells."""
+        counted = re.search(r"\b(\d+) of (\d+)", self._text)
+        if self._label and counted and 0 < int(counted[1]) <= int(counted[2]):
+            return (self._clock() - self._step) * (int(counted[2]) / int(counted[1]) - 1.0)
+        fresh = self.done - self._from
+        if self._label or self.total is None or fresh < 1:
+            return None
+        return (self._clock() - self._started) / fresh * max(self.total - self.done, 0)
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _show(self, text: str) -> None:
+        self._text = text
+        self.beat()
+
+    def _open(self) -> Any:
+        from tqdm import tqdm
+
+        return tqdm(bar_format="{desc}", leave=False, file=self._stream)
+
+
+@contextmanager
+def reporting(name: str, total: int | None = None, unit: str = "step") -> Iterator[Progress]:
+    """Yields the progress of a command, which is shown at least every `EVERY` seconds, whether it advances or not."""
+    progress, ended = Progress(name, total, unit), threading.Event()
+
+    def keep_time() -> None:
+        while not ended.wait(REFRESHED):
+            progress.beat()
+
+    clock = threading.Thread(target=keep_time, daemon=True)
+    clock.start()
+    try:
+        yield progress
+    finally:
+        ended.set()
+        clock.join()
+        progress.close()
+
+
+def in_time(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> in_time(7.4), in_time(75), in_time(4000)
+    ('7 s', '1:15 min', '1:06 h')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02} h"
