@@ -159,9 +159,10 @@ def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None =
 def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
     from tqdm import tqdm
 
-    from paper_checks.last_results import keep
+    from paper_checks.last_results import keep, made_by
     from paper_checks.run import run
 
+    code = made_by()  # sources may be edited while it runs
     with tqdm(total=len(claims), unit="claim", desc="checking", disable=None, leave=False) as bar:
 
         def advance(id: str) -> None:
@@ -170,7 +171,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
 
         jobs = options.jobs if pool is None else len(pool.slots)
         found = run(claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=advance, pool=pool)
-    keep(found, ledger)
+    keep(found, ledger, code)
     return found
 
 
