@@ -158,15 +158,16 @@ def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None =
 
 
 def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
-    from paper_checks.last_results import keep
+    from paper_checks.last_results import keep, made_by
     from paper_checks.run import run
 
+    code = made_by()
     with reporting("checking", len(claims), "claim") as bar:
         jobs = options.jobs if pool is None else len(pool.slots)
         found = run(
             claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=bar.advance, pool=pool
         )
-    keep(found, ledger)
+    keep(found, ledger, code)
     return found
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,14 +88,22 @@ def last_results() -> LastResults:
     """Return the results on disk; none where there are none, or other code made them."""
     with suppress(OSError, ValueError, KeyError, TypeError, RuntimeError):
         content = json.loads(_path().read_text(encoding="utf-8"))
-        if content["made_by"] == _made_by():
+        if content["made_by"] == made_by():
             entries = tuple(Entry(id, tuple(also), where, expect) for id, also, where, expect in content["entries"])
             return LastResults(entries, content["whole"], content["papers"], content["cards"])
     return LastResults()
 
 
-def keep(run: Run, ledger: Ledger) -> None:
-    """Keep the results of a run, beside those that are there; where nothing can be written, nothing is kept."""
+def keep(run: Run, ledger: Ledger, code: str) -> None:
+    """Keep the results of a run with those that are there, if they can be written and the code is still the same.
+
+    Args:
+        run: the run.
+        ledger: the ledger of its claims.
+        code: the digest of the code from before the run.
+    """
+    if made_by() != code:
+        return
     from paper_checks.ledger import PAPERS
 
     before, whole = last_results(), ledger.whole
@@ -107,7 +115,7 @@ def keep(run: Run, ledger: Ledger) -> None:
     papers = {paper.name: paper.called for paper in PAPERS}
     cards = {**before.cards, **dict(_cards(run, [ledger.home[one.claim.id] in PAPERS for one in run.results]))}
     content = {
-        "made_by": _made_by(),
+        "made_by": code,
         "entries": [[one.id, one.also, one.where, one.expect] for one in entries.values()],
         "whole": whole or before.whole,
         "papers": papers,
@@ -142,8 +150,7 @@ def _path() -> Path:
     return folder / f"results-{hashlib.sha256(os.fsencode(_ROOT)).hexdigest()[:16]}.json"
 
 
-@cache
-def _made_by() -> str:
+def made_by() -> str:
     """Return a digest of everything that can change a result: the sources, witnesses, Python and packages."""
     digest = hashlib.sha256()
     for room in ROOMS:

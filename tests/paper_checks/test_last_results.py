@@ -59,6 +59,15 @@ def test_results_of_other_code_and_damaged_files_do_not_count(capsys, folder, fl
     assert "measured " not in out
 
 
+def test_results_of_code_that_was_edited_meanwhile_are_not_kept(capsys, monkeypatch, folder):
+    digests = iter(["before", "before", "after"])
+    monkeypatch.setattr(last_results, "made_by", lambda: next(digests, "after"))
+    folder.mkdir()
+    (folder / last_results._path().name).write_text('{"made_by": "another"}')
+    assert show(capsys, QUICK)[0] == 0
+    assert QUICK not in (folder / last_results._path().name).read_text()
+
+
 def test_every_source_and_package_counts(monkeypatch, tmp_path):
     (tmp_path / "room").mkdir()
     source = tmp_path / "room" / "check.py"
@@ -66,7 +75,7 @@ def test_every_source_and_package_counts(monkeypatch, tmp_path):
     monkeypatch.setattr(last_results, "ROOMS", ("room",))
 
     def digest():
-        return last_results._made_by.__wrapped__()
+        return last_results.made_by()
 
     source.write_text("x = 1\n")
     first = digest()
