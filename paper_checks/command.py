@@ -161,7 +161,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
     from paper_checks.last_results import keep, made_by
     from paper_checks.run import run
 
-    code = made_by()
+    code = made_by()  # before the run, because sources may be edited during it
     with reporting("checking", len(claims), "claim") as bar:
         jobs = options.jobs if pool is None else len(pool.slots)
         found = run(

@@ -56,6 +56,8 @@ def test_claims_lists_the_ledger(capsys):
         "id",
         "also",
         "paper",
+        "source",
+        "replay_source",
         "where",
         "kind",
         "importance",
