@@ -47,7 +47,7 @@ class ImageFederation:
         test_samples: Test samples used, from the first; default: all.
         held_out: Training samples kept for validation.
         own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
-        crop: Black pixels around an image from which crops are taken.
+        crop: Black pixels around an image from which crops are taken, fewer than its side.
         flip: Mirror every second image.
         rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
     """
@@ -71,6 +71,7 @@ class ImageFederation:
 
     def __post_init__(self) -> None:
         at_least(1, rows=self.rows, side=self.side, width=self.width, test_samples=self.test_samples)
+        at_least(0, crop=self.crop)
         for name, of in (("side", self.data), ("width", self.model), ("norm", self.model), ("adapt", self.model)):
             if ":" in of and getattr(self, name) != getattr(type(self), name):
                 raise RunError(f"{name} changes nothing of what {of} returns; leave it out, or do it there")
@@ -165,6 +166,9 @@ class ImageFederation:
         return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1
 
     def _preparation(self, x: Tensor) -> Preparation | None:
+        least = min(x.shape[-2:]) if x.ndim in (3, 4) else None
+        if least is not None and self.crop >= least:
+            raise RunError(f"crop must be below the images' side of {least}, so that no crop is all black; got {self.crop}")
         if ":" not in self.data:
             known = REGISTRY[self.data]
             return Preparation(self.crop, self.flip, _each(known.pixel_mean), _each(known.pixel_deviation))
