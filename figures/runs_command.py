@@ -54,7 +54,10 @@ def declare(commands: Any) -> None:
         "--metric", type=named, metavar="NAME", help="to compare or plot, such as loss; default: accuracy, else loss"
     )
     runs.add_argument(
-        "--round", type=at_least(0), metavar="N", help="to compare after; default: the last that all runs have evaluated"
+        "--round",
+        type=at_least(0),
+        metavar="N",
+        help="to compare after; default: the last that all runs have evaluated",
     )
     runs.add_argument(
         "--against",

@@ -168,7 +168,9 @@ class ImageFederation:
     def _preparation(self, x: Tensor) -> Preparation | None:
         least = min(x.shape[-2:]) if x.ndim in (3, 4) else None
         if least is not None and self.crop >= least:
-            raise RunError(f"crop must be below the images' side of {least}, so that no crop is all black; got {self.crop}")
+            raise RunError(
+                f"crop must be below the images' side of {least}, so that no crop is all black; got {self.crop}"
+            )
         if ":" not in self.data:
             known = REGISTRY[self.data]
             return Preparation(self.crop, self.flip, _each(known.pixel_mean), _each(known.pixel_deviation))

@@ -341,4 +341,3 @@ def _constant(value: Any) -> Callable[[], Any]:
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-') if name.isprintable() else ascii(name)}"
-

@@ -11,8 +11,41 @@ from runs.settings import RunError
 from workloads.arguments import at_least, number
 from workloads.numbers import real, whole
 
-ODD = ["٣", "३", "３", "1_000", " 3", "3 ", "3\n", "+3", "0x3", "-0", "nan", "inf", "-inf", "1e400", "9" * 400, "²", "", "3,"]
-ODD_FLOATS = ["1e-320", "1e308", "-1e308", "-0.0", "1e-400", "1e999", "infinity", "NaN", "1e٣", "1 e3", "1e", ".", "1.5f"]
+ODD = [
+    "٣",
+    "३",
+    "３",
+    "1_000",
+    " 3",
+    "3 ",
+    "3\n",
+    "+3",
+    "0x3",
+    "-0",
+    "nan",
+    "inf",
+    "-inf",
+    "1e400",
+    "9" * 400,
+    "²",
+    "",
+    "3,",
+]
+ODD_FLOATS = [
+    "1e-320",
+    "1e308",
+    "-1e308",
+    "-0.0",
+    "1e-400",
+    "1e999",
+    "infinity",
+    "NaN",
+    "1e٣",
+    "1 e3",
+    "1e",
+    ".",
+    "1.5f",
+]
 WORDS = {"--memory", "--workers"}
 """Options of `spectrum` that take words, too: an amount with its unit, a number or devices."""
 
@@ -83,7 +116,14 @@ def test_odd_numbers_are_one_line(capsys, tmp_path, flag):
 
 def test_plain_numbers_are_what_they_say():
     assert (whole("12"), whole("-7"), whole("0"), whole("9223372036854775807")) == (12, -7, 0, 2**63 - 1)
-    assert (real("2.5e-3"), real("-.5"), real("4."), real("0"), real("0e9"), real("1E5")) == (2.5e-3, -0.5, 4, 0, 0, 1e5)
+    assert (real("2.5e-3"), real("-.5"), real("4."), real("0"), real("0e9"), real("1E5")) == (
+        2.5e-3,
+        -0.5,
+        4,
+        0,
+        0,
+        1e5,
+    )
     assert (real("1e-300"), real("1e300"), at_least(2)("2"), number("1")) == (1e-300, 1e300, 2, 1.0)
     for text in ("9223372036854775808", "-9223372036854775808"):
         with pytest.raises(ValueError, match="plain digits"):
