@@ -64,12 +64,12 @@ def numeric_actions():
     for path, parser in commands(rankproof._parser()):
         for action in parser._actions:
             if action.metavar in ("N", "X", "K", "W", "C", "DEPTH") or action.type in (int, float):
-                yield path, parser, action
+                yield path, action
 
 
 def test_every_numeric_option_of_a_command_refuses_what_is_no_plain_number():
     found = set()
-    for path, parser, action in numeric_actions():
+    for path, action in numeric_actions():
         name = action.option_strings[0]
         if action.type is None and (path, name) != (("spectrum",), "--workers"):
             assert name == "--gpus-per-worker", f"{path} {name} is read by no shared parser"
