@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -152,14 +152,16 @@ class ImageFederation:
         from hessian.factories import data_of  # brings much along that other runs do not need
 
         given = data_of(self.data)
+        shape = f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors"
+        if not isinstance(given, Sequence) or len(given) != 2 or isinstance(given[0], Tensor):
+            raise RunError(shape)
         try:
-            (x, y), (x_test, y_test) = given
-        except (TypeError, ValueError):
-            given = ()
-        if not given or not all(isinstance(part, Tensor) for split in given for part in split):
-            raise RunError(f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors")
-        for split, data in (("training", (x, y)), ("test", (x_test, y_test))):
-            labels = labelled(split, data).y
+            (x, y), (x_test, y_test) = labelled("training", given[0]), labelled("test", given[1])
+        except FederationError as error:
+            if "must be" in str(error):
+                raise RunError(f"{shape}; {error}") from error
+            raise
+        for split, labels in (("training", y), ("test", y_test)):
             if labels.ndim == 1 and bool((below := labels < 0).any()):
                 sample = int(below.nonzero()[0, 0])
                 raise RunError(f"sample {sample} of the {split} data has label {labels[sample]}; labels count from 0")
@@ -237,7 +239,8 @@ def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
 
     They tell one network from another where layers and weights are the same.
     """
-    network, w = problem.clients.network, problem.start
+    network = problem.clients.network
+    w = network.given(problem.start)
     data = Labelled(*(part[:samples] for part in problem.clients.data))
     client = NetworkClient(network, data, torch.arange(len(data.x), device=data.x.device), problem.rows)
     loss = client.loss(w).detach()
