@@ -72,7 +72,7 @@ def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:
         )
     if isinstance(part, Tensor) and part.ndim:
         return part
-    remedies = {
+    remedies: dict[type, str] = {
         type(None): "a loss without targets can be given the inputs, or zeros, as targets",
         dict: "join its tensors to one, and take it apart in the loss",
         tuple: "join its tensors to one, and take it apart in the loss",
@@ -205,9 +205,9 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
     for name, slope in zip((of for of in w if of not in names), slopes, strict=True):
         if slope is not None and not slope.is_meta and bool(value.isfinite()) and not _is_finite(slope):
             raise FederationError(
-                f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, as where a "
-                "root, a norm, a logarithm or a power is differentiated at 0; add a small number inside it, or start "
-                "elsewhere"
+                f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, as "
+                "where a root, a norm, a logarithm or a power is differentiated at 0; add a small number inside it, or "
+                "start elsewhere"
             )
 
 
@@ -270,7 +270,7 @@ def _move(module: nn.Module, generator: torch.Generator) -> None:
     with torch.no_grad():
         for parameter in module.parameters():
             size = 0.1 * float(parameter.abs().mean()) + 0.01 if parameter.numel() else 0.0
-            parameter += size * torch.randn(parameter.shape, generator=generator, device="cpu").to(parameter)
+            parameter.add_(torch.randn(parameter.shape, generator=generator, device="cpu").to(parameter), alpha=size)
 
 
 def _alike(one: Tensor, other: Tensor, near: float) -> bool:
