@@ -237,7 +237,8 @@ def network_problem(
     """Makes a federated problem of any module and data.
 
     Args:
-        module: Any network from inputs (n, ...) to one tensor of outputs (n, ...). Its parameters that need a gradient
+        module: Any network from inputs (n, ...) to one tensor of outputs (n, ...), each sample's from its own inputs
+            alone, but for batch norm. Its parameters that need a gradient
             are trained; all others stay as they are. It is copied.
         train: Inputs and targets of all clients, on the module's device.
         parts: Indices of each client's samples, each sample once.

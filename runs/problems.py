@@ -50,7 +50,7 @@ class Toy:
     """A problem of known truth in one matrix.
 
     Attributes:
-        clients: Number of clients.
+        clients: Number of clients; more than 50,000, or than 4 GB hold, are drawn on demand and evaluated by the first.
         rows: Number of rows of the weights.
         columns: Number of columns of the weights.
 
