@@ -312,7 +312,7 @@ class Federation:
             cause = (
                 f"its data {odd[0]} are not finite; mend them, or leave it out"
                 if odd
-                else "lower the learning rate or look at its data, and for roots or norms of 0, whose slopes are infinite"
+                else "lower the learning rate or look at its data, and for roots or norms of 0 with infinite slopes"
             )
             raise FederationError(
                 f"round {self._round}, client {wrong}: {trip.name} came to numbers that are not finite; {cause}"

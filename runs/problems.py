@@ -84,15 +84,14 @@ class Toy:
         """
         if device != "cpu":
             raise RunError(f"toy problems are computed on the cpu, not on {device}; leave --device out")
-        if self.on_demand:
-            return self._on_demand(seed)
-        needed, memory = 8 * self.entries, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        held = self.entries // self.clients if self.on_demand else self.entries
+        needed, memory = 8 * held, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if needed > memory:
             raise RunError(
                 f"a problem of this size takes {needed / 1e9:,.0f} GB, {memory / 1e9:,.0f} GB are here; {_SMALLER}"
             )
         try:
-            return self._made(np.random.default_rng(seed))
+            return self._on_demand(seed) if self.on_demand else self._made(np.random.default_rng(seed))
         except (MemoryError, OverflowError) as error:
             raise RunError(f"a problem of this size does not fit in memory; {_SMALLER}") from error
 
