@@ -9,7 +9,9 @@ import torch
 from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
-from algorithms.rounds import rounds
+from algorithms.federation import Federation, FederationError
+from algorithms.rounds import one_round, rounds
+from algorithms.tree import Tree
 from runs.plan import parts_of, planned
 from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
 from runs.settings import RunError
@@ -128,3 +130,15 @@ def test_a_planned_run_on_demand_repeats():
     ]
     ends = [list(rounds(parts.algorithm, parts.problem, rounds=2, cohort=3))[-1].metrics for parts in made]
     assert ends[0] == ends[1]
+
+
+def test_data_that_are_not_finite_are_told_from_steps_that_diverge():
+    clients = [centred(np.eye(2), np.ones((2, 1))), centred(np.eye(2), np.array([[1.0], [np.nan]]))]
+    fed = Federation(clients)
+    w = Tree({"W": torch.zeros(2, 1, dtype=torch.float64)})
+    with pytest.raises(
+        FederationError, match="client 1: .* not finite; its data B are not finite; mend them, or leave"
+    ):
+        one_round(FedAvg(Descent(1, 0.1)).round, fed, w)
+    with pytest.raises(FederationError, match="client 0: .* not finite; lower the learning rate or look at its data"):
+        one_round(FedAvg(Descent(40, 1e300)).round, Federation(clients[:1]), w)
