@@ -90,14 +90,13 @@ def at_least(least: int) -> Callable[[str], int]:
     """
 
     def read(text: str) -> int:
+        wrong = f"must be a whole number of at least {least}, got {text[:40]!r}"
         try:
             value = whole(text)
-        except ValueError:
-            value = least - 1
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{wrong}; write it in plain digits") from error
         if value < least:
-            raise argparse.ArgumentTypeError(
-                f"must be a whole number of at least {least} in plain digits, got {text[:40]!r}"
-            )
+            raise argparse.ArgumentTypeError(wrong)
         return value
 
     return read
