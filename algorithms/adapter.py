@@ -97,12 +97,16 @@ class Adapter:
         A, B = {}, {}
         for name in factorised(w, self.layers):
             W = w[name]
-            m, n, r = fitting(name, W, self.rank, self.convolution, self.cap)
+            m, n, r = fitting(name, W, self.rank_of(name), self.convolution, self.cap)
             m, n = (n, m) if self.a_at == "inputs" else (m, n)
             like = wide(W.new_empty(0)) if self.precision == "float32" else W
             A[name] = torch.randn(m, r, generator=generator, dtype=torch.float64, device="cpu").to(like) / m**0.5
             B[name] = like.new_zeros(r, n)
         return AB(Tree(A), Tree(B))
+
+    def rank_of(self, name: str) -> int:
+        """Return the rank of a layer's factors."""
+        return self.rank
 
     def weights(self, base: Mapping[str, Any], factors: AB) -> Tree:
         r"""$W_0 + \alpha AB$ as tensors, and the rest."""

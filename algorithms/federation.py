@@ -307,9 +307,15 @@ class Federation:
         """One check of all that came back, then what clients keep, then the ledger."""
         wrong = first_that_is_not_finite(receipts)
         if wrong is not None:
+            own: Mapping[str, Any] = getattr(self.clients[wrong], "tensors", dict)()
+            odd = [name for name, part in own.items() if part.is_floating_point() and not part.isfinite().all()]
+            cause = (
+                f"its data {odd[0]} are not finite; mend them, or leave it out"
+                if odd
+                else "lower the learning rate or look at its data, and for roots or norms of 0 with infinite slopes"
+            )
             raise FederationError(
-                f"round {self._round}, client {wrong}: {trip.name} came to numbers that are not finite; "
-                "lower the learning rate or look at its data"
+                f"round {self._round}, client {wrong}: {trip.name} came to numbers that are not finite; {cause}"
             )
         for receipt in receipts:
             if receipt.keep:

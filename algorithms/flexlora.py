@@ -6,6 +6,7 @@ singular values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,7 +60,8 @@ class FlexLoRA(LoRA):
         """One round."""
         factors = {number: first(state.factors, self.ranks[number]) for number in cohort} if self.ranks else None
         update, rest = self.trained(fed, cohort, factors or state.factors, then=product_and_rest)
-        return state._replace(factors=best_factors(update, self.adapter.rank, self.split)._replace(rest=rest))
+        ranks = {name: self.adapter.rank_of(name) for name in update}
+        return state._replace(factors=best_factors(update, ranks, self.split)._replace(rest=rest))
 
 
 def product_and_rest(factors: AB) -> tuple[Tree, Tree]:
@@ -72,10 +74,11 @@ def first(factors: AB, rank: int) -> AB:
     return AB(factors.A.map(lambda A: A[:, :rank]), factors.B.map(lambda B: B[:rank]), factors.rest)
 
 
-def best_factors(update: Tree, rank: int, split: Split) -> AB:
-    """Factors of the best approximation of given rank."""
+def best_factors(update: Tree, ranks: int | Mapping[str, int], split: Split) -> AB:
+    """Factors of the best approximation of given rank, or of a rank for each weight."""
     A, B = {}, {}
     for name, W in update.items():
+        rank = ranks if isinstance(ranks, int) else ranks[name]
         U, sigma, Vh = torch.linalg.svd(W, full_matrices=False)
         U, sigma, Vh = U[:, :rank], sigma[:rank], Vh[:rank]
         left = {"balanced": sigma.sqrt(), "left": sigma, "right": torch.ones_like(sigma)}[split]

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workloads.arguments import add_command, at_least, named
+from workloads.arguments import add_command, at_least, named, number
 from workloads.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import reporting
 
@@ -208,8 +208,8 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         help="processes that share the data, or a device for each, such as cuda:0,cuda:1; default: none",
     )
     add("--ray", metavar="ADDRESS", help="with --workers: as actors of this Ray cluster, or local for one of their own")
-    add("--width", type=float, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
-    add("--confidence", type=float, default=0.95, metavar="C", help="confidence level of the intervals; default: 0.95")
+    add("--width", type=number, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
+    add("--confidence", type=number, default=0.95, metavar="C", help="confidence level of the intervals; default: 0.95")
     add("--outliers", type=at_least(1), default=10, metavar="K", help="eigenpairs at each end; default: 10")
     add("--probes", type=at_least(1), default=4, metavar="N", help="probes of the quadrature; default: 4")
     add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps of each probe; default: 60")

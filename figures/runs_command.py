@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runs.words import aligned, bytes_in_words
-from workloads.arguments import add_command, named
+from workloads.arguments import add_command, at_least, named
 
 if TYPE_CHECKING:
     from runs.listing import FoundRun, Group
@@ -54,7 +54,10 @@ def declare(commands: Any) -> None:
         "--metric", type=named, metavar="NAME", help="to compare or plot, such as loss; default: accuracy, else loss"
     )
     runs.add_argument(
-        "--round", type=int, metavar="N", help="to compare after; default: the last that all runs have evaluated"
+        "--round",
+        type=at_least(0),
+        metavar="N",
+        help="to compare after; default: the last that all runs have evaluated",
     )
     runs.add_argument(
         "--against",

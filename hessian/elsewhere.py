@@ -7,6 +7,7 @@ double precision. What the workers hold is compared with this process once, by a
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Sequence
 from itertools import count
@@ -74,7 +75,7 @@ class Workers:
         """
         self.devices: tuple[str, ...] | None = None
         if isinstance(workers, str):
-            workers = int(workers) if workers.isdecimal() else [name.strip() for name in workers.split(",")]
+            workers = int(workers) if re.fullmatch("[0-9]+", workers) else [name.strip() for name in workers.split(",")]
         if isinstance(workers, int):
             if isinstance(workers, bool) or workers < 1:
                 raise CurvatureError(

@@ -52,7 +52,7 @@ class ImageFederation:
         test_samples: Test samples used, from the first; default: all.
         held_out: Training samples kept for validation.
         own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
-        crop: Black pixels around an image from which crops are taken.
+        crop: Black pixels around an image from which crops are taken, fewer than its side.
         flip: Mirror every second image.
         rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
     """
@@ -76,6 +76,7 @@ class ImageFederation:
 
     def __post_init__(self) -> None:
         at_least(1, rows=self.rows, side=self.side, width=self.width, test_samples=self.test_samples)
+        at_least(0, crop=self.crop)
         for name, of in (
             ("side", "" if self.folder else self.data),
             ("width", self.model),
@@ -170,15 +171,20 @@ class ImageFederation:
         from hessian.factories import data_of  # brings much along that other runs do not need
 
         with drawn_from(seed, torch.device("cpu")):
-            (x, y), (x_test, y_test) = splits_of(data_of(self.data), self.data)
-        for split, data in (("training", (x, y)), ("test", (x_test, y_test))):
-            labels = labelled(split, data).y
+            given = splits_of(data_of(self.data), self.data)
+        (x, y), (x_test, y_test) = labelled("training", given[0]), labelled("test", given[1])
+        for split, labels in (("training", y), ("test", y_test)):
             if labels.ndim == 1 and bool((below := labels < 0).any()):
                 sample = int(below.nonzero()[0, 0])
                 raise RunError(f"sample {sample} of the {split} data has label {labels[sample]}; labels count from 0")
         return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1, None
 
     def _preparation(self, x: Tensor, pixels: Pixels | None) -> Preparation | None:
+        least = min(x.shape[-2:]) if x.ndim in (3, 4) else None
+        if least is not None and self.crop >= least:
+            raise RunError(
+                f"crop must be below the images' side of {least}, so that no crop is all black; got {self.crop}"
+            )
         if pixels is None:
             if not self.crop and not self.flip:
                 return None
@@ -246,7 +252,8 @@ def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
 
     They tell one network from another where layers and weights are the same.
     """
-    network, w = problem.clients.network, problem.start
+    network = problem.clients.network
+    w = network.given(problem.start)
     data = Labelled(*(part[:samples] for part in problem.clients.data))
     client = NetworkClient(network, data, torch.arange(len(data.x), device=data.x.device), problem.rows)
     loss = client.loss(w).detach()

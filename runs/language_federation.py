@@ -54,7 +54,8 @@ class LanguageFederation:
         training_loss: Samples that clients train on which are evaluated, too, drawn at random; default: none.
         own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
         rows: Samples at a time in evaluations and in full gradients.
-        start_from: Folder of an adapter of PEFT whose factors and head are the start; rank and layers must be its.
+        start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
+            and rank its rank, or one of them where they differ between layers, which keep theirs.
         pickled: Read weights that were pickled, which may run code, where there are no others.
     """
 

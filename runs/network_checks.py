@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from algorithms.federation import FederationError
 from algorithms.layers import call, factorable
@@ -40,11 +40,12 @@ def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
     Raises:
         FederationError: Names the sample.
     """
-    if not isinstance(data, Sequence) or len(data) != 2:
-        raise FederationError(f"the {split} data must be inputs and targets, two tensors, got {type(data).__name__}")
-    x, y = data
-    if not isinstance(x, Tensor) or not isinstance(y, Tensor):
-        raise FederationError(f"the {split} data must be two tensors, got {type(x).__name__} and {type(y).__name__}")
+    pair = data if isinstance(data, Sequence) and not isinstance(data, str) else None
+    if pair is None or len(pair) != 2:
+        found = type(data).__name__ if pair is None else f"a {type(data).__name__} of {len(pair)}"
+        raise FederationError(f"the {split} data must be inputs and targets, two tensors, got {found}")
+    got = f"{type(pair[0]).__name__} and {type(pair[1]).__name__}"
+    x, y = (_stacked(split, what, part, got) for what, part in (("inputs", pair[0]), ("targets", pair[1])))
     if len(x) == 0 or len(x) != len(y):
         raise FederationError(f"the {split} data have {len(x)} inputs and {len(y)} labels; each input needs one label")
     for what, values in (("input", x), ("label", y)):
@@ -53,6 +54,31 @@ def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
                 f"{what} {int((~finite).nonzero()[0])} of the {split} data is not finite; mend it or leave it out"
             )
     return Labelled(x, y)
+
+
+def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:
+    """One tensor, perhaps of a list with a tensor for each sample.
+
+    Raises:
+        FederationError: Neither; the message says what it is, and what to do.
+    """
+    if isinstance(part, list) and part and all(isinstance(one, Tensor) for one in part):
+        odd = next((k for k, one in enumerate(part) if one.shape != part[0].shape or one.dtype != part[0].dtype), None)
+        if odd is None:
+            return torch.stack(part)
+        raise FederationError(
+            f"the {split} {what} differ in shape or type: 0 is {_type(part[0].dtype)} {tuple(part[0].shape)}, {odd} is "
+            f"{_type(part[odd].dtype)} {tuple(part[odd].shape)}; make them alike, as by padding"
+        )
+    if isinstance(part, Tensor) and part.ndim:
+        return part
+    remedies: dict[type, str] = {
+        type(None): "a loss without targets can be given the inputs, or zeros, as targets",
+        dict: "join its tensors to one, and take it apart in the loss",
+        tuple: "join its tensors to one, and take it apart in the loss",
+    }
+    remedy = next((text for kind, text in remedies.items() if isinstance(part, kind)), "make them one with a row each")
+    raise FederationError(f"the {split} data must be two tensors, got {got}; of the {what}: {remedy}")
 
 
 def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -> None:
@@ -72,7 +98,7 @@ def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -
             if classes.issuperset(known.tolist()):  # the loss has been looked at with these
                 continue
             classes.update(known.tolist())
-        _require_mean(network.loss, outputs, known)
+        _require_mean(network, outputs, known)
 
 
 def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tensor:
@@ -80,14 +106,14 @@ def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tenso
     few = torch.arange(min(2, len(data.x)), device=data.x.device)
     inputs, targets = network.taken(data, Batch(few))
     try:
-        with torch.no_grad(), several_at_once(TESTING):
-            outputs = call(network.testing, start, inputs)
+        with torch.set_grad_enabled(network.differentiates), several_at_once(TESTING):
+            outputs = call(network.testing, network.given(start), inputs)
     except FederationError as error:
         raise FederationError(f"the {split} data: {error}") from error
     except (RuntimeError, ValueError, TypeError) as error:
         raise FederationError(
             f"the network cannot take the {split} data, of shape {tuple(inputs.shape)} on {inputs.device}: "
-            f"{' '.join(str(error).split())[:200]}"
+            f"{' '.join(str(error).split())[:200]}{_mixed(start, {'inputs': inputs})}"
         ) from error
     if not isinstance(outputs, Tensor):
         raise FederationError(
@@ -96,62 +122,175 @@ def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tenso
         )
     if outputs.ndim == 0 or len(outputs) != len(inputs):
         raise FederationError(f"the network makes outputs of shape {tuple(outputs.shape)} of {len(inputs)} inputs")
-    if is_of_classes(network.loss) and are_classes(data.y) and outputs.ndim > 1:
-        outside = ((data.y < 0) | (data.y >= outputs.shape[1])).nonzero()
+    by_class = is_of_classes(network.loss) and not data.y.is_floating_point() and outputs.ndim == data.y.ndim + 1
+    if by_class and outputs.ndim > 1:
+        ignored = getattr(network.loss, "ignore_index", None)
+        outside = (((data.y < 0) | (data.y >= outputs.shape[1])) & (data.y != ignored)).nonzero()
         if len(outside):
-            sample = int(outside[0, 0])
+            place = tuple(outside[0].tolist())
             raise FederationError(
-                f"sample {sample} of the {split} data has label {int(data.y[sample])}, but the network's outputs are "
+                f"sample {place[0]} of the {split} data has label {int(data.y[place])}, but the network's outputs are "
                 f"for labels 0 to {outputs.shape[1] - 1}"
             )
     try:
-        value = network.loss(outputs, targets)
+        with torch.set_grad_enabled(network.differentiates):
+            value = network.loss(outputs, targets)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise FederationError(
             f"the loss cannot take outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)}: "
-            f"{' '.join(str(error).split())[:200]}"
+            f"{' '.join(str(error).split())[:200]}{_mixed(start, {'targets': targets})}"
         ) from error
     if not isinstance(value, Tensor) or value.ndim:
         raise FederationError("the loss must return one number, the mean over the samples")
-    return outputs
+    return outputs.detach()
 
 
-def require_learnable(network: Network, start: Tree, data: Labelled) -> None:
-    """Applies the network to a few samples as training does.
+def _mixed(start: Tree, given: Mapping[str, Tensor]) -> str:
+    """Words for data of another floating-point type than the weights, as the end of a message; else nothing."""
+    own = {value.dtype for value in start.values() if value.is_floating_point()}
+    for what, values in given.items():
+        if values.is_floating_point() and values.dtype not in own:
+            kinds = " and ".join(sorted(_type(kind) for kind in own))
+            return f"; the {what} are {_type(values.dtype)} and the network's weights {kinds}: convert one of the two"
+    return ""
+
+
+def _type(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def with_derivatives(network: Network, start: Tree, data: Labelled) -> Network:
+    """Return the network, marked if it or its loss takes derivatives that need gradients also in evaluations."""
+    try:
+        network.test(start, Labelled(data.x[:2], data.y[:2]), 2)
+    except RuntimeError as error:
+        return replace(network, differentiates="does not require grad" in str(error))
+    except Exception:  # what else fails is named by `require_fit`
+        return network
+    return network
+
+
+def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) -> None:
+    """Applies the network to a few samples as training does, at most ``rows`` of them (two for batch norm).
 
     Raises:
-        FederationError: It makes no loss in training mode, or one that depends on none of its weights.
+        FederationError: It makes no loss in training mode, or one that depends on none of its weights, or whose
+            gradient is not finite.
     """
     if len(data.x) < 2:
         return
     # The module may remember outputs, with what made them; who copies it later cannot copy these.
     network = replace(network, quiet=factorable(copy.deepcopy(network.quiet.module), network.quiet.layers))
-    few, names = torch.arange(2, device=data.x.device), network.statistics
+    few, names = torch.arange(min(len(data.x), 16, max(rows, 2)), device=data.x.device), network.statistics
     w = {of: value.clone() if of in names else value.clone().requires_grad_() for of, value in start.items()}
+    slopes: Sequence[Tensor | None] = ()
     try:
         with torch.enable_grad():
             value, _ = network.loss_and_statistics(w, data, Batch(few))
+        if value.requires_grad:
+            slopes = torch.autograd.grad(value, [w[of] for of in w if of not in names], allow_unused=True)
     except FederationError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        mixed = _mixed(start, {"inputs": data.x, "targets": data.y})
         raise FederationError(
             f"the network or its loss fails in training mode, and not in evaluation mode: "
-            f"{' '.join(str(error).split())[:200]}"
+            f"{' '.join(str(error).split())[:200]}{mixed}"
         ) from error
     if not value.requires_grad:
         raise FederationError(
             "the loss depends on none of the network's weights, so that nothing would be learnt: no count, detach or "
             "no_grad may stand between them"
         )
+    for name, slope in zip((of for of in w if of not in names), slopes, strict=True):
+        if slope is not None and not slope.is_meta and bool(value.isfinite()) and not _is_finite(slope):
+            raise FederationError(
+                f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, as "
+                "where a root, a norm, a logarithm or a power is differentiated at 0; add a small number inside it, or "
+                "start elsewhere"
+            )
 
 
-def _require_mean(loss: Loss, outputs: Tensor, known: Tensor) -> None:
+def _is_finite(slope: Tensor) -> bool:
+    return bool((slope.coalesce().values() if slope.is_sparse else slope).isfinite().all())
+
+
+def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -> None:
+    """Check that what the network makes of a sample does not depend on the others of its batch, but by batch norm.
+
+    Evaluations and full gradients are taken in parts, and would depend on how samples are divided. Batch norms, which
+    have their own settings, are held at fixed statistics here. Looks at the start and at a point near it, because a
+    factor of 0 may hide what comes later. Looks at no more than ``rows`` samples at a time, but at two.
+
+    Raises:
+        FederationError: It does.
+    """
+    if len(data.x) < 2:
+        return
+    count = min(len(data.x), 16, max(rows, 2))
+    few = torch.linspace(0, len(data.x) - 1, count, device=data.x.device).long()
+    half, generator = count // 2, torch.Generator().manual_seed(0)
+    inputs = network.taken(data, Batch(few)).x
+    others = torch.cat([inputs[:half], *[inputs[:half]] * 2])[: len(inputs)]
+    for mode, prepared in (("evaluation", network.testing), ("training", network.quiet)):
+        module = _with_fixed_norms(prepared.module)
+        for moved in (False, True):
+            if moved:
+                _move(module, generator)
+            try:
+                with torch.set_grad_enabled(network.differentiates), drawn_from(0, inputs.device):
+                    whole = module(inputs.clone()).detach()
+                    replaced = module(others.clone()).detach()[:half]
+                    parts = [module(part.clone()).detach() for part in (inputs[:half], inputs[half:])]
+                    joined = torch.cat(parts)
+            except Exception:  # a batch of one sample, or what other checks name
+                break
+            if not _alike(whole[:half], replaced, 1e-6) or not _alike(whole, joined, 1e-4):
+                raise FederationError(
+                    f"what the network makes of a sample in {mode} mode depends on the other samples of its batch, so "
+                    "losses would depend on how samples are divided into batches; make each sample's outputs from its "
+                    "own inputs, or normalise by nn.BatchNorm"
+                )
+
+
+def _with_fixed_norms(module: nn.Module) -> nn.Module:
+    """A copy whose batch norms use given statistics in place of those of the batch."""
+    made = copy.deepcopy(module)
+    for layer in made.modules():
+        if isinstance(layer, _BatchNorm):
+            layer.eval()
+            if layer.running_mean is None:
+                like = next(iter((*layer.parameters(), *made.parameters())))
+                layer.running_mean = torch.zeros(layer.num_features, dtype=like.dtype, device=like.device)
+                layer.running_var = torch.ones_like(layer.running_mean)
+    return made
+
+
+def _move(module: nn.Module, generator: torch.Generator) -> None:
+    with torch.no_grad():
+        for parameter in module.parameters():
+            size = 0.1 * float(parameter.abs().mean()) + 0.01 if parameter.numel() else 0.0
+            parameter.add_(torch.randn(parameter.shape, generator=generator, device="cpu").to(parameter), alpha=size)
+
+
+def _alike(one: Tensor, other: Tensor, near: float) -> bool:
+    """Whether outputs are the same to rounding, relative to the largest."""
+    if one.shape != other.shape:
+        return False
+    if not one.is_floating_point():
+        return torch.equal(one, other)
+    finite = one.abs()[one.isfinite()]
+    near = max(near, 64 * torch.finfo(one.dtype).eps) * float(finite.max() if len(finite) else 0.0)
+    return torch.allclose(one, other, rtol=0.0, atol=near, equal_nan=True)
+
+
+def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
     """Parts of a batch weigh as their samples do: in averages over clients, in passes in parts, in evaluations.
 
     Looks at small batches, whose parts differ much, of drawn outputs, since those of a start may be all the same.
 
     Args:
-        loss: Maps outputs and targets to the mean loss.
+        network: The network, for its loss.
         outputs: Outputs of a few samples; only their shape and type matter.
         known: Targets to draw from: of a split, or its classes, each once.
 
@@ -166,8 +305,7 @@ def _require_mean(loss: Loss, outputs: Tensor, known: Tensor) -> None:
             made = draw(shape, generator=generator).to(outputs.dtype)
             y = known[torch.randint(len(known), (5,), generator=generator)]
             try:
-                with torch.no_grad():
-                    whole, two, three = (float(loss(made[part], y[part])) for part in (slice(5), slice(2), slice(2, 5)))
+                whole, two, three = (_value(network, made[part], y[part]) for part in (slice(5), slice(2), slice(2, 5)))
             except (RuntimeError, ValueError, TypeError, IndexError):
                 break
             if not isfinite(whole):
@@ -186,6 +324,13 @@ def _require_mean(loss: Loss, outputs: Tensor, known: Tensor) -> None:
             )
 
 
+def _value(network: Network, outputs: Tensor, targets: Tensor) -> float:
+    with torch.set_grad_enabled(network.differentiates):
+        if network.differentiates:
+            outputs = outputs.clone().requires_grad_()
+        return float(network.loss(outputs, targets).detach())
+
+
 def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:
     """A buffer that training changes, other than running statistics, would leak from client to client.
 
@@ -202,11 +347,11 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
     before = {name: value.detach().clone() for name, value in (*module.named_parameters(), *module.named_buffers())}
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
     parts = few.tensor_split(pieces(len(few), max(rows, 2), 2))
-    with torch.no_grad(), drawn_from(0, data.x.device):
+    with torch.set_grad_enabled(network.differentiates), drawn_from(0, data.x.device):
         undrawn = _random_states(data.x.device)
         twice, counts = [], []
         for _ in range(2):
-            twice.append([module(network.taken(data, Batch(part)).x) for part in parts])
+            twice.append([module(network.taken(data, Batch(part)).x).detach() for part in parts])
             testing(network.taken(data, Batch(parts[0])).x)
             counts.append((_plain_attributes(module), _plain_attributes(testing)))
         if _random_states(data.x.device) != undrawn:

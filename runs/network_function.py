@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parameter import is_lazy
+from torch.utils import _pytree as pytree
 
 from algorithms.federation import FederationError
 from algorithms.layers import Factorable, call, factorable, observe
@@ -65,6 +66,7 @@ class Network:
         statistics: Names of the running statistics that travel with the weights.
         preparation: Preparation of the inputs.
         accuracy: Whether outputs are by class, so that tests may count right ones.
+        differentiates: Whether the module or the loss takes derivatives itself, so that tests need gradients, too.
     """
 
     training: Factorable
@@ -74,6 +76,7 @@ class Network:
     statistics: frozenset[str]
     preparation: Preparation | None
     accuracy: bool = True
+    differentiates: bool = False
 
     @property
     def random(self) -> bool:
@@ -109,14 +112,36 @@ class Network:
             module, drawn = self.training, drawn_from(batch.noise, inputs.device)
         with drawn, several_at_once(_TRAINING):
             outputs, statistics = observe(module, w, inputs)
-        return self.loss(outputs, targets), statistics
+        return self.loss_of(outputs, targets), statistics
+
+    def loss_of(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the mean loss of a batch.
+
+        Raises:
+            FederationError: Labels that the loss has no outputs for.
+        """
+        try:
+            return self.loss(outputs, targets)
+        except IndexError as error:
+            raise FederationError(
+                f"the loss cannot take outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)}, some of "
+                f"which may be labels out of range: {' '.join(str(error).split())[:200]}"
+            ) from error
+
+    def given(self, w: Mapping[str, Weight]) -> Mapping[str, Weight]:
+        """Return weights with which the module can be called outside of training, whatever derivatives it takes."""
+        if not self.differentiates:
+            return w
+        return {
+            name: value if name in self.statistics else pytree.tree_map_only(Tensor, _leaf, value)
+            for name, value in w.items()
+        }
 
     def taken(self, data: Labelled, batch: Batch) -> Labelled:
         """Samples of a split, prepared."""
         inputs, targets = data.x[batch.samples], data.y[batch.samples]
         return Labelled(inputs if self.preparation is None else self.preparation(inputs, batch.offsets), targets)
 
-    @torch.no_grad()
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
         """Loss over a split in evaluation mode, ``rows`` samples at a time; top-1 accuracy for outputs by class.
 
@@ -124,13 +149,15 @@ class Network:
             FederationError: One sample where batch norm needs several.
         """
         total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), self.accuracy and are_classes(data.y)
+        w = self.given(w)
         for part in self._parts(len(data.x), rows):
             # Networks and losses may write into what they are given; what is prepared is new.
             y = data.y[part].clone()
             x = data.x[part].clone() if self.preparation is None else self.preparation(data.x[part])
-            with several_at_once(TESTING):
+            with torch.set_grad_enabled(self.differentiates), several_at_once(TESTING):
                 outputs = call(self.testing, w, x)
-            total[0] += wide(self.loss(outputs, y)) * len(x)
+                loss = self.loss_of(outputs, y).detach()
+            total[0] += wide(loss) * len(x)
             scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit is no output by class
             if scored:
                 total[1] += (outputs.argmax(dim=1) == y).sum()
@@ -194,6 +221,11 @@ def network_of(
         raise FederationError("the network has no parameter that needs a gradient, so there is nothing to train")
     for of, layer in twin.named_modules():
         layer.training = of not in still
+    for of, value in (*twin.named_parameters(), *travelling.items()):
+        if not value.is_meta and not bool(value.isfinite().all()):
+            raise FederationError(
+                f"{of} of the network has entries that are not finite before the first step; load or draw it again"
+            )
     training = _prepared(twin)
     quiet = training
     if any(isinstance(layer, _DropoutNd) and layer.p > 0 and layer.training for layer in twin.modules()):
@@ -203,6 +235,10 @@ def network_of(
     testing = _prepared(copy.deepcopy(twin).eval())
     network = Network(training, quiet, testing, loss, frozenset(travelling), preparation, accuracy)
     return network, Tree({**parameters, **{of: value.clone() for of, value in travelling.items()}})
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    return tensor.detach().requires_grad_() if tensor.is_floating_point() else tensor
 
 
 def _prepared(module: nn.Module) -> Factorable:

@@ -23,7 +23,9 @@ from runs.network_checks import (
     require_fit,
     require_learnable,
     require_no_other_state,
+    require_separate,
     require_trainable,
+    with_derivatives,
 )
 from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of, pieces
 from workloads.augmentation import Offsets, Preparation
@@ -235,7 +237,8 @@ def network_problem(
     """Makes a federated problem of any module and data.
 
     Args:
-        module: Any network from inputs (n, ...) to one tensor of outputs (n, ...). Its parameters that need a gradient
+        module: Any network from inputs (n, ...) to one tensor of outputs (n, ...), each sample's from its own inputs
+            alone, but for batch norm. Its parameters that need a gradient
             are trained; all others stay as they are. It is copied.
         train: Inputs and targets of all clients, on the module's device.
         parts: Indices of each client's samples, each sample once.
@@ -269,9 +272,11 @@ def network_problem(
     require_trainable(module, loss)
     asked, accuracy = accuracy, is_of_classes(loss) if accuracy is None else accuracy
     network, start = network_of(module, loss, preparation, statistics, accuracy)
+    network = with_derivatives(network, start, data)
     require_fit(network, start, {"training": data, **splits})
-    require_learnable(network, start, data)
+    require_learnable(network, start, data, rows)
     require_no_other_state(network, start, data, rows)
+    require_separate(network, start, data, rows)
     if asked and "accuracy" not in network.test(start, Labelled(data.x[:rows], data.y[:rows]), rows):
         raise FederationError(
             "there is no accuracy: it needs outputs (n, classes) and whole numbers (n,) for targets; leave it out"

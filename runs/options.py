@@ -17,17 +17,17 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, 
 from difflib import get_close_matches
 from functools import cache
 from itertools import count
-from math import isfinite
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from runs.settings import RunError
 from workloads.arguments import suggestion
+from workloads.numbers import FINEST, LARGEST, MOST, real, usable, whole
 
 PLAIN = ("local", "adapter", "optimiser")
 """Fields whose inner fields need no prefix."""
 SHORT = {"truncation_tau": "truncation"}
 OWN = "personal_"
-LARGEST = 2**63 - 1
+_READ: Mapping[type, Callable[[str], Any]] = {int: whole, float: real}
 Kinds = Mapping[Any, Mapping[str, type]]
 """Protocols, and the dataclasses that may stand for each, by the words for them."""
 
@@ -66,7 +66,7 @@ class Option:
             return f"one of {', '.join(self.words)}"
         return {
             int: "a whole number",
-            float: "a finite number",
+            float: f"a finite number, 0 or of size {FINEST:g} to {LARGEST:g}",
             bool: "true or false",
             str: "a text",
             tuple: "numbers between commas",
@@ -80,14 +80,12 @@ class Option:
         """
         value: Any = text
         try:
-            if self.kind is int and re.fullmatch(r"\s*[+-]?\d{1,30}\s*", text):
-                value = int(text)
-            elif self.kind is float:
-                value = float(text)
+            if self.kind in _READ:
+                value = _READ[self.kind](text)
             elif self.kind is bool:
                 value = {"true": True, "false": False}[text]
             elif self.kind is tuple:
-                value = tuple(self.element(part) for part in text.split(","))
+                value = tuple(_READ[self.element](part) for part in text.split(","))
         except (ValueError, KeyError):
             pass
         return self.checked(value)
@@ -107,11 +105,11 @@ class Option:
     def _is_own(self, value: Any) -> bool:
         if self.kind is tuple:
             kinds = (int,) if self.element is int else (int, float)
-            return type(value) in (list, tuple) and all(type(part) in kinds and _is_number(part) for part in value)
+            return type(value) in (list, tuple) and all(type(part) in kinds and usable(part) for part in value)
         if self.kind is float:
-            return _is_number(value)
+            return type(value) in (int, float) and usable(value)
         if self.kind is int:
-            return type(value) is int and abs(value) <= LARGEST
+            return type(value) is int and abs(value) <= MOST
         if isinstance(value, str) and self.kind is str:
             return value in self.words if self.words else bool(value.strip()) and "\0" not in value
         return type(value) is self.kind
@@ -349,10 +347,3 @@ def _constant(value: Any) -> Callable[[], Any]:
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-') if name.isprintable() else ascii(name)}"
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return type(value) in (int, float) and isfinite(value)
-    except OverflowError:  # a whole number that no float holds
-        return False

@@ -93,7 +93,7 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
         placed = [adapter.placed(pair.A[name], pair.B[name], pair.A[name].dtype) for pair in pairs]
         lefts, rights = [left for left, _ in placed], [right for _, right in placed]
         if not torch.equal(state.base[name], W):
-            merged = state.rounds // algorithm.tau * adapter.rank
+            merged = state.rounds // algorithm.tau * adapter.rank_of(name)
             left, right = _merged(name, state.base[name], W, merged)
             lefts, rights = [left / adapter.scale, *lefts], [right, *rights]
         found[name] = Update(adapter.scale, torch.cat(lefts, 1), torch.cat(rights, 0))
@@ -297,12 +297,24 @@ class BegunAdapter(Adapter):
     def __reduce__(self) -> tuple[Any, ...]:
         return Adapter, tuple(getattr(self, part.name) for part in fields(Adapter))
 
+    def rank_of(self, name: str) -> int:
+        """Return the rank of a layer in the given adapter, which may differ from layer to layer."""
+        return self.begun[name].left.shape[1] if name in self.begun else self.rank
+
     def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
         """The given factors, scaled so that the update is theirs; and the rest.
 
         Raises:
             FederationError: They are of other layers or of another rank.
         """
+        ranks = sorted({update.left.shape[1] for update in self.begun.values()})
+        if self.rank not in ranks:
+            of_layer = f"rank {ranks[0]} at {next(iter(self.begun))}"
+            several = f"the ranks {', '.join(map(str, ranks))}, each layer its own"
+            raise FederationError(
+                f"the adapter to start from has {of_layer if len(ranks) == 1 else several}; choose --rank "
+                f"{' or '.join(map(str, ranks))}"
+            )
         fresh = super().factors(w, turn)
         if set(fresh.A) != set(self.begun):
             odd = sorted(set(fresh.A) ^ set(self.begun))
@@ -310,10 +322,6 @@ class BegunAdapter(Adapter):
         A, B = {}, {}
         for name, update in self.begun.items():
             left, right = self.placed(update.left, update.right, update.left.dtype)  # which is its own inverse
-            if left.shape != fresh.A[name].shape:
-                raise FederationError(
-                    f"the adapter to start from has rank {left.shape[1]} at {name}; choose --rank {left.shape[1]}"
-                )
             A[name] = left.to(fresh.A[name])
             B[name] = (right * (update.scale / self.scale)).to(fresh.B[name])
         return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}), fresh.rest)

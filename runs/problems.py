@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from runs.settings import RunError, at_least
-from toymodels.legendre import heterogeneous, homogeneous
+from toymodels.legendre import heterogeneous, homogeneous, homogeneous_on_demand
 from toymodels.problem import Problem, ProblemError
-from toymodels.quadratic import random_quadratics
-from toymodels.regression import regression
-from toymodels.ridges import ridge_problem
+from toymodels.quadratic import quadratics_on_demand, random_quadratics
+from toymodels.regression import regression, regression_on_demand
+from toymodels.ridges import ridge_problem, ridges_on_demand
 
 
 class ProblemSettings(Protocol):
@@ -50,7 +50,7 @@ class Toy:
     """A problem of known truth in one matrix.
 
     Attributes:
-        clients: Number of clients.
+        clients: Number of clients; more than 50,000, or than 4 GB hold, are drawn on demand and evaluated by the first.
         rows: Number of rows of the weights.
         columns: Number of columns of the weights.
 
@@ -84,13 +84,14 @@ class Toy:
         """
         if device != "cpu":
             raise RunError(f"toy problems are computed on the cpu, not on {device}; leave --device out")
-        needed, memory = 8 * self.entries, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        held = self.entries // self.clients if self.on_demand else self.entries
+        needed, memory = 8 * held, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if needed > memory:
             raise RunError(
                 f"a problem of this size takes {needed / 1e9:,.0f} GB, {memory / 1e9:,.0f} GB are here; {_SMALLER}"
             )
         try:
-            return self._made(np.random.default_rng(seed))
+            return self._on_demand(seed) if self.on_demand else self._made(np.random.default_rng(seed))
         except (MemoryError, OverflowError) as error:
             raise RunError(f"a problem of this size does not fit in memory; {_SMALLER}") from error
 
@@ -99,10 +100,24 @@ class Toy:
         """Numbers that the problem holds at least."""
         return self.clients * (self.rows * self.columns) ** 2
 
+    @property
+    def on_demand(self) -> bool:
+        """Whether clients are drawn when they are asked for, as where all of them would take much memory.
+
+        The bounds are the same on every machine, since the numbers of a run depend on how its clients are drawn.
+        """
+        many = self.clients > MANY or 8 * self.entries > ROOM
+        return many and self.clients > 1 and type(self)._on_demand is not Toy._on_demand
+
     def _made(self, rng: np.random.Generator) -> Problem:
         raise NotImplementedError
 
+    def _on_demand(self, seed: int) -> Problem:
+        raise NotImplementedError
 
+
+MANY, ROOM = 50_000, 4e9
+"""Clients, and bytes of all of them, beyond which clients are drawn on demand."""
 _SMALLER = "lower rows, columns, samples or clients"
 
 
@@ -119,8 +134,7 @@ class Quadratics(Toy):
     least_curvature: float = 0.1
 
     def _made(self, rng: np.random.Generator) -> Problem:
-        if self.least_curvature > 1.0:
-            raise ProblemError(f"least_curvature must be at most 1, got {self.least_curvature}")
+        self._require_curvature()
         return random_quadratics(
             (self.rows, self.columns),
             self.clients,
@@ -129,6 +143,21 @@ class Quadratics(Toy):
             heterogeneity=self.heterogeneity,
             scale=0.1,
         )
+
+    def _on_demand(self, seed: int) -> Problem:
+        self._require_curvature()
+        return quadratics_on_demand(
+            (self.rows, self.columns),
+            self.clients,
+            seed,
+            curvatures=(self.least_curvature, 1.0),
+            heterogeneity=self.heterogeneity,
+            scale=0.1,
+        )
+
+    def _require_curvature(self) -> None:
+        if self.least_curvature > 1.0:
+            raise ProblemError(f"least_curvature must be at most 1, got {self.least_curvature}")
 
 
 @dataclass(frozen=True)
@@ -153,6 +182,10 @@ class Legendre(Toy):
         return homogeneous(
             self.clients, rng, shape=shape, rank=rank, samples=self.samples * self.clients, basis="uniform"
         )
+
+    def _on_demand(self, seed: int) -> Problem:
+        shape, rank = (self.rows, self.columns), min(self.target_rank, self.rows, self.columns)
+        return homogeneous_on_demand(self.clients, seed, shape=shape, rank=rank, samples=self.samples, basis="uniform")
 
 
 @dataclass(frozen=True)
@@ -197,6 +230,11 @@ class Regression(Toy):
             self.rows, self.columns, self.clients, rng, samples=self.samples, heterogeneity=self.heterogeneity
         )
 
+    def _on_demand(self, seed: int) -> Problem:
+        return regression_on_demand(
+            self.rows, self.columns, self.clients, seed, samples=self.samples, heterogeneity=self.heterogeneity
+        )
+
 
 @dataclass(frozen=True)
 class PopulationRegression(Toy):
@@ -215,6 +253,11 @@ class PopulationRegression(Toy):
 
     def _made(self, rng: np.random.Generator) -> Problem:
         return regression(self.rows, self.columns, self.clients, rng, samples=None, heterogeneity=self.heterogeneity)
+
+    def _on_demand(self, seed: int) -> Problem:
+        return regression_on_demand(
+            self.rows, self.columns, self.clients, seed, samples=None, heterogeneity=self.heterogeneity
+        )
 
 
 @dataclass(frozen=True)
@@ -241,6 +284,16 @@ class Ridges(Toy):
             (self.rows, self.columns),
             self.clients,
             rng,
+            profile=self.profile,
+            samples=self.samples,
+            heterogeneity=self.heterogeneity,
+        )
+
+    def _on_demand(self, seed: int) -> Problem:
+        return ridges_on_demand(
+            (self.rows, self.columns),
+            self.clients,
+            seed,
             profile=self.profile,
             samples=self.samples,
             heterogeneity=self.heterogeneity,

@@ -1,4 +1,4 @@
-"""Samples that a user's function returns as two tensors: from tensors, arrays, a torch `Dataset` or a `DataLoader`."""
+"""Samples that a user's function returns: arrays, a torch `Dataset` and a `DataLoader` become inputs and labels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from runs.settings import RunError
 TAKEN = "((inputs, labels), (test inputs, test labels)), or a pair of datasets or loaders"
 
 
-def splits_of(given: Any, source: str) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """Return the training and test samples of what a function returned.
+def splits_of(given: Any, source: str) -> tuple[Any, Any]:
+    """Return the training and test samples of what a function returned; the two splits are checked where they are used.
 
     A data set is read once, in its own order, and so is the data set of a loader. Random transforms are therefore drawn
     once, from the run's seed.
@@ -26,7 +26,7 @@ def splits_of(given: Any, source: str) -> tuple[tuple[Tensor, Tensor], tuple[Ten
         source: Name of the function, for errors.
 
     Raises:
-        RunError: It is something else, or a sample is not an input with its label.
+        RunError: It is no pair, or a sample of a data set is not an input with its label.
     """
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise RunError(f"{source} must return {TAKEN}; got {_kind(given)}")
@@ -36,16 +36,12 @@ def splits_of(given: Any, source: str) -> tuple[tuple[Tensor, Tensor], tuple[Ten
     return _split(train, f"the training data of {source}"), _split(test, f"the test data of {source}")
 
 
-def _split(data: Any, what: str) -> tuple[Tensor, Tensor]:
+def _split(data: Any, what: str) -> Any:
     if isinstance(data, (DataLoader, Dataset)):
-        data = _collected(_batches(data), what)
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
-        raise RunError(f"{what} must be inputs and labels, two tensors, a dataset or a loader; got {_kind(data)}")
-    x, y = (torch.from_numpy(np.ascontiguousarray(part)) if isinstance(part, np.ndarray) else part for part in data)
-    for name, part in (("inputs", x), ("labels", y)):
-        if not isinstance(part, Tensor):
-            raise RunError(f"the {name} in {what} must be a tensor, got {_kind(part)}")
-    return x, y
+        return _collected(_batches(data), what)
+    if isinstance(data, (tuple, list)):
+        return tuple(torch.from_numpy(np.ascontiguousarray(p)) if isinstance(p, np.ndarray) else p for p in data)
+    return data
 
 
 def _batches(data: Any) -> Iterable[Any]:

@@ -7,7 +7,8 @@ of the features and their products with the target enter, so clients are exact q
 
 from __future__ import annotations
 
-from math import sqrt
+from functools import partial
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
+from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError
 from toymodels.product_features import ProductGram, product_gram
 from toymodels.quadratic import Quadratic, quadratic_problem
@@ -98,6 +100,37 @@ def homogeneous(
     x, y, parts = _points(clients, samples, split, rng)
     made = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
     return _problem("Legendre, one target", made, shape, rng, start_scale, target=torch.from_numpy(target), basis=basis)
+
+
+def homogeneous_on_demand(
+    clients: int, seed: int, *, shape: tuple[int, int], rank: int, samples: int, basis: str
+) -> Problem:
+    """As `homogeneous`, for any number of clients, each of which draws its own points from (seed, number).
+
+    The loss is that of the first clients, see `toymodels.on_demand`.
+
+    Args:
+        clients: Number of clients.
+        seed: Seed of everything.
+        shape: ``(m, n)`` of the weights.
+        rank: Rank of the target.
+        samples: Points of each client.
+        basis: Basis of the polynomials.
+    """
+    rng = np.random.default_rng(seed)
+    target = _low_rank(shape, rank, rng)
+    make = partial(_drawn, target=target, samples=samples, basis=basis)
+    drawn = ClientsOnDemand(make, clients, seed, float(samples))
+    start = torch.from_numpy(rng.standard_normal(shape) / sqrt(max(shape)))
+    facts = {"target": torch.from_numpy(target), "basis": basis}
+    return sampled_problem("Legendre, one target", drawn, start, inf, (shape[0] * shape[1]) ** 2, facts=facts)
+
+
+def _drawn(rng: np.random.Generator, target: Array, samples: int, basis: str) -> Quadratic:
+    """A client of `homogeneous_on_demand`."""
+    x, y = rng.uniform(-1.0, 1.0, (2, samples))
+    m, n = target.shape
+    return data_client(x, y, _values(x, y, target, basis), (m, n), basis)
 
 
 def heterogeneous(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError
 
 
@@ -139,22 +141,57 @@ def random_quadratics(
             f"{shape}, {clients}, {curvatures}, {rank} and {heterogeneity}"
         )
 
-    def curvature() -> Tensor:
+    law = _QuadraticLaw(m, n, low, high, heterogeneity, rank)
+    common, same = law.target(rng, 1.0), law.curvature(rng)
+    made = [law(rng, common, same) for _ in range(clients)]
+    return quadratic_problem("random quadratics", made, law.target(rng, scale))
+
+
+def quadratics_on_demand(
+    shape: tuple[int, int],
+    clients: int,
+    seed: int,
+    *,
+    curvatures: tuple[float, float] = (0.1, 1.0),
+    heterogeneity: float = 1.0,
+    scale: float = 1.0,
+) -> Problem:
+    """As `random_quadratics`, for any number of clients: each is drawn from (seed, number) when it is asked for.
+
+    The minimiser is not known; the loss is that of the first clients, see `toymodels.on_demand`.
+    """
+    law = _QuadraticLaw(*shape, *curvatures, heterogeneity, min(shape))
+    rng = np.random.default_rng(seed)
+    common, same = law.target(rng, 1.0), law.curvature(rng)
+    drawn = ClientsOnDemand(partial(law, common=common, same=same), clients, seed)
+    start, largest = law.target(rng, scale), max(map(abs, curvatures))
+    return sampled_problem("random quadratics", drawn, start, largest, (shape[0] * shape[1]) ** 2)
+
+
+@dataclass(frozen=True)
+class _QuadraticLaw:
+    """The law of one client of `random_quadratics`."""
+
+    m: int
+    n: int
+    low: float
+    high: float
+    heterogeneity: float
+    rank: int
+
+    def __call__(self, rng: np.random.Generator, common: Tensor, same: Tensor) -> Quadratic:
+        centre = common + self.target(rng, self.heterogeneity) if self.heterogeneity else common
+        return centred(self.curvature(rng) if self.heterogeneity else same, centre)
+
+    def curvature(self, rng: np.random.Generator) -> Tensor:
+        m, n, low, high = self.m, self.n, self.low, self.high
         basis = np.linalg.qr(rng.standard_normal((m * n, m * n)))[0]
         values = np.concatenate([[low, high][: m * n], rng.uniform(low, high, max(m * n - 2, 0))])
         return torch.from_numpy(basis * values @ basis.T).reshape(m, n, m, n)
 
-    def target(size: float) -> Tensor:
-        factors = rng.standard_normal((m, rank)) @ rng.standard_normal((rank, n))
-        return torch.from_numpy(size * factors / np.sqrt(rank))
-
-    common, same = target(1.0), curvature()
-    made = []
-    for _ in range(clients):
-        centre = common + target(heterogeneity) if heterogeneity else common
-        H = curvature() if heterogeneity else same
-        made.append(centred(H, centre))
-    return quadratic_problem("random quadratics", made, target(scale))
+    def target(self, rng: np.random.Generator, size: float) -> Tensor:
+        factors = rng.standard_normal((self.m, self.rank)) @ rng.standard_normal((self.rank, self.n))
+        return torch.from_numpy(size * factors / np.sqrt(self.rank))
 
 
 def centred(H: ArrayLike | Tensor, centre: ArrayLike | Tensor, samples: float = 1.0) -> Quadratic:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError
 
 
@@ -138,6 +141,32 @@ def regression(
         "linear regression", tuple(made), {"W": start}, share, 0.0, facts=facts, measures={"angle": _angle_to(truth)}
     )
     return _known(problem, made, constants)
+
+
+def regression_on_demand(
+    d: int, k: int, clients: int, seed: int, *, samples: int | None, heterogeneity: float
+) -> Problem:
+    """As `regression` of rank 1, for any number of clients: each is drawn from (seed, number) when it is asked for.
+
+    The minimiser is not known; the loss is that of the first clients, see `toymodels.on_demand`.
+    """
+    rng = np.random.default_rng(seed)
+    truth, first = (np.linalg.qr(rng.standard_normal((d, 1)))[0] for _ in range(2))
+    make = partial(_drawn, truth=truth, common=rng.standard_normal((1, k)), size=samples, heterogeneity=heterogeneity)
+    drawn = ClientsOnDemand(make, clients, seed, float(samples or 1))
+    start = torch.from_numpy(first @ (1e-3 * rng.standard_normal((1, k))))
+    facts = {"truth": torch.from_numpy(truth), "first": torch.from_numpy(first)}
+    largest = 2.0 if samples is None else inf
+    measures = {"angle": _angle_to(truth)}
+    return sampled_problem("linear regression", drawn, start, largest, d * (d + k), facts=facts, measures=measures)
+
+
+def _drawn(
+    rng: np.random.Generator, truth: np.ndarray, common: np.ndarray, size: int | None, heterogeneity: float
+) -> Regressor:
+    """A client of `regression_on_demand`."""
+    own = common + heterogeneity * rng.standard_normal(common.shape)
+    return Regressor(_gram(len(truth), size, rng), torch.from_numpy(truth @ own), float(size or 1))
 
 
 def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bool = True) -> Problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp, inf
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from toymodels.on_demand import ClientsOnDemand, sampled_problem
 from toymodels.problem import Problem, ProblemError
 
 
@@ -232,12 +234,7 @@ def ridge_problem(
             raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
         profile = PROFILES[profile]
     common = rng.standard_normal(shape)
-    made = []
-    for size in sizes:
-        D = rng.standard_normal((size, *shape))
-        D /= np.linalg.norm(D, axis=(1, 2), keepdims=True)
-        target = common + heterogeneity * rng.standard_normal(shape)
-        made.append(Ridges(torch.from_numpy(D), torch.from_numpy((D * target).sum(axis=(1, 2))), profile))
+    made = [_drawn(rng, common, size, heterogeneity, profile) for size in sizes]
     G = profile.slope_bound
     return Problem(
         "ridges",
@@ -247,3 +244,27 @@ def ridge_problem(
         max(client.smoothness for client in made),
         facts={"gradient_bound": G, "variance_bound": G**2, "curvatures": profile.curvatures},
     )
+
+
+def ridges_on_demand(
+    shape: tuple[int, int], clients: int, seed: int, *, profile: str, samples: int, heterogeneity: float
+) -> Problem:
+    """As `ridge_problem`, for any number of clients: each is drawn from (seed, number) when it is asked for.
+
+    The loss is that of the first clients, see `toymodels.on_demand`.
+    """
+    rng, known = np.random.default_rng(seed), PROFILES[profile]
+    common = rng.standard_normal(shape)
+    make = partial(_drawn, common=common, size=samples, heterogeneity=heterogeneity, profile=known)
+    drawn = ClientsOnDemand(make, clients, seed, float(samples))
+    start = torch.from_numpy(common + rng.standard_normal(shape))
+    largest = max(map(abs, known.curvatures))
+    return sampled_problem("ridges", drawn, start, largest, samples * (shape[0] * shape[1] + 1))
+
+
+def _drawn(rng: np.random.Generator, common: np.ndarray, size: int, heterogeneity: float, profile: Profile) -> Ridges:
+    """A client of `ridge_problem`."""
+    D = rng.standard_normal((size, *common.shape))
+    D /= np.linalg.norm(D, axis=(1, 2), keepdims=True)
+    target = common + heterogeneity * rng.standard_normal(common.shape)
+    return Ridges(torch.from_numpy(D), torch.from_numpy((D * target).sum(axis=(1, 2))), profile)

@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, NoReturn
 
+from workloads.numbers import FINEST, LARGEST, real, whole
+
 BAD_USAGE = 2
 Command = Callable[[argparse.Namespace], int]
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -220,9 +222,27 @@ def at_least(least: int) -> Callable[[str], int]:
     """
 
     def read(text: str) -> int:
-        # More digits than anything is counted with; Python itself refuses beyond some thousands.
-        if not re.fullmatch(r"\s*[+-]?\d{1,300}\s*", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text[:40]!r}")
-        return int(text)
+        wrong = f"must be a whole number of at least {least}, got {text[:40]!r}"
+        try:
+            value = whole(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{wrong}; write it in plain digits") from error
+        if value < least:
+            raise argparse.ArgumentTypeError(wrong)
+        return value
 
     return read
+
+
+def number(text: str) -> float:
+    """Read a number.
+
+    >>> number("0.05")
+    0.05
+    """
+    try:
+        return real(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"must be a number in plain digits, 0 or of size {FINEST:g} to {LARGEST:g}, got {text[:40]!r}"
+        ) from error

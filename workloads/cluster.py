@@ -9,6 +9,8 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
+from workloads.numbers import real
+
 LOCAL = "local"
 """Address of a cluster that starts on this machine."""
 PATIENCE = 20.0
@@ -17,6 +19,7 @@ EACH = 8
 """Workers for each processor of this machine that a cluster here has at most; more would only wait for one another."""
 GRAIN = 1e-4
 """Parts of a GPU are counted in these by Ray."""
+_GRAPHICS = f"the GPUs of a worker must be a part of one, such as 0.25 and at least {GRAIN:g}, or a whole number"
 
 
 def installed(failed: Callable[[str], Exception]) -> Any:
@@ -98,10 +101,21 @@ def require_graphics(graphics: float, failed: Callable[[str], Exception]) -> Non
         Exception: As `failed` makes it: neither.
     """
     if not (GRAIN <= graphics <= 1.0 or (isfinite(graphics) and graphics >= 1.0 and graphics == int(graphics))):
-        raise failed(
-            f"the GPUs of a worker must be a part of one, such as 0.25 and at least {GRAIN:g}, or a whole number, got "
-            f"{graphics:g}"
-        )
+        raise failed(f"{_GRAPHICS}, got {graphics:g}")
+
+
+def graphics_of(text: str, failed: Callable[[str], Exception]) -> float:
+    """Return the GPUs of a worker as the command line names them; see `require_graphics`.
+
+    Raises:
+        Exception: As `failed` makes it.
+    """
+    try:
+        graphics = real(text)
+    except ValueError as error:
+        raise failed(f"{_GRAPHICS}, got {text[:40]!r}") from error
+    require_graphics(graphics, failed)
+    return graphics
 
 
 def workers_at_once(processors: float, graphics: float, each: float) -> int:

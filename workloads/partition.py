@@ -7,6 +7,7 @@ arguments alone.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from workloads.idx import DataError
 
 Indices = NDArray[np.int64]
+NEARLY_EVEN = 10.0
+"""Concentration from which the shares that clients draw differ little."""
+LEAST = -1e308
+"""Smaller than every logarithm of a share that is not 0: a label of share 0 comes after the others."""
 
 
 class PartitionError(DataError):
@@ -141,10 +146,12 @@ class Dirichlet:
     Hsu, Qi and Brown (2019), whom FedLoRU v2 follows (Appendix D.1, with $\psi = 0.5$; Table 3 also 0.1):
     client after client draws its share of each label and then its samples one by one, without replacement; a label
     that is used up falls out and the other shares are scaled to sum 1. All clients have the same size, or sizes that
-    differ by one, so that it ends for every K and $\psi$ and no client is empty. The last clients take what is left.
+    differ by one, so that it ends for every K and $\psi$ and no client is empty. The last clients take what is left,
+    so large $\psi$ do not tend to even parts; those of `DirichletInTurn` do. `parts` warns of a $\psi$ from 10 on.
 
     Attributes:
-        psi: Concentration, positive: small for few labels at each client.
+        psi: Concentration, positive: small for few labels at each client. Large values do not tend to even parts,
+            because the last clients take what is left; those of dirichlet-in-turn do.
         law: `symmetric`: parameter psi for each label, as FedLoRU prints; `prior`: psi times the label's share of the
             samples, as Hsu et al. print.
 
@@ -164,12 +171,16 @@ class Dirichlet:
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`."""
         given = _checked(labels, clients)
+        if self.psi >= NEARLY_EVEN and clients > 1:
+            warnings.warn(
+                f"with psi {self.psi:g} each client draws nearly the same labels, but the last clients take what the "
+                "others leave, so the parts are not nearly even; choose partition dirichlet-in-turn, or even",
+                stacklevel=2,
+            )
         _, label, available = np.unique(given, return_inverse=True, return_counts=True)
         rng = _generator(seed, 2)
-        # The samples of each label in random order, one label after the other; clients take from the front.
-        shuffled = rng.permutation(len(given))
-        by_label = np.split(shuffled[np.argsort(label[shuffled], kind="stable")], np.cumsum(available)[:-1])
-        parameters = self.psi * (available / len(given) if self.law == "prior" else np.ones(len(available)))
+        by_label = _by_label(label, available, rng)
+        parameters = self._parameters(available)
         taken = np.zeros_like(available)
         parts = []
         for size in _even_sizes(len(given), clients):
@@ -177,6 +188,45 @@ class Dirichlet:
             chosen = np.flatnonzero(counts)
             parts.append(np.concatenate([by_label[c][taken[c] : taken[c] + counts[c]] for c in chosen]))
             taken = taken + counts
+        return Parts.joined(parts)
+
+    def _parameters(self, available: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Parameters of the law, one for each label."""
+        return self.psi * (available / available.sum() if self.law == "prior" else np.ones(len(available)))
+
+
+@dataclass(frozen=True)
+class DirichletInTurn(Dirichlet):
+    r"""A mixture of labels for each client, drawn from a Dirichlet law, and samples that the clients draw in turn.
+
+    As `Dirichlet`, but the clients draw one sample each, in a new random order in every turn. No client comes before
+    the others, so what is left is shared by all of them, and large $\psi$ tend to even parts, as those of `Even`.
+
+    Attributes:
+        psi: Concentration, positive: small for few labels at each client, large for even parts.
+    """
+
+    def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
+        """The samples of each client; see `Partition`."""
+        given = _checked(labels, clients)
+        _, label, available = np.unique(given, return_inverse=True, return_counts=True)
+        rng = _generator(seed, 6)
+        by_label = _by_label(label, available, rng)
+        parameters = self._parameters(available)
+        log_shares = np.stack([_log_dirichlet(parameters, rng) for _ in range(clients)])
+        tops = log_shares.max(axis=1, keepdims=True)
+        log_shares = np.where(np.isfinite(tops), log_shares, 0.0)  # shares that all round to 0 are taken as equal
+        taken, full = np.zeros_like(available), np.zeros(len(available))
+        parts: list[list[int]] = [[] for _ in range(clients)]
+        for first in range(0, len(given), clients):
+            order = rng.permutation(clients)[: len(given) - first]
+            # The largest sum of log share and Gumbel number has the law of one draw by the shares, scaled to 1.
+            ranked = log_shares[order] + rng.gumbel(size=(len(order), len(available)))
+            for client, values in zip(order, ranked, strict=True):
+                chosen = int(np.argmax(np.where(full == 0.0, np.maximum(values, LEAST), -np.inf)))
+                parts[client].append(by_label[chosen][taken[chosen]])
+                taken[chosen] += 1
+                full[chosen] = taken[chosen] == available[chosen]
         return Parts.joined(parts)
 
 
@@ -248,7 +298,13 @@ class Files:
         return parts
 
 
-PARTITIONS: Mapping[str, type[Partition]] = {"even": Even, "dirichlet": Dirichlet, "by-label": ByLabel, "files": Files}
+PARTITIONS: Mapping[str, type[Partition]] = {
+    "even": Even,
+    "dirichlet": Dirichlet,
+    "dirichlet-in-turn": DirichletInTurn,
+    "by-label": ByLabel,
+    "files": Files,
+}
 """Ways of dividing by name."""
 
 
@@ -284,7 +340,8 @@ def held_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
         raise PartitionError(f"the share held out of each client must be between 0 and 1, got {share}")
     if parts.sizes.min() < 2:
         raise PartitionError(
-            f"client {int(parts.sizes.argmin())} has one sample, so none can be held out; choose fewer clients"
+            f"client {int(parts.sizes.argmin())} has {('no', 'one')[int(parts.sizes.min())]} sample, so none can be "
+            "held out; choose fewer clients"
         )
     rng, train, test = _generator(seed, 5), [], []
     for part in parts:
@@ -314,6 +371,14 @@ def _generator(seed: int, purpose: int) -> np.random.Generator:
 
 def _even_sizes(count: int, clients: int) -> NDArray[np.int64]:
     return np.full(clients, count // clients) + (np.arange(clients) < count % clients)
+
+
+def _by_label(
+    label: NDArray[np.int64], available: NDArray[np.int64], rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """The samples of each label in random order; clients take from the front."""
+    shuffled = rng.permutation(len(label))
+    return np.split(shuffled[np.argsort(label[shuffled], kind="stable")], np.cumsum(available)[:-1])
 
 
 def _log_dirichlet(parameters: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

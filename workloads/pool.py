@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.arguments import at_least
-from workloads.cluster import LOCAL, cluster, require_graphics, workers_at_once
+from workloads.cluster import LOCAL, cluster, graphics_of, workers_at_once
 
 RAY = "ray"
 """The word for it on the command line."""
@@ -45,7 +45,7 @@ def add_place_options(parser: argparse.ArgumentParser, what: str) -> None:
         help="with --on ray: of the cluster, such as auto; default: local, one that starts here",
     )
     add("--workers", type=at_least(1), metavar="N", help="of a local cluster; default: one a processor")
-    add("--gpus-per-worker", type=float, metavar="X", help="GPUs of each, such as 0.25; default: none")
+    add("--gpus-per-worker", metavar="X", help="GPUs of each, such as 0.25; default: none")
     add("--dry-run", action="store_true", help="tell what would be done where, and what it costs")
 
 
@@ -71,12 +71,11 @@ def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) ->
         return None
     if options.address == "":
         raise failed("--address names a cluster, such as auto; or leave it out")
-    if graphics is not None:
-        require_graphics(graphics, failed)
+    each = 0.0 if graphics is None else graphics_of(graphics, failed)
     address = options.address or LOCAL
     if options.workers is not None and address != LOCAL:
         raise failed(f"--workers is for a cluster that starts here: {address} has its own number of processors")
-    return Place(address, options.workers, graphics or 0.0)
+    return Place(address, options.workers, each)
 
 
 def slots_of(place: Place | None, failed: Callable[[str], Exception]) -> tuple[str, ...]:

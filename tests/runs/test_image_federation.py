@@ -129,11 +129,7 @@ def test_own_data_and_network_by_name(own):
         ({"model": "vgg16"}, RunError, "VGG16 takes images of 32 x 32, got 4 x 4; adapt='pad'"),
         ({"own_share": 1.5}, DataError, "between 0 and 1, got 1.5"),
         ({"data": "own:three", "model": "own:network"}, RunError, "own:three must return"),
-        (
-            {"data": "own:numbers", "model": "own:network"},
-            RunError,
-            "the labels in the training data of own:numbers must be a tensor",
-        ),
+        ({"data": "own:numbers", "model": "own:network"}, FederationError, "must be two tensors, got Tensor and list"),
         ({"data": "own:none", "model": "own:network"}, RunError, "own:none returned None"),
         (
             {"data": "own:unlabelled", "model": "own:network"},

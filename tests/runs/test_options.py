@@ -211,7 +211,6 @@ def test_what_is_missing_or_unknown_is_named():
     [
         ("steps", "7", 7),
         ("steps", 7, 7),
-        ("steps", " +7 ", 7),
         ("learning_rate", "1e-3", 1e-3),
         ("learning_rate", 1, 1.0),
         ("nesterov", "true", True),

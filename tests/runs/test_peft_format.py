@@ -1,6 +1,7 @@
 """Adapters that go out load in PEFT to the same logits, and come in to the same start."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from algorithms.fedlora import FedLoRA  # noqa: E402
 from algorithms.fedloru import FedLoRU  # noqa: E402
 from algorithms.fedloru_finetuning import FineTuneFedLoRU  # noqa: E402
 from algorithms.ffa_lora import FFALoRA  # noqa: E402
+from algorithms.flexlora import FlexLoRA  # noqa: E402
+from algorithms.layers import call  # noqa: E402
 from algorithms.optimisers import Sgd  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
@@ -141,6 +144,58 @@ def test_an_adapter_of_peft_is_the_start(tmp_path, kind, a_at):
     assert float((expected - logits(made(), kind != "bert")).abs().max()) > 0.01
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
     assert problem.begun
+
+
+@pytest.mark.parametrize("name", ["fedlora", "rolora", "fedloru", "fedloru-finetune", "flexlora"])
+def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, name):
+    """Ranks and alphas by layer, of PEFT and of our own export, with either rank for `--rank`."""
+    made, layers = MODELS["llama"]
+    torch.manual_seed(5)
+    config = peft.LoraConfig(
+        r=2,
+        lora_alpha=7,
+        target_modules=["v_proj", "down_proj"],
+        rank_pattern={"down_proj": 4, "layers.0.self_attn.v_proj": 3},
+        alpha_pattern={"v_proj": 5.0},
+        init_lora_weights=False,
+        task_type="CAUSAL_LM",
+    )
+    model = peft.get_peft_model(made(), config)
+    model.save_pretrained(tmp_path / "given")
+    expected, place = logits(model, True), tmp_path / "given"
+    grows = name.startswith("fedloru")  # by each accumulation
+    for rank in (2, 3, 4):
+        problem = language_problem(
+            made(),
+            texts(12, True),
+            np.array_split(np.arange(12), 2),
+            texts(6, True, seed=1),
+            layers=layers,
+            adapter=place,
+        )
+        adapter = Adapter(rank, 0.6, layers=layers, a_at="inputs", precision="float32")
+        kind = ALGORITHMS.get(name, FlexLoRA)
+        algorithm = begun(kind(Descent(steps=2, learning_rate=0.5), adapter), problem)
+        steps = list(rounds(algorithm, problem, rounds=0 if rank == 2 and not grows else 3))
+        inside = problem.clients.network.testing.module
+        place = tmp_path / f"after {rank}"
+        w = written(place, problem, algorithm, steps[-1].state.algorithm) if name != "flexlora" else None
+        if name == "flexlora":
+            assert sorted(A.shape[1] for A in steps[-1].state.algorithm.factors.A.values()) == [2, 3, 4, 4]
+            return
+        found = logits(partial(call, inside, dict(w)), True).detach()
+        if rank == 2 and not grows:
+            assert torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
+        else:
+            assert not torch.allclose(found, expected, rtol=1e-4, atol=1e-5)
+        with torch.no_grad():
+            loaded = logits(peft.PeftModel.from_pretrained(made(), place), True)
+        assert torch.allclose(loaded, found, rtol=1e-4, atol=1e-5)
+        if grows:
+            return
+    algorithm = begun(ALGORITHMS[name](Descent(), Adapter(5, layers=layers)), problem)
+    with pytest.raises(FederationError, match="has the ranks 2, 3, 4, each layer its own; choose --rank 2 or 3 or 4"):
+        next(iter(rounds(algorithm, problem, rounds=1)))
 
 
 def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):

@@ -1,16 +1,31 @@
 """A partition gives every sample to one client and leaves no client empty, for every number of clients."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError, Parts, held_out, held_out_each
+from workloads.partition import (
+    ByLabel,
+    Dirichlet,
+    DirichletInTurn,
+    Even,
+    Files,
+    PartitionError,
+    Parts,
+    held_out,
+    held_out_each,
+)
 
 SEEDS = st.integers(0, 2**32)
 LABELS = st.lists(st.integers(0, 9), min_size=1, max_size=80)
 CONCENTRATIONS = st.floats(1e-320, 1e300, exclude_min=True)
-WAYS = st.one_of(st.just(Even()), st.builds(Dirichlet, CONCENTRATIONS, st.sampled_from(["symmetric", "prior"])))
+WAYS = st.one_of(
+    st.just(Even()),
+    *(st.builds(way, CONCENTRATIONS, st.sampled_from(["symmetric", "prior"])) for way in (Dirichlet, DirichletInTurn)),
+)
 
 
 def covers(parts, count):
@@ -107,6 +122,48 @@ def test_shares_have_the_moments_of_the_dirichlet_law(law, each):
     # The variance of a sample variance is at most E[(p - 1/5)^4]/n <= 0.8^2 spread/n; 5 deviations are allowed.
     assert np.abs(found - expected).max() < 5 * (0.64 * expected / draws) ** 0.5
     assert np.abs(shares.mean(axis=0) - mean).max() < 5 * (expected / draws) ** 0.5
+
+
+def unlike_the_whole(way, labels, clients, seed):
+    """Total variation between the labels of each client and those of all."""
+    whole = np.bincount(labels) / len(labels)
+    return [
+        np.abs(np.bincount(labels[part], minlength=len(whole)) / len(part) - whole).sum() / 2
+        for part in way.parts(labels, clients, seed)
+    ]
+
+
+@pytest.mark.parametrize("law", ["symmetric", "prior"])
+@pytest.mark.filterwarnings("ignore:with psi")
+def test_large_concentrations_tend_to_even_parts_where_clients_draw_in_turn(law):
+    labels = np.repeat(np.arange(10), 200)
+    found = {
+        way: np.mean([unlike_the_whole(way, labels, 20, seed) for seed in range(4)], axis=0)
+        for way in (DirichletInTurn(1e4, law), Even(), Dirichlet(1e4, law))
+    }
+    in_turn, even, one_after_another = found.values()
+    assert in_turn.max() < 1.3 * even.max()  # the first as the last
+    assert one_after_another[-1] > 2 * even.max()
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+def test_small_concentrations_leave_few_labels_where_clients_draw_in_turn(clients):
+    labels = np.repeat(np.arange(10), 60)
+    few, many = (
+        np.mean([len(np.unique(labels[part])) for part in DirichletInTurn(psi).parts(labels, clients * 5, 0)])
+        for psi in (0.01, 100.0)
+    )
+    assert few < 5 < many
+
+
+def test_concentrations_that_seem_to_ask_for_even_parts_are_warned_of():
+    labels = np.repeat(np.arange(3), 10)
+    with pytest.warns(UserWarning, match="psi 10 .*not nearly even; choose partition dirichlet-in-turn, or even"):
+        Dirichlet(10.0).parts(labels, 4, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for way, clients in ((Dirichlet(9.9), 4), (Dirichlet(1e3), 1), (DirichletInTurn(1e3), 4)):
+            way.parts(labels, clients, 0)
 
 
 def one_by_one(log_shares, left, size, rng):

@@ -1,0 +1,144 @@
+"""Clients of toy problems on demand: the same client every time, of the same law, and none of them kept."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.central_training import CentralTraining
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation, FederationError
+from algorithms.rounds import one_round, rounds
+from algorithms.tree import Tree
+from runs.plan import parts_of, planned
+from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
+from runs.settings import RunError
+from toymodels.on_demand import SAMPLED, ClientsOnDemand, sampled_problem
+from toymodels.problem import ProblemError
+from toymodels.quadratic import centred, random_quadratics
+from toymodels.ridges import ridge_problem
+
+KINDS = [Quadratics, Legendre, Regression, PopulationRegression, Ridges]
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_million_clients_are_drawn_one_by_one(kind):
+    problem, again = kind(MILLION, 3, 2).made(7), kind(MILLION, 3, 2).made(7)
+    assert len(problem.clients) == len(problem.clients.sizes) == len(problem.shares) == MILLION
+    w = {"W": torch.arange(6.0, dtype=torch.float64).reshape(3, 2) / 7}
+    for number in (0, 999_999, 31):
+        one, two = problem.clients[number], pickle.loads(pickle.dumps(again.clients))[number]
+        assert torch.equal(one.loss(w), two.loss(w))
+        assert one.samples == problem.clients.sizes[number]
+    assert torch.equal(problem.clients[-1].loss(w), problem.clients[MILLION - 1].loss(w))
+    assert len({float(client.loss(w)) for client in problem.clients[5:8]}) == 3
+    with pytest.raises(IndexError):
+        problem.clients[MILLION]
+    first = [float(problem.clients[k].loss(w)) for k in range(SAMPLED)]
+    assert problem.loss(w) == pytest.approx(np.mean(first), rel=1e-12)
+    other = kind(MILLION, 3, 2).made(8)
+    assert float(other.clients[0].loss(w)) != first[0]
+    assert not torch.equal(other.start["W"], problem.start["W"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_clients_on_demand_have_the_law_of_the_others(kind, monkeypatch):
+    """Means over fifty clients of the loss at 0, for eight seeds each."""
+    monkeypatch.setattr("toymodels.on_demand.SAMPLED", 1)
+    w = {"W": torch.zeros(2, 2, dtype=torch.float64)}
+    found = []
+    for clients in (100, 60_000):
+        values = []
+        for seed in range(8):
+            problem = kind(clients, 2, 2).made(seed)
+            values.append(np.mean([float(problem.clients[k].loss(w)) for k in range(0, clients, clients // 50)]))
+        found.append(values)
+    one, two = np.array(found)
+    error = np.sqrt(one.var() / len(one) + two.var() / len(two))
+    assert abs(one.mean() - two.mean()) < 5 * error
+
+
+def test_the_border_is_the_same_on_every_machine():
+    assert not Quadratics(50_000, 1, 2).on_demand
+    assert Quadratics(50_001, 1, 2).on_demand
+    assert isinstance(Quadratics(50_001, 1, 2).made(0).clients, ClientsOnDemand)
+    assert isinstance(Quadratics(50, 1, 2).made(0).clients, tuple)
+    assert not Quadratics(1220, 16, 40).on_demand  # 3.998 GB
+    assert Quadratics(1221, 16, 40).on_demand
+    assert not Quadratics(1, 300, 300).on_demand
+    with pytest.raises(RunError, match="a problem of this size takes"):
+        HeterogeneousLegendre(MILLION).made(0)  # every client has the points of all
+
+
+def test_problems_of_before_keep_their_numbers():
+    """Draws one after the other from one generator, as by hand."""
+    rng, shape = np.random.default_rng(3), (3, 2)
+
+    def curvature():
+        basis = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+        values = np.concatenate([[0.1, 1.0], rng.uniform(0.1, 1.0, 4)])
+        return basis * values @ basis.T
+
+    def target(size):
+        return size * (rng.standard_normal((3, 2)) @ rng.standard_normal((2, 2))) / np.sqrt(2)
+
+    common, _ = target(1.0), curvature()
+    made = []
+    for _ in range(3):
+        centre = common + target(0.5)
+        made.append(centred(curvature(), centre))
+    start = target(0.1)
+    found = random_quadratics(shape, 3, np.random.default_rng(3), heterogeneity=0.5, scale=0.1)
+    assert torch.equal(found.start["W"], torch.from_numpy(start))
+    for one, two in zip(found.clients, made, strict=True):
+        assert torch.equal(one.H, two.H)
+        assert torch.equal(one.B, two.B)
+    rng = np.random.default_rng(4)
+    common = rng.standard_normal(shape)
+    for client in ridge_problem(shape, 2, np.random.default_rng(4), samples=5, heterogeneity=0.3).clients:
+        D = rng.standard_normal((5, *shape))
+        D /= np.linalg.norm(D, axis=(1, 2), keepdims=True)
+        expected = (D * (common + 0.3 * rng.standard_normal(shape))).sum(axis=(1, 2))
+        assert torch.equal(client.y, torch.from_numpy(expected))
+
+
+def test_a_run_draws_its_cohort_and_what_is_evaluated_alone():
+    drawn = []
+
+    def make(rng):
+        drawn.append(1)
+        return centred(np.eye(6), rng.standard_normal((3, 2)))
+
+    clients = ClientsOnDemand(make, MILLION, 0)
+    problem = sampled_problem("counted", clients, torch.zeros(3, 2, dtype=torch.float64), 1.0, int(256e6 / 8 / 20))
+    assert len(drawn) == len(problem.sampled) == 20
+    last = list(rounds(FedAvg(Descent(2, 0.1)), problem, rounds=3, cohort=4))[-1]
+    assert len(drawn) <= 20 + 3 * 4 + 1  # one is looked at for its kind
+    assert last.metrics["loss"] > 0
+    assert last.metrics["bytes_up"] == 3 * 4 * 6 * 8
+    with pytest.raises(ProblemError, match="1000000 clients are drawn on demand and cannot be pooled"):
+        next(rounds(CentralTraining(Descent(2, 0.1)), problem, rounds=1))
+
+
+def test_a_planned_run_on_demand_repeats():
+    made = [
+        parts_of(planned("fedlrt", "quadratics", {"clients": 60_000, "cohort": 3, "rows": 3, "columns": 2}))
+        for _ in range(2)
+    ]
+    ends = [list(rounds(parts.algorithm, parts.problem, rounds=2, cohort=3))[-1].metrics for parts in made]
+    assert ends[0] == ends[1]
+
+
+def test_data_that_are_not_finite_are_told_from_steps_that_diverge():
+    clients = [centred(np.eye(2), np.ones((2, 1))), centred(np.eye(2), np.array([[1.0], [np.nan]]))]
+    fed = Federation(clients)
+    w = Tree({"W": torch.zeros(2, 1, dtype=torch.float64)})
+    with pytest.raises(
+        FederationError, match=r"client 1: .* not finite; its data B are not finite; mend them, or leave"
+    ):
+        one_round(FedAvg(Descent(1, 0.1)).round, fed, w)
+    with pytest.raises(FederationError, match=r"client 0: .* not finite; lower the learning rate or look at its data"):
+        one_round(FedAvg(Descent(40, 1e300)).round, Federation(clients[:1]), w)
