@@ -66,6 +66,7 @@ class Distant:
     samples: float
     takes_values: bool
     statistics: frozenset[str]
+    data: str = ""
 
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
         """Not here.
@@ -120,7 +121,8 @@ class SiloProblem:
         for name, entry in self.start.items():
             numbers = entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
             digest.update(f"{name} {tuple(entry.shape)} {entry.dtype} ".encode() + numbers)
-        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes)}
+        data = {f"content of silo {client.name}": client.data for client in self.clients.clients if client.data}
+        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data}
 
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
         """How good weights are; the silos' mean loss is a trip of its own, and in the ledger."""

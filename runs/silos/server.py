@@ -55,7 +55,7 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
     if plan.settings["alignment"] and evaluate is None:
         raise RunError("alignment needs a function evaluate at the server; else losses take the place of updates")
     silos = Silos(settings.names, line, plan.digest, patience, limits, say)
-    clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(), strict=True)]
+    clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(weights.keys()), strict=True)]
     first = Tree({name: entry.detach() for name, entry in weights.items()})
     problem = SiloProblem(DistantClients(tuple(clients)), first, evaluate)
     try:
