@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from algorithms.federation import FederationError, Receipt, Reply, Trip
+from algorithms.federation import FederationError, InterruptedWorkError, Receipt, Reply, Trip
 from algorithms.partial_sums import Form, flattened, fold
 from algorithms.tree import tensors, wide
 from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
@@ -52,6 +52,7 @@ class Silos:
     Attributes:
         names: Names of the silos; a silo's place among them is its client's number.
         say: Told, in a line, what happens.
+        again: What goes on with a run, in words.
         bytes_sent: Bytes sent in letters, of texts and tensors.
         bytes_received: Bytes received in answers, likewise.
 
@@ -83,6 +84,7 @@ class Silos:
         if not names or len(set(names)) != len(names) or not all(map(str.strip, names)):
             raise FederationError(f"silos need different names, got {', '.join(names) or 'none'}")
         self.names, self.say = tuple(names), say
+        self.again = "the `flwr run` command that began it"
         self.bytes_sent = self.bytes_received = 0
         self._line, self._run, self._pause = line, run, pause
         self._patience, self._limits = patience or Patience(), limits or Limits()
@@ -103,7 +105,7 @@ class Silos:
         found = self._exchange(trip)
         missing = [number for number in trip.cohort if number not in found]
         if missing:
-            raise FederationError(
+            raise InterruptedWorkError(
                 f"no answer from {self._named(missing)}, and this trip needs every silo of its cohort"
             )
         return (found[number] for number in trip.cohort)
@@ -157,11 +159,11 @@ class Silos:
             for ticket, answer in self._line.receive(self._roll.greetings):
                 self._roll.hear(ticket, answer)
             if self._roll.unfit:
-                raise FederationError("; ".join(self._roll.unfit.values()))
+                raise FederationError(printable("; ".join(self._roll.unfit.values()), LINE))
             time.sleep(self._pause)
         odd = self._roll.odd(weights)
         if odd:
-            raise FederationError(odd)
+            raise FederationError(printable(odd, LINE))
         for text in self._roll.large():
             self.say(text)
         return [self._roll.about[number] for number in range(len(self.names))]
@@ -228,7 +230,7 @@ class Silos:
         self._missed[1].update(number for number in trip.cohort if number not in found)
         if len(found) < needed:
             missing = self._named([number for number in trip.cohort if number not in found])
-            raise FederationError(
+            raise InterruptedWorkError(
                 f"{len(found)} of {len(trip.cohort)} silos answered, {needed} are needed; without an answer: {missing}"
             )
         return found
@@ -372,7 +374,7 @@ class Silos:
         self._note(trip, number, "refused", why)
         others = [said for one, said in self._suspects.items() if one != number]
         if self._patience.wrong == "stop":
-            raise FederationError("; but before, ".join([f"silo {self.names[number]}: {why}", *others]))
+            raise InterruptedWorkError("; but before, ".join([f"silo {self.names[number]}: {why}", *others]))
         self._left_out[number] = f"left out in round {trip.round}: {why}"
 
     def _note(self, trip: Trip, number: int, what: str, detail: str = "") -> None:

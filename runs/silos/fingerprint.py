@@ -58,7 +58,7 @@ class _Reader:
         if isinstance(value, Tensor):
             whole = value.detach().to_dense() if value.layout is not torch.strided else value.detach()
             numbers = whole.resolve_conj().resolve_neg().cpu().contiguous().flatten().view(torch.uint8)
-            self._data(f"tensor {value.dtype} {tuple(value.shape)}", memoryview(numbers.numpy()))
+            self._data(f"tensor {value.dtype} {tuple(value.shape)}", numbers.numpy().data)
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
             self._data(f"array {value.dtype.str} {value.shape}", value.tobytes())
         elif isinstance(value, _PLAIN):

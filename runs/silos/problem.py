@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -38,6 +39,8 @@ class SiloSettings:
         at_least(1, clients=self.clients)
         if len(set(self.names)) != self.clients or not all(self.names):
             raise RunError(f"silos must be {self.clients} different names between commas, got {self.silos!r}")
+        if not self.silos.isprintable() or re.search(r"[<>&\"'`|\\]", self.silos):
+            raise RunError(f"silos' names must be printable and without < > & ` | \\ and quotes, got {self.silos!r}")
 
     @property
     def names(self) -> tuple[str, ...]:

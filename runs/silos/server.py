@@ -19,7 +19,7 @@ from runs.settings import Conduct, RunError
 from runs.silos.executor import Silos
 from runs.silos.line import Line, Patience
 from runs.silos.problem import SILOS, Distant, DistantClients, Evaluate, SiloProblem, SiloSettings
-from runs.silos.wire import Limits
+from runs.silos.wire import Limits, printable
 
 _PATIENCE = {entry.name for entry in fields(Patience)}
 _CONDUCT = {"rounds", "evaluate_every", "keep_every"}
@@ -95,4 +95,4 @@ def _round(metrics: Mapping[str, Any]) -> None:
 
 def say(text: str) -> None:
     """A line for whoever watches."""
-    print(f"rankproof: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    print(f"rankproof: {printable(' '.join(text.split()), len(text))}", file=sys.stderr, flush=True)

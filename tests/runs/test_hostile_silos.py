@@ -183,7 +183,8 @@ class Quick:
         asked = json.loads(letter.text)
         echo = {name: asked[name] for name in ECHOED if name in asked}
         if asked["kind"] == "hello":
-            about = {"silo": self.name, "samples": 1.0, "values": False, "statistics": [], "data": "", "protocol": PROTOCOL}
+            about = {"silo": self.name, "samples": 1.0, "values": False, "statistics": [], "data": ""}
+            about["protocol"] = PROTOCOL
             return Letter(json.dumps({"echo": echo, "kind": "hello", **about}), {})
         content = {"echo": echo, "kind": "done", "upload": self.packed.structure, "keep": {}, "personal": {}}
         return Letter(json.dumps(content), {"upload": self.packed.blob})
