@@ -78,9 +78,9 @@ class FoundRun:
         """Reasons why silos take no part any more, by name, as the last checkpoint has them."""
         for path in sorted((self.folder / "checkpoints").glob("round-*.json"), key=_round_of, reverse=True):
             try:
-                found = json.loads(path.read_text(encoding="utf-8")).get("left_out", {})
+                found = json.loads(path.read_text(encoding="utf-8"))["content"].get("left_out", {})
                 return {str(name): str(why) for name, why in found.items()}
-            except (OSError, ValueError, AttributeError, RecursionError):
+            except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 continue  # as a run does that goes on from the one before
         return {}
 
