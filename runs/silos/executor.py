@@ -52,7 +52,7 @@ class Silos:
     Attributes:
         names: Names of the silos; a silo's place among them is its client's number.
         say: Told, in a line, what happens.
-        again: What goes on with a run, in words.
+        again: Command that goes on with a run, in words.
         bytes_sent: Bytes sent in letters, of texts and tensors.
         bytes_received: Bytes received in answers, likewise.
 

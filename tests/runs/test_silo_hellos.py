@@ -46,7 +46,7 @@ def differing(**changes):
 
 
 def met(folder, names=NAMES, weights=None, **changes):
-    """What a server has said after it has met its silos."""
+    """Facts that silos told, and lines that a server said after it had met them."""
     said = []
     line = Beside(silos_of(run_of("fedavg").problem.clients, names, folder), differing(**changes))
     silos = Silos(names, line, RUN, Patience(seconds=0.05), say=said.append, pause=1e-3)
