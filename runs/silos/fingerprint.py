@@ -21,7 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_CHANCE = (torch.nn.Module, torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
+from algorithms.layers import Factorable
+
+_CHANCE = (torch.nn.Module, Factorable, torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
 _OF_NETWORKS = ("_parameters", "_modules")
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), PurePath, Enum, np.generic, torch.dtype, torch.device)
 

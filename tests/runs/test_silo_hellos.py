@@ -14,6 +14,7 @@ from test_silos import given as run_of
 from torch import nn
 
 from algorithms.federation import FederationError
+from runs.network_problem import network_problem
 from runs.settings import RunError
 from runs.silos.executor import Silos
 from runs.silos.fingerprint import fingerprint
@@ -22,6 +23,8 @@ from runs.silos.line import Patience
 from runs.silos.problem import SiloSettings
 from runs.silos.server import serve
 from runs.silos.wire import PROTOCOL, Letter, LetterError
+from workloads.initial import initialised
+from workloads.partition import Even
 
 
 @pytest.fixture(autouse=True)
@@ -199,6 +202,15 @@ def test_the_fingerprint_is_that_of_the_data_and_not_of_the_process():
     ring = SimpleNamespace(x=X)
     ring.self = ring
     assert fingerprint(ring) is not None
+
+
+def test_a_client_of_a_network_is_known_by_its_data_and_not_by_its_first_weights():
+    def client(seed, shift=0.0):
+        x, y = torch.arange(24.0).view(6, 4) + shift, torch.arange(6) % 3
+        module = initialised(nn.Sequential(nn.Linear(4, 3)), seed, torch.float32)
+        return network_problem(module, (x, y), Even().parts(y.numpy(), 2, 0), (x, y)).clients[0]
+
+    assert fingerprint(client(0)) == fingerprint(client(1)) != fingerprint(client(0, shift=1.0))
 
 
 def test_the_digest_of_the_data_needs_the_key_of_the_silo(tmp_path):
