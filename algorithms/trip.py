@@ -26,6 +26,10 @@ class FederationError(ValueError):
     """A federation or a round that cannot go on; the message names round, client and cause."""
 
 
+class InterruptedWorkError(FederationError):
+    """A round whose worker or client is gone; the same round may succeed later."""
+
+
 def require_whole(least: int, /, **values: Any) -> None:
     """Refuses what is no whole number, or a smaller one.
 
@@ -201,7 +205,8 @@ class Trip:
         try:
             yield
         except FederationError as error:
-            raise FederationError(f"round {self.round}, {self.name}: {error}") from error
+            kind = InterruptedWorkError if isinstance(error, InterruptedWorkError) else FederationError
+            raise kind(f"round {self.round}, {self.name}: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 BIN = Path(sys.executable).parent
 HEARTBEAT = 10
@@ -22,20 +23,21 @@ from flwr.supernode import cli, fleet_http_connection
 heartbeat.HEARTBEAT_DEFAULT_INTERVAL = fleet_http_connection.HEARTBEAT_DEFAULT_INTERVAL = {HEARTBEAT}
 cli.flower_supernode()
 """
-_READY = "Uvicorn running"
+READY = "Uvicorn running"
+"""Line by which a server says that it takes requests."""
 
 
-class Loopback:
-    """A SuperLink and a SuperNode for each silo, without TLS, on free ports of 127.0.0.1.
+class Processes:
+    """Processes of one machine, with a home of Flower's of their own; none outlives its `with`.
 
     Attributes:
-        folder: Folder for Flower's home, logs, and a folder of each silo.
-        silos: Names of the silos.
+        folder: Folder for Flower's home and logs.
+        place: Folder in which the processes run.
+        processes: Processes by name.
     """
 
-    def __init__(self, folder: Path, silos: tuple[str, ...]) -> None:
-        self.folder, self.silos = folder, silos
-        self.port = _free_port()
+    def __init__(self, folder: Path, place: Path | None = None) -> None:
+        self.folder, self.place = folder, place or folder
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.environment = {
             **os.environ,
@@ -49,74 +51,59 @@ class Loopback:
             "SILOS_LOOPBACK": str(folder),
         }
 
-    def __enter__(self) -> Loopback:
-        home = self.folder / "flower"
-        home.mkdir(parents=True, exist_ok=True)
-        connection = f'address = "127.0.0.1:{self.port}"\ninsecure = true\n'
-        (home / "config.toml").write_text(f'[superlink]\ndefault = "loopback"\n\n[superlink.loopback]\n{connection}')
-        try:
-            self.start_server()
-            for silo in self.silos:
-                self.start_silo(silo)
-        except BaseException:
-            self.close()
-            raise
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start_server(self, seconds: float = 120.0) -> None:
-        """Starts the SuperLink, which may have been there before, and waits until it takes requests.
+    def connect(self, connections: str) -> None:
+        """Writes Flower's file of connections."""
+        home = self.folder / "flower"
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "config.toml").write_text(connections)
+
+    def start(self, name: str, words: list[str], ready: str | None = None, seconds: float = 120.0) -> None:
+        """Starts a process, which may have been there before, and waits until it prints that it is ready.
 
         Raises:
             TimeoutError: It does not.
         """
-        words = [
-            str(BIN / "flower-superlink"),
-            "--insecure",
-            "--port",
-            str(self.port),
-            "--database",
-            str(self.folder / "server.db"),
-        ]
-        before = self.log("server").count(_READY) if (self.folder / "server.log").exists() else 0
-        self._start("server", [*words, "--disable-runtime-dependency-installation"])
+        before = self.log(name).count(ready) if ready and (self.folder / f"{name}.log").exists() else 0
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                words,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                cwd=self.place,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
         until = time.monotonic() + seconds
-        while self.log("server").count(_READY) == before:
-            if time.monotonic() > until or self.processes["server"].poll() is not None:
-                raise TimeoutError(f"no SuperLink after {seconds:g} s: {self.log('server')[-2000:]}")
+        while ready and self.log(name).count(ready) == before:
+            if time.monotonic() > until or self.processes[name].poll() is not None:
+                raise TimeoutError(f"{name} is not ready after {seconds:g} s: {self.log(name)[-2000:]}")
             time.sleep(0.2)
 
-    def start_silo(self, silo: str) -> None:
-        """Starts the SuperNode of a silo, which may have been there before."""
-        config = f'silo="{silo}" folder="{self.folder / silo}"'
-        words = ["--insecure", "--superlink", f"127.0.0.1:{self.port}", "--port", str(_free_port())]
-        self._start(silo, [sys.executable, "-c", _SILO, *words, "--node-config", config])
-
-    def submit(self, app: Path, config: str = "", seconds: float = 120.0) -> str:
-        """Submits an app, which then runs at the server; returns what was printed.
+    def run(self, words: list[str], seconds: float = 120.0) -> tuple[int, str]:
+        """Runs a command to its end; its status and what it printed.
 
         Raises:
-            RuntimeError, subprocess.TimeoutExpired: It failed, or took too long.
+            subprocess.TimeoutExpired: It took too long.
         """
-        words = [str(BIN / "flwr"), "run", str(app), "loopback", *(["--run-config", config] if config else [])]
         done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, timeout=seconds, check=False, cwd=self.folder
+            words, env=self.environment, capture_output=True, text=True, timeout=seconds, check=False, cwd=self.place
         )
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(words)}: {done.stdout}{done.stderr}")
-        return done.stdout
+        return done.returncode, done.stdout + done.stderr
 
-    def kill(self, name: str) -> None:
-        """Kills a silo or the server, with all that it started, as a machine that fails does."""
-        _end(self.processes.pop(name), signal.SIGKILL)
-        if name == "server":  # what it started is in sessions of its own, and would go on
-            for number in self.left():
-                with suppress(OSError):
-                    words = Path(f"/proc/{number}/cmdline").read_bytes().decode(errors="replace")
-                    if f":{self.port}\0" in f"{words}\0" and "--node-config" not in words:
-                        os.kill(number, signal.SIGKILL)
+    def ended(self, name: str, seconds: float = 120.0) -> int:
+        """Waits for the end of a process; its status.
+
+        Raises:
+            subprocess.TimeoutExpired: It goes on.
+        """
+        return self.processes[name].wait(seconds)
 
     def log(self, name: str) -> str:
         """The printed text of a process."""
@@ -138,17 +125,67 @@ class Loopback:
         """Numbers of processes that were started here and still live."""
         return _marked(self.folder)
 
-    def _start(self, name: str, words: list[str]) -> None:
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                words,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+
+class Loopback(Processes):
+    """A SuperLink and a SuperNode for each silo, without TLS, on free ports of 127.0.0.1.
+
+    Attributes:
+        silos: Names of the silos.
+    """
+
+    def __init__(self, folder: Path, silos: tuple[str, ...]) -> None:
+        super().__init__(folder)
+        self.silos, self.port = silos, free_port()
+
+    def __enter__(self) -> Self:
+        connection = f'address = "127.0.0.1:{self.port}"\ninsecure = true\n'
+        self.connect(f'[superlink]\ndefault = "loopback"\n\n[superlink.loopback]\n{connection}')
+        try:
+            self.start_server()
+            for silo in self.silos:
+                self.start_silo(silo)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def start_server(self) -> None:
+        """Starts the SuperLink, which may have been there before, and waits until it takes requests.
+
+        Raises:
+            TimeoutError: It does not.
+        """
+        words = [str(BIN / "flower-superlink"), "--insecure", "--port", str(self.port)]
+        words += ["--database", str(self.folder / "server.db"), "--disable-runtime-dependency-installation"]
+        self.start("server", words, READY)
+
+    def start_silo(self, silo: str) -> None:
+        """Starts the SuperNode of a silo, which may have been there before."""
+        config = f'silo="{silo}" folder="{self.folder / silo}"'
+        words = ["--insecure", "--superlink", f"127.0.0.1:{self.port}", "--port", str(free_port())]
+        self.start(silo, [sys.executable, "-c", _SILO, *words, "--node-config", config])
+
+    def submit(self, app: Path, config: str = "") -> str:
+        """Submits an app, which then runs at the server; returns what was printed.
+
+        Raises:
+            RuntimeError, subprocess.TimeoutExpired: It failed, or took too long.
+        """
+        words = [str(BIN / "flwr"), "run", str(app), "loopback", *(["--run-config", config] if config else [])]
+        status, said = self.run(words)
+        if status:
+            raise RuntimeError(f"{' '.join(words)}: {said}")
+        return said
+
+    def kill(self, name: str) -> None:
+        """Kills a silo or the server, with all that it started, as a machine that fails does."""
+        _end(self.processes.pop(name), signal.SIGKILL)
+        if name == "server":  # what it started is in sessions of its own, and would go on
+            for number in self.left():
+                with suppress(OSError):
+                    words = Path(f"/proc/{number}/cmdline").read_bytes().decode(errors="replace")
+                    if f":{self.port}\0" in f"{words}\0" and "--node-config" not in words:
+                        os.kill(number, signal.SIGKILL)
 
 
 def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
@@ -169,7 +206,8 @@ def _marked(folder: Path) -> list[int]:
     return found
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -149,6 +149,7 @@ def described(run: FoundRun) -> list[str]:
             f"{what}: {', '.join(f'{name} {in_words(value)}' for name, value in known.items()) or 'not known'}"
             for what, known in (("conduct", run.conduct), ("versions", run.versions))
         ],
+        [_in_a_line(f"silo {name}: {why}") for name, why in run.left_out().items()],
         aligned(
             [
                 {
@@ -170,6 +171,11 @@ def described(run: FoundRun) -> list[str]:
     ]
     lines = [line for section in sections if section for line in ["", *section]]
     return lines[1:]
+
+
+def _in_a_line(text: str) -> str:
+    """A text that others wrote, without signs that command a terminal."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _messages(run: FoundRun) -> dict[tuple[str, str], list[int]]:

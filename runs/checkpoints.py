@@ -14,7 +14,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,13 @@ class Checkpoint:
         state: After the last round that was saved.
         marks: How far the tables of the run were by then, by the names of their files.
         seconds: Wall time of the run so far.
+        left_out: Reasons why clients take no part any more, by name.
     """
 
     state: RunState
     marks: Mapping[str, Mark]
     seconds: float = 0.0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 class Checkpoints:
@@ -108,6 +110,7 @@ class Checkpoints:
             "seconds": checkpoint.seconds,
             "marks": {name: asdict(mark) for name, mark in checkpoint.marks.items()},
             "files": {name: known[name] for name in (main, *personal.values())},
+            **({"left_out": dict(checkpoint.left_out)} if checkpoint.left_out else {}),
         }
         self.folder.mkdir(exist_ok=True)
         write_whole({self.folder / name: data for name, data in files.items()})
@@ -180,6 +183,7 @@ class Checkpoints:
             personal = {int(client): self._memory(data[name]) for client, name in content["personal"].items()}
             marks = {name: Mark(**mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
+            left_out = {str(name): str(why) for name, why in content.get("left_out", {}).items()}
         except (
             ArithmeticError,
             AttributeError,
@@ -195,7 +199,7 @@ class Checkpoints:
         self._clients = {int(client): (personal[int(client)], name) for client, name in content["personal"].items()}
         self._digests = dict(content["files"])
         state = RunState(number, algorithm, FederationState(number, personal, shared, equipped))
-        return Checkpoint(state, marks, seconds)
+        return Checkpoint(state, marks, seconds, left_out)
 
     def _packed(self, memory: Mapping[str, Any]) -> bytes:
         shelf = Shelf()

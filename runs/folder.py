@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from algorithms.federation import FederationError
+from algorithms.federation import Executor, FederationError, InterruptedWorkError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
 from runs.checkpoints import Checkpoint, Checkpoints
@@ -89,6 +90,8 @@ def train(
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
         before, tables = _standing(folder, plan, given, checkpoints, say) if replace is None else (None, {})
+        if before and before.left_out and hasattr(parts.executor, "leave_out"):
+            parts.executor.leave_out(before.left_out)
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
             parts.algorithm,
@@ -115,7 +118,7 @@ def train(
         write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None)
         if hasattr(parts.executor, "say"):
             parts.executor.say = _logged(folder, say)
-        writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger))
+        writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor))
         return writer.follow(begun, made, progress)
 
 
@@ -130,7 +133,9 @@ class _Writer:
         conduct: Conduct,
         before: Checkpoint | None,
         ledger: Ledger,
+        executor: Executor | None,
     ) -> None:
+        self._executor = executor
         self._folder, self._checkpoints, self._conduct = folder, checkpoints, conduct
         self._metrics = Table(folder / METRICS, before=tables.get(METRICS, b""))
         self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER, b""))
@@ -164,7 +169,8 @@ class _Writer:
                 with suppress(_UnwritableError):
                     self._save(step)
             if isinstance(error, FederationError) and self._kept:
-                raise FederationError(f"{error}; {self._keeps}") from error
+                again = f"; go on with {self._again}" if isinstance(error, InterruptedWorkError) else ""
+                raise type(error)(f"{error}; {self._keeps}{again}") from error
             raise
         return self._last
 
@@ -185,10 +191,16 @@ class _Writer:
         started = time.monotonic()
         with self._writing():
             marks = {table.path.name: table.mark() for table in (self._metrics, self._ledger)}
-            self._checkpoints.save(Checkpoint(step.state, marks, started - self._started))
+            left_out = getattr(self._executor, "left_out", {})
+            self._checkpoints.save(Checkpoint(step.state, marks, started - self._started, left_out))
         self._kept = step.state.round
         self._saved_at = time.monotonic()
         self._cost = self._saved_at - started
+
+    @property
+    def _again(self) -> str:
+        """The command that goes on with the run."""
+        return getattr(self._executor, "again", f"`rankproof train --resume {shlex.quote(str(self._folder))}`")
 
     @property
     def _keeps(self) -> str:

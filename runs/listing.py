@@ -75,6 +75,16 @@ class FoundRun(Result):
         """The rows in which a metric was evaluated."""
         return [row for row in self.rows if metric in row]
 
+    def left_out(self) -> dict[str, str]:
+        """Reasons why silos take no part any more, by name, as the last checkpoint has them."""
+        for path in sorted((self.folder / "checkpoints").glob("round-*.json"), key=_round_of, reverse=True):
+            try:
+                found = json.loads(path.read_text(encoding="utf-8"))["content"].get("left_out", {})
+                return {str(name): str(why) for name, why in found.items()}
+            except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                continue  # as a run does that goes on from the one before
+        return {}
+
     def ledger(self) -> list[dict[str, Any]]:
         """Returns the messages that travelled, one by one; none before the first round.
 
@@ -181,6 +191,11 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
     except ValueError as error:
         raise RunError(f"{path} is no table of a run ({error}); mend it, or name a folder without it") from error
     return rows
+
+
+def _round_of(checkpoint: Path) -> int:
+    number = checkpoint.stem.removeprefix("round-")
+    return int(number) if number.isdecimal() else -1
 
 
 def _is_number(value: Any) -> bool:

@@ -19,7 +19,7 @@ import torch
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import Member, Team
 from algorithms.executors.worker import Answer, Order, packed, serve
-from algorithms.federation import FederationError
+from algorithms.federation import InterruptedWorkError
 from workloads.crew import Crew
 
 
@@ -60,7 +60,7 @@ class Processes(Team):
         return self._crew
 
     def _minded(self) -> AbstractContextManager[None]:
-        return self._started().minded(FederationError, self.close)
+        return self._started().minded(InterruptedWorkError, self.close)
 
     def _members(self) -> Sequence[_Worker]:
         return self._workers

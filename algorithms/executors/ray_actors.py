@@ -22,7 +22,7 @@ import torch
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
 from algorithms.executors.worker import Answer, Held, Order, answered, packed, settle
-from algorithms.federation import FederationError
+from algorithms.federation import FederationError, InterruptedWorkError
 from workloads.cluster import LOCAL, cluster, installed, require_graphics, require_room
 
 PATIENCE = 300.0
@@ -76,7 +76,7 @@ class Actors(Team):
             self.close()
             if isinstance(error, self._ray.exceptions.RayError):
                 text = " ".join(str(error).split())[:200]
-                raise FederationError(f"the Ray cluster cannot go on ({type(error).__name__}: {text})") from error
+                raise InterruptedWorkError(f"the Ray cluster cannot go on ({type(error).__name__}: {text})") from error
             raise
 
     def _join(self) -> None:

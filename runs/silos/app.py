@@ -52,7 +52,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         "algorithm": algorithm,
         "silos": ",".join(silos),
         "first": silos[0],
-        "nodes": "\n".join(_start_of(name, port) for port, name in enumerate(silos, 9094)),
+        "nodes": "\n\n".join(_start_of(name, port) for port, name in enumerate(silos, 9094)),
         "options": "\n".join(_options(algorithm)),
     }
     texts = {name: (TEMPLATES / f"{Path(name).name}.template").read_text(encoding="utf-8") for name in FILES}
@@ -85,7 +85,7 @@ def _toml(value: Any) -> str:
 
 def _start_of(silo: str, port: int) -> str:
     return (
-        f"flower-supernode --superlink server.example:8000 --root-certificates certificates/ca.pem \\\n"
-        f"    --auth-supernode-private-key keys/{silo} --port {port} \\\n"
-        f'    --node-config \'silo="{silo}" folder="/var/lib/silo/{silo}"\''
+        f"    flower-supernode --superlink server.example:8443 --root-certificates certificates/ca.pem \\\n"
+        f"        --auth-supernode-private-key keys/{silo} --port {port} \\\n"
+        f'        --node-config \'silo="{silo}" folder="/var/lib/silo/{silo}"\''
     )

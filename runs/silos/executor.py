@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import sqrt
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from algorithms.federation import FederationError, Receipt, Reply, Trip
+from algorithms.federation import FederationError, InterruptedWorkError, Receipt, Reply, Trip
 from algorithms.partial_sums import Form, flattened, fold
+from algorithms.tree import tensors, wide
 from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
 from runs.silos.keeping import TOKEN
 from runs.silos.line import About, Line, Patience
 from runs.silos.registered import answered_kinds, drawing, sent_kinds, work_name
 from runs.silos.roll import Roll, said_in
-from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, read, text_of, unpack
+from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
 
 SLACK = 1 << 16
 """Bytes that an upload may have beyond its tensors."""
 KEPT_NAMES = 64
 """At most so many things a client keeps."""
+MANY_TIMES, FAR = 1e3, 1e9
+"""Norms of uploads that are reported and refused, as multiples of the others' in the middle, of what was sent, or 1."""
+LINE = 2000
+"""Signs of a line that is said."""
 ATTEMPTS = 6
 """So often a silo that is there is asked in a trip and gives no answer, before it counts as missing."""
 
@@ -46,6 +52,7 @@ class Silos:
     Attributes:
         names: Names of the silos; a silo's place among them is its client's number.
         say: Told, in a line, what happens.
+        again: Command that goes on with a run, in words.
         bytes_sent: Bytes sent in letters, of texts and tensors.
         bytes_received: Bytes received in answers, likewise.
 
@@ -77,13 +84,15 @@ class Silos:
         if not names or len(set(names)) != len(names) or not all(map(str.strip, names)):
             raise FederationError(f"silos need different names, got {', '.join(names) or 'none'}")
         self.names, self.say = tuple(names), say
+        self.again = "the `flwr run` command that began it"
         self.bytes_sent = self.bytes_received = 0
         self._line, self._run, self._pause = line, run, pause
         self._patience, self._limits = patience or Patience(), limits or Limits()
-        self._roll = Roll(self.names, line, self._limits, lambda text: self.say(text))
+        self._roll = Roll(self.names, line, self._limits, lambda text: self.say(printable(text, LINE)))
         self._known: dict[tuple[int, int], set[str]] = {}
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
-        self._left_out: set[int] = set()
+        self._left_out: dict[int, str] = {}
+        self._suspects: dict[int, str] = {}
         self._missed: tuple[int, set[int]] = (0, set())
         self._rehearsal: Rehearsal | None = None
 
@@ -94,9 +103,11 @@ class Silos:
             FederationError: A silo is missing, or sent what is refused.
         """
         found = self._exchange(trip)
-        missing = [self.names[number] for number in trip.cohort if number not in found]
+        missing = [number for number in trip.cohort if number not in found]
         if missing:
-            raise FederationError(f"no answer from {', '.join(missing)}, and this trip needs every silo of its cohort")
+            raise InterruptedWorkError(
+                f"no answer from {self._named(missing)}, and this trip needs every silo of its cohort"
+            )
         return (found[number] for number in trip.cohort)
 
     def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
@@ -118,28 +129,50 @@ class Silos:
     def tell(self, trip: Trip) -> None:
         """Nothing to do: it goes with the next trip."""
 
-    def meet(self) -> Sequence[About]:
-        """Waits until every silo has said that it is there.
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Reasons why silos are left out of the rest of the run, by name."""
+        return {self.names[number]: why for number, why in self._left_out.items()}
+
+    def leave_out(self, silos: Mapping[str, str]) -> None:
+        """Leaves out the silos that a run had left out where it stood."""
+        self._left_out |= {self.names.index(name): why for name, why in silos.items() if name in self.names}
+
+    def meet(self, weights: Collection[str] | None = None) -> Sequence[About]:
+        """Waits until every silo has said that it is there, and compares what they say.
+
+        Args:
+            weights: Names of the start's weights; default: silos are compared with one another only.
 
         Raises:
-            FederationError: Some have not in the time of a trip.
+            FederationError: Some have not in the time of a trip, or cannot take part, or differ.
         """
         until = time.monotonic() + self._patience.seconds
         while len(self._roll.places) < len(self.names):
             if time.monotonic() > until:
                 missing = [name for number, name in enumerate(self.names) if number not in self._roll.places]
-                raise FederationError(f"no silo called {', '.join(missing)} in {self._patience.seconds:g} s; start it")
+                refused = "; ".join(f"node {node} was refused: {why}" for node, why in self._roll.refused.items())
+                raise FederationError(
+                    f"no silo called {', '.join(missing)} in {self._patience.seconds:g} s; {refused or 'start it'}"
+                )
             self._roll.greet(self._patience.seconds)
             for ticket, answer in self._line.receive(self._roll.greetings):
                 self._roll.hear(ticket, answer)
+            if self._roll.unfit:
+                raise FederationError(printable("; ".join(self._roll.unfit.values()), LINE))
             time.sleep(self._pause)
+        odd = self._roll.odd(weights)
+        if odd:
+            raise FederationError(printable(odd, LINE))
+        for text in self._roll.large():
+            self.say(text)
         return [self._roll.about[number] for number in range(len(self.names))]
 
     def _exchange(self, trip: Trip) -> dict[int, Reply]:
         """The answers to a trip, each as it should be."""
         if self._missed[0] != trip.round:
             self._missed = (trip.round, set())
-        absent = self._left_out | self._missed[1]
+        absent = self._left_out.keys() | self._missed[1]
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
         expected = self._expected(trip)
@@ -191,12 +224,13 @@ class Silos:
                 time.sleep(self._pause)
         if not expected:
             self._require_alike(trip, found)
+        self._require_near(trip, found)
         for number in waiting:
             self._note(trip, number, "missing", f"no answer in {self._patience.seconds:g} s")
         self._missed[1].update(number for number in trip.cohort if number not in found)
         if len(found) < needed:
-            missing = ", ".join(self.names[number] for number in trip.cohort if number not in found)
-            raise FederationError(
+            missing = self._named([number for number in trip.cohort if number not in found])
+            raise InterruptedWorkError(
                 f"{len(found)} of {len(trip.cohort)} silos answered, {needed} are needed; without an answer: {missing}"
             )
         return found
@@ -276,7 +310,7 @@ class Silos:
             raise LetterError("an upload of something else than tensors") from error
         if expected is not None:
             _require(misfit(form, expected.upload, exactly=trip.then is None))
-        _require_finite(leaves)
+        _require_numbers(leaves)
         if trip.then is not None:
             try:
                 leaves, form = flattened(trip.then(upload), number)
@@ -284,7 +318,7 @@ class Silos:
                 raise LetterError("an upload that is of no use to the server") from error
             if expected is not None:
                 _require(misfit(form, expected.made, exactly=True))
-            _require_finite(leaves)
+            _require_numbers(leaves)
 
     def _require_alike(self, trip: Trip, found: dict[int, Reply]) -> None:
         """Compares silos with one another, where nothing else says what an upload should be."""
@@ -305,6 +339,31 @@ class Silos:
                 del found[number]
                 self._refuse(trip, number, "an upload of another form than most silos'")
 
+    def _require_near(self, trip: Trip, found: dict[int, Reply]) -> None:
+        """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them."""
+        norms = {number: _norm(reply.upload) for number, reply in found.items()}
+        for number, norm in norms.items():
+            others = sorted(other for one, other in norms.items() if one != number)
+            if not others:
+                return
+            usual = max(others[(len(others) - 1) // 2], _norm(trip.sent_to(number)), 1.0)
+            if not norm > MANY_TIMES * usual:
+                continue
+            said = f"an upload of norm {norm:.3g}, where the other silos' and what was sent have {usual:.3g}"
+            if norm > FAR * usual:
+                del found[number]
+                self._refuse(trip, number, f"{said}; lower the learning rate or look at its data")
+            else:
+                self._note(trip, number, said)
+                self._suspects[number] = f"silo {self.names[number]} sent {said} in round {trip.round}"
+
+    def _named(self, numbers: Sequence[int]) -> str:
+        """Names of silos, with the reason where one is known."""
+        why = {**self._roll.unfit, **self._left_out}
+        return ", ".join(
+            self.names[number] + (f" ({printable(why[number])})" if number in why else "") for number in numbers
+        )
+
     def _expected(self, trip: Trip) -> Mapping[int, Expected]:
         if self._rehearsal is None:
             about = self._roll.about.get(trip.cohort[0], About(1.0, False, frozenset()))
@@ -313,13 +372,14 @@ class Silos:
 
     def _refuse(self, trip: Trip, number: int, why: str) -> None:
         self._note(trip, number, "refused", why)
+        others = [said for one, said in self._suspects.items() if one != number]
         if self._patience.wrong == "stop":
-            raise FederationError(f"silo {self.names[number]}: {why}")
-        self._left_out.add(number)
+            raise InterruptedWorkError("; but before, ".join([f"silo {self.names[number]}: {why}", *others]))
+        self._left_out[number] = f"left out in round {trip.round}: {why}"
 
     def _note(self, trip: Trip, number: int, what: str, detail: str = "") -> None:
         text = ", ".join(filter(None, (what, detail)))
-        self.say(f"round {trip.round}, trip {trip.number}, silo {self.names[number]}: {text}")
+        self.say(printable(f"round {trip.round}, trip {trip.number}, silo {self.names[number]}: {text}", LINE))
 
     def _pack(self, name: str, value: Any) -> Packed:
         try:
@@ -361,9 +421,25 @@ def _require(wrong: str | None) -> None:
         raise LetterError(wrong)
 
 
-def _require_finite(leaves: Sequence[Tensor]) -> None:
-    if not all(bool(torch.isfinite(leaf).all()) for leaf in leaves):
-        raise LetterError("an upload with numbers that are not finite")
+def _require_numbers(leaves: Sequence[Tensor]) -> None:
+    """Checks that numbers are finite, and so are the sum of their squares and sums over silos."""
+    for leaf in leaves:
+        if not bool(torch.isfinite(leaf).all()):
+            raise LetterError("an upload with numbers that are not finite")
+        if leaf.numel() and leaf.is_floating_point():
+            largest = float(leaf.abs().max())
+            if largest > sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / leaf.numel()):
+                raise LetterError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
+
+
+def _norm(message: Any) -> float:
+    """The norm of all numbers in a message; those that are sent have squares that can be added."""
+    leaves = [leaf.detach().double().flatten() for leaf in tensors(message) if leaf.is_floating_point()]
+    return (
+        float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(leaf) for leaf in leaves])))
+        if leaves
+        else 0.0
+    )
 
 
 def _made_form(trip: Trip, reply: Reply, number: int) -> Form:

@@ -88,8 +88,10 @@ class Keeping:
             if _DIGEST.fullmatch(path.name) and path.name not in needed:
                 path.unlink(missing_ok=True)
 
-    def answer_once(self, nonce: str) -> None:
-        """Remembers a request.
+    def answer_once(self, nonce: str, round: int) -> None:
+        """Remembers a request, and forgets those of rounds that no server goes back to.
+
+        Rounds count by when they were asked for, because a run that is started over begins with round 1 again.
 
         Raises:
             LetterError: It was answered before.
@@ -97,9 +99,18 @@ class Keeping:
         if not isinstance(nonce, str) or not re.fullmatch(r"[0-9a-f]{32}", nonce):
             raise LetterError("lacks a number of its own")
         try:
-            os.close(os.open(self._answered / nonce, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            file = os.open(self._answered / nonce, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError as error:
             raise LetterError("was answered before") from error
+        with open(file, "w", encoding="ascii") as made:
+            made.write(str(round))
+        asked: dict[bytes | None, list[Path]] = {}
+        for path in sorted(self._answered.iterdir(), key=_changed):
+            kind = _read(path)
+            asked[kind] = [*asked.pop(kind, []), path]  # the latest round is the last
+        for paths in list(asked.values())[:-HISTORY]:
+            for path in paths:
+                path.unlink(missing_ok=True)
 
     def tidy(self, round: int, needed: Collection[str]) -> None:
         """Forgets what clients kept in earlier rounds, and old versions of what they keep for good.
@@ -112,6 +123,22 @@ class Keeping:
             stays = _round(path) >= round if path.name[0] == "k" else _round(path) in rounds
             if not stays and path.name not in needed:
                 path.unlink(missing_ok=True)
+
+
+def keyed_digest(folder: Path, data: bytes) -> str:
+    """A digest that nobody can compare with one of data of their own, because the key stays in the silo's folder.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    return hmac.new(_secret(folder), b"data " + data, sha256).hexdigest()
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0  # another process of this silo was first
 
 
 def _round(path: Path) -> int:

@@ -65,8 +65,10 @@ class About(NamedTuple):
         samples: Size of its data.
         values: Whether its layers compute through factors.
         statistics: Names of weights that are observed and not trained.
+        data: Digest of its data, made with a key that the silo alone has; empty where nothing could be read.
     """
 
     samples: float
     values: bool
     statistics: frozenset[str]
+    data: str = ""

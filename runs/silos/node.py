@@ -9,15 +9,18 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from algorithms.descent import statistics_of, takes_values
 from algorithms.federation import Client, FederationError, Reply, Sequential, Trip, Work
 from algorithms.trip import Receipt, is_whole
-from runs.silos.keeping import Keeping
+from runs.silos.fingerprint import fingerprint
+from runs.silos.keeping import Keeping, keyed_digest
 from runs.silos.registered import answered_kinds, drawer, sent_kinds, works
-from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, read, text_of, unpack
+from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
+from runs.versions import versions
 
 ECHOED = ("run", "silo", "nonce", "round", "trip")
 """Parts of a request that its answer repeats."""
@@ -48,16 +51,11 @@ class Node:
             content = read(letter, self.limits)
             return self._answer(content, letter.blobs, _echo(content))
         except Exception as error:
-            return failure(error, letter)
+            return failure(error, letter, self.name)
 
     def _answer(self, content: Mapping[str, Any], blobs: Mapping[str, bytes], echo: Mapping[str, Any]) -> Letter:
         if content.get("kind") == "hello":
-            about = {
-                "silo": self.name,
-                "samples": float(self.client.samples),
-                "values": takes_values(self.client),
-                "statistics": sorted(statistics_of(self.client)),
-            }
+            about = self._about(content)
             return Letter(text_of({"echo": echo, "kind": "hello", **about}), {})
         if content.get("kind") != "trip":
             raise LetterError("is of no known kind")
@@ -65,7 +63,7 @@ class Node:
         if order.text("silo") != self.name:
             raise LetterError(f"is for the silo {order.text('silo')!r}, and this is {self.name!r}")
         keeping = Keeping(self.folder, order.text("run"))
-        keeping.answer_once(order.text("nonce"))
+        keeping.answer_once(order.text("nonce"), order.whole("round"))
         told = order.told()
         needed = {*order.table("shared").values(), *order.table("equipped").values()}
         keeping.tell(told, needed)
@@ -75,6 +73,23 @@ class Node:
         trip = order.trip(self.client, keeping, self.further)
         (reply,) = Sequential().replies(trip)
         return self._reply(order, trip, reply, keeping, echo)
+
+    def _about(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        if content.get("protocol") != PROTOCOL:
+            raise FederationError(other_protocol("the server", content, f"silo {self.name}"))
+        samples = float(self.client.samples)
+        if not isfinite(samples):
+            raise FederationError(f"silo {self.name} has {samples} samples; its client has to count them")
+        found = fingerprint(self.client)
+        return {
+            "silo": self.name,
+            "protocol": PROTOCOL,
+            "versions": versions(),
+            "samples": samples,
+            "values": takes_values(self.client),
+            "statistics": sorted(statistics_of(self.client)),
+            "data": "" if found is None else keyed_digest(self.folder, found),
+        }
 
     def _reply(self, order: _Order, trip: Trip, reply: Reply, keeping: Keeping, echo: Mapping[str, Any]) -> Letter:
         finite = Receipt.of(trip.cohort[0], reply).finite
@@ -93,7 +108,24 @@ class Node:
         return Letter(text_of(content), {"upload": upload.blob})
 
 
-def failure(error: Exception, request: Letter) -> Letter:
+def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
+    """The message about two sides of different protocols.
+
+    Args:
+        one: Name of the side whose letter has come.
+        content: Content of its letter.
+        other: Name of this side.
+    """
+    said, versions_there = content.get("protocol"), content.get("versions")
+    theirs = versions_there.get("rankproof") if isinstance(versions_there, Mapping) else None
+    return (
+        f"{one} speaks {f'protocol {said}' if is_whole(said) else 'no protocol with a number'}"
+        f"{f' (rankproof {printable(theirs, 40)})' if isinstance(theirs, str) else ''}, and {other} speaks protocol "
+        f"{PROTOCOL} (rankproof {versions().get('rankproof', 'unknown')}); install the same rankproof at both"
+    )
+
+
+def failure(error: Exception, request: Letter, silo: str | None = None) -> Letter:
     """The silo's report of an error: its text where it is one of ours; else its kind, since its text may hold data."""
     echo: dict[str, Any] = {}
     with suppress(LetterError):
@@ -104,7 +136,8 @@ def failure(error: Exception, request: Letter) -> Letter:
     elif not isinstance(error, FederationError):
         traceback.print_exception(error)
         said = f"a {type(error).__name__}; the silo's log has more"
-    return Letter(text_of({"echo": echo, "kind": "failed", "said": said[:_SAID]}), {})
+    name = {} if silo is None else {"silo": silo}
+    return Letter(text_of({"echo": echo, "kind": "failed", "said": said[:_SAID], **name}), {})
 
 
 def _echo(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -38,6 +39,8 @@ class SiloSettings:
         at_least(1, clients=self.clients)
         if len(set(self.names)) != self.clients or not all(self.names):
             raise RunError(f"silos must be {self.clients} different names between commas, got {self.silos!r}")
+        if not self.silos.isprintable() or re.search(r"[<>&\"'`|\\]", self.silos):
+            raise RunError(f"silos' names must be printable and without < > & ` | \\ and quotes, got {self.silos!r}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,6 +69,7 @@ class Distant:
     samples: float
     takes_values: bool
     statistics: frozenset[str]
+    data: str = ""
 
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
         """Not here.
@@ -120,7 +124,8 @@ class SiloProblem:
         for name, entry in self.start.items():
             numbers = entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
             digest.update(f"{name} {tuple(entry.shape)} {entry.dtype} ".encode() + numbers)
-        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes)}
+        data = {f"content of silo {client.name}": client.data for client in self.clients.clients if client.data}
+        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data}
 
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
         """How good weights are; the silos' mean loss is a trip of its own, and in the ledger."""

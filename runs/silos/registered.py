@@ -24,9 +24,9 @@ DRAWS = ("draw", "_draws")
 
 
 def local_loss(client: Client, memory: Memory, w: Mapping[str, Any]) -> Reply:
-    """The loss of a client at the model, for evaluations without data at the server."""
+    """The loss of a client at the model, for evaluations without data at the server; in one type for all networks."""
     loss: Tensor = client.loss(w if takes_values(client) else dense_tree(w))
-    return Reply(upload=loss.detach())
+    return Reply(upload=loss.detach().double())
 
 
 @cache

@@ -19,7 +19,7 @@ from runs.settings import Conduct, RunError
 from runs.silos.executor import Silos
 from runs.silos.line import Line, Patience
 from runs.silos.problem import SILOS, Distant, DistantClients, Evaluate, SiloProblem, SiloSettings
-from runs.silos.wire import Limits
+from runs.silos.wire import Limits, printable
 
 _PATIENCE = {entry.name for entry in fields(Patience)}
 _CONDUCT = {"rounds", "evaluate_every", "keep_every"}
@@ -55,7 +55,7 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
     if plan.settings["alignment"] and evaluate is None:
         raise RunError("alignment needs a function evaluate at the server; else losses take the place of updates")
     silos = Silos(settings.names, line, plan.digest, patience, limits, say)
-    clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(), strict=True)]
+    clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(weights.keys()), strict=True)]
     first = Tree({name: entry.detach() for name, entry in weights.items()})
     problem = SiloProblem(DistantClients(tuple(clients)), first, evaluate)
     try:
@@ -95,4 +95,4 @@ def _round(metrics: Mapping[str, Any]) -> None:
 
 def say(text: str) -> None:
     """A line for whoever watches."""
-    print(f"rankproof: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    print(f"rankproof: {printable(' '.join(text.split()), len(text))}", file=sys.stderr, flush=True)

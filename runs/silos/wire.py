@@ -20,6 +20,8 @@ from torch import Tensor
 from runs.settings import RunError
 from runs.stored import ALIGNED, NamedTypes, Shelf, Taken, plain, rich
 
+PROTOCOL = 2
+"""Number of the form of letters; a server and a silo of two numbers do not work together."""
 ROOM = 16
 """How many times the room of its numbers a tensor with gaps may take; with more it travels without gaps."""
 
@@ -161,6 +163,11 @@ def read(letter: Letter, limits: Limits) -> dict[str, Any]:
         raise LetterError("has a text that is no table")
     _require_shallow(content, limits.depth)
     return content
+
+
+def printable(text: str, most: int = 500) -> str:
+    """A text that others wrote as it may be shown: in one line, without signs that command a terminal, and not long."""
+    return "".join(sign if sign.isprintable() else " " for sign in text[:most])
 
 
 def text_of(content: Mapping[str, Any]) -> str:

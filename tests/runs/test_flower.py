@@ -134,6 +134,7 @@ def test_flower_carries_letters_as_they_are_and_what_is_none_is_refused():
 
 
 @FLOWER
+@pytest.mark.slow
 def test_real_processes_come_to_the_bits_of_one_and_none_is_left(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import silos

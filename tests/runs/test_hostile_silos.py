@@ -21,7 +21,7 @@ from runs.silos.keeping import Keeping
 from runs.silos.line import Patience
 from runs.silos.node import ECHOED
 from runs.silos.problem import Distant
-from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, read, unpack
+from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, read, unpack
 
 ROOM = 100_000  # KiB that a few hundred refused answers may take
 
@@ -183,7 +183,8 @@ class Quick:
         asked = json.loads(letter.text)
         echo = {name: asked[name] for name in ECHOED if name in asked}
         if asked["kind"] == "hello":
-            about = {"silo": self.name, "samples": 1.0, "values": False, "statistics": []}
+            about = {"silo": self.name, "samples": 1.0, "values": False, "statistics": [], "data": ""}
+            about["protocol"] = PROTOCOL
             return Letter(json.dumps({"echo": echo, "kind": "hello", **about}), {})
         content = {"echo": echo, "kind": "done", "upload": self.packed.structure, "keep": {}, "personal": {}}
         return Letter(json.dumps(content), {"upload": self.packed.blob})

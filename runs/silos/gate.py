@@ -1,0 +1,136 @@
+"""The gate of a Flower server: silos get in, and nobody from outside commands the server.
+
+Flower serves three interfaces at one address. Silos need the fleet's alone, where each request is signed with the key
+of a silo. The control interface asks for no key: who reaches it registers silos and runs any code at the server and in
+the silos' processes. So Flower's server listens on its own machine only, and the gate passes silos' requests on to it.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from runs.settings import RunError
+
+try:
+    import httpx
+    import uvicorn
+except ImportError as error:
+    raise RunError("the gate needs Flower: pip install 'rankproof[flower]'") from error
+
+LISTEN, SUPERLINK = "0.0.0.0:8443", "127.0.0.1:8000"
+"""Addresses where the gate listens, and where it finds Flower's server."""
+CERTIFICATE, KEY, AUTHORITY = "server.pem", "server.key", "ca.pem"
+"""Files of the folder of certificates."""
+_FLEET = re.compile(rb"/v1/fleet/[a-z0-9-]+")
+_OF_ONE_CONNECTION = {
+    *(b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade"),
+    *(b"host", b"expect"),
+}
+_PATIENCE = httpx.Timeout(120.0, connect=10.0)
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+class Gate:
+    """An ASGI application that passes requests to the fleet interface on, and refuses all others."""
+
+    def __init__(self, superlink: str, client: httpx.AsyncClient) -> None:
+        """Connects to nothing yet.
+
+        Args:
+            superlink: Address of Flower's server, as a URL.
+            client: Client that the requests are passed on with.
+        """
+        self._superlink, self._client = superlink.rstrip("/"), client
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http":
+            raise NotImplementedError(scope["type"])  # how an application says that it has no start, and no sockets
+        path = bytes(scope.get("raw_path") or b"")
+        if scope["method"] != "POST" or scope["query_string"] or not _FLEET.fullmatch(path):
+            await _answer(send, 404, b"only silos are served here")
+            return
+        headers = [(name, value) for name, value in scope["headers"] if name.lower() not in _OF_ONE_CONNECTION]
+        request = self._client.build_request(
+            "POST", f"{self._superlink}{path.decode()}", headers=headers, content=_body(receive)
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+        except httpx.TransportError:
+            await _answer(send, 502, b"Flower's server does not answer")  # a silo tries again
+            return
+        try:
+            passed = [(name, value) for name, value in response.headers.raw if name.lower() not in _OF_ONE_CONNECTION]
+            await send({"type": "http.response.start", "status": response.status_code, "headers": passed})
+            async for part in response.aiter_raw():
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            await response.aclose()
+
+
+def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) -> None:
+    """Listens until it is interrupted.
+
+    Args:
+        folder: Folder with the server's certificate, its key, and the authority that signed it.
+        listen: Address that silos reach, as host:port.
+        superlink: Address of Flower's server, as host:port.
+
+    Raises:
+        RunError: An address or a file that does not serve.
+    """
+    (host, port), (inner, at) = _address("--listen", listen), _address("--superlink", superlink)
+    missing = [str(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY) if not (folder / name).is_file()]
+    if missing:
+        raise RunError(f"the gate needs {', '.join(missing)}; the README of the app says what these are")
+    try:
+        trusted = ssl.create_default_context(cafile=str(folder / AUTHORITY))
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(folder / CERTIFICATE, folder / KEY)
+    except (ssl.SSLError, OSError) as error:
+        raise RunError(f"{folder} holds no certificate and key that fit ({error})") from error
+    client = httpx.AsyncClient(verify=trusted, timeout=_PATIENCE, trust_env=False)
+    uvicorn.run(
+        Gate(f"https://{inner}:{at}", client),
+        host=host.strip("[]"),
+        port=port,
+        ssl_certfile=folder / CERTIFICATE,
+        ssl_keyfile=str(folder / KEY),
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        server_header=False,
+        access_log=False,
+    )
+
+
+def _address(option: str, text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not re.fullmatch(r"[\w.-]+|\[[0-9a-fA-F:.]+\]", host) or not re.fullmatch(r"[0-9]{1,5}", port):
+        raise RunError(f"{option} must be host:port, got {text!r}")
+    if not 1 <= int(port) <= 65535:
+        raise RunError(f"{option} must have a port from 1 to 65535, got {text!r}")
+    return host, int(port)
+
+
+async def _body(receive: Receive) -> AsyncIterator[bytes]:
+    """The body of a request as it arrives."""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise httpx.ReadError("the silo went away")
+        yield message.get("body", b"")
+        if not message.get("more_body", False):
+            return
+
+
+async def _answer(send: Send, status: int, text: bytes) -> None:
+    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

@@ -1,0 +1,281 @@
+"""Silos that say who they are: what they say is compared, and the one that differs is named."""
+
+import functools
+import json
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from silo_line import Beside, silos_of
+from test_silos import NAMES, RUN, Met
+from test_silos import given as run_of
+from torch import nn
+
+from algorithms.federation import FederationError
+from runs.network_problem import network_problem
+from runs.settings import RunError
+from runs.silos.executor import Silos
+from runs.silos.fingerprint import fingerprint
+from runs.silos.keeping import HISTORY, Keeping, keyed_digest
+from runs.silos.line import Patience
+from runs.silos.problem import SiloSettings
+from runs.silos.server import serve
+from runs.silos.wire import PROTOCOL, Letter, LetterError
+from workloads.initial import initialised
+from workloads.partition import Even
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def differing(**changes):
+    """Silos whose hellos differ from what an honest one says, by name."""
+
+    def change(node, request, letter):
+        content = json.loads(letter.text)
+        if content["kind"] != "hello" or content["silo"] not in changes:
+            return letter
+        new = {**content, **changes[content["silo"]]}
+        return Letter(json.dumps({name: value for name, value in new.items() if value is not ...}), {})
+
+    return change
+
+
+def met(folder, names=NAMES, weights=None, **changes):
+    """Facts that silos told, and lines that a server said after it had met them."""
+    said = []
+    line = Beside(silos_of(run_of("fedavg").problem.clients, names, folder), differing(**changes))
+    silos = Silos(names, line, RUN, Patience(seconds=0.05), say=said.append, pause=1e-3)
+    return silos.meet(weights), said
+
+
+@pytest.mark.parametrize("odd", NAMES)
+def test_the_hello_that_differs_is_named_wherever_it_stands(odd, tmp_path):
+    with pytest.raises(FederationError, match=f"^silo {odd} has a network that computes through factors"):
+        met(tmp_path, **{odd: {"values": True}})
+    with pytest.raises(FederationError, match=f"^silo {odd} .* observes norm.mean, where most .* observes nothing"):
+        met(tmp_path, **{odd: {"statistics": ["norm.mean"]}})
+
+
+def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
+    seen = {"statistics": ["norm.mean"]}
+    with pytest.raises(FederationError, match=r"^silo north observes norm.mean, which the start does not have"):
+        met(tmp_path, weights=["W"], north=seen, east=seen)
+    with pytest.raises(FederationError, match=r"^silo south .* observes nothing, where most"):
+        met(tmp_path, weights=["W", "norm.mean"], north=seen, east=seen)
+    with pytest.raises(
+        FederationError, match=r"none is that of most: north .* observes norm.mean; east .* nothing; give"
+    ):
+        met(tmp_path, NAMES[:2], weights=["W", "norm.mean"], north=seen)
+    assert len(met(tmp_path, weights=["W", "norm.mean"], north=seen, east=seen, south=seen)[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"samples": 0.0}, "silo east has no samples; give it data, or leave its name out"),
+        ({"samples": -3.0}, "silo east says that it has -3 samples"),
+        ({"samples": 1e300}, r"silo east says that it has 1e\+300 samples"),
+        ({"samples": 2.0**53 + 2.0}, "no number of samples"),
+        ({"samples": 7}, "silo east does not say how much data"),
+        ({"samples": "7"}, "silo east does not say how much data"),
+        ({"values": 1}, "silo east does not say how much data"),
+        ({"statistics": [1]}, "silo east does not say how much data"),
+        ({"data": "zz"}, "silo east does not say how much data"),
+        ({"data": ...}, "silo east does not say how much data"),
+        (
+            {"protocol": PROTOCOL + 1},
+            f"silo east speaks protocol {PROTOCOL + 1} .*the server speaks protocol {PROTOCOL}",
+        ),
+        ({"protocol": 1}, "silo east speaks protocol 1 .*install the same rankproof at both"),
+        ({"protocol": ...}, "silo east speaks no protocol with a number"),
+        ({"protocol": True}, "silo east speaks no protocol with a number"),
+    ],
+)
+def test_a_silo_that_cannot_take_part_ends_the_meeting_with_its_name(said, why, tmp_path):
+    with pytest.raises(FederationError, match=why):
+        met(tmp_path, east=said)
+
+
+def test_the_largest_number_of_samples_is_taken_and_reported(tmp_path):
+    about, said = met(tmp_path, east={"samples": 2.0**53})
+    assert about[1].samples == 2.0**53
+    (line,) = [text for text in said if "it decides every mean" in text]
+    assert line.startswith("silo east: says that it has 9.0072e+15 samples")
+    assert not [text for text in met(tmp_path)[1] if "decides" in text]
+
+
+def test_a_silo_refuses_a_server_of_another_protocol_with_both_versions(tmp_path):
+    node = silos_of(run_of("fedavg").problem.clients, ("north",), tmp_path)[100]
+    for hello in ({"protocol": 1, "versions": {"rankproof": "9.9"}}, {}):
+        answer = json.loads(node.answer(Letter(json.dumps({"kind": "hello", "nonce": "a", **hello}), {})).text)
+        assert answer["kind"] == "failed"
+        assert answer["said"].startswith(
+            "the server speaks " + ("protocol 1 (rankproof 9.9)" if hello else "no protocol")
+        )
+        assert f"silo north speaks protocol {PROTOCOL}" in answer["said"]
+
+
+def test_other_versions_are_reported_in_one_line_and_the_same_in_none(tmp_path):
+    _, said = met(tmp_path, east={"versions": {"rankproof": "0.0.9", "torch": "1.0\x1b[31m"}})
+    (line,) = [text for text in said if "bits may differ" in text]
+    assert line.startswith("silo east: rankproof 0.0.9 instead of the server's ")
+    assert "torch 1.0 [31m instead" in line
+    (line,) = [text for text in met(tmp_path, east={"versions": None})[1] if "bits may differ" in text]
+    assert "torch unknown instead" in line
+    assert not [text for text in met(tmp_path)[1] if "bits" in text]
+
+
+def test_a_node_that_says_nothing_right_is_named_when_the_time_is_over(tmp_path):
+    with pytest.raises(FederationError, match=r"no silo called east in 0.05 s; node 101 was refused: it is no silo of"):
+        met(tmp_path, east={"silo": "eas\x1b[31mt"})
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    x: object
+    samples: float = 3.0
+
+    def loss(self, w, batch=None):
+        return (w["W"] ** 2).sum()
+
+    @functools.cached_property
+    def computed(self):
+        return torch.rand(3)
+
+
+X = torch.arange(6.0).view(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (X, X + 1e-6 * torch.eye(3, 2)),
+        (X, X.double()),
+        (X, X.view(2, 3)),
+        (X, X.flip(0)),
+        (X.numpy(), X.numpy() + 1.0),
+        (X.bfloat16(), X.bfloat16() + 1.0),
+        ([X, X[:1]], [X[:1], X]),
+        ({"a": X}, {"b": X}),
+        ((1.0, 2.0), (1.0, 2.5)),
+        ("patients.csv", "patients-2.csv"),
+        (b"ab", b"ac"),
+        (np.array([1, "a"], dtype=object), np.array([1, "b"], dtype=object)),
+        (torch.utils.data.TensorDataset(X), torch.utils.data.TensorDataset(X + 1.0)),
+        (SimpleNamespace(x=X), SimpleNamespace(x=X * 2.0)),
+        (functools.partial(torch.add, X), functools.partial(torch.add, -X)),
+        (lambda w, x=X: x, lambda w, x=X + 1.0: x),
+        (X.to_sparse(), (X + 1.0).to_sparse()),
+        (torch.view_as_complex(X), torch.view_as_complex(X).conj()),
+        ({"ab": "c"}, {"a": "bc"}),
+        (["ab"], ["a", "b"]),
+        (X > 2.0, X > 3.0),
+    ],
+)
+def test_other_data_of_the_same_size_have_another_fingerprint(one, other):
+    assert fingerprint(Data(one)) != fingerprint(Data(other))
+    assert fingerprint(Data(one)) == fingerprint(Data(one)) is not None
+
+
+def test_the_fingerprint_is_that_of_the_data_and_not_of_the_process():
+    def made(**more):
+        return SimpleNamespace(x=X.t().contiguous().t(), **more)
+
+    assert fingerprint(made(net=nn.Linear(2, 3), draw=torch.Generator())) == fingerprint(
+        made(net=nn.Linear(2, 3), draw=torch.Generator().manual_seed(1))
+    )
+    worked = Data(X)
+    worked.computed  # noqa: B018
+    assert fingerprint(worked) == fingerprint(Data(X.clone()))
+    assert fingerprint(SimpleNamespace(fingerprint="files of May", x=X)) == fingerprint(
+        SimpleNamespace(fingerprint="files of May", x=X + 1.0)
+    )
+    assert fingerprint(object()) is None
+    ring = SimpleNamespace(x=X)
+    ring.self = ring
+    assert fingerprint(ring) is not None
+
+
+def test_a_client_of_a_network_is_known_by_its_data_and_not_by_its_first_weights():
+    def client(seed, shift=0.0):
+        x, y = torch.arange(24.0).view(6, 4) + shift, torch.arange(6) % 3
+        module = initialised(nn.Sequential(nn.Linear(4, 3)), seed, torch.float32)
+        return network_problem(module, (x, y), Even().parts(y.numpy(), 2, 0), (x, y)).clients[0]
+
+    assert fingerprint(client(0)) == fingerprint(client(1)) != fingerprint(client(0, shift=1.0))
+
+
+def test_the_digest_of_the_data_needs_the_key_of_the_silo(tmp_path):
+    own = fingerprint(Data(X))
+    assert keyed_digest(tmp_path / "a", own) == keyed_digest(tmp_path / "a", own)
+    assert keyed_digest(tmp_path / "a", own) != keyed_digest(tmp_path / "b", own) != own.hex()
+
+
+def test_a_silo_that_comes_back_with_other_data_of_the_same_size_is_refused_by_name(tmp_path):
+    parts = run_of("fedavg")
+    there = Met(parts.problem.clients, tmp_path, parts.problem.start, seconds=0.5)
+    assert len({about.data for about in there.executor.meet()}) == 3
+    old = there.line.silos.pop(101)
+    other = replace(parts.problem.clients[1], B=parts.problem.clients[1].B + 1.0)
+    assert other.samples == old.client.samples
+    there.line.silos[999] = replace(old, client=other)
+    with pytest.raises(FederationError, match=r"without an answer: east \(silo east came back with other data"):
+        there.run(parts.algorithm, 1)
+
+
+def test_a_server_that_goes_on_knows_the_data_of_its_silos(tmp_path):
+    config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results"), "seconds": 5.0, "steps": 2}
+
+    def trained(rounds, *data):
+        line = Beside(silos_of([Data(x) for x in data], "ab", tmp_path))
+        return serve({**config, "rounds": rounds}, line, lambda: {"W": torch.ones(2, 2)})
+
+    trained(1, X, X + 1.0)
+    with pytest.raises(RunError, match="another content of silo b"):
+        trained(2, X, X + 2.0)
+    assert trained(2, X, X + 1.0)["round"] == 2
+
+
+def test_answered_requests_are_forgotten_with_the_rounds_that_nobody_goes_back_to(tmp_path):
+    keeping = Keeping(tmp_path, RUN)
+    for round in range(1, 41):
+        for trip in range(3):
+            keeping.answer_once(f"{round:016x}{trip:016x}", round)
+    assert len(list((tmp_path / RUN / "answered").iterdir())) == 3 * HISTORY
+    for nonce in (f"{40:016x}{0:016x}", f"{41 - HISTORY:016x}{2:016x}"):
+        with pytest.raises(LetterError, match="answered before"):
+            keeping.answer_once(nonce, 40)
+    keeping.answer_once("f" * 32, 1)  # a run that was started over
+    with pytest.raises(LetterError, match="answered before"):
+        keeping.answer_once("f" * 32, 1)
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31m", "<b>x</b>", "a&b", 'a"b', "a`b", "a|b", "a\\b", "a\nb", "a\u202eb"])
+def test_names_that_would_do_something_where_they_are_shown_are_refused(name):
+    with pytest.raises(RunError, match="silos' names must be printable") as refused:
+        SiloSettings(f"north,{name}", 2)
+    assert str(refused.value).isprintable()
+    assert SiloSettings("São Paulo,O-2", 2).names == ("São Paulo", "O-2")
+
+
+def test_what_is_said_about_a_silo_is_one_printable_line(tmp_path):
+    parts = run_of("fedavg")
+    met = Met(
+        parts.problem.clients,
+        tmp_path,
+        parts.problem.start,
+        lambda node, request, letter: "lost\x1b[2J\r\n" if json.loads(request.text).get("silo") == "east" else letter,
+        least=2,
+        seconds=0.2,
+    )
+    met.run(parts.algorithm, 1)
+    assert any("did not answer, lost [2J" in text for text in met.said)
+    assert all(text.isprintable() for text in met.said)

@@ -1,0 +1,145 @@
+"""Uploads that are finite and far out: whoever sent them is named, and no other silo."""
+
+import json
+from dataclasses import dataclass
+
+import pytest
+import torch
+from silo_line import Beside, silos_of
+from test_hostile_silos import W, mean_of, uploaded
+from test_silos import NAMES, Met
+from test_silos import given as run_of
+
+import rankproof
+from algorithms.federation import FederationError
+from algorithms.tree import Tree
+from runs.silos.server import serve
+from runs.silos.wire import Letter, Packed, pack, unpack
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308, 1e300, 1e155, -1e154])
+def test_a_finite_upload_whose_squares_overflow_is_refused(value):
+    with pytest.raises(
+        FederationError, match=r"silo east: an upload with numbers up to 1.*e\+\d+, whose squares overflow"
+    ):
+        mean_of(uploaded(Tree(W=W.index_fill(1, torch.tensor([2]), value))))
+
+
+@pytest.mark.parametrize("value", [1e150, -1e30, 1e12])
+def test_an_upload_far_from_the_others_is_refused_and_the_rest_make_the_mean(value):
+    sent = uploaded(Tree(W=W + value))
+    with pytest.raises(FederationError, match=r"silo east: an upload of norm .* where the other silos' .* have 8.94;"):
+        mean_of(sent)
+    mean, said = mean_of(sent, wrong="left out", least=2)
+    assert torch.equal(mean, W + 2.0)
+    assert [text for text in said if "refused" in text] == [text for text in said if "silo east: refused" in text] != []
+
+
+def test_an_upload_that_is_large_is_taken_and_reported_and_one_of_the_usual_size_is_taken():
+    mean, said = mean_of(uploaded(Tree(W=W + 3e5)))
+    torch.testing.assert_close(mean, W + (3e5 + 4.0) / 3.0)
+    assert any("silo east: an upload of norm 2.68e+06" in text for text in said)
+    for value in (0.0, 5.0, -100.0):
+        mean, said = mean_of(uploaded(Tree(W=W + value)))
+        torch.testing.assert_close(mean, W + (value + 4.0) / 3.0)
+        assert not [text for text in said if "norm" in text]
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize("odd", NAMES)
+def test_the_sender_is_blamed_in_whatever_place_and_type(odd, kind, tmp_path):
+    """In a run, its numbers would overflow at the honest silos of the next trip."""
+
+    @dataclass(frozen=True, eq=False)
+    class Fit:
+        x: torch.Tensor
+        samples: float = 4.0
+
+        def loss(self, w, batch=None):
+            return ((self.x @ w["W"]) ** 2).mean()
+
+    largest = float(torch.finfo(kind).max) / 2.0
+
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") != odd or asked.get("work") != "fedavg.local_descent":
+            return letter
+        upload = unpack(Packed(content["upload"], letter.blobs["upload"]), {})
+        packed = pack(Tree({name: torch.full_like(entry, largest) for name, entry in upload.items()}), {})
+        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+
+    clients = [Fit(torch.eye(4, 3, dtype=kind) * (number + 1.0)) for number in range(3)]
+    line = Beside(silos_of(clients, NAMES, tmp_path), change)
+    config = {"algorithm": "fedavg", "silos": ",".join(NAMES), "folder": str(tmp_path / "results"), "rounds": 3}
+    config |= {"steps": 2, "seconds": 5.0}
+    with pytest.raises(FederationError, match=f"round 1, local_descent: silo {odd}: an upload with numbers up to"):
+        serve(config, line, lambda: {"W": torch.ones(3, 2, dtype=kind)})
+    assert serve({**config, "wrong": "left out", "least": 2}, line, lambda: {"W": torch.ones(3, 2, dtype=kind)})
+
+
+def test_a_large_upload_that_was_taken_is_named_where_others_fail_after_it(tmp_path):
+    parts = run_of("fedavg")
+
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") == "south" and asked["round"] == 1:
+            packed = pack(Tree(W=torch.full_like(parts.problem.start["W"], 1e5)), {})
+            return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+        if asked.get("silo") == "north" and asked["round"] == 2:
+            return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "not finite"}), {})
+        return letter
+
+    met = Met(parts.problem.clients, tmp_path, parts.problem.start, change)
+    with pytest.raises(FederationError, match="silo north: not finite; but before, silo south sent an upload of norm"):
+        met.run(parts.algorithm)
+
+
+def test_a_silo_that_is_left_out_stays_so_and_is_shown(tmp_path, capsys):
+    parts = run_of("fedavg")
+    asked_of_east = []
+
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") != "east":
+            return letter
+        asked_of_east.append(asked["round"])
+        if asked["round"] < 1:
+            return letter
+        return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room\x1b[2J"}), {})
+
+    line = Beside(silos_of(parts.problem.clients, NAMES, tmp_path), change)
+    results = tmp_path / "results"
+    config = {"algorithm": "fedavg", "silos": ",".join(NAMES), "folder": str(results), "seconds": 5.0, "steps": 2}
+    config |= {"wrong": "left out", "least": 2}
+    start = {"W": parts.problem.start["W"]}
+    serve({**config, "rounds": 2}, line, lambda: start)
+    assert asked_of_east == [0, 1]
+    stored = json.loads((results / "checkpoints" / "round-000002.json").read_text())
+    assert stored["content"]["left_out"] == {"east": "left out in round 1: no room [2J"}
+    serve({**config, "rounds": 3}, line, lambda: start)
+    assert asked_of_east == [0, 1]
+    capsys.readouterr()
+    assert rankproof.main(["runs", "show", str(results)]) == 0
+    assert "silo east: left out in round 1: no room [2J" in capsys.readouterr().out
+
+
+def test_a_silo_that_is_gone_ends_a_run_with_the_command_that_goes_on(tmp_path):
+    parts = run_of("fedavg")
+
+    def change(node, request, letter):
+        asked = json.loads(request.text)
+        return None if asked.get("silo") == "east" and asked["round"] == 2 else letter
+
+    line = Beside(silos_of(parts.problem.clients, NAMES, tmp_path), change)
+    config = {"algorithm": "fedavg", "silos": ",".join(NAMES), "folder": str(tmp_path / "results"), "rounds": 3}
+    said = r"round 2, .* without an answer: east; .* keeps round 1; go on with the `flwr run` command that began it$"
+    with pytest.raises(FederationError, match=said):
+        serve({**config, "seconds": 0.5, "steps": 2}, line, lambda: {"W": parts.problem.start["W"]})
