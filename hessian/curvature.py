@@ -26,12 +26,12 @@ from torch import Tensor, nn
 from hessian.batches import Batch, Loss, size_of
 from hessian.cross_blocks import CrossBlock
 from hessian.elsewhere import PiecesElsewhere, Workers
-from hessian.graphs import Layout
+from hessian.graphs import Layout, Part, Positions
 from hessian.memory import Budget, give_back
 from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
-from hessian.pieces import Part, Pieces, PiecesHere, Positions, cut_up
+from hessian.pieces import Pieces, PiecesHere, cut_up
 from hessian.symmetric import CurvatureError
 
 TOGETHER = 8

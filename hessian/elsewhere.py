@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from hessian.graphs import Part, Positions
 from hessian.objective import Objective
-from hessian.pieces import Part, PiecesHere, Positions, shares_of
+from hessian.pieces import PiecesHere, shares_of
 from hessian.symmetric import CurvatureError
 from hessian.worker import Failure, Order, Taken
 from hessian.worker_processes import Processes

@@ -9,30 +9,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from hessian.batches import Batch, Batches, counted, cut, rows_of
-from hessian.graphs import Graph, Layout, separate_from
+from hessian.graphs import Graph, Layout, Part, Positions, separate_from
 from hessian.live_bytes import held_by
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
-
-Positions = tuple[int, ...]
-
-
-class Part(NamedTuple):
-    """A block of the matrix.
-
-    Attributes:
-        rows: Positions of the parameters of its rows.
-        columns: Positions of those of its columns.
-    """
-
-    rows: Positions
-    columns: Positions
 
 
 class Pieces(Protocol):

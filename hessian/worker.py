@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.serialization import default_restore_location
 
 from hessian.factories import user_error
+from hessian.graphs import Part
 from hessian.live_bytes import held_by
 from hessian.objective import Objective, held_by_model
-from hessian.pieces import Part, PiecesHere
+from hessian.pieces import PiecesHere
 from hessian.symmetric import CurvatureError
 
 Message = str | bytes
