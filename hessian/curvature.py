@@ -155,12 +155,14 @@ class Curvature:
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
+        self._faults: dict[Part, CurvatureError | None] = {Part(self._positions, self._positions): None}
         self._vectorize, self._extra_seconds = 1, 0.0
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
         started = time.perf_counter()
         self._pieces: Pieces
+        self._matrix = matrix
         if team is None:
             self._pieces = PiecesHere(self._objective, matrix, keep)
             self._spent.seconds += time.perf_counter() - started
@@ -218,6 +220,14 @@ class Curvature:
         """The same in the rows' place."""
         return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
 
+    def prepare(self) -> None:
+        """Make the checks that precede the first product, so that what they hold is not counted as a product's.
+
+        Raises:
+            CurvatureError: The products of this block are no second derivatives.
+        """
+        self._require_derivatives(Part(self._positions, self._positions))
+
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
         return self._pieces.peak_elsewhere(Part(self._positions, self._positions), vectors, self._vectorize)
@@ -231,18 +241,36 @@ class Curvature:
                 f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
             )
         self._objective.model.require_unchanged()
+        self._require_derivatives(part)
         started = time.perf_counter()
         answer = self._pieces.products(part, vectors, self._vectorize, into)
         self._spent.products += len(vectors)
         self._spent.seconds += time.perf_counter() - started
         return answer
 
+    def _require_derivatives(self, part: Part) -> None:
+        """Test a block before its first product: what is small next to the whole matrix is not seen in that."""
+        if part not in self._faults:
+            started = time.perf_counter()
+            fault = None
+            if all(any(self._pieces.used[i] for i in positions) for positions in part):
+                try:
+                    self._objective.require_block(self._matrix, part)
+                except CurvatureError as error:
+                    fault = error
+            self._faults |= {part: fault, Part(part.columns, part.rows): fault}
+            self._extra_seconds += time.perf_counter() - started
+        if (fault := self._faults[part]) is not None:
+            raise fault
+
     def __matmul__(self, vector: Tensor) -> Tensor:
         """The matrix times a vector (P,), or times the columns of (P, k)."""
         return self.products(vector[None])[0] if vector.ndim == 1 else self.products(vector.T.contiguous()).T
 
     def block(self, parameters: Selection) -> Curvature:
-        """The diagonal block of some of the parameters; shares graph and data, and counts its own cost.
+        """Return the diagonal block of some of the parameters; it shares graph and data, and counts its own cost.
+
+        Its derivatives are tested before its first product, which raises where they are wrong.
 
         Raises:
             CurvatureError: A pattern that matches none of them.
@@ -254,11 +282,13 @@ class Curvature:
         part._positions = tuple(self._positions[i] for i in kept)
         part._layout = Layout.of(part._parameters)
         part.unused = tuple(name for name in self.unused if name in part._names)
-        part._spent = _Spent()
+        part._spent, part._extra_seconds = _Spent(), 0.0
         return part
 
     def between(self, rows: Selection, columns: Selection) -> CrossBlock:
-        """The block of some parameters by others, off the diagonal; shares graph and data, costs count here.
+        """Return the block of some parameters by others, off the diagonal; it shares graph and data, costs count here.
+
+        Its derivatives are tested before its first product, which raises where they are wrong.
 
         Raises:
             CurvatureError: A pattern that matches none of the parameters, or a parameter in both.

@@ -49,6 +49,8 @@ LEAST_ROWS, MOST_ROWS, SHARE = 8, 32, 16
 """Samples on which products are tested: a sixteenth of all, between these numbers."""
 MOST_BATCHES = 4
 """Batches that they are drawn from."""
+ZERO = 1e4
+"""A product that is smaller than the whole matrix's by this number of roundings is zero."""
 MISSES = 3
 """That count, until the products are said to be wrong."""
 PARTS = 16
@@ -178,6 +180,10 @@ class _Line:
         for position in self.inside:
             point[position].requires_grad_()
         return point, [d.to(dtype) for d in v]
+
+    def drawn_along(self, point: list[Tensor]) -> list[Tensor]:
+        """Return a direction in the columns that is the same at each call."""
+        return self._drawn(point, self.columns, torch.Generator().manual_seed(0))
 
     def _drawn(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
         padding = {place: self.padding[i] for place, i in enumerate(positions) if i in self.padding}
@@ -352,7 +358,7 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     """Differences of gradients against products, and these against each other."""
     precision = line.precision
     Hv, own, gap, allowed = _product(line, batch, point, v)
-    difference = {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
+    difference = _differences_of(line)
     near, given = difference(line, batch, point, v, step)
     rounding, apart, other = 10.0 * precision.eps / step * given, gaps_of(Hv, near), sizes_of(near)
     del Hv
@@ -368,14 +374,38 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     if not alike():
         noise = gaps_of(difference(line, batch, point, v, 2.0 * step)[0], near)
         if not norm_of(noise) <= precision.settled * max(norm_of(other), size) + norm_of(rounding):
-            return None
+            return "" if _is_zero(line, batch, point, v, size) else None
     told = []
     if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
         told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
     if not alike():
         gap = norm_of(apart) / max(size, norm_of(other))
         told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
-    return ", and ".join(told)
+    return "" if told and _is_zero(line, batch, point, v, size) else ", and ".join(told)
+
+
+def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], size: float) -> bool:
+    """Return whether a block is nothing but rounding, by its product and by the change of gradients along a long step.
+
+    So are a bias before a softmax or a batch norm. What they are held against is a product with the whole matrix.
+    """
+    every = tuple(range(len(point)))
+    if line.rows == line.columns == every:
+        return False
+    at = [p.detach().requires_grad_() for p in point]
+    whole = replace(line, rows=every, columns=every)
+    Hv, own, *_ = _product(whole, batch, at, whole.drawn_along(at))
+    del Hv
+    if not size <= ZERO * line.precision.eps * norm_of(own):
+        return False
+    step = max(line.precision.steps)
+    near, _ = _differences_of(line)(line, batch, point, v, step)
+    gradient = sizes_of(line.gradient(batch, at, at)[1])
+    return norm_of(sizes_of(near)) <= line.precision.eps * (ZERO * norm_of(own) + 100.0 * norm_of(gradient) / step)
+
+
+def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:
+    return {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
 
 
 def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
