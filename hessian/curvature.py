@@ -32,6 +32,7 @@ from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
 from hessian.pieces import Pieces, PiecesHere, cut_up
+from hessian.routes import told
 from hessian.symmetric import CurvatureError
 
 TOGETHER = 8
@@ -50,6 +51,7 @@ class Cost:
             there were any, not part of `seconds`.
         together: Vectors multiplied together.
         workers: Processes that multiply; 0 where it is this one.
+        fault: Why some vectors were multiplied one at a time though more were asked for; empty if none were.
     """
 
     products: int
@@ -58,6 +60,7 @@ class Cost:
     check_seconds: float
     together: int = 1
     workers: int = 0
+    fault: str = ""
 
     @property
     def gradients(self) -> float:
@@ -119,8 +122,9 @@ class Curvature:
                 the batches' losses make this up is tested where there are several batches, or this is named.
             count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
-            vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, whatever a short trial finds to
-                be faster, so that numbers repeat to rounding only.
+            vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, the faster one in a short trial,
+                so that numbers repeat to rounding only. Products of several are compared with single ones before their
+                first use. Where they fail or differ, vectors are multiplied one at a time, with a `RouteWarning`.
             law: Law of targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
             memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
@@ -156,7 +160,7 @@ class Curvature:
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
         self._faults: dict[Part, CurvatureError | None] = {Part(self._positions, self._positions): None}
-        self._vectorize, self._extra_seconds = 1, 0.0
+        self._vectorize, self._extra_seconds, self._trying = 1, 0.0, False
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
@@ -220,13 +224,19 @@ class Curvature:
         """The same in the rows' place."""
         return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
 
-    def prepare(self) -> None:
+    def prepare(self, together: int = 1) -> None:
         """Make the checks that precede the first product, so that what they hold is not counted as a product's.
+
+        Args:
+            together: Vectors that will be given at a time.
 
         Raises:
             CurvatureError: The products of this block are no second derivatives.
         """
-        self._require_derivatives(Part(self._positions, self._positions))
+        part = Part(self._positions, self._positions)
+        self._require_derivatives(part)
+        if (count := min(together, self._vectorize)) > 1:
+            self._pieces.products(part, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
@@ -243,7 +253,10 @@ class Curvature:
         self._objective.model.require_unchanged()
         self._require_derivatives(part)
         started = time.perf_counter()
+        known = self._pieces.fault
         answer = self._pieces.products(part, vectors, self._vectorize, into)
+        if self._pieces.fault and not known and not self._trying:
+            told(self._pieces.fault, f"vectorize={self._vectorize}")
         self._spent.products += len(vectors)
         self._spent.seconds += time.perf_counter() - started
         return answer
@@ -331,11 +344,13 @@ class Curvature:
             checks,
             self._vectorize,
             self._pieces.workers,
+            self._pieces.fault,
         )
 
     def _try_ways(self) -> None:
         """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""
         started, spent = time.perf_counter(), self._spent
+        self._trying = True
         best: dict[int, float] = {}
         for together in (1, TOGETHER):
             self._vectorize, self._spent = together, _Spent()
@@ -347,10 +362,13 @@ class Curvature:
                     if attempt:  # the first call is slower than all that follow
                         each = (self._spent.seconds - before) / together
                         best[together] = min(best.get(together, math.inf), each)
-            except RuntimeError:  # an operation that `vmap` does not know, or no memory for so many
+            except RuntimeError:  # no memory for so many
                 if together == 1:
                     raise
+        if self._pieces.fault:
+            best = {1: best[1]}
         self._vectorize, self._spent = min(best, key=lambda together: best[together]), spent
+        self._trying = False
         self._extra_seconds += time.perf_counter() - started
 
     def _chosen(self, parameters: Selection) -> list[int]:

@@ -240,7 +240,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
 
 def _busy(operator: SymmetricOperator, together: int) -> int:
     """Bytes of what is held, and of the vectors that are multiplied with what that takes, or what is done with them."""
-    prepare(operator)
+    prepare(operator, together)
     row = operator.P * operator.dtype.itemsize
     rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
     peak = held_by(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)

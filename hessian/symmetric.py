@@ -88,11 +88,11 @@ def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
     return 0 if told is None else told(vectors)
 
 
-def prepare(operator: SymmetricOperator) -> None:
-    """Have an operator make the checks that precede its first product, where it has any."""
-    checks: Callable[[], None] | None = getattr(operator, "prepare", None)
+def prepare(operator: SymmetricOperator, together: int) -> None:
+    """Have an operator make the checks that precede its first product with so many vectors, where it has any."""
+    checks: Callable[[int], None] | None = getattr(operator, "prepare", None)
     if checks is not None:
-        checks()
+        checks(together)
 
 
 class OperatorAround:
@@ -122,9 +122,9 @@ class OperatorAround:
         held: dict[str, int] = getattr(self._operator, "held", {})
         return held
 
-    def prepare(self) -> None:
-        """Have the operator make the checks that precede its first product."""
-        prepare(self._operator)
+    def prepare(self, together: int) -> None:
+        """Have the operator make the checks that precede its first product with so many vectors."""
+        prepare(self._operator, together)
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that other processes hold at the peak of products, where the operator says so."""
