@@ -101,11 +101,12 @@ def require_second_derivatives(
             chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if samples > count else []), batch]
             _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
-            for other in others:
-                _require(other, (_miss_of_gradients,), parts, precise)
+            if others:
+                _require(others[0], (_miss_of_gradients,), parts, precise)
         # In double precision, all of them might cost more than they are worth.
-        for each in (line, *others):
-            _require(each, (_miss_of_gradients,), [batch], (own,), unsettled="")
+        _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
+        if others:
+            _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
 
 
 @dataclass(frozen=True)

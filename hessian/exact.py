@@ -1,6 +1,7 @@
 r"""The dense Hessian of a mean loss over all trainable parameters, exact to rounding.
 
-Two routes give the same matrix, each compared with a plain product. `columns` differentiates the gradient once per parameter, in batches, and serves every
+Two routes give the same matrix, each compared with a plain product.
+`columns` differentiates the gradient once per parameter, in batches, and serves every
 twice-differentiable model. `layered` serves networks whose trainable parameters all sit in `nn.Linear` layers: it
 differentiates once per *unit* and assembles the rest by matrix products, five to eight times faster. With the input
 $a_m$ of layer $m$ (a 1 appended for the bias), a shift $\epsilon_l$ of the output of layer $l$, and the gradient
@@ -90,14 +91,7 @@ def exact_hessian(
                     raise CurvatureError(f"the layered Hessian does not apply: {reason}; use method='columns'")
                 hessian = None
         if hessian is None:
-            try:
-                hessian = _by_columns(chunks, parameters, columns, _batched)
-                fault = _disagreement(hessian, chunks, parameters)
-            except RouteError as error:
-                fault = in_words(error)
-            if fault is not None:
-                told(fault, "exact_hessian")
-                hessian = _by_columns(chunks, parameters, columns, _one_by_one)
+            hessian = _checked_columns(chunks, parameters, columns)
     if not bool(torch.isfinite(hessian).all()):
         raise CurvatureError("the Hessian is not finite, though the loss is: the weights or the loss overflow")
     return hessian
@@ -121,6 +115,19 @@ class _Chunks:
 
 Products = Callable[[Tensor, Sequence[Tensor], Tensor], list[Tensor]]
 """Returns B directions (B, *values.shape) times the Jacobian of values by each variable, (B, *variable.shape)."""
+
+
+def _checked_columns(chunks: _Chunks, parameters: list[Tensor], columns: int) -> Tensor:
+    """Return the Hessian by columns, several at a time where that gives what single ones do."""
+    try:
+        hessian = _by_columns(chunks, parameters, columns, _batched)
+        fault = _disagreement(hessian, chunks, parameters)
+    except RouteError as error:
+        fault = in_words(error)
+    if fault is None:
+        return hessian
+    told(fault, "exact_hessian")
+    return _by_columns(chunks, parameters, columns, _one_by_one)
 
 
 def _by_columns(chunks: _Chunks, parameters: list[Tensor], columns: int, products_of: Products) -> Tensor:

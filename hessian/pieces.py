@@ -20,6 +20,7 @@ from hessian.live_bytes import held_by
 from hessian.objective import Objective
 from hessian.routes import drawn_rows, fault_of, weighted
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import constants
 
 Group = tuple[slice, Sequence[Tensor]]
 """Some of the vectors: their rows, and their parts."""
@@ -148,8 +149,8 @@ class PiecesHere:
             columns = [self.objective.parameters[i] for i in part.columns]
             drawn = drawn_rows(columns, count)
             self._faults[key] = fault_of(
-                lambda: graph.product(drawn, True),
-                lambda weights: graph.product(weighted(drawn, weights), False),
+                lambda: constants(graph.product(drawn, True)),
+                lambda weights: constants(graph.product(weighted(drawn, weights), False)),
                 count,
                 columns[0],
             )

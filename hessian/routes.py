@@ -54,7 +54,7 @@ def fault_of(together: Callable[[], Vector], single: Callable[[Tensor], Vector],
     generator = torch.Generator().manual_seed(0)
     weights = torch.randn(count, generator=generator, dtype=torch.float64, device="cpu").to(like)
     expected = single(weights)
-    mixed = weighted(rows, weights)
+    mixed = [None if part is None else weighted([part], weights)[0] for part in rows]
     sizes = sizes_of(mixed).maximum(sizes_of(expected)).maximum(sizes_of(rows))
     if not bool(torch.isfinite(sizes_of(expected)).all()):
         return ""  # refused where it is used
@@ -102,6 +102,6 @@ def drawn_rows(own: Sequence[Tensor], count: int) -> list[Tensor]:
 
 
 @exact_algebra()
-def weighted(parts: Sequence[Tensor | None], weights: Tensor) -> Vector:
+def weighted(parts: Sequence[Tensor], weights: Tensor) -> list[Tensor]:
     """Return the sum of vectors in parts ``(k, *shape)``, times weights (k,)."""
-    return [None if part is None else torch.tensordot(weights, part, dims=1) for part in parts]
+    return [torch.tensordot(weights, part, dims=1) for part in parts]
