@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -130,7 +131,10 @@ EXCUSED = {
 
 
 def layers_with_parameters() -> set[str]:
-    """Return the names of all modules of `torch.nn` that may have parameters: those that make some, and unknown ones."""
+    """Return the names of all modules of `torch.nn` that may have parameters: those that make some, and unknown ones.
+
+    A maker of parameters is seen in its source: some layers make them only where that is asked for.
+    """
     found = set()
     for name, kind in vars(nn).items():
         if isinstance(kind, type) and issubclass(kind, nn.Module) and kind is not nn.Module:
@@ -144,7 +148,9 @@ def layers_with_parameters() -> set[str]:
 def _made_without_parameters(kind: type[nn.Module]) -> bool:
     for arguments in ((), (2,), (2, 2), (1, (2, 1))):
         try:
-            return not [*kind(*arguments).parameters()]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return not [*kind(*arguments).parameters()]
         except (TypeError, ValueError):
             continue
     return False
@@ -175,6 +181,7 @@ class LayerProblem:
         x: Its samples.
         y: Their targets.
         hessian: The Hessian of the mean loss.
+        first: The Hessian of the first sample's loss.
         gauss_newton: The Gauss-Newton matrix.
     """
 
@@ -182,6 +189,7 @@ class LayerProblem:
     x: Tensor
     y: Tensor
     hessian: Tensor
+    first: Tensor
     gauss_newton: Tensor
 
     def uneven(self) -> list[tuple[Tensor, Tensor]]:
@@ -209,9 +217,9 @@ def layer_problem(name: str) -> LayerProblem:
     named = {key: p.detach() for key, p in plain.named_parameters()}
     sizes = [p.numel() for p in named.values()]
 
-    def output(flat: Tensor) -> Tensor:
+    def output(flat: Tensor, samples: int = SAMPLES) -> Tensor:
         pieces = zip(named.items(), flat.split(sizes), strict=True)
-        return functional_call(plain, {key: piece.view_as(p) for (key, p), piece in pieces}, (x,))
+        return functional_call(plain, {key: piece.view_as(p) for (key, p), piece in pieces}, (x[:samples],))
 
     own = torch.cat([p.reshape(-1) for p in named.values()])
     differentiate = torch.autograd.functional
@@ -219,8 +227,11 @@ def layer_problem(name: str) -> LayerProblem:
     torch.backends.mha.set_fastpath_enabled(False)
     try:
         with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
-            hessian = differentiate.hessian(lambda flat: nn.functional.mse_loss(output(flat), y), own)
+            hessian, first = (
+                differentiate.hessian(lambda flat, n=n: nn.functional.mse_loss(output(flat, n), y[:n]), own)
+                for n in (SAMPLES, 1)
+            )
             slopes = differentiate.jacobian(output, own).reshape(y.numel(), -1)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
-    return LayerProblem(model, x, y, hessian, 2.0 / y.numel() * slopes.T @ slopes)
+    return LayerProblem(model, x, y, hessian, first, 2.0 / y.numel() * slopes.T @ slopes)
