@@ -49,7 +49,7 @@ LEAST_ROWS, MOST_ROWS, SHARE = 8, 32, 16
 """Samples on which products are tested: a sixteenth of all, between these numbers."""
 MOST_BATCHES = 4
 """Batches that they are drawn from."""
-ZERO = 1e4
+ZERO = 100.0
 """A product that is smaller than the whole matrix's by this number of roundings is zero."""
 MISSES = 3
 """That count, until the products are said to be wrong."""
@@ -164,6 +164,11 @@ class _Line:
         """Positions of all parameters of the block."""
         return tuple(sorted({*self.rows, *self.columns}))
 
+    @property
+    def whole(self) -> bool:
+        """Whether the block is the matrix."""
+        return len(self.rows) == len(self.columns) == len(self.objective.parameters)
+
     def of(self, attempt: int, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
         """Return another point and direction at each attempt: all parameters, and the parts of the columns."""
         if attempt not in self.drawn:
@@ -230,7 +235,8 @@ class _Line:
 
 Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
 """A check of a line, samples, a point, a direction and a step: returns what is missed, in words, empty for nothing;
-none if this step cannot tell."""
+none if this step cannot tell, and `UNSEEN` if all that it finds is less than rounding."""
+UNSEEN = "less than rounding"
 
 
 def _require(
@@ -299,14 +305,16 @@ def _rounds(line: _Line, batch: Batch) -> bool:
 def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
     """The last fault found at several points, in words; empty if there is none at one of them."""
     missed: list[str] = []
+    unseen = False
     for attempt, step in enumerate(line.precision.steps):
         found = miss(line, batch, *line.of(attempt, line.precision.dtype), step)
         if found == "":
             return ""
-        missed += [found] if found else []
+        unseen |= found == UNSEEN
+        missed += [found] if found and found != UNSEEN else []
         if len(missed) == MISSES:
             break
-    return missed[-1] if missed else unsettled
+    return missed[-1] if missed else "" if unseen else unsettled
 
 
 def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
@@ -382,7 +390,11 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     if not alike():
         gap = norm_of(apart) / max(size, norm_of(other))
         told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
-    return "" if told and _is_zero(line, batch, point, v, size) else ", and ".join(told)
+    if not told:
+        # A longer step may see a block that is small next to what rounds.
+        seen = line.whole or norm_of(rounding) <= max(size, norm_of(other))
+        return "" if seen else UNSEEN
+    return "" if _is_zero(line, batch, point, v, size) else ", and ".join(told)
 
 
 def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], size: float) -> bool:
@@ -390,19 +402,23 @@ def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], si
 
     So are a bias before a softmax or a batch norm. What they are held against is a product with the whole matrix.
     """
-    every = tuple(range(len(point)))
-    if line.rows == line.columns == every:
+    if line.whole:
         return False
+    every = tuple(range(len(point)))
     at = [p.detach().requires_grad_() for p in point]
     whole = replace(line, rows=every, columns=every)
     Hv, own, *_ = _product(whole, batch, at, whole.drawn_along(at))
     del Hv
-    if not size <= ZERO * line.precision.eps * norm_of(own):
+    # Where both factors of a block are rounding, it is the square of that.
+    power = 2 if line.matrix not in ("hessian", "residual") and line.rows == line.columns else 1
+    if not size <= (ZERO * line.precision.eps) ** power * norm_of(own):
         return False
     step = max(line.precision.steps)
-    near, _ = _differences_of(line)(line, batch, point, v, step)
-    gradient = sizes_of(line.gradient(batch, at, at)[1])
-    return norm_of(sizes_of(near)) <= line.precision.eps * (ZERO * norm_of(own) + 100.0 * norm_of(gradient) / step)
+    near, far = (_differences_of(line)(line, batch, point, v, length)[0] for length in (step, 2.0 * step))
+    gradient, other = norm_of(sizes_of(line.gradient(batch, at, at)[1])), norm_of(sizes_of(near))
+    if other > line.precision.eps * (ZERO * norm_of(own) + 100.0 * gradient / step):
+        return False
+    return not 0.0 < other or norm_of(gaps_of(near, far)) > 0.1 * other  # what is no rounding settles
 
 
 def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:
