@@ -418,7 +418,7 @@ def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], si
     gradient, other = norm_of(sizes_of(line.gradient(batch, at, at)[1])), norm_of(sizes_of(near))
     if other > line.precision.eps * (ZERO * norm_of(own) + 100.0 * gradient / step):
         return False
-    return not 0.0 < other or norm_of(gaps_of(near, far)) > 0.1 * other  # what is no rounding settles
+    return other == 0.0 or norm_of(gaps_of(near, far)) > 0.1 * other  # what is no rounding settles
 
 
 def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:

@@ -1,11 +1,10 @@
 r"""The dense Hessian of a mean loss over all trainable parameters, exact to rounding.
 
-Two routes give the same matrix, each compared with a plain product.
-`columns` differentiates the gradient once per parameter, in batches, and serves every
-twice-differentiable model. `layered` serves networks whose trainable parameters all sit in `nn.Linear` layers: it
-differentiates once per *unit* and assembles the rest by matrix products, five to eight times faster. With the input
-$a_m$ of layer $m$ (a 1 appended for the bias), a shift $\epsilon_l$ of the output of layer $l$, and the gradient
-$g_m = \partial L / \partial \epsilon_m$, the blocks are sums over the samples $n$:
+Two routes give the same matrix, each compared with a plain product. `columns` differentiates the gradient once per
+parameter, in batches, and serves every twice-differentiable model. `layered` serves networks whose trainable parameters
+all sit in `nn.Linear` layers: it differentiates once per *unit* and assembles the rest by matrix products, five to
+eight times faster. With the input $a_m$ of layer $m$ (a 1 appended for the bias), a shift $\epsilon_l$ of the output of
+layer $l$, and the gradient $g_m = \partial L / \partial \epsilon_m$, the blocks are sums over the samples $n$:
 
 $$H_{ml} = \sum_n \frac{\partial (g_m^n \otimes a_m^n)}{\partial \epsilon_l^n} \otimes a_l^n, \qquad l \le m.$$
 """
