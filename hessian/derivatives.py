@@ -189,7 +189,7 @@ class _Line:
 
     def drawn_along(self, point: list[Tensor]) -> list[Tensor]:
         """Return a direction in the columns that is the same at each call."""
-        return self._drawn(point, self.columns, torch.Generator().manual_seed(0))
+        return self._drawn([p.detach() for p in point], self.columns, torch.Generator().manual_seed(0))
 
     def _drawn(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
         padding = {place: self.padding[i] for place, i in enumerate(positions) if i in self.padding}
