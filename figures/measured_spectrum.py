@@ -239,6 +239,7 @@ def _cost_line(measured: MeasuredNetwork) -> str:
     cost = measured.cost
     way = f", {cost.together} vectors together" if cost.together > 1 else ""
     way += f", {cost.workers} workers" if cost.workers > 1 else ""
+    way += f", one vector at a time: with several at once {cost.fault}" if cost.fault else ""
     return (
         f"cost           {cost.products} products ({parts}): the time of {cost.gradients:.0f} gradients, "
         f"{cost.seconds:.1f} s{way}; checks {cost.check_seconds:.1f} s"

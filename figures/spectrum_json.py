@@ -57,6 +57,7 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
             "gradients": measured.cost.gradients,
             "seconds_of_checks": measured.cost.check_seconds,
             "vectors_together": measured.cost.together,
+            "reason_for_one_vector_at_a_time": measured.cost.fault,
             "workers": measured.cost.workers,
         },
         **machine(),

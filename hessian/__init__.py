@@ -14,6 +14,7 @@ from hessian.norms import stable_rank, stable_rank_of
 from hessian.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
 from hessian.rank_change import RankChange, rank_change
+from hessian.routes import RouteWarning
 from hessian.sample_hessians import SampleHessians, sample_hessian_parts, sample_hessians
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import SpikedFit, fit_spiked, predict
@@ -35,6 +36,7 @@ __all__ = [
     "Moment",
     "RankChange",
     "RitzPairs",
+    "RouteWarning",
     "SampleHessians",
     "SamplePrediction",
     "SampleSpectra",

@@ -56,6 +56,11 @@ def block_ranks(
             found.append(BlockRank(name, block.P, None, "the loss does not depend on it"))
             continue
         try:
+            block.prepare()
+        except CurvatureError as error:
+            found.append(BlockRank(name, block.P, None, str(error.__cause__ or error)))
+            continue
+        try:
             rank = stable_rank_of(
                 block,
                 rng=np.random.default_rng([settings.seed, len(STREAMS), crc32(name.encode())]),

@@ -26,12 +26,13 @@ from torch import Tensor, nn
 from hessian.batches import Batch, Loss, size_of
 from hessian.cross_blocks import CrossBlock
 from hessian.elsewhere import PiecesElsewhere, Workers
-from hessian.graphs import Layout
+from hessian.graphs import Layout, Part, Positions
 from hessian.memory import Budget, give_back
 from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
-from hessian.pieces import Part, Pieces, PiecesHere, Positions, cut_up
+from hessian.pieces import Pieces, PiecesHere, cut_up
+from hessian.routes import told
 from hessian.symmetric import CurvatureError
 from rmt.results import Result
 
@@ -51,6 +52,7 @@ class Cost(Result):
             there were any, not part of `seconds`.
         together: Vectors multiplied together.
         workers: Processes that multiply; 0 where it is this one.
+        fault: Why some vectors were multiplied one at a time though more were asked for; empty if none were.
     """
 
     products: int
@@ -59,6 +61,7 @@ class Cost(Result):
     check_seconds: float
     together: int = 1
     workers: int = 0
+    fault: str = ""
 
     @property
     def gradients(self) -> float:
@@ -120,8 +123,9 @@ class Curvature:
                 the batches' losses make this up is tested where there are several batches, or this is named.
             count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
-            vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, whatever a short trial finds to
-                be faster, so that numbers repeat to rounding only.
+            vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, the faster one in a short trial,
+                so that numbers repeat to rounding only. Products of several are compared with single ones before their
+                first use. Where they fail or differ, vectors are multiplied one at a time, with a `RouteWarning`.
             law: Law of targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
             memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
@@ -158,12 +162,14 @@ class Curvature:
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
-        self._vectorize, self._extra_seconds = 1, 0.0
+        self._faults: dict[Part, CurvatureError | None] = {Part(self._positions, self._positions): None}
+        self._vectorize, self._extra_seconds, self._trying = 1, 0.0, False
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
         started = time.perf_counter()
         self._pieces: Pieces
+        self._matrix = matrix
         if team is None:
             self._pieces = PiecesHere(self._objective, matrix, keep)
             self._spent.seconds += time.perf_counter() - started
@@ -221,6 +227,20 @@ class Curvature:
         """The same in the rows' place."""
         return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
 
+    def prepare(self, together: int = 1) -> None:
+        """Make the checks that precede the first product, so that what they hold is not counted as a product's.
+
+        Args:
+            together: Vectors that will be given at a time.
+
+        Raises:
+            CurvatureError: The products of this block are no second derivatives.
+        """
+        part = Part(self._positions, self._positions)
+        self._require_derivatives(part)
+        if (count := min(together, self._vectorize)) > 1:
+            self._pieces.products(part, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
+
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
         return self._pieces.peak_elsewhere(Part(self._positions, self._positions), vectors, self._vectorize)
@@ -234,18 +254,39 @@ class Curvature:
                 f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
             )
         self._objective.model.require_unchanged()
+        self._require_derivatives(part)
         started = time.perf_counter()
+        known = self._pieces.fault
         answer = self._pieces.products(part, vectors, self._vectorize, into)
+        if self._pieces.fault and not known and not self._trying:
+            told(self._pieces.fault, f"vectorize={self._vectorize}")
         self._spent.products += len(vectors)
         self._spent.seconds += time.perf_counter() - started
         return answer
+
+    def _require_derivatives(self, part: Part) -> None:
+        """Test a block before its first product: what is small next to the whole matrix is not seen in that."""
+        if part not in self._faults:
+            started = time.perf_counter()
+            fault = None
+            if all(any(self._pieces.used[i] for i in positions) for positions in part):
+                try:
+                    self._objective.require_block(self._matrix, part)
+                except CurvatureError as error:
+                    fault = error
+            self._faults |= {part: fault, Part(part.columns, part.rows): fault}
+            self._extra_seconds += time.perf_counter() - started
+        if (fault := self._faults[part]) is not None:
+            raise fault
 
     def __matmul__(self, vector: Tensor) -> Tensor:
         """The matrix times a vector (P,), or times the columns of (P, k)."""
         return self.products(vector[None])[0] if vector.ndim == 1 else self.products(vector.T.contiguous()).T
 
     def block(self, parameters: Selection) -> Curvature:
-        """The diagonal block of some of the parameters; shares graph and data, and counts its own cost.
+        """Return the diagonal block of some of the parameters; it shares graph and data, and counts its own cost.
+
+        Its derivatives are tested before its first product, which raises where they are wrong.
 
         Raises:
             CurvatureError: A pattern that matches none of them.
@@ -257,11 +298,13 @@ class Curvature:
         part._positions = tuple(self._positions[i] for i in kept)
         part._layout = Layout.of(part._parameters)
         part.unused = tuple(name for name in self.unused if name in part._names)
-        part._spent = _Spent()
+        part._spent, part._extra_seconds = _Spent(), 0.0
         return part
 
     def between(self, rows: Selection, columns: Selection) -> CrossBlock:
-        """The block of some parameters by others, off the diagonal; shares graph and data, costs count here.
+        """Return the block of some parameters by others, off the diagonal; it shares graph and data, costs count here.
+
+        Its derivatives are tested before its first product, which raises where they are wrong.
 
         Raises:
             CurvatureError: A pattern that matches none of the parameters, or a parameter in both.
@@ -304,11 +347,13 @@ class Curvature:
             checks,
             self._vectorize,
             self._pieces.workers,
+            self._pieces.fault,
         )
 
     def _try_ways(self) -> None:
         """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""
         started, spent = time.perf_counter(), self._spent
+        self._trying = True
         best: dict[int, float] = {}
         for together in (1, TOGETHER):
             self._vectorize, self._spent = together, _Spent()
@@ -320,10 +365,13 @@ class Curvature:
                     if attempt:  # the first call is slower than all that follow
                         each = (self._spent.seconds - before) / together
                         best[together] = min(best.get(together, math.inf), each)
-            except RuntimeError:  # an operation that `vmap` does not know, or no memory for so many
+            except RuntimeError:  # no memory for so many
                 if together == 1:
                     raise
+        if self._pieces.fault:
+            best = {1: best[1]}
         self._vectorize, self._spent = min(best, key=lambda together: best[together]), spent
+        self._trying = False
         self._extra_seconds += time.perf_counter() - started
 
     def _chosen(self, parameters: Selection) -> list[int]:

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
-from hessian.graphs import require_dense
+from hessian.graphs import Part, Positions, require_dense
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import (
     Vector,
@@ -49,6 +49,8 @@ LEAST_ROWS, MOST_ROWS, SHARE = 8, 32, 16
 """Samples on which products are tested: a sixteenth of all, between these numbers."""
 MOST_BATCHES = 4
 """Batches that they are drawn from."""
+ZERO = 100.0
+"""A product that is smaller than the whole matrix's by this number of roundings is zero."""
 MISSES = 3
 """That count, until the products are said to be wrong."""
 PARTS = 16
@@ -68,8 +70,9 @@ def require_second_derivatives(
     padding: dict[int, int],
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
+    part: Part | None = None,
 ) -> None:
-    """Tests gradients on all samples and products on some.
+    """Test gradients on all samples and products on some.
 
     Args:
         objective: Model, loss and data.
@@ -77,6 +80,7 @@ def require_second_derivatives(
         padding: Rows that are taken as constants, by the position of the parameter.
         sizes: Samples of each batch.
         dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
+        part: Block that is tested, at its own scale; default: the whole matrix.
 
     Raises:
         CurvatureError: There is no second derivative, or the products are none; the message says which test failed.
@@ -86,15 +90,23 @@ def require_second_derivatives(
     count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
     own = objective.parameters[0].dtype
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
+    every = tuple(range(len(objective.parameters)))
+    rows, columns = part or Part(every, every)
     for place, batch in enumerate(objective.moved()):
-        line = _Line(objective, matrix, place + 1, padding)
+        line = _Line(objective, matrix, place + 1, padding, rows, columns)
+        # The slopes by the rows of a block off the diagonal may be much smaller than those by its columns.
+        others = [replace(line, rows=columns, columns=rows, drawn={})] if rows != columns else []
         if place in drawn:
-            rows = rows_of(batch) or 0
-            chosen = torch.randperm(rows, generator=generator, device="cpu")[:count].sort().values
-            parts = [*([cut(batch, chosen)] if rows > count else []), batch]
+            samples = rows_of(batch) or 0
+            chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
+            parts = [*([cut(batch, chosen)] if samples > count else []), batch]
             _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
+            if others:
+                _require(others[0], (_miss_of_gradients,), parts, precise)
         # In double precision, all of them might cost more than they are worth.
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
+        if others:
+            _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
 
 
 @dataclass(frozen=True)
@@ -132,6 +144,8 @@ class _Line:
         matrix: One of `hessian.middles.MATRICES`.
         number: Number of the batch.
         padding: Rows that are taken as constants, by the position of the parameter.
+        rows: Positions of the parameters by which products are compared.
+        columns: Positions of those along which the loss and its gradients are followed.
         precision: How exact the test can be.
         drawn: The last point and direction, by the attempt.
     """
@@ -140,20 +154,61 @@ class _Line:
     matrix: str
     number: int
     padding: dict[int, int]
+    rows: Positions
+    columns: Positions
     precision: _Precision = _DOUBLE
     drawn: dict[int, tuple[list[Tensor], list[Tensor]]] = field(default_factory=dict)
 
+    @property
+    def inside(self) -> Positions:
+        """Positions of all parameters of the block."""
+        return tuple(sorted({*self.rows, *self.columns}))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the block is the matrix."""
+        return len(self.rows) == len(self.columns) == len(self.objective.parameters)
+
     def of(self, attempt: int, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
-        """Another point and direction at each attempt."""
+        """Return another point and direction at each attempt: all parameters, and the parts of the columns."""
         if attempt not in self.drawn:
             self.drawn.clear()  # first, since each may be as large as the model
             generator = torch.Generator().manual_seed(attempt)
-            own = self.weights(dtype)
-            shift, v = (drawn_like(own, self.padding, generator) for _ in range(2))
+            point = self.weights(dtype)
+            shift, v = (self._drawn(point, positions, generator) for positions in (self.inside, self.columns))
             # A logarithm, say, bears a small step only.
-            self.drawn[attempt] = shifted(own, shift, 10.0 ** -(2 + min(attempt, 3))), v
+            step = 10.0 ** -(2 + min(attempt, 3))
+            for position, d in zip(self.inside, shift, strict=True):
+                point[position] = torch.add(point[position], d, alpha=step)
+            self.drawn[attempt] = point, v
         point, v = self.drawn[attempt]
-        return [p.detach().to(dtype).requires_grad_() for p in point], [d.to(dtype) for d in v]
+        point = [p.detach().to(dtype) for p in point]
+        for position in self.inside:
+            point[position].requires_grad_()
+        return point, [d.to(dtype) for d in v]
+
+    def drawn_along(self, point: list[Tensor]) -> list[Tensor]:
+        """Return a direction in the columns that is the same at each call."""
+        return self._drawn([p.detach() for p in point], self.columns, torch.Generator().manual_seed(0))
+
+    def _drawn(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
+        padding = {place: self.padding[i] for place, i in enumerate(positions) if i in self.padding}
+        return drawn_like([own[i] for i in positions], padding, generator)
+
+    def shifted(self, point: list[Tensor], v: list[Tensor], step: float) -> list[Tensor]:
+        """Return new leaves, a step along the direction away from a point."""
+        found = list(point)
+        for position, moved in zip(self.columns, shifted(self.by_columns(point), v, step), strict=True):
+            found[position] = moved
+        return found
+
+    def by_rows(self, at: list[Tensor]) -> list[Tensor]:
+        """Return the parameters of the rows."""
+        return [at[i] for i in self.rows]
+
+    def by_columns(self, at: list[Tensor]) -> list[Tensor]:
+        """Return the parameters of the columns."""
+        return [at[i] for i in self.columns]
 
     def weights(self, dtype: torch.dtype) -> list[Tensor]:
         """The parameters of a type."""
@@ -169,18 +224,19 @@ class _Line:
             found: Tensor = self.objective.output(batch, at)
         return found
 
-    def gradient(self, batch: Batch, at: list[Tensor]) -> tuple[float, Vector]:
-        """The loss of samples and its gradient."""
+    def gradient(self, batch: Batch, at: list[Tensor], by: list[Tensor]) -> tuple[float, Vector]:
+        """Return the loss of samples and its gradient by some of the parameters."""
         with torch.enable_grad():
             value = self.loss(batch, at)
-        found = gradients_of(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
+        found = gradients_of(value, by, allow_unused=True) if value.requires_grad else [None] * len(by)
         require_dense(found)
         return value.item(), constants(found)
 
 
 Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
 """A check of a line, samples, a point, a direction and a step: returns what is missed, in words, empty for nothing;
-none if this step cannot tell."""
+none if this step cannot tell, and `UNSEEN` if all that it finds is less than rounding."""
+UNSEEN = "less than rounding"
 
 
 def _require(
@@ -227,8 +283,11 @@ def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
 
 def _rounds(line: _Line, batch: Batch) -> bool:
     """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
+    at = line.weights(torch.float64)
+    for position in line.inside:
+        at[position].requires_grad_()
     with torch.enable_grad():
-        value = line.loss(batch, [p.requires_grad_() for p in line.weights(torch.float64)])
+        value = line.loss(batch, at)
     pending: list[Any] = [value.grad_fn] if value.requires_grad else []
     seen, reached = set(pending), set()
     while pending:
@@ -246,14 +305,16 @@ def _rounds(line: _Line, batch: Batch) -> bool:
 def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
     """The last fault found at several points, in words; empty if there is none at one of them."""
     missed: list[str] = []
+    unseen = False
     for attempt, step in enumerate(line.precision.steps):
         found = miss(line, batch, *line.of(attempt, line.precision.dtype), step)
         if found == "":
             return ""
-        missed += [found] if found else []
+        unseen |= found == UNSEEN
+        missed += [found] if found and found != UNSEEN else []
         if len(missed) == MISSES:
             break
-    return missed[-1] if missed else unsettled
+    return missed[-1] if missed else "" if unseen else unsettled
 
 
 def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
@@ -262,17 +323,19 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
     def rise(step: float) -> Tensor:
         with torch.no_grad():
-            above, below = (line.loss(batch, shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+            above, below = (line.loss(batch, line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
         return (above - below) / (2.0 * step)
 
-    value, gradient = line.gradient(batch, point)
+    value, gradient = line.gradient(batch, point, line.by_columns(point))
     slope = along(gradient, v)
     del gradient
     near = rise(step)
     rounding = 100.0 * precision.eps * abs(value) / step
-    allowed = precision.exact * max(norm_of(near), norm_of(slope)) + rounding
+    size = max(norm_of(near), norm_of(slope))
+    allowed = precision.exact * size + rounding
     if norm_of(near - slope) <= allowed:
-        return ""
+        # A longer step may see the slope of a block, which is small next to what the loss rounds.
+        return "" if line.whole or rounding <= 1e-3 * size else UNSEEN
     far = rise(2.0 * step)
     if not norm_of(near - far) <= precision.settled * norm_of(near) + rounding:  # a large slope settles nothing
         return None
@@ -294,19 +357,24 @@ def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor
     The loss rises by their mean wherever it is continuous, whatever kinks it has.
     """
     middles = [(2.0 * part + 1.0) / PARTS - 1.0 for part in range(PARTS)]
-    return torch.stack([along(line.gradient(batch, shifted(point, v, place * step))[1], v) for place in middles])
+
+    def slope(place: float) -> Tensor:
+        at = line.shifted(point, v, place * step)
+        return along(line.gradient(batch, at, line.by_columns(at))[1], v)
+
+    return torch.stack([slope(place) for place in middles])
 
 
 def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
     """Differences of gradients against products, and these against each other."""
     precision = line.precision
     Hv, own, gap, allowed = _product(line, batch, point, v)
-    difference = {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
+    difference = _differences_of(line)
     near, given = difference(line, batch, point, v, step)
     rounding, apart, other = 10.0 * precision.eps / step * given, gaps_of(Hv, near), sizes_of(near)
     del Hv
     noise, size = torch.zeros_like(own), norm_of(own)
-    counts = torch.tensor([d.numel() for d in v], dtype=torch.float64, device="cpu")
+    counts = torch.tensor([p.numel() for p in line.by_rows(point)], dtype=torch.float64, device="cpu")
 
     def alike() -> bool:
         """In the part of every parameter, each on its own scale."""
@@ -317,26 +385,63 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     if not alike():
         noise = gaps_of(difference(line, batch, point, v, 2.0 * step)[0], near)
         if not norm_of(noise) <= precision.settled * max(norm_of(other), size) + norm_of(rounding):
-            return None
+            return "" if _is_zero(line, batch, point, v, size) else None
     told = []
     if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
         told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
     if not alike():
         gap = norm_of(apart) / max(size, norm_of(other))
         told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
-    return ", and ".join(told)
+    if not told:
+        # A longer step may see a block that is small next to what rounds.
+        seen = line.whole or norm_of(rounding) <= max(size, norm_of(other))
+        return "" if seen else UNSEEN
+    return "" if _is_zero(line, batch, point, v, size) else ", and ".join(told)
+
+
+def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], size: float) -> bool:
+    """Return whether a block is nothing but rounding, by its product and by the change of gradients along a long step.
+
+    So are a bias before a softmax or a batch norm. What they are held against is a product with the whole matrix.
+    """
+    if line.whole:
+        return False
+    every = tuple(range(len(point)))
+    at = [p.detach().requires_grad_() for p in point]
+    whole = replace(line, rows=every, columns=every)
+    Hv, own, *_ = _product(whole, batch, at, whole.drawn_along(at))
+    del Hv
+    # Where both factors of a block are rounding, it is the square of that.
+    power = 2 if line.matrix not in ("hessian", "residual") and line.rows == line.columns else 1
+    if not size <= (ZERO * line.precision.eps) ** power * norm_of(own):
+        return False
+    step = max(line.precision.steps)
+    near, far = (_differences_of(line)(line, batch, point, v, length)[0] for length in (step, 2.0 * step))
+    gradient, other = norm_of(sizes_of(line.gradient(batch, at, at)[1])), norm_of(sizes_of(near))
+    if other > line.precision.eps * (ZERO * norm_of(own) + 100.0 * gradient / step):
+        return False
+    return other == 0.0 or norm_of(gaps_of(near, far)) > 0.1 * other  # what is no rounding settles
+
+
+def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:
+    return {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
 
 
 def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
     """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
-    graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point)
+    inside = line.inside
+    graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point, [point[i] for i in inside])
+    transposed = graph
+    if line.rows != line.columns:
+        rows, columns = ([inside.index(i) for i in positions] for positions in (line.rows, line.columns))
+        graph, transposed = graph.restricted(rows, columns), graph.restricted(columns, rows)
     Hv = constants(graph.product(v, False))
     sizes = sizes_of(Hv)
     size = norm_of(sizes)
     if not size > 0.0:
         return Hv, sizes, 0.0, 0.0
     change(Hv, lambda part: part / size)
-    Hu = constants(graph.product(filled(Hv, v), False, last=True))
+    Hu = constants(transposed.product(filled(Hv, line.by_rows(point)), False, last=True))
     gap, allowed = abs(float(along(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
     del Hu
     change(Hv, lambda part: part * size)
@@ -345,7 +450,11 @@ def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) ->
 
 def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Vector, Tensor]:
     """A product by a difference of gradients, and the sizes of a gradient's parts."""
-    up, down = (line.gradient(batch, shifted(point, v, sign * step))[1] for sign in (1.0, -1.0))
+
+    def gradient(at: list[Tensor]) -> Vector:
+        return line.gradient(batch, at, line.by_rows(at))[1]
+
+    up, down = (gradient(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
     sizes = sizes_of(up)
     return quotient(up, down, 2.0 * step), sizes
 
@@ -357,9 +466,9 @@ def _residual_difference(
     slope = _slope(line, batch, point, line.output(batch, point))
 
     def pulled(moved: list[Tensor]) -> Vector:
-        return _pulled(line.output(batch, moved), moved, slope)
+        return _pulled(line.output(batch, moved), line.by_rows(moved), slope)
 
-    up, down = (pulled(shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    up, down = (pulled(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
     sizes = sizes_of(up)
     return quotient(up, down, 2.0 * step), sizes
 
@@ -368,7 +477,7 @@ def _sandwich_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Vector, Tensor]:
     """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
-    up, down = (line.output(batch, shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+    up, down = (line.output(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
     pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
     slope = _slope(line, batch, point, output)
     if line.matrix == "empirical-fisher":
@@ -382,8 +491,9 @@ def _sandwich_difference(
             with torch.enable_grad():
                 slopes.append(gradients_of(potential(cut), cut)[0])
         curved = (slopes[0] - slopes[1]) / (2.0 * step)
-    sizes = sizes_of(_pulled(output, point, slope, keep=True))
-    return _pulled(output, point, curved), sizes
+    by = line.by_rows(point)
+    sizes = sizes_of(_pulled(output, by, slope, keep=True))
+    return _pulled(output, by, curved), sizes
 
 
 def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:
@@ -393,5 +503,5 @@ def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Te
         return gradients_of(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
 
 
-def _pulled(output: Tensor, point: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
-    return constants(gradients_of(output, point, slope, allow_unused=True, retain_graph=keep))
+def _pulled(output: Tensor, by: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
+    return constants(gradients_of(output, by, slope, allow_unused=True, retain_graph=keep))

@@ -16,8 +16,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from hessian.graphs import Part, Positions
 from hessian.objective import Objective
-from hessian.pieces import Part, PiecesHere, Positions, shares_of
+from hessian.pieces import PiecesHere, shares_of
 from hessian.symmetric import CurvatureError
 from hessian.worker import Failure, Order, Taken
 from hessian.worker_processes import Processes
@@ -196,7 +197,10 @@ class PiecesElsewhere:
         used: Whether the loss depends on each parameter.
         keeps_graph: Whether workers reuse graphs.
         workers: Number of workers that have some.
+        fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
     """
+
+    fault = ""
 
     def __init__(self, objective: Objective, matrix: str, keep: bool, team: Workers) -> None:
         """Hands them out.
@@ -211,6 +215,7 @@ class PiecesElsewhere:
             CurvatureError: Something cannot be sent, a worker fails, or what workers hold is not what was sent.
         """
         self.keeps_graph, self._team = keep, team
+        self._compared: set[tuple[Part, int]] = set()
         self._parameters = objective.parameters
         self._device = objective.parameters[0].device
         every: Positions = tuple(range(len(self._parameters)))
@@ -228,6 +233,11 @@ class PiecesElsewhere:
     def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
         """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
         answer = added(self._products(part, vectors, together), vectors)
+        # Workers compare each number of vectors at once before its first use.
+        asked = {(part, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
+        if not self.fault and not asked <= self._compared:
+            self._compared |= asked
+            self.fault = next(filter(None, self._ask("fault")), "")
         return answer if into is None else into.copy_(answer)
 
     def gradients(self, by: Positions) -> None:

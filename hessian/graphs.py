@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -22,6 +22,19 @@ AT_ONCE = 2**20
 """Numbers that are joined at once: many small parts take a third of the time so, and the memory of both is little."""
 Parts = Sequence[Tensor]
 """A vector as one tensor per parameter; several vectors have a leading dimension."""
+Positions = tuple[int, ...]
+
+
+class Part(NamedTuple):
+    """A block of the matrix.
+
+    Attributes:
+        rows: Positions of the parameters of its rows.
+        columns: Positions of those of its columns.
+    """
+
+    rows: Positions
+    columns: Positions
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from torch import Tensor
 from hessian.basis_rows import Store
 from hessian.krylov import usual_basis
 from hessian.live_bytes import held_by
-from hessian.symmetric import CurvatureError, SymmetricOperator, multiply, peak_elsewhere
+from hessian.symmetric import CurvatureError, SymmetricOperator, multiply, peak_elsewhere, prepare
 
 MOST = 2**60
 PROGRAM = 2**29
@@ -252,6 +252,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
 
 def _busy(operator: SymmetricOperator, together: int) -> int:
     """Bytes of what is held, and of the vectors that are multiplied with what that takes, or what is done with them."""
+    prepare(operator, together)
     row = operator.P * operator.dtype.itemsize
     rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
     peak = held_by(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)

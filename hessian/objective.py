@@ -35,7 +35,7 @@ from hessian.batches import (
 )
 from hessian.derivatives import UNSETTLED, require_second_derivatives
 from hessian.differentiation import gradients_of
-from hessian.graphs import Graph, HessianGraph, Middle, SandwichGraph, require_dependence
+from hessian.graphs import Graph, HessianGraph, Middle, Part, SandwichGraph, require_dependence
 from hessian.live_bytes import held_by
 from hessian.memory import PROGRAM, Budget, bytes_of
 from hessian.middles import (
@@ -88,6 +88,7 @@ class Objective:
         value: The loss over all samples.
         check_seconds: Wall time of the checks.
         numbers: Numbers of the batches, where they are a share of those that weights and losses are of; nothing: all.
+        check_dtypes: Types in which products are tested, by preference, where a budget limits them.
     """
 
     names: tuple[str, ...]
@@ -104,6 +105,7 @@ class Objective:
     count: Callable[[Batch], int]
     law: Law | None
     numbers: range | None = None
+    check_dtypes: tuple[torch.dtype, ...] | None = None
 
     @staticmethod
     def of(
@@ -194,8 +196,32 @@ class Objective:
         weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
         value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
         return replace(
-            draft, weights=weights, sizes=sizes, value=value_of_all, check_seconds=time.perf_counter() - started
+            draft,
+            weights=weights,
+            sizes=sizes,
+            value=value_of_all,
+            check_seconds=time.perf_counter() - started,
+            check_dtypes=dtypes,
         )
+
+    def require_block(self, matrix: str, part: Part) -> None:
+        """Test the derivatives of a block at its own scale: the test of the whole matrix does not see a small one.
+
+        Args:
+            matrix: One of `hessian.middles.MATRICES`.
+            part: The block.
+
+        Raises:
+            CurvatureError: Its products are no second derivatives.
+        """
+        padding = padding_rows(self.model.module, self.names)
+        try:
+            require_second_derivatives(self, matrix, padding, list(self.sizes), self.check_dtypes, part)
+        except CurvatureError as error:
+            rows, columns = ([self.names[i] for i in positions] for positions in part)
+            some = ", ".join(rows[:3]) + (", ..." if len(rows) > 3 else "")
+            by = "" if rows == columns else f" by {', '.join(columns[:3])}" + (", ..." if len(columns) > 3 else "")
+            raise CurvatureError(f"block of {some}{by}: {error}") from error
 
     @property
     def samples(self) -> int:

@@ -15,11 +15,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hessian.batches import Batch, Loss, cut, rows_of, size_of
+from hessian.batches import Batch, Loss, cut, leaves, rows_of, size_of
 from hessian.differentiation import exact_algebra, gradients_of
+from hessian.graphs import pull
 from hessian.model_state import Selection
 from hessian.objective import Objective
+from hessian.routes import fault_of, told
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import Vector, constants, filled
 
 TOGETHER = 4
 SMALL = 20_000
@@ -130,6 +133,7 @@ def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = N
 
 
 def _factors(objective: Objective) -> Iterator[Tensor]:
+    faults = dict[Any, str]()
     for number, _, batch in objective.weighted_batches():
         with torch.enable_grad():
             roots = _roots(objective, batch, number)
@@ -139,23 +143,39 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
             )
         together = max(1, min(TOGETHER, len(roots), SMALL // sum(p.numel() for p in objective.parameters)))
         for part in range(0, len(roots), together):
-            yield from _products(objective, cut(batch, slice(part, part + together)), roots[part : part + together])
+            few = cut(batch, slice(part, part + together))
+            yield from _products(objective, few, roots[part : part + together], faults)
 
 
-def _products(objective: Objective, batch: Batch, roots: Tensor) -> Iterator[Tensor]:
-    """Roots times Jacobians of a few samples, each (K, P), in one pass: all but one sample's cotangents are 0."""
+def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[Any, str]) -> Iterator[Tensor]:
+    """Roots times Jacobians of a few samples, each (K, P), in one pass: all but one sample's cotangents are 0.
+
+    Passes for several cotangents at once are compared with single ones at the first batch of each shape.
+    """
     samples, K = roots.shape[:2]
     with torch.enable_grad():
         output = objective.output(batch)
         cotangents = roots.new_zeros(samples, K, samples, K)
         cotangents[range(samples), :, range(samples)] = roots
-        found = gradients_of(
-            output,
-            objective.parameters,
-            cotangents.reshape(-1, *output.shape),
-            is_grads_batched=True,
-            allow_unused=True,
-        )
+        cotangents = cotangents.reshape(-1, *output.shape)
+
+    def pulled(directions: Tensor, batched: bool) -> Vector:
+        return constants(pull([output], objective.parameters, [directions], batched))
+
+    def single(weights: Tensor) -> Vector:
+        with exact_algebra():
+            return pulled(torch.tensordot(weights, cotangents, dims=1), False)
+
+    shapes = tuple(leaf.shape for leaf in leaves(batch))
+    if shapes not in faults:
+        faults[shapes] = fault_of(lambda: pulled(cotangents, True), single, len(cotangents), roots)
+        if faults[shapes]:
+            told(faults[shapes], "sample_factors")
+    if not faults[shapes]:
+        found = pulled(cotangents, True)
+    else:
+        rows = [filled(pulled(direction, False), objective.parameters) for direction in cotangents]
+        found = [torch.stack(parts) for parts in zip(*rows, strict=True)]
     parts = [
         (p.new_zeros(samples * K, *p.shape) if part is None else part).reshape(samples, K, -1)
         for part, p in zip(found, objective.parameters, strict=True)

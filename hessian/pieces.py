@@ -7,32 +7,23 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from hessian.batches import Batch, Batches, counted, cut, rows_of
-from hessian.graphs import Graph, Layout, separate_from
+from hessian.batches import Batch, Batches, counted, cut, leaves, rows_of
+from hessian.graphs import Graph, Layout, Part, Positions, separate_from
 from hessian.live_bytes import held_by
 from hessian.objective import Objective
+from hessian.routes import drawn_rows, fault_of, weighted
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import constants
 
-Positions = tuple[int, ...]
-
-
-class Part(NamedTuple):
-    """A block of the matrix.
-
-    Attributes:
-        rows: Positions of the parameters of its rows.
-        columns: Positions of those of its columns.
-    """
-
-    rows: Positions
-    columns: Positions
+Group = tuple[slice, Sequence[Tensor]]
+"""Some of the vectors: their rows, and their parts."""
 
 
 class Pieces(Protocol):
@@ -51,6 +42,11 @@ class Pieces(Protocol):
     @property
     def keeps_graph(self) -> bool:
         """Whether products reuse differentiated graphs."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """Why some vectors are multiplied one at a time though more were asked for; empty if none are."""
         ...
 
     def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
@@ -77,9 +73,11 @@ class PiecesHere:
         objective: The loss over them.
         used: Whether it depends on each parameter.
         workers: Nobody else.
+        fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
     """
 
     workers = 0
+    fault = ""
 
     def __init__(self, objective: Objective, matrix: str, keep: bool) -> None:
         """Builds the first graph.
@@ -91,6 +89,8 @@ class PiecesHere:
         """
         self.objective, self._matrix = objective, matrix
         self._layouts: dict[Positions, Layout] = {}
+        self._shapes: dict[int, Hashable] = {}
+        self._faults: dict[Hashable, str] = {}
         self._every = tuple(range(len(objective.parameters)))
         built = self._build(self._every)
         head = next(built)
@@ -112,24 +112,50 @@ class PiecesHere:
             into: Rows for the answer, which may be the vectors; default: new ones.
         """
         columns, rows = self._layout(part.columns), self._layout(part.rows)
-        groups = [
+        groups: list[Group] = [
             (slice(first, first + together), columns.parts(vectors[first : first + together]))
             for first in range(0, len(vectors), together)
         ]
         once = len(self.objective.weights if self._graphs is None else self._graphs) == 1
         answer = into if into is not None and once else vectors.new_empty(len(vectors), rows.total)
-        begun = False
+        begun, place = False, 0
         for graph in self._graphs_of(part):
-            for number, (group, parts) in enumerate(groups, start=1):
-                last = number == len(groups) and not self.keeps_graph
+            usable = [*self._usable(graph, place, part, groups, vectors)]
+            for number, (group, parts) in enumerate(usable, start=1):
+                last = number == len(usable) and not self.keeps_graph
                 found = graph.product(parts, len(answer[group]) > 1, last=last)
                 if answer is into:
                     separate_from(found, answer)
                 rows.write(found, answer[group], add=begun)
             del graph  # before the next is built, which would otherwise lie beside it
-            begun = True
+            begun, place = True, place + 1
         self._wait()
         return answer if into is None or answer is into else into.copy_(answer)
+
+    def _usable(self, graph: Graph, place: int, part: Part, groups: list[Group], vectors: Tensor) -> Iterator[Group]:
+        """Yield the groups, and one vector at a time those whose products at once are not those one by one."""
+        columns = self._layout(part.columns)
+        for group, parts in groups:
+            rows = range(*group.indices(len(vectors)))
+            if len(rows) == 1 or not self._fault_of(graph, (part, len(rows), self._shapes[place])):
+                yield group, parts
+            else:
+                yield from ((slice(row, row + 1), columns.parts(vectors[row : row + 1])) for row in rows)
+
+    def _fault_of(self, graph: Graph, key: tuple[Part, int, Hashable]) -> str:
+        """Return what is wrong with products of so many vectors with a graph of such a batch, compared once."""
+        if key not in self._faults:
+            part, count, _ = key
+            columns = [self.objective.parameters[i] for i in part.columns]
+            drawn = drawn_rows(columns, count)
+            self._faults[key] = fault_of(
+                lambda: constants(graph.product(drawn, True)),
+                lambda weights: constants(graph.product(weighted(drawn, weights), False)),
+                count,
+                columns[0],
+            )
+            self.fault = self.fault or self._faults[key]
+        return self._faults[key]
 
     def gradients(self, by: Positions) -> None:
         """Takes the gradient of every piece by some parameters, and forgets it."""
@@ -175,7 +201,8 @@ class PiecesHere:
     def _build(self, by: Positions) -> Iterator[Graph]:
         objective = self.objective
         parameters = [objective.parameters[i] for i in by]
-        for number, weight, batch in objective.weighted_batches():
+        for place, (number, weight, batch) in enumerate(objective.weighted_batches()):
+            self._shapes[place] = tuple(leaf.shape for leaf in leaves(batch))
             yield objective.graph(batch, number, weight, self._matrix, by=parameters)
 
     def _wait(self) -> None:

@@ -16,11 +16,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hessian.batches import Batch, Loss, cut, rows_of, size_of
+from hessian.batches import Batch, Loss, cut, leaves, rows_of, size_of
 from hessian.differentiation import exact_algebra, gradients_of
+from hessian.graphs import HessianGraph, Layout
 from hessian.model_state import Selection
 from hessian.objective import Objective
+from hessian.routes import fault_of, told, weighted
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import Vector, constants
 
 Array = NDArray[np.float64]
 
@@ -146,16 +149,24 @@ def _parts(
     objective: Objective, P: int, rank: int, generator: torch.Generator
 ) -> Iterator[tuple[Tensor, Tensor, float]]:
     parameters = objective.parameters
+    like, faults = parameters[0], dict[Any, str]()
     for number, _, batch in objective.weighted_batches():
         for row in range(rows_of(batch) or 0):
+            sample = cut(batch, slice(row, row + 1))
             with torch.enable_grad():
-                value = objective.batch_loss(cut(batch, slice(row, row + 1)), number, parameters)
+                value = objective.batch_loss(sample, number, parameters)
                 found = gradients_of(value, parameters, create_graph=True, allow_unused=True)
-            like = parameters[0]
+            graph = HessianGraph(parameters, found)
             drawn = torch.randn(rank, P, generator=generator, dtype=torch.float64, device="cpu").to(like)
-            first = _times(found, parameters, drawn)
+            shapes = tuple(leaf.shape for leaf in leaves(sample))
+            if shapes not in faults:
+                faults[shapes] = _fault_of(graph, drawn)
+                if faults[shapes]:
+                    told(faults[shapes], "sample_hessians")
+            batched = not faults[shapes]
+            first = _times(graph, drawn, batched)
             basis = torch.linalg.qr(first.T)[0]
-            images = _times(found, parameters, basis.T)
+            images = _times(graph, basis.T, batched)
             with exact_algebra():
                 inner = images @ basis
                 values, turn = torch.linalg.eigh((inner + inner.T) / 2)
@@ -163,27 +174,26 @@ def _parts(
             yield values, vectors, float(first.square().sum()) / rank
 
 
-def _times(gradients: tuple[Tensor | None, ...], parameters: tuple[Tensor, ...], rows: Tensor) -> Tensor:
-    """Rows (k, P) times the Hessian."""
-    pairs = [
-        (gradient, part.reshape(len(rows), *p.shape))
-        for gradient, part, p in zip(
-            gradients, rows.split([p.numel() for p in parameters], dim=1), parameters, strict=True
-        )
-        if gradient is not None and gradient.requires_grad
-    ]
-    if not pairs:
-        return torch.zeros_like(rows)
-    found = gradients_of(
-        [gradient for gradient, _ in pairs],
-        parameters,
-        [part for _, part in pairs],
-        retain_graph=True,
-        is_grads_batched=True,
-        allow_unused=True,
-    )
-    columns = [
-        rows.new_zeros(len(rows), p.numel()) if part is None else part.reshape(len(rows), -1)
-        for part, p in zip(found, parameters, strict=True)
-    ]
-    return torch.cat(columns, dim=1).detach()
+def _fault_of(graph: HessianGraph, rows: Tensor) -> str:
+    """Return what is wrong with products of all rows (k, P) at once."""
+    parts = _parts_of(graph, rows)
+
+    def single(weights: Tensor) -> Vector:
+        return constants(graph.product(weighted(parts, weights), False))
+
+    return fault_of(lambda: graph.product(parts, True), single, len(rows), rows)
+
+
+def _parts_of(graph: HessianGraph, rows: Tensor) -> list[Tensor]:
+    split = rows.split([p.numel() for p in graph.parameters], dim=1)
+    return [part.reshape(len(rows), *p.shape) for part, p in zip(split, graph.parameters, strict=True)]
+
+
+def _times(graph: HessianGraph, rows: Tensor, batched: bool) -> Tensor:
+    """Return rows (k, P) times the Hessian, all at once or one after the other."""
+    layout = Layout.of(graph.parameters)
+    answer, size = torch.empty_like(rows), len(rows) if batched else 1
+    for group, into in zip(rows.split(size), answer.split(size), strict=True):
+        parts = _parts_of(graph, group) if batched else layout.parts(group)
+        layout.write(constants(graph.product(parts, batched)), into, add=False)
+    return answer

@@ -97,6 +97,13 @@ def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
     return 0 if told is None else told(vectors)
 
 
+def prepare(operator: SymmetricOperator, together: int) -> None:
+    """Have an operator make the checks that precede its first product with so many vectors, where it has any."""
+    checks: Callable[[int], None] | None = getattr(operator, "prepare", None)
+    if checks is not None:
+        checks(together)
+
+
 class OperatorAround:
     """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
 
@@ -123,6 +130,10 @@ class OperatorAround:
         """Bytes that the operator holds, where it says so."""
         held: dict[str, int] = getattr(self._operator, "held", {})
         return held
+
+    def prepare(self, together: int) -> None:
+        """Have the operator make the checks that precede its first product with so many vectors."""
+        prepare(self._operator, together)
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that other processes hold at the peak of products, where the operator says so."""

@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.serialization import default_restore_location
 
 from hessian.factories import user_error
+from hessian.graphs import Part
 from hessian.live_bytes import held_by
 from hessian.objective import Objective, held_by_model
-from hessian.pieces import Part, PiecesHere
+from hessian.pieces import PiecesHere
 from hessian.symmetric import CurvatureError
 
 Message = str | bytes
@@ -56,7 +57,8 @@ class Order:
     """An order to a worker.
 
     Attributes:
-        task: `take`, `products`, `peak`, `gradients`, `held`, or `forget` what is gone, as all others do first.
+        task: `take`, `products`, `peak`, `gradients`, `fault`, `held`, or `forget` what is gone, as all others do
+            first.
         matrix: Number of the matrix.
         gone: Matrices that are no more.
         numbers: Numbers of the batches to take.
@@ -125,6 +127,8 @@ class Desk:
             return pieces.used
         pieces = self.pieces[order.matrix]
         device = pieces.objective.parameters[0].device
+        if order.task == "fault":
+            return pieces.fault
         if order.task == "held":
             objective = pieces.objective
             model = held_by_model(objective.model.module, objective.parameters, objective.batches)

@@ -8,6 +8,7 @@ vector and differentiates that twice by `torch.autograd.functional.hessian`.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator
@@ -274,7 +275,7 @@ def problem(number: int, network: str, meaning: str) -> Problem:
         options,
         batching not in ("resident", "list of one"),
         chosen.recombines,
-        lambda: _oracle(core, chosen, inputs, targets, options.get("parameters")),
+        functools.cache(lambda: _oracle(core, chosen, inputs, targets, options.get("parameters"))),
         lambda: _oracle(core, chosen, inputs, targets, options.get("parameters"), gauss_newton=True),
         (core, written if container == "pair" else chosen.make(core, dtype), inputs, targets),
     )

@@ -2,12 +2,15 @@
 
 import itertools
 
+import layer_cases
+import layer_routes
 import numpy as np
 import pytest
 import torch
 from generated_cases import BATCHINGS, CONTAINERS, FLAT, MEANINGS, TOKENS, problems
+from torch import nn
 
-from hessian import Curvature, CurvatureError, exact_hessian, stable_rank_of
+from hessian import Curvature, CurvatureError, Workers, exact_hessian, stable_rank_of
 
 PROBLEMS = list(problems())
 CONFIDENCE = 0.9999
@@ -85,3 +88,40 @@ def test_the_dense_hessian_is_right_or_refused(problem):
     found = exact_hessian(model, loss, x, y, rows=5)
     exact = problem.exact()
     assert float((found.double() - exact).abs().max()) <= ROUNDING[found.dtype] * float(exact.abs().max())
+
+
+LAYERS = [
+    (name, route)
+    for name in layer_cases.CASES
+    for route in layer_routes.ROUTES
+    if not name.startswith("Lazy") or route == "together"  # which is another layer once it is made
+]
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Two processes, which all tests share."""
+    with Workers(2) as workers:
+        yield workers
+
+
+def test_no_layer_with_parameters_is_forgotten():
+    assert layer_cases.layers_with_parameters() == {*layer_cases.CASES, *layer_cases.EXCUSED}
+    assert len(PROBLEMS) + len(LAYERS) >= 500
+
+
+@pytest.mark.bulk
+@pytest.mark.filterwarnings("ignore::hessian.RouteWarning")
+@pytest.mark.parametrize(("name", "route"), LAYERS, ids=[f"{name}-{route}" for name, route in LAYERS])
+def test_every_layer_is_right_by_every_route(name, route, two):
+    problem = layer_cases.layer_problem(name)
+    found, exact = layer_routes.ROUTES[route](problem, two)
+    assert found.shape == exact.shape
+    assert float((found - exact).abs().max()) <= 1e-11 * float(exact.abs().max())
+
+
+def test_a_layer_without_second_derivative_is_refused():
+    model = nn.Sequential(nn.EmbeddingBag(5, 3), nn.Tanh())
+    words, targets = torch.randint(5, (4, 3)), torch.zeros(4, 3)
+    with pytest.raises(CurvatureError, match="has no second derivative"):
+        Curvature(model, nn.MSELoss(), (words, targets))

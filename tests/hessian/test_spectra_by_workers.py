@@ -20,7 +20,16 @@ from shared_work import NETWORK, X, Y, parts
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from hessian import Curvature, CurvatureError, SpectrumSettings, Workers, measure_spectrum, shared_rows, stable_rank
+from hessian import (
+    Curvature,
+    CurvatureError,
+    RouteWarning,
+    SpectrumSettings,
+    Workers,
+    measure_spectrum,
+    shared_rows,
+    stable_rank,
+)
 from hessian.curvature import TOGETHER
 from hessian.pieces import shares_of
 from workloads.networks import perceptron, small_convnet
@@ -256,6 +265,20 @@ def test_ways_to_multiply_are_tried(two):
     there = Curvature(NETWORK, LOSS, (X, Y), vectorize="trial", workers=two)
     assert there.together in (1, TOGETHER)
     same(there, Curvature(NETWORK, LOSS, (X, Y)), vectors(there.P))
+
+
+def test_workers_say_that_several_vectors_at_once_go_wrong(two):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Conv2d(1, 4, 1), nn.GroupNorm(1, 4), nn.Tanh(), nn.Flatten(), nn.Linear(16, 2))
+        given = torch.randn(3, 1, 2, 2).double(), torch.randint(2, (3,))
+    model.double()
+    here = Curvature(model, LOSS, given)
+    there = Curvature(model, LOSS, given, vectorize=4, workers=two)
+    with pytest.warns(RouteWarning, match="one at a time"):
+        same(there, here, vectors(here.P))
+    assert there.cost().fault
+    same(there.block("1.*"), here.block("1.*"), vectors(8))
 
 
 def test_what_workers_hold_is_part_of_the_budget(two):
