@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from .checks import finite, positive, power, representable, require, whole
-from .laws import Law, _CumulantsFirst
+from .laws import Law, _argument, _CumulantsFirst
+
+SMALL, SMALL_TERMS = 0.05, 14
+"""Where power series serve, and to which order: its first omitted term is 1e-18."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,10 @@ class Semicircle(_CumulantsFirst):
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         y = np.clip((x - self.center) / (2 * self.sigma), -1.0, 1.0)
         return 0.5 + (y * np.sqrt((1 - y) * (1 + y)) + np.arcsin(y)) / np.pi
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        g = self.sigma * self._stieltjes(z)
+        return _argument(g.conj()) + (g * g).imag / (2 * np.pi)
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         return 2 / (z - self.center + _root(z, *self.support))
@@ -147,6 +155,16 @@ class MarchenkoPastur(_CumulantsFirst):
             width, x = np.sqrt(np.maximum(upper - x, 0.0)), np.sqrt(x)
         return width / (2 * np.pi * self.ratio * self.entry_variance * x)
 
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        g = self._stieltjes(z)
+        part = self.ratio * (self.entry_variance * g)
+        # The logarithm of 1 - part and its inverse cancel where the part is small: there the series serves.
+        small = np.abs(part) < SMALL
+        series = polyval(np.where(small, part, 0.0), [0.0, 0.0, *(1 - 1 / k for k in range(2, SMALL_TERMS))])
+        rest = np.where(small, 0.5, 1 - part)
+        other = np.where(small, series.imag / np.pi, (1 / rest).imag / np.pi + _argument(rest))
+        return _argument(g.conj()) + other / self.ratio
+
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         # Of the two equal forms of the root of gamma v z g^2 - line g + 1 = 0, take the one that does not cancel.
         root = _root(z, *self._interval)
@@ -227,6 +245,9 @@ class AtomicLaw(Law):
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
 
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return _argument(z[:, None] - np.array(self.locations)) @ np.array(self.masses)
+
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         return (1 / (z[:, None] - np.array(self.locations))) @ np.array(self.masses)
 
@@ -282,6 +303,9 @@ class PointMass(Law):
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return _argument(z - self.location)
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         return 1 / (z - self.location)

@@ -12,18 +12,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import finite, positive, require
+from .checks import finite, levels_of, positive, require, unwrapped
 from .closed_laws import PointMass, Semicircle
 from .continuation import descend
-from .laws import Law, _CumulantsFirst
+from .counting import quantiles
+from .laws import Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
+from .spiked import power_of_two
 
 DEGENERATE = 1e-8
 """Slope of the subordination equation below which rounding decides its root (two coins at 0: every root will do)."""
+
+FAR = 2.0**100
+"""Sizes beyond this, or below its inverse, are taken in units of their own."""
+NEXT = 1e-15
+"""Distance from an atom, in widths, at which the mass below it is counted."""
+ROUNDING = 1e-6
+"""A distribution function that decreases by more is wrong; next to an edge rounding is felt as its root."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +73,28 @@ class FreeSum(_CumulantsFirst):
             return Semicircle(float(np.hypot(self.a.sigma, self.b.sigma)), self.a.center + self.b.center)
         return None
 
+    @cached_property
+    def _same(self) -> Law | None:
+        """The same law as a closed form, or as a free sum in units of its size where that is far from 1."""
+        unit = power_of_two(*self.a.support, *self.b.support)
+        if self.closed_form or 1 / FAR < unit < FAR:
+            return self.closed_form
+        return Affine(FreeSum(self.a.scaled(1 / unit), self.b.scaled(1 / unit)), unit)
+
     @property
     def support(self) -> tuple[float, float]:
         """The convex hull (L, U) of the support."""
-        return self.closed_form.support if self.closed_form else (self._left[0], self._right[0])
+        return self._same.support if self._same else (self._left[0], self._right[0])
 
     @property
     def edge_stieltjes(self) -> tuple[float, float]:
         """The one-sided limits (g(L-), g(U+))."""
-        return self.closed_form.edge_stieltjes if self.closed_form else (self._left[1], self._right[1])
+        return self._same.edge_stieltjes if self._same else (self._left[1], self._right[1])
 
     @property
     def thresholds(self) -> tuple[float, float]:
         """Spikes below the first or above the second leave the bulk: 1/g(L-) and 1/g(U+)."""
-        return self.closed_form.thresholds if self.closed_form else super().thresholds
+        return self._same.thresholds if self._same else super().thresholds
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
@@ -103,32 +122,103 @@ class FreeSum(_CumulantsFirst):
         """The law of X + m."""
         return FreeSum(self.a.shifted(finite("m", m)), self.b)
 
+    def quantile(self, p: ArrayLike) -> Any:
+        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        if self._same:
+            return self._same.quantile(p)
+        levels, (lower, upper) = levels_of(p), self.support
+        flat = levels.ravel()
+        low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
+        for (location, mass), below in zip(self.atoms, self._below_atoms, strict=True):
+            before, after = flat <= below, flat > below + mass
+            high = np.where(before, np.minimum(high, location), np.where(after, high, location))
+            low = np.where(after, np.maximum(low, location), np.where(before, low, location))
+
+        def counted(x: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            omega = self._subordinate_first(x + 0j, guess)
+            density = -self._ordered[0]._stieltjes(omega).imag / np.pi
+            return 1 - self._angle_at(x + 0j, omega), density, omega
+
+        return unwrapped(quantiles(flat, low, high, counted, np.full(flat.shape, -1j)).reshape(levels.shape))
+
     @property
     def _interval(self) -> tuple[float, float]:
-        return self.closed_form._interval if self.closed_form else self.support
+        return self._same._interval if self._same else self.support
 
     @cached_property
     def _panels(self) -> Panels:
         return Panels.of(self._pdf, self._interval, tolerance=1e-11)
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
-        return self.closed_form._continuous_cdf(x) if self.closed_form else self._panels.cdf(x)
+        if self._same:
+            return self._same._continuous_cdf(x)
+        lower, upper = self.support
+        discrete = sum((mass * (x > location) for location, mass in self.atoms), np.zeros(x.shape))
+        # An atom hides what is next to it, and at an edge the equation degenerates.
+        places = np.array([location for location, _ in self.atoms])
+        beside = np.where((x[:, None] == places).any(axis=1), x - NEXT * (upper - lower), x)
+        below = self._mass_below(beside) - discrete
+        return np.where(x <= lower, 0.0, np.where(x >= upper, 1 - sum(mass for _, mass in self.atoms), below))
+
+    def _mass_below(self, x: np.ndarray) -> np.ndarray:
+        """Mass below points that are no atoms, in any order.
+
+        Raises:
+            ValueError: It is not between 0 and 1, or decreases: the equations were not solved.
+        """
+        below = 1 - self._angle(x + 0j)
+        ordered = below[np.argsort(x, kind="stable")]
+        right = (ordered >= -ROUNDING) & (ordered <= 1 + ROUNDING)
+        right[1:] &= np.diff(ordered) >= -ROUNDING
+        if not right.all():
+            raise ValueError(
+                f"the distribution function of this free sum is lost to rounding near x = {np.sort(x)[~right][:1]}; "
+                "its parts or their atoms differ too much in scale"
+            )
+        return below
+
+    @cached_property
+    def _below_atoms(self) -> np.ndarray:
+        """Mass below each atom."""
+        lower, upper = self.support
+        places = np.array([location for location, _ in self.atoms])
+        return np.where(places <= lower, 0.0, self._mass_below(places - NEXT * (upper - lower)))
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return self._same._angle(z) if self._same else self._angle_at(z, self._subordinate_first(z))
+
+    def _angle_at(self, z: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        r"""The mean angle of z - x over pi, from that of the parts.
+
+        $\int\log(z-x) = \int\log(\omega_a-x)\,\mu_a(dx) + \int\log(\omega_b-x)\,\mu_b(dx) - \log(1/g)$, because both
+        sides have the derivative g and are log z far away. On the axis the imaginary part counts the mass above.
+        """
+        first, second = self._ordered
+        with np.errstate(all="ignore"):
+            inverse = 1 / first._stieltjes(omega)
+            partner = z + inverse - omega
+        partner = partner.real + 1j * np.maximum(partner.imag, z.imag)
+        # Where g vanishes the partner sees the point from infinity, as 1/g does.
+        finite_ones = np.isfinite(partner) & np.isfinite(inverse)
+        result = np.asarray(first._angle(omega))
+        result[finite_ones] += second._angle(partner[finite_ones]) - _argument(inverse[finite_ones])
+        return result
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
-        if self.closed_form:
-            return self.closed_form._pdf(x)
+        if self._same:
+            return self._same._pdf(x)
         return np.maximum(-self._from_above(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
-        if self.closed_form:
-            return self.closed_form._stieltjes(z)
+        if self._same:
+            return self._same._stieltjes(z)
         above = z.imag >= 0
         g = self._from_above(np.where(above, z, z.conj()))
         return np.where(above, g, g.conj())
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
-        if self.closed_form:
-            return self.closed_form._stieltjes_derivative(z)
+        if self._same:
+            return self._same._stieltjes_derivative(z)
         above = z.imag >= 0
         omega_a, omega_b = self._subordinate(np.where(above, z, z.conj()))
         _, slope_a = _shift(self.a, omega_a)
@@ -157,7 +247,7 @@ class FreeSum(_CumulantsFirst):
             partner = z + _shift(first, omega)[0]
         return (omega, partner) if first is self.a else (partner, omega)
 
-    def _subordinate_first(self, z: np.ndarray) -> np.ndarray:
+    def _subordinate_first(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         first, second = self._ordered
 
         def fixed_point(u: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -170,7 +260,7 @@ class FreeSum(_CumulantsFirst):
             return np.where(np.abs(slope) > DEGENERATE, u - z - h_second, np.nan) / slope
 
         (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
-        return descend(z, newton_step, fixed_point, upper_a - lower_a + upper_b - lower_b)
+        return descend(z, newton_step, fixed_point, upper_a - lower_a + upper_b - lower_b, guess)
 
     @cached_property
     def _left(self) -> tuple[float, float]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
-from .checks import finite, positive, power, reals, representable, require, unwrapped, whole
+from .checks import finite, levels_of, positive, power, reals, representable, require, unwrapped, whole
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from .panel_quadrature import Panels
 
@@ -97,10 +97,7 @@ class Law(ABC):
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
-        levels = reals("p", p)
-        bad = levels[(levels < 0) | (levels > 1)]
-        if bad.size:
-            raise ValueError(f"p must lie in [0, 1], got {bad[:1]}")
+        levels = levels_of(p)
         low, high = (np.full(levels.shape, edge) for edge in self.support)
         for _ in range(64):
             middle = low + (high - low) / 2
@@ -178,6 +175,20 @@ class Law(ABC):
     def _interval(self) -> tuple[float, float]:
         """Convex hull of the continuous part alone."""
         return self.support
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        r"""$\int \arg(z - x)\,\mu(dx)/\pi$ for complex z with Im z >= 0; on the axis it is the mass above."""
+        result = sum((mass * _argument(z - location) for location, mass in self.atoms), np.zeros(z.shape))
+        lower, upper = self._interval
+        if lower == upper:
+            return result
+        resolved, inner = self._panels.resolves(z), (z.imag == 0) & (z.real > lower) & (z.real < upper)
+        result[resolved & ~inner] += self._panels.angle(z[resolved & ~inner])
+        result[inner] += self._panels.total - self._panels.cdf(z[inner].real)
+        for place in np.flatnonzero(~resolved & ~inner):
+            masses, gaps = self._panels.near(complex(z[place]), self._pdf)
+            result[place] += float(np.sum(masses * _argument(gaps)))
+        return result
 
     @cached_property
     def _panels(self) -> Panels:
@@ -278,6 +289,11 @@ class Law(ABC):
         return root**2, 1 / self._beyond(root**2, side)[1]
 
 
+def _argument(z: np.ndarray) -> np.ndarray:
+    """The angle of z with Im z >= 0 over pi, from 0 to 1."""
+    return np.arctan2(np.maximum(z.imag, 0.0) + 0.0, z.real) / np.pi
+
+
 class _CumulantsFirst(Law):
     """A law whose free cumulants are known in closed form; its moments follow from them."""
 
@@ -369,6 +385,9 @@ class Affine(_CumulantsFirst):
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         return self.base._continuous_cdf(np.clip(self._to_base(x), *self.base._interval))
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return self.base._angle(self._to_base(z))
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         return self.base._stieltjes(self._to_base(z)) / self.scale
