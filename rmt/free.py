@@ -31,8 +31,8 @@ DEGENERATE = 1e-8
 
 FAR = 2.0**100
 """Sizes beyond this, or below its inverse, are taken in units of their own."""
-NEXT = 1e-15
-"""Distance from an atom, in widths, at which the mass below it is counted."""
+NEXT = 4e-15
+"""Distance from an atom, in units of the parts, closer than which rounding hides the continuous part."""
 ROUNDING = 1e-6
 """A distribution function that decreases by more is wrong; next to an edge rounding is felt as its root."""
 
@@ -135,9 +135,11 @@ class FreeSum(_CumulantsFirst):
             low = np.where(after, np.maximum(low, location), np.where(before, low, location))
 
         def counted(x: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            omega = self._subordinate_first(x + 0j, guess)
-            density = -self._ordered[0]._stieltjes(omega).imag / np.pi
-            return 1 - self._angle_at(x + 0j, omega), density, omega
+            z = self._beside_atoms(x) + 0j
+            omega = self._subordinate_first(z, guess)
+            with np.errstate(all="ignore"):  # in a gap it may sit on an atom of the part
+                density = -self._ordered[0]._stieltjes(omega).imag / np.pi
+            return 1 - self._angle_at(z, omega), density, omega
 
         return unwrapped(quantiles(flat, low, high, counted, np.full(flat.shape, -1j)).reshape(levels.shape))
 
@@ -152,13 +154,20 @@ class FreeSum(_CumulantsFirst):
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         if self._same:
             return self._same._continuous_cdf(x)
-        lower, upper = self.support
-        discrete = sum((mass * (x > location) for location, mass in self.atoms), np.zeros(x.shape))
-        # An atom hides what is next to it, and at an edge the equation degenerates.
-        places = np.array([location for location, _ in self.atoms])
-        beside = np.where((x[:, None] == places).any(axis=1), x - NEXT * (upper - lower), x)
+        lower, upper = self.support  # where the equation degenerates
+        beside = self._beside_atoms(x)
+        discrete = sum((mass * (beside > location) for location, mass in self.atoms), np.zeros(x.shape))
         below = self._mass_below(beside) - discrete
         return np.where(x <= lower, 0.0, np.where(x >= upper, 1 - sum(mass for _, mass in self.atoms), below))
+
+    def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
+        """Points of the axis moved off the atoms, as far as these hide what is next to them; to the left if on one."""
+        ends = np.abs([*self.a.support, *self.b.support]).max()
+        reach = NEXT * max(self.support[1] - self.support[0], float(ends))
+        for location, _ in self.atoms:
+            moved = np.where(x > location, location + reach, location - reach)
+            x = np.where(np.abs(x - location) < reach, moved, x)
+        return x
 
     def _mass_below(self, x: np.ndarray) -> np.ndarray:
         """Mass below points that are no atoms, in any order.
@@ -180,9 +189,8 @@ class FreeSum(_CumulantsFirst):
     @cached_property
     def _below_atoms(self) -> np.ndarray:
         """Mass below each atom."""
-        lower, upper = self.support
         places = np.array([location for location, _ in self.atoms])
-        return np.where(places <= lower, 0.0, self._mass_below(places - NEXT * (upper - lower)))
+        return np.where(places <= self.support[0], 0.0, self._mass_below(self._beside_atoms(places)))
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
         return self._same._angle(z) if self._same else self._angle_at(z, self._subordinate_first(z))
