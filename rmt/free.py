@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 
 from .checks import finite, levels_of, positive, require, unwrapped
 from .closed_laws import PointMass, Semicircle
-from .continuation import descend
+from .continuation import LOWEST, descend
 from .counting import quantiles
 from .laws import Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
@@ -32,7 +32,11 @@ DEGENERATE = 1e-8
 FAR = 2.0**100
 """Sizes beyond this, or below its inverse, are taken in units of their own."""
 NEXT = 4e-15
-"""Distance from an atom, in units of the parts, closer than which rounding hides the continuous part."""
+"""Distance from an atom, relative to those of the parts, closer than which rounding hides the continuous part."""
+NARROW = (1e-4, 1e-8, 1e-12)
+"""Widths of narrow bands, in widths of the law, to which equations are solved where the usual steps stop too early."""
+SOLVED = 1e-6
+"""Relative difference of 1/g of the parts up to which they are solved."""
 ROUNDING = 1e-6
 """A distribution function that decreases by more is wrong; next to an edge rounding is felt as its root."""
 
@@ -99,8 +103,13 @@ class FreeSum(_CumulantsFirst):
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
         """Two atoms whose masses pass 1 together leave one (Bercovici and Voiculescu 1998)."""
-        pairs = ((x + y, p + q - 1) for x, p in self.a.atoms for y, q in self.b.atoms)
-        return tuple(sorted((location, mass) for location, mass in pairs if mass > 1e-15))
+        return tuple((x + y, mass) for x, y, mass in self._pairs_of_atoms)
+
+    @cached_property
+    def _pairs_of_atoms(self) -> tuple[tuple[float, float, float], ...]:
+        """The locations of two atoms that leave one, and its mass."""
+        pairs = ((x, y, p + q - 1) for x, p in self.a.atoms for y, q in self.b.atoms)
+        return tuple(sorted((pair for pair in pairs if pair[2] > 1e-15), key=lambda pair: pair[0] + pair[1]))
 
     def subordination(self, z: np.ndarray | complex) -> tuple[np.ndarray, np.ndarray]:
         r"""The subordination functions (\omega_a(z), \omega_b(z)), for complex z with Im z >= 0 (limit from above)."""
@@ -162,9 +171,9 @@ class FreeSum(_CumulantsFirst):
 
     def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
         """Points of the axis moved off the atoms, as far as these hide what is next to them; to the left if on one."""
-        ends = np.abs([*self.a.support, *self.b.support]).max()
-        reach = NEXT * max(self.support[1] - self.support[0], float(ends))
-        for location, _ in self.atoms:
+        least = LOWEST * (self.support[1] - self.support[0])
+        for one, other, _ in self._pairs_of_atoms:
+            location, reach = one + other, max(NEXT * max(abs(one), abs(other)), least)
             moved = np.where(x > location, location + reach, location - reach)
             x = np.where(np.abs(x - location) < reach, moved, x)
         return x
@@ -176,12 +185,18 @@ class FreeSum(_CumulantsFirst):
             ValueError: It is not between 0 and 1, or decreases: the equations were not solved.
         """
         below = 1 - self._angle(x + 0j)
-        ordered = below[np.argsort(x, kind="stable")]
+        order = np.argsort(x, kind="stable")
+        places, ordered = x[order], below[order]
         right = (ordered >= -ROUNDING) & (ordered <= 1 + ROUNDING)
-        right[1:] &= np.diff(ordered) >= -ROUNDING
+        # Points closer than rounding of the parts moves them are not compared.
+        (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
+        close = 1e-14 * max(-lower_a, upper_a, -lower_b, upper_b)
+        before = np.searchsorted(places, places - close)
+        most = np.concatenate([[0.0], np.maximum.accumulate(ordered)])[before]
+        right &= ordered >= most - ROUNDING
         if not right.all():
             raise ValueError(
-                f"the distribution function of this free sum is lost to rounding near x = {np.sort(x)[~right][:1]}; "
+                f"the distribution function of this free sum is lost to rounding near x = {places[~right][:1]}; "
                 "its parts or their atoms differ too much in scale"
             )
         return below
@@ -268,7 +283,30 @@ class FreeSum(_CumulantsFirst):
             return np.where(np.abs(slope) > DEGENERATE, u - z - h_second, np.nan) / slope
 
         (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
-        return descend(z, newton_step, fixed_point, upper_a - lower_a + upper_b - lower_b, guess)
+        scale = upper_a - lower_a + upper_b - lower_b
+        omega = descend(z, newton_step, fixed_point, scale, guess)
+        wrong, left = self._mismatch(z, omega)
+        for finest in NARROW:
+            if not (again := np.flatnonzero(wrong)).size:
+                break
+            tried = descend(z[again], newton_step, fixed_point, scale, finest=finest * scale)
+            wrong_now, left_now = self._mismatch(z[again], tried)
+            better = left_now < left[again]
+            omega[again[better]], left[again[better]] = tried[better], left_now[better]
+            wrong[again[better]] = wrong_now[better]
+        return omega
+
+    def _mismatch(self, z: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where 1/g of the parts differs by more than rounding, and by how much; 0 where the partner is infinite."""
+        first, second = self._ordered
+        with np.errstate(all="ignore"):
+            inverse = 1 / first._stieltjes(omega)
+            partner = z + inverse - omega
+            partner = partner.real + 1j * np.maximum(partner.imag, z.imag)
+            difference = np.abs(inverse - 1 / second._stieltjes(partner))
+            rounding = 1e-14 * (np.abs(omega) + np.abs(partner) + np.abs(z))
+            left = np.where(np.isfinite(partner) & np.isfinite(difference), difference, 0.0)
+            return left > SOLVED * np.abs(inverse) + rounding, left
 
     @cached_property
     def _left(self) -> tuple[float, float]:
@@ -306,5 +344,6 @@ class FreeSum(_CumulantsFirst):
 
 def _shift(law: Law, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The self-energy h = 1/g - omega and its derivative."""
-    g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
-    return 1 / g - omega, -slope / g**2 - 1
+    with np.errstate(all="ignore"):  # a point may sit on an atom
+        g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
+        return 1 / g - omega, -slope / g**2 - 1
