@@ -35,7 +35,7 @@ NEXT = 4e-15
 """Distance from an atom, relative to those of the parts, closer than which rounding hides the continuous part."""
 NARROW = (1e-4, 1e-8, 1e-12)
 """Widths of narrow bands, in widths of the law, to which equations are solved where the usual steps stop too early."""
-SOLVED = 1e-6
+SOLVED = 1e-4
 """Relative difference of 1/g of the parts up to which they are solved."""
 ROUNDING = 1e-6
 """A distribution function that decreases by more is wrong; next to an edge rounding is felt as its root."""
@@ -297,7 +297,10 @@ class FreeSum(_CumulantsFirst):
         return omega
 
     def _mismatch(self, z: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where 1/g of the parts differs by more than rounding, and by how much; 0 where the partner is infinite."""
+        """Where 1/g of the parts differs by more than rounding, and by how much; 0 where the partner is infinite.
+
+        Solutions on the axis that repel are no limits from above, however well they solve the equation.
+        """
         first, second = self._ordered
         with np.errstate(all="ignore"):
             inverse = 1 / first._stieltjes(omega)
@@ -306,6 +309,9 @@ class FreeSum(_CumulantsFirst):
             difference = np.abs(inverse - 1 / second._stieltjes(partner))
             rounding = 1e-14 * (np.abs(omega) + np.abs(partner) + np.abs(z))
             left = np.where(np.isfinite(partner) & np.isfinite(difference), difference, 0.0)
+            on_axis = np.flatnonzero((omega.imag == 0) & np.isfinite(partner) & (z.imag == 0))
+            slope = _shift(first, omega[on_axis])[1].real * _shift(second, partner[on_axis])[1].real
+            left[on_axis[slope > 1 + SOLVED]] = np.inf
             return left > SOLVED * np.abs(inverse) + rounding, left
 
     @cached_property
