@@ -26,6 +26,8 @@ SERIES_RADIUS = 2e-3
 """Below this |w| (in units of 1 / half-width) R(w) is summed from cumulants: 1/w would cancel too many digits."""
 SERIES_TERMS = 8
 NEWTON_STEPS = 200
+FAR = 1e17
+"""Distance in sizes of the law at which the rounding of a point exceeds the law."""
 
 
 class Law(ABC):
@@ -82,7 +84,7 @@ class Law(ABC):
         lower, upper = self._interval
         density = np.zeros(points.shape)
         inside = (points >= lower) & (points <= upper)
-        with np.errstate(divide="ignore", invalid="ignore"):  # at an edge the density may be infinite
+        with np.errstate(all="ignore"):  # at an edge, or in units too small, the density may be infinite
             density[inside] = self._pdf(points[inside])
         return unwrapped(density)
 
@@ -219,7 +221,16 @@ class Law(ABC):
         if bad.size:
             raise ValueError(f"z must lie off the support [{lower}, {upper}], got {bad[:1].real}")
         result = np.empty_like(flat)
-        result[~edges] = transform(flat[~edges])
+        # So far away that the law is a point at 0, squares of distances may exceed double precision.
+        far = np.maximum(np.abs(flat.real), np.abs(flat.imag)) / FAR > max(abs(lower), abs(upper))
+        inverse = 0.25 / (flat[far] / 4)
+        result[far] = inverse if at_edges else -inverse * inverse
+        rest = ~edges & ~far
+        with np.errstate(all="ignore"):
+            result[rest] = transform(flat[rest])
+        lost = flat[rest & ~np.isfinite(result)]
+        if lost.size:
+            raise ValueError(f"the transform exceeds double precision at z = {lost[:1]}; take the law in other units")
         if at_edges:
             result[edges] = np.where(flat[edges].real == upper, at_edges[1], at_edges[0])
         return unwrapped((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
@@ -335,8 +346,8 @@ class Affine(_CumulantsFirst):
     @property
     def support(self) -> tuple[float, float]:
         """The convex hull (L, U) of the support."""
-        lower, upper = self.base.support
-        return self.scale * lower + self.shift, self.scale * upper + self.shift
+        lower, upper = (self.scale * edge + self.shift for edge in self.base.support)
+        return finite("the lower end of the support", lower), finite("the upper end of the support", upper)
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
