@@ -193,7 +193,7 @@ class MarchenkoPastur(_CumulantsFirst):
         # The logarithm of 1 - part and its inverse cancel where the part is small: there the series serves.
         small = np.abs(part) < SMALL
         series = polyval(np.where(small, part, 0.0), [0.0, 0.0, *(1 - 1 / k for k in range(2, SMALL_TERMS))])
-        rest = np.where(small, 0.5, 1 - part)
+        rest = np.where(small | (part == 1), 0.5, 1 - part)
         other = np.where(small, series.imag / np.pi, (1 / rest).imag / np.pi + _argument(rest))
         return _argument(g.conj()) + other / self.ratio
 
