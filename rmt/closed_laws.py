@@ -81,11 +81,11 @@ class Semicircle(_CumulantsFirst):
         return _argument(g.conj()) + (g * g).imag / (2 * np.pi)
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
-        return 1 / ((z - self.center) / 2 + _root(z, *self.support) / 2)
+        return 0.5 / ((z - self.center) / 4 + _root(z, *self.support) / 4)
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
         root = _root(z, *self.support)
-        return -1 / ((z - self.center) / 2 + root / 2) / root
+        return -0.5 / ((z - self.center) / 4 + root / 4) / root
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return self.center + self.sigma * (self.sigma * w)
