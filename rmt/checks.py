@@ -56,6 +56,15 @@ def reals(name: str, values: ArrayLike) -> np.ndarray:
     return array
 
 
+def levels_of(p: ArrayLike) -> np.ndarray:
+    """An array of probabilities, none outside [0, 1]."""
+    levels = reals("p", p)
+    bad = levels[(levels < 0) | (levels > 1)]
+    if bad.size:
+        raise ValueError(f"p must lie in [0, 1], got {bad[:1]}")
+    return levels
+
+
 def unwrapped(values: np.ndarray) -> Any:
     """A plain number for a scalar argument, the array otherwise."""
     return values if values.ndim else values.item()

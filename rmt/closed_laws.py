@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from .checks import finite, positive, power, representable, require, whole
-from .laws import Law, _CumulantsFirst
+from .laws import Law, _argument, _CumulantsFirst
+
+SMALL, SMALL_TERMS = 0.05, 14
+"""Where power series serve, and to which order: its first omitted term is 1e-18."""
+EVEN = 1e-2
+"""Ratios below this or above its inverse have a band that is narrow beside its place."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,8 @@ class Semicircle(_CumulantsFirst):
     def __post_init__(self) -> None:
         positive("sigma", self.sigma)
         finite("center", self.center)
+        finite("the width 4 sigma", 4 * self.sigma)
+        finite("an end, center -+ 2 sigma,", abs(self.center) + 2 * self.sigma)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -67,12 +76,16 @@ class Semicircle(_CumulantsFirst):
         y = np.clip((x - self.center) / (2 * self.sigma), -1.0, 1.0)
         return 0.5 + (y * np.sqrt((1 - y) * (1 + y)) + np.arcsin(y)) / np.pi
 
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        g = self.sigma * self._stieltjes(z)
+        return _argument(g.conj()) + (g * g).imag / (2 * np.pi)
+
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
-        return 2 / (z - self.center + _root(z, *self.support))
+        return 0.5 / ((z - self.center) / 4 + _root(z, *self.support) / 4)
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
         root = _root(z, *self.support)
-        return -2 / (z - self.center + root) / root
+        return -0.5 / ((z - self.center) / 4 + root / 4) / root
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return self.center + self.sigma * (self.sigma * w)
@@ -88,8 +101,8 @@ class MarchenkoPastur(_CumulantsFirst):
     .. math:: \rho(x) = \frac{\sqrt{(b - x)(x - a)}}{2\pi\,\gamma v\,x},\quad a, b = v(1 \mp \sqrt\gamma)^2,
               \qquad R(w) = \frac{v}{1 - \gamma v w}
 
-    with v = entry_variance and gamma = ratio; for ratio > 1 an atom of mass 1 - 1/ratio sits at 0. Exact to rounding,
-    the cdf to 1e-12 (Marchenko and Pastur 1967).
+    with v = entry_variance and gamma = ratio; for ratio > 1 an atom of mass 1 - 1/ratio sits at 0. Exact to rounding
+    (Marchenko and Pastur 1967).
 
     >>> law = MarchenkoPastur(ratio=0.25)
     >>> law.support, law.free_cumulants(3)
@@ -102,6 +115,7 @@ class MarchenkoPastur(_CumulantsFirst):
     def __post_init__(self) -> None:
         positive("ratio", self.ratio)
         positive("entry_variance", self.entry_variance)
+        finite("the upper end, entry_variance (1 + sqrt(ratio))^2,", self._interval[1])
 
     @property
     def support(self) -> tuple[float, float]:
@@ -137,28 +151,70 @@ class MarchenkoPastur(_CumulantsFirst):
 
     @property
     def _interval(self) -> tuple[float, float]:
-        root = np.sqrt(self.ratio)
-        return float(self.entry_variance * (1 - root) ** 2), float(self.entry_variance * (1 + root) ** 2)
+        root = sqrt(self.ratio)
+        return self.entry_variance * (1 - root) ** 2, self.entry_variance * (1 + root) ** 2
+
+    def _beside_edges(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Distances 1 + y from the lower and y - 1 from the upper end of the band, in units of its half-width."""
+        v, root = self.entry_variance, np.sqrt(self.ratio)
+        lower, upper = self._interval
+        if EVEN < self.ratio < 1 / EVEN:
+            half = 2 * root * v
+            return (z - lower) / half, (z - upper) / half
+        # Rounding of its ends is not small beside a narrow band: its middle, v (1 + ratio), is better known.
+        larger = max(self.ratio, 1.0)
+        middle = ((z - v * larger) / v - min(self.ratio, 1.0)) / (2 * root)
+        return middle + 1, middle - 1
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
-        lower, upper = self._interval
-        width = np.sqrt(np.maximum(upper - x, 0.0)) * np.sqrt(np.maximum(x - lower, 0.0))
+        left, right = self._beside_edges(x)
+        root, height = np.sqrt(self.ratio), np.sqrt(np.maximum(-right, 0.0))
         if self.ratio == 1:  # lower = 0: the ratio of two zeros is an infinite density
-            width, x = np.sqrt(np.maximum(upper - x, 0.0)), np.sqrt(x)
-        return width / (2 * np.pi * self.ratio * self.entry_variance * x)
+            return height / np.sqrt(2 * self.entry_variance) / np.sqrt(x) / np.pi
+        return height * np.sqrt(np.maximum(left, 0.0)) / (np.pi * root) / x
+
+    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
+        # With x = v (1 + ratio - 2 r cos t) the density of mass is sin(t)^2 / (1 + r^2 - 2 r cos t), whose Fourier
+        # series is geometric; a ratio above 1 is the law of the other Gram matrix, with fewer eigenvalues.
+        left, right = self._beside_edges(x)
+        left, right = np.clip(left, 0.0, 2.0), np.clip(right, -2.0, 0.0)
+        angle, r = 2 * np.arctan2(np.sqrt(left), np.sqrt(-right)), np.sqrt(min(self.ratio, 1 / self.ratio))
+        sine = np.sqrt(left) * np.sqrt(-right)
+        series = np.arctan2(r * sine, 1 + r * (left + right) / 2)
+        if r < SMALL:
+            second = sum((r ** (k - 2) * np.sin(k * angle) / k for k in range(2, SMALL_TERMS + 2)), np.zeros(x.shape))
+        else:
+            second = (series - r * sine) / r**2
+        return (angle + series - second) / np.pi / max(self.ratio, 1.0)
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        g = self._stieltjes(z)
+        part = self.ratio * (self.entry_variance * g)
+        # The logarithm of 1 - part and its inverse cancel where the part is small: there the series serves.
+        small = np.abs(part) < SMALL
+        series = polyval(np.where(small, part, 0.0), [0.0, 0.0, *(1 - 1 / k for k in range(2, SMALL_TERMS))])
+        rest = np.where(small | (part == 1), 0.5, 1 - part)
+        other = np.where(small, series.imag / np.pi, (1 / rest).imag / np.pi + _argument(rest))
+        return _argument(g.conj()) + other / self.ratio
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
-        # Of the two equal forms of the root of gamma v z g^2 - line g + 1 = 0, take the one that does not cancel.
-        root = _root(z, *self._interval)
-        line = z - self.entry_variance * (1 - self.ratio)
+        # Of the two equal forms of the root of gamma v z g^2 - line g + 1 = 0, take the one that does not cancel. The
+        # line and the root of its discriminant are in units of v.
+        v, gamma = self.entry_variance, self.ratio
+        left, right = self._beside_edges(z)
+        root = 2 * np.sqrt(gamma) * np.sqrt(left) * np.sqrt(right)
+        even = EVEN < gamma < 1 / EVEN
+        line = (z - v * (1 - gamma)) / v if even else np.sqrt(gamma) * (left + right) + 2 * gamma
         plus, minus = line + root, line - root
         direct = np.abs(plus) >= np.abs(minus)
-        other = np.where(direct, 1.0, minus) / np.where(direct, 1.0, z) / (2 * self.ratio * self.entry_variance)
-        return np.where(direct, 2.0 / np.where(direct, plus, 1.0), other)
+        other = np.where(direct, 1.0, minus) / np.where(direct, 1.0, z) / (2 * gamma)
+        return np.where(direct, 2.0 / np.where(direct, plus, 1.0) / v, other)
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
         g = self._stieltjes(z)
-        return -g * (1 - self.ratio * self.entry_variance * g) / _root(z, *self._interval)
+        left, right = self._beside_edges(z)
+        root = 2 * np.sqrt(self.ratio) * np.sqrt(left) * np.sqrt(right)
+        return -g * (1 - self.ratio * (self.entry_variance * g)) / root / self.entry_variance
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return self.entry_variance / (1 - self.ratio * (self.entry_variance * w))
@@ -188,6 +244,7 @@ class AtomicLaw(Law):
         for location, mass in zip(locations, masses, strict=True):
             finite("location", location)
             positive("mass", mass)
+        finite("the distance between the outermost locations", max(locations) - min(locations))
         require(abs(sum(masses) - 1) < 1e-12, f"masses must sum to 1, got {sum(masses)}")
         pairs = sorted(zip(locations, masses, strict=True))
         object.__setattr__(self, "locations", tuple(location for location, _ in pairs))
@@ -227,11 +284,15 @@ class AtomicLaw(Law):
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
 
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return _argument(z[:, None] - np.array(self.locations)) @ np.array(self.masses)
+
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         return (1 / (z[:, None] - np.array(self.locations))) @ np.array(self.masses)
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
-        return -(1 / (z[:, None] - np.array(self.locations)) ** 2) @ np.array(self.masses)
+        inverse = 1 / (z[:, None] - np.array(self.locations))
+        return -(inverse * inverse) @ np.array(self.masses)
 
     def _beyond(self, gap: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
         edge = self.support[int(side > 0)]
@@ -283,11 +344,15 @@ class PointMass(Law):
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
 
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return _argument(z - self.location)
+
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         return 1 / (z - self.location)
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
-        return -1 / (z - self.location) ** 2
+        inverse = 1 / (z - self.location)
+        return -inverse * inverse
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return np.full_like(w, self.location)

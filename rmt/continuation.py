@@ -16,7 +16,12 @@ MAP_STEPS = 400
 
 
 def descend(
-    z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float, guess: np.ndarray | None = None
+    z: np.ndarray,
+    newton_step: Map,
+    fixed_point: Map,
+    scale: float,
+    guess: np.ndarray | None = None,
+    finest: float | None = None,
 ) -> np.ndarray:
     r"""Solve u = T(u, z) for the branch with u ~ z far away, for every z with Im z >= 0.
 
@@ -31,17 +36,20 @@ def descend(
         scale: width of the law, in units of z.
         guess: u at a point nearby, (n,). It saves the way down where Newton's method leads from it to a solution well
             above the axis: of those there is one only.
+        finest: width of the narrowest structure of u, in units of z, to which Newton's method must get; the scale by
+            default.
 
     Returns:
         u, (n,), accurate to about 1e-13 relative, except near branch points, where rounding is felt as its root.
     """
+    finest = finest or scale
     height = np.maximum(4 * scale, z.imag)
     solved = height.copy()
     u = z.real + 1j * height
     may_jump = np.ones(len(z), dtype=bool)
     active = np.arange(len(z))
     if guess is not None:
-        found, converged = _polish(guess, z, newton_step, scale, np.full(len(z), 1e-15))
+        found, converged = _polish(guess, z, newton_step, finest, np.full(len(z), 1e-15))
         kept = converged & (found.imag > z.imag + 1e-6 * scale)
         u[kept] = found[kept]
         active = active[~kept]
@@ -49,14 +57,14 @@ def descend(
         point = z.real[active] + 1j * height[active]
         # On the way down a start for the next height is all that is needed.
         accuracy = np.where(height[active] > z.imag[active], 1e-6, 1e-15)
-        proposal, converged = _polish(u[active], point, newton_step, scale, accuracy)
+        proposal, converged = _polish(u[active], point, newton_step, finest, accuracy)
         jumped = height[active] < FACTOR / 2 * solved[active]
         stuck = ~converged & ~jumped & (height[active] > 0)
         if stuck.any():
             better = u[active[stuck]]
             for _ in range(MAP_STEPS):
                 better = (better + fixed_point(better, point[stuck])) / 2
-            proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, scale, accuracy[stuck])
+            proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, finest, accuracy[stuck])
             proposal[stuck] = np.where(converged[stuck], proposal[stuck], better)
         doubtful = np.flatnonzero(converged & jumped)
         if len(doubtful):
@@ -86,7 +94,7 @@ def _attracting(u: np.ndarray, z: np.ndarray, newton_step: Map, fixed_point: Map
 
 
 def _polish(
-    u: np.ndarray, z: np.ndarray, newton_step: Map, scale: float, accuracy: np.ndarray
+    u: np.ndarray, z: np.ndarray, newton_step: Map, finest: float, accuracy: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     u, converged = u.copy(), np.zeros(len(u), dtype=bool)
     last = np.full(len(u), np.inf)
@@ -94,12 +102,12 @@ def _polish(
     for _ in range(NEWTON_STEPS):
         with np.errstate(all="ignore"):  # a transient may land on a pole; it is then reported as not converged
             step = newton_step(u[active], z[active])
-        step = np.where(np.isfinite(step), step, scale)
+        step = np.where(np.isfinite(step), step, finest)
         new = u[active] - step
         u[active] = new.real + 1j * np.maximum(new.imag, z[active].imag)
         size = np.abs(step)
         # Close to a branch point rounding stops the digits early: steps that no longer shrink have converged too.
-        done = (size < accuracy[active] * np.abs(u[active])) | ((size < 1e-7 * scale) & (size >= last[active]))
+        done = (size < accuracy[active] * np.abs(u[active])) | ((size < 1e-7 * finest) & (size >= last[active]))
         converged[active] = done
         last[active] = size
         active = active[~done]

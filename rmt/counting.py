@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import reals, require, unwrapped
+from .checks import levels_of, unwrapped
 from .laws import Law
 
 STEPS = 200
@@ -75,13 +75,11 @@ class CountedLaw(Law):
 
     @abstractmethod
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Mass above points of the axis, (n,)."""
+        """The mean angle of z - x over pi, (n,); on the axis the mass above."""
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
-        levels = reals("p", p)
-        bad = levels[(levels < 0) | (levels > 1)]
-        require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
+        levels = levels_of(p)
         flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
         for _, mass in self.atoms:
@@ -95,6 +93,10 @@ class CountedLaw(Law):
 
         start = np.full_like(self._numbers(np.full(len(flat), 1j)), -1j)
         return unwrapped((quantiles(flat, low, high, counted, start) * self._unit).reshape(levels.shape))
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        points = z / self._unit
+        return self._above(points, self._numbers(points))
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         above = z.imag >= 0

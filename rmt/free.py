@@ -12,18 +12,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import finite, positive, require
+from .checks import finite, levels_of, positive, require, unwrapped
 from .closed_laws import PointMass, Semicircle
-from .continuation import descend
-from .laws import Law, _CumulantsFirst
+from .continuation import LOWEST, descend
+from .counting import quantiles
+from .laws import Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
+from .spiked import power_of_two
 
 DEGENERATE = 1e-8
 """Slope of the subordination equation below which rounding decides its root (two coins at 0: every root will do)."""
+
+FAR = 2.0**100
+"""Sizes beyond this, or below its inverse, are taken in units of their own."""
+NEXT = 4e-15
+"""Distance from an atom, relative to those of the parts, closer than which rounding hides the continuous part."""
+NARROW = (1e-4, 1e-8, 1e-12)
+"""Widths of narrow bands, in widths of the law, to which equations are solved where the usual steps stop too early."""
+SOLVED = 1e-4
+"""Relative difference of 1/g of the parts up to which they are solved."""
+ROUNDING = 1e-6
+"""A distribution function that decreases by more is wrong; next to an edge rounding is felt as its root."""
 
 
 @dataclass(frozen=True)
@@ -62,26 +77,39 @@ class FreeSum(_CumulantsFirst):
             return Semicircle(float(np.hypot(self.a.sigma, self.b.sigma)), self.a.center + self.b.center)
         return None
 
+    @cached_property
+    def _same(self) -> Law | None:
+        """The same law as a closed form, or as a free sum in units of its size where that is far from 1."""
+        unit = power_of_two(*self.a.support, *self.b.support)
+        if self.closed_form or 1 / FAR < unit < FAR:
+            return self.closed_form
+        return Affine(FreeSum(self.a.scaled(1 / unit), self.b.scaled(1 / unit)), unit)
+
     @property
     def support(self) -> tuple[float, float]:
         """The convex hull (L, U) of the support."""
-        return self.closed_form.support if self.closed_form else (self._left[0], self._right[0])
+        return self._same.support if self._same else (self._left[0], self._right[0])
 
     @property
     def edge_stieltjes(self) -> tuple[float, float]:
         """The one-sided limits (g(L-), g(U+))."""
-        return self.closed_form.edge_stieltjes if self.closed_form else (self._left[1], self._right[1])
+        return self._same.edge_stieltjes if self._same else (self._left[1], self._right[1])
 
     @property
     def thresholds(self) -> tuple[float, float]:
         """Spikes below the first or above the second leave the bulk: 1/g(L-) and 1/g(U+)."""
-        return self.closed_form.thresholds if self.closed_form else super().thresholds
+        return self._same.thresholds if self._same else super().thresholds
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
         """Two atoms whose masses pass 1 together leave one (Bercovici and Voiculescu 1998)."""
-        pairs = ((x + y, p + q - 1) for x, p in self.a.atoms for y, q in self.b.atoms)
-        return tuple(sorted((location, mass) for location, mass in pairs if mass > 1e-15))
+        return tuple((x + y, mass) for x, y, mass in self._pairs_of_atoms)
+
+    @cached_property
+    def _pairs_of_atoms(self) -> tuple[tuple[float, float, float], ...]:
+        """The locations of two atoms that leave one, and its mass."""
+        pairs = ((x, y, p + q - 1) for x, p in self.a.atoms for y, q in self.b.atoms)
+        return tuple(sorted((pair for pair in pairs if pair[2] > 1e-15), key=lambda pair: pair[0] + pair[1]))
 
     def subordination(self, z: np.ndarray | complex) -> tuple[np.ndarray, np.ndarray]:
         r"""The subordination functions (\omega_a(z), \omega_b(z)), for complex z with Im z >= 0 (limit from above)."""
@@ -103,32 +131,117 @@ class FreeSum(_CumulantsFirst):
         """The law of X + m."""
         return FreeSum(self.a.shifted(finite("m", m)), self.b)
 
+    def quantile(self, p: ArrayLike) -> Any:
+        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        if self._same:
+            return self._same.quantile(p)
+        levels, (lower, upper) = levels_of(p), self.support
+        flat = levels.ravel()
+        low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
+        for (location, mass), below in zip(self.atoms, self._below_atoms, strict=True):
+            before, after = flat <= below, flat > below + mass
+            high = np.where(before, np.minimum(high, location), np.where(after, high, location))
+            low = np.where(after, np.maximum(low, location), np.where(before, low, location))
+
+        def counted(x: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            z = self._beside_atoms(x) + 0j
+            omega = self._subordinate_first(z, guess)
+            with np.errstate(all="ignore"):  # in a gap it may sit on an atom of the part
+                density = -self._ordered[0]._stieltjes(omega).imag / np.pi
+            return 1 - self._angle_at(z, omega), density, omega
+
+        return unwrapped(quantiles(flat, low, high, counted, np.full(flat.shape, -1j)).reshape(levels.shape))
+
     @property
     def _interval(self) -> tuple[float, float]:
-        return self.closed_form._interval if self.closed_form else self.support
+        return self._same._interval if self._same else self.support
 
     @cached_property
     def _panels(self) -> Panels:
         return Panels.of(self._pdf, self._interval, tolerance=1e-11)
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
-        return self.closed_form._continuous_cdf(x) if self.closed_form else self._panels.cdf(x)
+        if self._same:
+            return self._same._continuous_cdf(x)
+        lower, upper = self.support  # where the equation degenerates
+        beside = self._beside_atoms(x)
+        discrete = sum((mass * (beside > location) for location, mass in self.atoms), np.zeros(x.shape))
+        below = self._mass_below(beside) - discrete
+        return np.where(x <= lower, 0.0, np.where(x >= upper, 1 - sum(mass for _, mass in self.atoms), below))
+
+    def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
+        """Points of the axis moved off the atoms, as far as these hide what is next to them; to the left if on one."""
+        least = LOWEST * (self.support[1] - self.support[0])
+        for one, other, _ in self._pairs_of_atoms:
+            location, reach = one + other, max(NEXT * max(abs(one), abs(other)), least)
+            moved = np.where(x > location, location + reach, location - reach)
+            x = np.where(np.abs(x - location) < reach, moved, x)
+        return x
+
+    def _mass_below(self, x: np.ndarray) -> np.ndarray:
+        """Mass below points that are no atoms, in any order.
+
+        Raises:
+            ValueError: It is not between 0 and 1, or decreases: the equations were not solved.
+        """
+        below = 1 - self._angle(x + 0j)
+        order = np.argsort(x, kind="stable")
+        places, ordered = x[order], below[order]
+        right = (ordered >= -ROUNDING) & (ordered <= 1 + ROUNDING)
+        # Points closer than rounding of the parts moves them are not compared.
+        (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
+        close = 1e-14 * max(-lower_a, upper_a, -lower_b, upper_b)
+        before = np.searchsorted(places, places - close)
+        most = np.concatenate([[0.0], np.maximum.accumulate(ordered)])[before]
+        right &= ordered >= most - ROUNDING
+        if not right.all():
+            raise ValueError(
+                f"the distribution function of this free sum is lost to rounding near x = {places[~right][:1]}; "
+                "its parts or their atoms differ too much in scale"
+            )
+        return below
+
+    @cached_property
+    def _below_atoms(self) -> np.ndarray:
+        """Mass below each atom."""
+        places = np.array([location for location, _ in self.atoms])
+        return np.where(places <= self.support[0], 0.0, self._mass_below(self._beside_atoms(places)))
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return self._same._angle(z) if self._same else self._angle_at(z, self._subordinate_first(z))
+
+    def _angle_at(self, z: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        r"""The mean angle of z - x over pi, from that of the parts.
+
+        $\int\log(z-x) = \int\log(\omega_a-x)\,\mu_a(dx) + \int\log(\omega_b-x)\,\mu_b(dx) - \log(1/g)$, because both
+        sides have the derivative g and are log z far away. On the axis the imaginary part counts the mass above.
+        """
+        first, second = self._ordered
+        with np.errstate(all="ignore"):
+            inverse = 1 / first._stieltjes(omega)
+            partner = z + inverse - omega
+        partner = partner.real + 1j * np.maximum(partner.imag, z.imag)
+        # Where g vanishes the partner sees the point from infinity, as 1/g does.
+        finite_ones = np.isfinite(partner) & np.isfinite(inverse)
+        result = np.asarray(first._angle(omega))
+        result[finite_ones] += second._angle(partner[finite_ones]) - _argument(inverse[finite_ones])
+        return result
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
-        if self.closed_form:
-            return self.closed_form._pdf(x)
+        if self._same:
+            return self._same._pdf(x)
         return np.maximum(-self._from_above(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
-        if self.closed_form:
-            return self.closed_form._stieltjes(z)
+        if self._same:
+            return self._same._stieltjes(z)
         above = z.imag >= 0
         g = self._from_above(np.where(above, z, z.conj()))
         return np.where(above, g, g.conj())
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
-        if self.closed_form:
-            return self.closed_form._stieltjes_derivative(z)
+        if self._same:
+            return self._same._stieltjes_derivative(z)
         above = z.imag >= 0
         omega_a, omega_b = self._subordinate(np.where(above, z, z.conj()))
         _, slope_a = _shift(self.a, omega_a)
@@ -157,7 +270,7 @@ class FreeSum(_CumulantsFirst):
             partner = z + _shift(first, omega)[0]
         return (omega, partner) if first is self.a else (partner, omega)
 
-    def _subordinate_first(self, z: np.ndarray) -> np.ndarray:
+    def _subordinate_first(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         first, second = self._ordered
 
         def fixed_point(u: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -170,7 +283,36 @@ class FreeSum(_CumulantsFirst):
             return np.where(np.abs(slope) > DEGENERATE, u - z - h_second, np.nan) / slope
 
         (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
-        return descend(z, newton_step, fixed_point, upper_a - lower_a + upper_b - lower_b)
+        scale = upper_a - lower_a + upper_b - lower_b
+        omega = descend(z, newton_step, fixed_point, scale, guess)
+        wrong, left = self._mismatch(z, omega)
+        for finest in NARROW:
+            if not (again := np.flatnonzero(wrong)).size:
+                break
+            tried = descend(z[again], newton_step, fixed_point, scale, finest=finest * scale)
+            wrong_now, left_now = self._mismatch(z[again], tried)
+            better = left_now < left[again]
+            omega[again[better]], left[again[better]] = tried[better], left_now[better]
+            wrong[again[better]] = wrong_now[better]
+        return omega
+
+    def _mismatch(self, z: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where 1/g of the parts differs by more than rounding, and by how much; 0 where the partner is infinite.
+
+        Solutions on the axis that repel are no limits from above, however well they solve the equation.
+        """
+        first, second = self._ordered
+        with np.errstate(all="ignore"):
+            inverse = 1 / first._stieltjes(omega)
+            partner = z + inverse - omega
+            partner = partner.real + 1j * np.maximum(partner.imag, z.imag)
+            difference = np.abs(inverse - 1 / second._stieltjes(partner))
+            rounding = 1e-14 * (np.abs(omega) + np.abs(partner) + np.abs(z))
+            left = np.where(np.isfinite(partner) & np.isfinite(difference), difference, 0.0)
+            on_axis = np.flatnonzero((omega.imag == 0) & np.isfinite(partner) & (z.imag == 0))
+            slope = _shift(first, omega[on_axis])[1].real * _shift(second, partner[on_axis])[1].real
+            left[on_axis[slope > 1 + SOLVED]] = np.inf
+            return left > SOLVED * np.abs(inverse) + rounding, left
 
     @cached_property
     def _left(self) -> tuple[float, float]:
@@ -208,5 +350,6 @@ class FreeSum(_CumulantsFirst):
 
 def _shift(law: Law, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The self-energy h = 1/g - omega and its derivative."""
-    g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
-    return 1 / g - omega, -slope / g**2 - 1
+    with np.errstate(all="ignore"):  # a point may sit on an atom
+        g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
+        return 1 / g - omega, -slope / g**2 - 1

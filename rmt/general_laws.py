@@ -12,7 +12,7 @@ import numpy as np
 from .checks import require
 from .continuation import descend
 from .laws import Law
-from .panel_quadrature import Panels, graded_breaks, nodes_on
+from .panel_quadrature import Panels
 
 MASS_TOLERANCE = 1e-8
 FLAT_EXPONENT = 0.02
@@ -20,9 +20,6 @@ FLAT_EXPONENT = 0.02
 
 CLOSEST = 1e-10
 """Distance from an edge, in units of the width, below which the nodes no longer resolve 1/(z - x)."""
-
-TOUCH = 1e-13
-"""Angle above the axis at which limits from above are taken."""
 
 
 @dataclass(frozen=True)
@@ -134,16 +131,7 @@ class DensityLaw(Law):
 
     def _cauchy_near_the_axis(self, z: complex, power: int) -> complex:
         """The same integral on panels that shrink towards the foot of z; on the axis, its limit from above."""
-        lower, upper = self.support
-        pole = complex(self._panels.pole(np.array([z]))[0])
-        foot, height = pole.real, pole.imag or TOUCH
-        graded = graded_breaks(4, levels=int(np.clip(-np.log2(abs(height)), 1, 45)))  # down to a panel of that height
-        # Offsets from the foot, not angles: z - x keeps its digits however close the two are.
-        offsets, weights = nodes_on(np.concatenate([-foot * graded[::-1], (np.pi - foot) * graded[1:]]))
-        points = np.clip(lower + (upper - lower) * np.sin((foot + offsets) / 2) ** 2, lower, upper)
-        gaps = (upper - lower) * np.sin((1j * height - offsets) / 2) * np.sin(foot + (1j * height + offsets) / 2)
-        density = self._pdf(points.ravel()).reshape(points.shape)
-        masses = density * weights * (upper - lower) / 2 * np.sin(foot + offsets)
+        masses, gaps = self._panels.near(z, self._pdf)
         return complex(np.sum(masses / gaps**power))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
-from .checks import finite, positive, power, reals, representable, require, unwrapped, whole
+from .checks import finite, levels_of, positive, power, reals, representable, require, unwrapped, whole
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from .panel_quadrature import Panels
 
@@ -26,6 +26,8 @@ SERIES_RADIUS = 2e-3
 """Below this |w| (in units of 1 / half-width) R(w) is summed from cumulants: 1/w would cancel too many digits."""
 SERIES_TERMS = 8
 NEWTON_STEPS = 200
+FAR = 1e17
+"""Distance in sizes of the law at which the rounding of a point exceeds the law."""
 
 
 class Law(ABC):
@@ -82,7 +84,7 @@ class Law(ABC):
         lower, upper = self._interval
         density = np.zeros(points.shape)
         inside = (points >= lower) & (points <= upper)
-        with np.errstate(divide="ignore", invalid="ignore"):  # at an edge the density may be infinite
+        with np.errstate(all="ignore"):  # at an edge, or in units too small, the density may be infinite
             density[inside] = self._pdf(points[inside])
         return unwrapped(density)
 
@@ -97,10 +99,7 @@ class Law(ABC):
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
-        levels = reals("p", p)
-        bad = levels[(levels < 0) | (levels > 1)]
-        if bad.size:
-            raise ValueError(f"p must lie in [0, 1], got {bad[:1]}")
+        levels = levels_of(p)
         low, high = (np.full(levels.shape, edge) for edge in self.support)
         for _ in range(64):
             middle = low + (high - low) / 2
@@ -179,6 +178,20 @@ class Law(ABC):
         """Convex hull of the continuous part alone."""
         return self.support
 
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        r"""$\int \arg(z - x)\,\mu(dx)/\pi$ for complex z with Im z >= 0; on the axis it is the mass above."""
+        result = sum((mass * _argument(z - location) for location, mass in self.atoms), np.zeros(z.shape))
+        lower, upper = self._interval
+        if lower == upper:
+            return result
+        resolved, inner = self._panels.resolves(z), (z.imag == 0) & (z.real > lower) & (z.real < upper)
+        result[resolved & ~inner] += self._panels.angle(z[resolved & ~inner])
+        result[inner] += self._panels.total - self._panels.cdf(z[inner].real)
+        for place in np.flatnonzero(~resolved & ~inner):
+            masses, gaps = self._panels.near(complex(z[place]), self._pdf)
+            result[place] += float(np.sum(masses * _argument(gaps)))
+        return result
+
     @cached_property
     def _panels(self) -> Panels:
         return Panels.of(self._pdf, self._interval)
@@ -208,7 +221,16 @@ class Law(ABC):
         if bad.size:
             raise ValueError(f"z must lie off the support [{lower}, {upper}], got {bad[:1].real}")
         result = np.empty_like(flat)
-        result[~edges] = transform(flat[~edges])
+        # So far away that the law is a point at 0, squares of distances may exceed double precision.
+        far = np.maximum(np.abs(flat.real), np.abs(flat.imag)) / FAR > max(abs(lower), abs(upper))
+        inverse = 0.25 / (flat[far] / 4)
+        result[far] = inverse if at_edges else -inverse * inverse
+        rest = ~edges & ~far
+        with np.errstate(all="ignore"):
+            result[rest] = transform(flat[rest])
+        lost = flat[rest & ~np.isfinite(result)]
+        if lost.size:
+            raise ValueError(f"the transform exceeds double precision at z = {lost[:1]}; take the law in other units")
         if at_edges:
             result[edges] = np.where(flat[edges].real == upper, at_edges[1], at_edges[0])
         return unwrapped((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
@@ -278,6 +300,11 @@ class Law(ABC):
         return root**2, 1 / self._beyond(root**2, side)[1]
 
 
+def _argument(z: np.ndarray) -> np.ndarray:
+    """The angle of z with Im z >= 0 over pi, from 0 to 1."""
+    return np.arctan2(np.maximum(z.imag, 0.0) + 0.0, z.real) / np.pi
+
+
 class _CumulantsFirst(Law):
     """A law whose free cumulants are known in closed form; its moments follow from them."""
 
@@ -319,8 +346,8 @@ class Affine(_CumulantsFirst):
     @property
     def support(self) -> tuple[float, float]:
         """The convex hull (L, U) of the support."""
-        lower, upper = self.base.support
-        return self.scale * lower + self.shift, self.scale * upper + self.shift
+        lower, upper = (self.scale * edge + self.shift for edge in self.base.support)
+        return finite("the lower end of the support", lower), finite("the upper end of the support", upper)
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
@@ -369,6 +396,9 @@ class Affine(_CumulantsFirst):
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         return self.base._continuous_cdf(np.clip(self._to_base(x), *self.base._interval))
+
+    def _angle(self, z: np.ndarray) -> np.ndarray:
+        return self.base._angle(self._to_base(z))
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         return self.base._stieltjes(self._to_base(z)) / self.scale

@@ -17,6 +17,8 @@ NODES = 20
 LEVELS = 12
 """Panels shrink to an angle of pi / 16 / 2^12; their first node is 1e-14 half-widths away from the edge."""
 MAX_HALVINGS = 32
+TOUCH = 1e-13
+"""Angle above the axis at which limits from above are taken."""
 BATCH = 1000
 
 
@@ -127,6 +129,31 @@ class Panels:
             kernel = 1 / (z[start : start + BATCH, None] - points)
             result[start : start + BATCH] = (kernel if power == 1 else kernel * kernel) @ masses
         return result
+
+    def angle(self, z: np.ndarray) -> np.ndarray:
+        """The integral of density(x) arg(z - x) / pi for complex z, (n,), Im z >= 0, off the interval."""
+        points, masses = self.points.ravel(), self.masses.ravel()
+        result = np.empty(z.shape)
+        for start in range(0, len(z), BATCH):
+            part = z[start : start + BATCH, None]
+            result[start : start + BATCH] = np.arctan2(part.imag + 0.0, part.real - points) @ masses / np.pi
+        return result
+
+    def near(self, z: complex, density: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Masses of a density on panels that shrink towards the foot of z, and z - x at their nodes.
+
+        On the axis they are those of the limit from above.
+        """
+        lower, upper = self.lower, self.upper
+        pole = complex(self.pole(np.array([z]))[0])
+        foot, height = pole.real, pole.imag or TOUCH
+        graded = graded_breaks(4, levels=int(np.clip(-np.log2(abs(height)), 1, 45)))  # down to a panel of that height
+        # Offsets from the foot, not angles: z - x keeps its digits however close the two are.
+        offsets, weights = nodes_on(np.concatenate([-foot * graded[::-1], (np.pi - foot) * graded[1:]]))
+        points = np.clip(lower + (upper - lower) * np.sin((foot + offsets) / 2) ** 2, lower, upper)
+        gaps = (upper - lower) * np.sin((1j * height - offsets) / 2) * np.sin(foot + (1j * height + offsets) / 2)
+        values = density(points.ravel()).reshape(points.shape)
+        return values * weights * (upper - lower) / 2 * np.sin(foot + offsets), gaps
 
     def resolves(self, z: np.ndarray) -> np.ndarray:
         """Whether the nodes resolve the pole 1 / (z - x): not when z is close to the inner part of the interval."""

@@ -283,7 +283,8 @@ class SeparableLaw(CountedLaw):
         eigenvalues, masses, weights, shares = self._arrays
         # Im a and Im b are never positive, and where they are 0 their sign still tells the side of the cut.
         part_a, part_b = (np.maximum(-part.imag, 0.0)[:, None] for part in (a, b))
-        population = np.arctan2(part_a * eigenvalues, z.real[:, None] - a.real[:, None] * eigenvalues) @ masses
+        above = part_a * eigenvalues + np.maximum(z.imag, 0.0)[:, None]
+        population = np.arctan2(above, z.real[:, None] - a.real[:, None] * eigenvalues) @ masses
         size = np.arctan2(part_b * np.abs(weights), 1 - weights * b.real[:, None])
         weighted = (np.sign(weights) * size) @ shares
         return (population + (weighted + (a * b).imag) / self.ratio) / np.pi
