@@ -32,6 +32,7 @@ from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
 from hessian.pieces import Part, Pieces, PiecesHere, Positions, cut_up
+from hessian.product_rounding import is_ordinary, rounding_on_all
 from hessian.symmetric import CurvatureError
 
 TOGETHER = 8
@@ -151,7 +152,10 @@ class Curvature:
             count=count,
             law=law,
             budget=budget,
+            rounded=True,
         )
+        self._matrix = matrix
+        self._rounding: dict[Part, float] = {}
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
@@ -205,6 +209,24 @@ class Curvature:
     def together(self) -> int:
         """Vectors multiplied together, as given or as the trial found."""
         return self._vectorize
+
+    @property
+    def rounding(self) -> float:
+        """Rounding of a product relative to the largest, beyond that of the parameters' type; measured when read."""
+        return self._rounding_of(Part(self._positions, self._positions))
+
+    def _rounding_of(self, part: Part) -> float:
+        """The same of a block, on its own scale."""
+        objective = self._objective
+        if is_ordinary(objective.rounding, self.dtype) or self.dtype == torch.float64:
+            return objective.rounding
+        if part not in self._rounding:
+
+            def multiply(rows: Sequence[int], columns: Sequence[int], v: Tensor) -> Tensor:
+                return self._pieces.products(Part(tuple(rows), tuple(columns)), v[None], 1)[0]
+
+            self._rounding[part] = rounding_on_all(objective, self._matrix, *part, multiply)
+        return self._rounding[part]
 
     def products(self, vectors: Tensor) -> Tensor:
         """The matrix times each row, (k, P) to (k, P).
@@ -279,7 +301,12 @@ class Curvature:
         def transposed(vectors: Tensor) -> Tensor:
             return self._products(vectors, height, Part(*ends[::-1]))
 
-        return CrossBlock(row_names, column_names, (height, width), self.dtype, self.device, times, transposed)
+        def rounding() -> float:
+            return self._rounding_of(Part(*ends))
+
+        return CrossBlock(
+            row_names, column_names, (height, width), self.dtype, self.device, times, transposed, rounding
+        )
 
     def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
         """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -27,6 +27,7 @@ from torch import Tensor
 from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
 from hessian.graphs import require_dense
+from hessian.product_rounding import FLOOR, MOST, lowest, require_little, types_towards
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import (
     Vector,
@@ -68,7 +69,7 @@ def require_second_derivatives(
     padding: dict[int, int],
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
-) -> None:
+) -> float:
     """Tests gradients on all samples and products on some.
 
     Args:
@@ -78,23 +79,31 @@ def require_second_derivatives(
         sizes: Samples of each batch.
         dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
 
+    Returns:
+        Rounding of products in the model's own precision, relative to their size, on the samples on which they were
+        tested.
+
     Raises:
-        CurvatureError: There is no second derivative, or the products are none; the message says which test failed.
+        CurvatureError: There is no second derivative, or the products are none or are mostly rounding; the message says
+            which test failed.
     """
     generator = torch.Generator().manual_seed(0)
     drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
     count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
     own = objective.parameters[0].dtype
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
+    rounding = 0.0
     for place, batch in enumerate(objective.moved()):
         line = _Line(objective, matrix, place + 1, padding)
         if place in drawn:
             rows = rows_of(batch) or 0
             chosen = torch.randperm(rows, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if rows > count else []), batch]
-            _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
+            exact, part = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
+            rounding = max(rounding, _rounding(exact, part, own))
         # In double precision, all of them might cost more than they are worth.
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
+    return rounding
 
 
 @dataclass(frozen=True)
@@ -189,8 +198,8 @@ def _require(
     parts: list[Batch],
     dtypes: tuple[torch.dtype, ...],
     unsettled: str = UNSETTLED,
-) -> None:
-    """Takes for each test the first samples and dtype with which it does not break down."""
+) -> tuple[_Line, Batch]:
+    """Takes for each test the first samples and dtype with which it does not break down, and returns these."""
     model, failure, left, fault = line.objective.model, None, list(misses), ""
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
@@ -212,9 +221,10 @@ def _require(
             continue
         if fault:
             raise CurvatureError(
-                f"the products are no second derivatives: {fault}; {model.half_precision_part() or _ADVICE}"
+                f"the products are no second derivatives: {fault}; "
+                f"{model.half_precision_part() or _low_precision(at, given) or _ADVICE}"
             )
-        return
+        return at, part
     assert failure is not None
     raise failure
 
@@ -227,20 +237,51 @@ def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
 
 def _rounds(line: _Line, batch: Batch) -> bool:
     """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
+    return _types(line, batch, torch.float64) == {torch.float32}
+
+
+def _types(line: _Line, batch: Batch, dtype: torch.dtype) -> set[torch.dtype]:
+    """Other types that the graph from weights of one type to the loss leads through."""
     with torch.enable_grad():
-        value = line.loss(batch, [p.requires_grad_() for p in line.weights(torch.float64)])
-    pending: list[Any] = [value.grad_fn] if value.requires_grad else []
-    seen, reached = set(pending), set()
-    while pending:
-        node = pending.pop()
-        made = {one.dtype for one in node._input_metadata}  # what goes into a node backward came out of it forward
-        for source, place in node.next_functions:
-            if source is None:
-                continue
-            reached |= made if source._input_metadata[place].dtype == torch.float64 else set()
-            pending += [source] if source not in seen else []
-            seen.add(source)
-    return reached - {torch.float64} == {torch.float32}
+        return types_towards(line.loss(batch, [p.requires_grad_() for p in line.weights(dtype)]), dtype)
+
+
+def _low_precision(line: _Line, batch: Batch) -> str:
+    """What to do about a type of half precision on the way to the loss; empty if there is none."""
+    low = lowest(_types(line, batch, line.precision.dtype), torch.float32)
+    name = str(low).removeprefix("torch.")
+    return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
+
+
+def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> float:
+    """Rounding of a product in a type, relative to its size, at the first point of a line.
+
+    Args:
+        line: A line with the precision in which it could be tested.
+        batch: Samples in the type of the data.
+        own: The type.
+
+    Raises:
+        CurvatureError: It is too much for any result.
+    """
+    dtype = line.precision.dtype
+    through = lowest(_types(line, as_dtype(batch, own), own), own)
+    # What both compute in the same lower precision shows in no difference.
+    same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
+    least = lowest(same, own)
+    found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
+    if dtype != own:
+        images = []
+        for kind in (own, dtype):
+            point, v = line.of(0, own)
+            at = [p.detach().to(kind).requires_grad_() for p in point]
+            graph = line.objective.graph(as_dtype(batch, kind), line.number, 1.0, line.matrix, at)
+            product = constants(graph.product([d.to(kind) for d in v], False, last=True))
+            images.append([part if part is None else part.to(dtype) for part in product])
+        size = norm_of(sizes_of(images[1]))
+        found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
+    require_little(found, own, through, MOST)
+    return found
 
 
 def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:

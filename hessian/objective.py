@@ -49,6 +49,7 @@ from hessian.middles import (
     slope_of_loss,
 )
 from hessian.model_state import PureModel, Selection, check_modes, padding_rows, selected
+from hessian.product_rounding import require_ordinary
 from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
 
@@ -87,6 +88,7 @@ class Objective:
         sizes: Samples of each batch.
         value: The loss over all samples.
         check_seconds: Wall time of the checks.
+        rounding: Rounding of products, relative to their size, on the samples of the checks.
         numbers: Numbers of the batches, where they are a share of those that weights and losses are of; nothing: all.
     """
 
@@ -103,6 +105,7 @@ class Objective:
     mean: bool
     count: Callable[[Batch], int]
     law: Law | None
+    rounding: float = 0.0
     numbers: range | None = None
 
     @staticmethod
@@ -118,6 +121,7 @@ class Objective:
         count: Callable[[Batch], int] = size_of,
         law: Law | None = None,
         budget: Budget | None = None,
+        rounded: bool = False,
     ) -> Objective:
         """Reads the data and checks what a curvature of the loss rests on.
 
@@ -133,6 +137,7 @@ class Objective:
             count: Samples of a batch.
             law: Law of the targets, for the Fisher matrix; default: that of the loss, where it is known.
             budget: Budget of memory, for the checks.
+            rounded: The caller takes account of rounding beyond that of the parameters' type.
 
         Raises:
             CurvatureError: The result would be wrong; the message names cause and remedy.
@@ -180,11 +185,15 @@ class Objective:
             numbers = draft.numbers_of_checks(matrix)
             dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
         try:
-            require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes)
+            rounding = require_second_derivatives(
+                draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes
+            )
         except CurvatureError as error:
             if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
                 raise
             raise CurvatureError(budget.no_double(held, numbers)) from error
+        if not rounded:
+            require_ordinary(rounding, tensors[0].dtype)
         several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
         if several or reduction:
             vouched = reduction is not None or count is not size_of
@@ -194,7 +203,12 @@ class Objective:
         weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
         value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
         return replace(
-            draft, weights=weights, sizes=sizes, value=value_of_all, check_seconds=time.perf_counter() - started
+            draft,
+            weights=weights,
+            sizes=sizes,
+            value=value_of_all,
+            rounding=rounding,
+            check_seconds=time.perf_counter() - started,
         )
 
     @property

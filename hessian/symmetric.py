@@ -88,6 +88,12 @@ def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
     return 0 if told is None else told(vectors)
 
 
+def rounding_of(operator: SymmetricOperator) -> float:
+    """Rounding of a product relative to the largest, where the operator knows of more than its dtype has."""
+    rounding: float = getattr(operator, "rounding", 0.0)
+    return rounding
+
+
 class OperatorAround:
     """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
 
@@ -114,6 +120,11 @@ class OperatorAround:
         """Bytes that the operator holds, where it says so."""
         held: dict[str, int] = getattr(self._operator, "held", {})
         return held
+
+    @property
+    def rounding(self) -> float:
+        """Rounding of a product relative to the largest, where the operator says so."""
+        return rounding_of(self._operator)
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that other processes hold at the peak of products, where the operator says so."""
