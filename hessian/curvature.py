@@ -152,7 +152,7 @@ class Curvature:
             count=count,
             law=law,
             budget=budget,
-            rounded=True,
+            in_interval=True,
         )
         self._matrix = matrix
         self._rounding: dict[Part, float] = {}

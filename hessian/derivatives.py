@@ -27,7 +27,7 @@ from torch import Tensor
 from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
 from hessian.graphs import require_dense
-from hessian.product_rounding import FLOOR, MOST, lowest, require_little, types_towards
+from hessian.product_rounding import FLOOR, lowest, require_little, types_towards
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import (
     Vector,
@@ -69,6 +69,7 @@ def require_second_derivatives(
     padding: dict[int, int],
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
+    in_interval: bool = False,
 ) -> float:
     """Tests gradients on all samples and products on some.
 
@@ -78,6 +79,7 @@ def require_second_derivatives(
         padding: Rows that are taken as constants, by the position of the parameter.
         sizes: Samples of each batch.
         dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
+        in_interval: The result has an interval that takes account of rounding.
 
     Returns:
         Rounding of products in the model's own precision, relative to their size, on the samples on which they were
@@ -100,7 +102,7 @@ def require_second_derivatives(
             chosen = torch.randperm(rows, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if rows > count else []), batch]
             exact, part = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
-            rounding = max(rounding, _rounding(exact, part, own))
+            rounding = max(rounding, _rounding(exact, part, own, in_interval))
         # In double precision, all of them might cost more than they are worth.
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
     return rounding
@@ -253,16 +255,17 @@ def _low_precision(line: _Line, batch: Batch) -> str:
     return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
 
 
-def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> float:
+def _rounding(line: _Line, batch: Batch, own: torch.dtype, in_interval: bool) -> float:
     """Rounding of a product in a type, relative to its size, at the first point of a line.
 
     Args:
         line: A line with the precision in which it could be tested.
         batch: Samples in the type of the data.
         own: The type.
+        in_interval: The result has an interval that takes account of rounding.
 
     Raises:
-        CurvatureError: It is too much for any result.
+        CurvatureError: It is too much for the result.
     """
     dtype = line.precision.dtype
     through = lowest(_types(line, as_dtype(batch, own), own), own)
@@ -280,7 +283,7 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> float:
             images.append([part if part is None else part.to(dtype) for part in product])
         size = norm_of(sizes_of(images[1]))
         found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
-    require_little(found, own, through, MOST)
+    require_little(found, own, through, in_interval)
     return found
 
 

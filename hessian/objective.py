@@ -49,7 +49,6 @@ from hessian.middles import (
     slope_of_loss,
 )
 from hessian.model_state import PureModel, Selection, check_modes, padding_rows, selected
-from hessian.product_rounding import require_ordinary
 from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
 
@@ -121,7 +120,7 @@ class Objective:
         count: Callable[[Batch], int] = size_of,
         law: Law | None = None,
         budget: Budget | None = None,
-        rounded: bool = False,
+        in_interval: bool = False,
     ) -> Objective:
         """Reads the data and checks what a curvature of the loss rests on.
 
@@ -137,7 +136,7 @@ class Objective:
             count: Samples of a batch.
             law: Law of the targets, for the Fisher matrix; default: that of the loss, where it is known.
             budget: Budget of memory, for the checks.
-            rounded: The caller takes account of rounding beyond that of the parameters' type.
+            in_interval: The result has an interval that takes account of rounding beyond that of the parameters' type.
 
         Raises:
             CurvatureError: The result would be wrong; the message names cause and remedy.
@@ -186,14 +185,12 @@ class Objective:
             dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
         try:
             rounding = require_second_derivatives(
-                draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes
+                draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes, in_interval
             )
         except CurvatureError as error:
             if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
                 raise
             raise CurvatureError(budget.no_double(held, numbers)) from error
-        if not rounded:
-            require_ordinary(rounding, tensors[0].dtype)
         several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
         if several or reduction:
             vouched = reduction is not None or count is not size_of

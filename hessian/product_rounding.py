@@ -1,8 +1,8 @@
 """Rounding of products as they are, measured against the same products in double precision.
 
-The checks of derivatives run in double precision, where autocast does nothing and where a model may take another branch.
-So products in the parameters' own type are compared with double ones: on a few samples when the data are read, and on
-all of the data, along directions near the largest eigenvalue, where these few differ by more than the type explains.
+The checks of derivatives run in double precision, where autocast does nothing, and where a model may take another
+branch. So products in the parameters' own type are compared with double ones: on a few samples when the data are read,
+and where these differ by more than the type explains on all of the data, along directions near the largest eigenvalue.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ def lowest(types: set[torch.dtype], own: torch.dtype) -> torch.dtype | None:
     return worst if torch.finfo(worst).eps > torch.finfo(own).eps else None
 
 
-def require_little(rounding: float, own: torch.dtype, through: torch.dtype | None, most: float) -> None:
-    """Refuse rounding that no result can take account of.
+def require_little(rounding: float, own: torch.dtype, through: torch.dtype | None, in_interval: bool) -> None:
+    """Refuse rounding that a result cannot take account of.
 
     Args:
         rounding: Measured, relative to a product.
         own: Type of the parameters.
         through: Type of lower precision that the model computes in, if one shows.
-        most: Largest rounding that is taken.
+        in_interval: The result has an interval that takes account of it.
 
     Raises:
-        CurvatureError: It is more.
+        CurvatureError: It is too much for any interval, or is that of half precision where there is none.
     """
-    if rounding <= most:
+    if rounding <= (MOST if in_interval or through is None else ORDINARY * torch.finfo(torch.float32).eps):
         return
     why = (
         f"the model or the loss computes in {_name(through)}, as autocast, .half() and .to({_name(through)}) do"
@@ -84,15 +84,6 @@ def require_little(rounding: float, own: torch.dtype, through: torch.dtype | Non
 def is_ordinary(rounding: float, own: torch.dtype) -> bool:
     """Return whether rounding on a few samples is of the order that the parameters' type explains."""
     return rounding <= ORDINARY * torch.finfo(own).eps
-
-
-def require_ordinary(rounding: float, own: torch.dtype) -> None:
-    """Refuse more, where the result has no interval.
-
-    Raises:
-        CurvatureError: It is more, also than that of single precision in a model of doubles.
-    """
-    require_little(rounding, own, None, ORDINARY * torch.finfo(torch.float32).eps)
 
 
 def rounding_on_all(

@@ -249,10 +249,10 @@ class RankSearch:
     def _result(self, krylov: Krylov, rest: Interval, probes: int) -> StableRankInterval:
         norm = spectral_norm(krylov, rest.high, self.confidence)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
-            if rounding_of(self.operator) > 0.05:
+            if (rounding := rounding_of(self.operator)) >= 0.1:
                 raise CurvatureError(
-                    f"products are rounded by {rounding_of(self.operator):.2g} of the matrix, too much for an interval: "
-                    "measure in a precision in which they are more exact, such as model.double() without autocast"
+                    f"products are rounded by {rounding:.2g} of the matrix, too much for an interval: measure in a "
+                    "precision in which they are more exact, such as model.double() without autocast"
                 )
             raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
         known = known_square(krylov)
