@@ -240,6 +240,10 @@ class Curvature:
         """The same in the rows' place."""
         return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
 
+    def why_not_finite(self) -> str:
+        """Why a product is not finite, in words."""
+        return self._objective.why_not_finite(self._matrix)
+
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
         return self._pieces.peak_elsewhere(Part(self._positions, self._positions), vectors, self._vectorize)

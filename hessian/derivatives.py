@@ -305,8 +305,8 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
     precision, step = line.precision, 10.0 * step  # losses do not jump at kinks, and bear a longer step
 
     def rise(step: float) -> Tensor:
-        with torch.no_grad():
-            above, below = (line.loss(batch, shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+        with torch.enable_grad():  # which the model or the loss may need for derivatives of their own
+            above, below = (line.loss(batch, shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
         return (above - below) / (2.0 * step)
 
     value, gradient = line.gradient(batch, point)

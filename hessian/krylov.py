@@ -31,6 +31,7 @@ from hessian.symmetric import (
     empty_rows,
     multiply,
     normal_rows,
+    not_finite,
     rounding_of,
 )
 
@@ -212,9 +213,7 @@ class Krylov:
             self._found.clear()
             sizes = torch.linalg.vector_norm(images, dim=1).tolist()
             if not all(map(isfinite, sizes)):
-                raise CurvatureError(
-                    "a product with the curvature matrix is not finite: the weights or the loss overflow"
-                )
+                raise not_finite(self._operator)
             for place, (image, size) in enumerate(zip(images, sizes, strict=True), start=self.steps):
                 self._take(image[None], size, place)
             self.steps += count

@@ -44,6 +44,7 @@ from hessian.probes import (
     quantile,
     sign_probes,
 )
+from hessian.product_rounding import MOST
 from hessian.symmetric import CountedOperator, CurvatureError, rounding_of
 
 FIRST_STEPS = 12
@@ -249,7 +250,7 @@ class RankSearch:
     def _result(self, krylov: Krylov, rest: Interval, probes: int) -> StableRankInterval:
         norm = spectral_norm(krylov, rest.high, self.confidence)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
-            if (rounding := rounding_of(self.operator)) >= 0.1:
+            if (rounding := rounding_of(self.operator)) > MOST:
                 raise CurvatureError(
                     f"products are rounded by {rounding:.2g} of the matrix, too much for an interval: measure in a "
                     "precision in which they are more exact, such as model.double() without autocast"

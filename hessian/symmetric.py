@@ -94,6 +94,14 @@ def rounding_of(operator: SymmetricOperator) -> float:
     return rounding
 
 
+def not_finite(operator: SymmetricOperator) -> CurvatureError:
+    """The error where a product is not finite, with the cause where the operator can find it."""
+    why: Callable[[], str] | None = getattr(operator, "why_not_finite", None)
+    return CurvatureError(
+        "a product with the curvature matrix is not finite: the weights or the loss overflow" if why is None else why()
+    )
+
+
 class OperatorAround:
     """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
 
@@ -125,6 +133,10 @@ class OperatorAround:
     def rounding(self) -> float:
         """Rounding of a product relative to the largest, where the operator says so."""
         return rounding_of(self._operator)
+
+    def why_not_finite(self) -> str:
+        """Why a product is not finite, in words."""
+        return str(not_finite(self._operator))
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that other processes hold at the peak of products, where the operator says so."""
