@@ -165,7 +165,7 @@ def _described(data: Any) -> str:
         kinds = ", ".join(type(item).__name__ for item in data[:3]) + (", ..." if len(data) > 3 else "")
         return f"a {type(data).__name__} of {len(data)}" + (f" ({kinds})" if data else "")
     kind = type(data).__name__
-    return f"a {kind}" + (" (torch.from_numpy makes it a tensor)" if kind == "ndarray" else "")
+    return kind + (" (torch.from_numpy makes it a tensor)" if kind == "ndarray" else "")
 
 
 def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:

@@ -102,9 +102,10 @@ def require_second_derivatives(
             chosen = torch.randperm(rows, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if rows > count else []), batch]
             exact, part = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
-            rounding = max(rounding, _rounding(exact, part, own, in_interval))
         # In double precision, all of them might cost more than they are worth.
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
+        if place in drawn:
+            rounding = max(rounding, _rounding(exact, part, own, in_interval))
     return rounding
 
 

@@ -417,7 +417,8 @@ class Objective:
                     return f"{begin}: the weights or the loss overflow"
                 return (
                     f"{begin} ({', '.join(roots)}): a norm, a root or a power below 2 has none at zero, so add "
-                    "a small number inside it, as in (x.square().sum() + 1e-12).sqrt(); or the weights or the loss overflow"
+                    "a small number inside it, as in (x.square().sum() + 1e-12).sqrt(); or the weights or the loss "
+                    "overflow"
                 )
         return "a product with the curvature matrix is not finite: the weights or the loss overflow"
 

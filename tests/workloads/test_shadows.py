@@ -56,7 +56,7 @@ def test_what_hides_nothing_is_left_alone(folder, monkeypatch):
 
 def test_a_worker_that_ends_by_its_own_error_is_not_said_to_want_memory(capfd):
     crew = Crew(1, sys.exit)
-    with pytest.raises(ValueError, match=r"a worker ended \(status 1\), and its own error is printed above"):
-        with crew.minded(ValueError, crew.close):
-            crew.connections[0].recv()
+    said = r"a worker ended \(status 1\), and its own error is printed above"
+    with pytest.raises(ValueError, match=said), crew.minded(ValueError, crew.close):
+        crew.connections[0].recv()
     assert "Connection" in capfd.readouterr().err
