@@ -280,8 +280,8 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype, in_interval: bool) ->
             point, v = line.of(0, own)
             at = [p.detach().to(kind).requires_grad_() for p in point]
             graph = line.objective.graph(as_dtype(batch, kind), line.number, 1.0, line.matrix, at)
-            product = constants(graph.product([d.to(kind) for d in v], False, last=True))
-            images.append([part if part is None else part.to(dtype) for part in product])
+            images.append(constants(graph.product([d.to(kind) for d in v], False, last=True)))
+            del graph, at
         size = norm_of(sizes_of(images[1]))
         found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
     require_little(found, own, through, in_interval)
