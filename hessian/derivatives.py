@@ -101,11 +101,12 @@ def require_second_derivatives(
             rows = rows_of(batch) or 0
             chosen = torch.randperm(rows, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if rows > count else []), batch]
-            exact, part = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
+            precision, part = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
         # In double precision, all of them might cost more than they are worth.
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
         if place in drawn:
-            rounding = max(rounding, _rounding(exact, part, own, in_interval))
+            rounding = max(rounding, _rounding(replace(line, precision=precision), part, own, in_interval))
+            del part
     return rounding
 
 
@@ -201,7 +202,7 @@ def _require(
     parts: list[Batch],
     dtypes: tuple[torch.dtype, ...],
     unsettled: str = UNSETTLED,
-) -> tuple[_Line, Batch]:
+) -> tuple[_Precision, Batch]:
     """Takes for each test the first samples and dtype with which it does not break down, and returns these."""
     model, failure, left, fault = line.objective.model, None, list(misses), ""
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
@@ -227,7 +228,7 @@ def _require(
                 f"the products are no second derivatives: {fault}; "
                 f"{model.half_precision_part() or _low_precision(at, given) or _ADVICE}"
             )
-        return at, part
+        return at.precision, part
     assert failure is not None
     raise failure
 
@@ -276,13 +277,14 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype, in_interval: bool) ->
     found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
     if dtype != own:
         images = []
-        for kind in (own, dtype):
+        for kind in (dtype, own):  # the larger vectors first, for their memory, drawn anew for the others
             point, v = line.of(0, own)
-            at = [p.detach().to(kind).requires_grad_() for p in point]
-            graph = line.objective.graph(as_dtype(batch, kind), line.number, 1.0, line.matrix, at)
-            images.append(constants(graph.product([d.to(kind) for d in v], False, last=True)))
-            del graph, at
-        size = norm_of(sizes_of(images[1]))
+            line.drawn.clear()
+            point, v = [p.detach().to(kind).requires_grad_() for p in point], [d.to(kind) for d in v]
+            graph = line.objective.graph(as_dtype(batch, kind), line.number, 1.0, line.matrix, point)
+            images.append(constants(graph.product(v, False, last=True)))
+            del graph, point, v
+        size = norm_of(sizes_of(images[0]))
         found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
     require_little(found, own, through, in_interval)
     return found
