@@ -2,12 +2,13 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
-from hessian import Curvature, CurvatureError, exact_hessian, stable_rank
+from hessian import Curvature, CurvatureError, exact_hessian, stable_rank, stable_rank_of
 
 CE = nn.CrossEntropyLoss()
 
@@ -74,10 +75,6 @@ def test_rounding_is_measured_on_the_scale_of_a_block():
     spectral, _, rank = norms_of(by_hand(model.net, x, y, first, first))
     block = operator.block("net.0.*")
     assert block.rounding != operator.rounding
-    import numpy as np
-
-    from hessian import stable_rank_of
-
     found = stable_rank_of(block, rng=np.random.default_rng(0))
     assert spectral in found.spectral_norm
     assert rank in found
