@@ -15,9 +15,11 @@ from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SubsetR
 from hessian.symmetric import CurvatureError
 
 Batch = Any
-"""``(inputs, targets)``, or a mapping of keyword arguments of the model (Hugging Face style)."""
+"""``(inputs, targets)``, where targets are anything that the loss takes, also None, as they are for ``(inputs,)``; or a
+mapping of keyword arguments of the model (Hugging Face style)."""
 Loss = Callable[[Any, Any], Tensor]
 """Maps (output, targets) to a scalar, or (output, batch) where batches are mappings."""
+_SEVERAL = "several inputs are ((a, b), targets), several targets (inputs, (s, t))"
 _SHUFFLING = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
 
 
@@ -51,10 +53,13 @@ class Batches:
                     "use DataLoader(..., shuffle=False)"
                 )
             return Batches(data, resident=False)
-        if not isinstance(data, Iterable):
+        if not isinstance(data, Iterable) or isinstance(data, Tensor):
             raise CurvatureError(
-                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {type(data).__name__}"
+                f"expected (inputs, targets), a mapping, or an iterable of such batches, got {_described(data)}; where "
+                "the loss takes no targets, pass (inputs, None)"
             )
+        if isinstance(data, tuple | list) and data and isinstance(data[0], Tensor):
+            raise CurvatureError(f"expected (inputs, targets), got {_described(data)}: {_SEVERAL}")
         if iter(data) is data:
             raise CurvatureError("the data are an iterator, which can be read once only; pass a list or a DataLoader")
         if isinstance(data, Sequence) and len(data) == 1 and is_batch(data[0]):
@@ -81,9 +86,7 @@ class Batches:
             CurvatureError: An item that is not a batch.
         """
         for number, batch in enumerate(self.source, start=1):
-            if not is_batch(batch):
-                raise CurvatureError(f"item {number} is no batch: expected (inputs, targets) or a mapping of tensors")
-            yield _move(batch, device, dtype)
+            yield _move(_whole(batch, number), device, dtype)
 
 
 @dataclass(frozen=True)
@@ -98,27 +101,80 @@ class _Some:
 
 
 def is_batch(data: Any) -> bool:
-    """Whether it is a pair of inputs and targets, or a mapping with tensors."""
+    """Whether it is inputs with targets or without, or a mapping with tensors, and not two of these."""
+    if isinstance(data, tuple | list) and len(data) == 1 and not isinstance(data[0], Tensor):
+        return False  # one batch among batches
+    return _may_be_batch(data) and (isinstance(data, Mapping) or len(data) == 1 or not _are_batches(*data))
+
+
+def _may_be_batch(item: Any) -> bool:
+    if isinstance(item, Mapping):
+        return any(isinstance(value, Tensor) for value in item.values())
+    if not isinstance(item, tuple | list) or len(item) not in (1, 2):
+        return False
+    return next(leaves(item[0]), None) is not None
+
+
+def _are_batches(first: Any, second: Any) -> bool:
+    """Whether two items are two batches and not inputs and targets: they look alike, and either could be one."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and _may_be_batch(first)
+    both = isinstance(first, tuple | list) and isinstance(second, tuple | list)
+    return both and len(first) == len(second) and _may_be_batch(first) and _may_be_batch(second)
+
+
+def _whole(item: Any, number: int) -> Batch:
+    """A batch with its targets, which are None where there are only inputs.
+
+    Raises:
+        CurvatureError: It is no batch.
+    """
+    if not _may_be_batch(item):
+        raise CurvatureError(
+            f"item {number} is no batch but {_described(item)}: expected (inputs, targets) or a mapping of tensors"
+            + (f"; {_SEVERAL}" if isinstance(item, tuple | list) and len(item) > 2 else "")
+        )
+    if isinstance(item, Mapping):
+        return item
+    inputs, targets = (item[0], None) if len(item) == 1 else item
+    if isinstance(inputs, tuple | list) and _one_by_one(inputs, targets):
+        raise CurvatureError(
+            f"the inputs of batch {number} are a {type(inputs).__name__} of {len(inputs)} tensors, one for each "
+            f"sample, and the model would be called with {len(inputs)} arguments: stack them into one tensor, as in "
+            "torch.stack(inputs), after padding where their sizes differ"
+        )
+    return inputs, targets
+
+
+def _one_by_one(inputs: Sequence[Any], targets: Any) -> bool:
+    """Whether inputs are one tensor for each sample, and not several tensors with a row for each."""
+    samples = len(targets) if isinstance(targets, tuple | list) or (isinstance(targets, Tensor) and targets.ndim) else 0
+    tensors = all(isinstance(item, Tensor) for item in inputs)
+    return tensors and len(inputs) == samples and any(item.ndim == 0 or len(item) != samples for item in inputs)
+
+
+def _described(data: Any) -> str:
+    """What data are, in words for a message."""
+    if isinstance(data, Tensor):
+        return f"a tensor of shape {tuple(data.shape)}"
     if isinstance(data, Mapping):
-        return any(isinstance(value, Tensor) for value in data.values())
-    pair = isinstance(data, tuple | list) and len(data) == 2 and not is_nested(data)
-    return pair and isinstance(data[1], Tensor)
-
-
-def is_nested(data: Sequence[Any]) -> bool:
-    """Whether the first of two items is itself a batch, so that they are two batches and not inputs and targets."""
-    first, second = data
-    return isinstance(second, tuple | list | Mapping) or (isinstance(first, tuple | list) and not _tensors(first))
-
-
-def _tensors(items: Sequence[Any]) -> bool:
-    return len(items) > 0 and all(isinstance(item, Tensor) for item in items)
+        return f"a {type(data).__name__} without tensors"
+    if isinstance(data, tuple | list) and len(data) in (1, 2):
+        return f"a {type(data).__name__} whose inputs are {_described(data[0])}"
+    if isinstance(data, tuple | list):
+        kinds = ", ".join(type(item).__name__ for item in data[:3]) + (", ..." if len(data) > 3 else "")
+        return f"a {type(data).__name__} of {len(data)}" + (f" ({kinds})" if data else "")
+    kind = type(data).__name__
+    return kind + (" (torch.from_numpy makes it a tensor)" if kind == "ndarray" else "")
 
 
 def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
     def moved(tensor: Tensor) -> Tensor:
         there = tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
-        return there.clone() if there.is_inference() else there  # which no graph may hold
+        if there.is_inference():
+            return there.clone()  # which no graph may hold
+        # A model that differentiates by its inputs marks them, which must not mark the user's own.
+        return there.detach().requires_grad_(tensor.requires_grad)
 
     return _mapped(batch, moved)
 
@@ -131,7 +187,7 @@ def size_of(batch: Batch) -> int:
     """
     lengths = sorted({len(tensor) for tensor in leaves(batch) if tensor.ndim > 0})
     if not lengths or lengths[0] == 0:
-        raise CurvatureError("a batch has no samples")
+        raise CurvatureError("a batch has no samples: leave it out")
     if len(lengths) > 1:
         raise CurvatureError(
             f"the tensors of a batch have {', '.join(map(str, lengths[:-1]))} and {lengths[-1]} rows, so that the "
@@ -175,6 +231,11 @@ def as_dtype(value: Any, dtype: torch.dtype) -> Any:
 def copied(value: Any) -> Any:
     """It with copies of its tensors."""
     return _mapped(value, torch.clone)
+
+
+def detached(value: Any) -> Any:
+    """It without graphs."""
+    return _mapped(value, torch.Tensor.detach)
 
 
 def require_untouched(given: Any, own: Any, number: int) -> None:
@@ -254,9 +315,16 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
     Raises:
         CurvatureError: It is not, or the loss cannot take the output; the message names the batch.
     """
+    targets = batch if isinstance(batch, Mapping) else batch[1]
     try:
-        value = loss(output, batch if isinstance(batch, Mapping) else batch[1])
+        value = loss(output, targets)
     except (TypeError, AttributeError) as error:
+        if not isinstance(targets, Tensor) and not isinstance(batch, Mapping):
+            kind = "None" if targets is None else f"a {type(targets).__name__}"
+            raise CurvatureError(
+                f"the targets of batch {number} are {kind}, which the loss cannot take "
+                f"({' '.join(str(error).split())[:120]}): give others, or a function of (output, targets) as the loss"
+            ) from error
         if isinstance(output, Tensor):
             raise
         keys = f" with the keys {', '.join(map(repr, output))}" if isinstance(output, Mapping) else ""
@@ -275,6 +343,27 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
     return value
 
 
+def labels_out_of_range(output: Any, batch: Batch) -> str:
+    """Which labels the output has no class for, in words; empty if the targets are no labels or all have one."""
+    targets = None if isinstance(batch, Mapping) else batch[1]
+    if not isinstance(output, Tensor) or not isinstance(targets, Tensor) or output.ndim < 2 or targets.numel() == 0:
+        return ""
+    if targets.is_floating_point() or targets.is_complex():
+        return ""
+    classes = output.shape[1 if output.ndim == targets.ndim + 1 else -1]
+    low, high = int(targets.min()), int(targets.max())
+    if low >= 0 and high < classes:
+        return ""
+    return f"the labels run from {low} to {high}, and {classes} outputs are for labels 0 to {classes - 1}"
+
+
+def strange_inputs(batch: Batch) -> str:
+    """Inputs that are no floating numbers, in words; empty if all are."""
+    inputs = batch if isinstance(batch, Mapping) else batch[0]
+    kinds = sorted({str(leaf.dtype).removeprefix("torch.") for leaf in leaves(inputs) if not leaf.is_floating_point()})
+    return f"the inputs are {' and '.join(kinds)}: where the model wants numbers, pass x.float()" if kinds else ""
+
+
 def reduction_of(loss: Loss, named: str | None) -> str:
     """Whether the loss is a mean or a sum over samples: as named, else the loss's own attribute, else a mean.
 
@@ -282,6 +371,7 @@ def reduction_of(loss: Loss, named: str | None) -> str:
         CurvatureError: Another word, or a loss that does not reduce.
     """
     own = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
+    own = "mean" if own == "batchmean" else own
     reduction = named or own or "mean"
     if reduction == own and own not in ("mean", "sum"):
         raise CurvatureError(f"the loss must be a scalar, and has reduction={own!r}: use 'mean' or 'sum'")

@@ -73,7 +73,8 @@ def block_ranks(
             )
             found.append(BlockRank(name, block.P, rank, ""))
         except CurvatureError as error:
-            if "zero to rounding" not in str(error):
+            words = [one for one in ("zero to rounding", "products are rounded") if one in str(error)]
+            if not words:
                 raise
-            found.append(BlockRank(name, block.P, None, "zero to rounding"))
+            found.append(BlockRank(name, block.P, None, words[0]))
     return tuple(found)

@@ -38,6 +38,7 @@ class CrossBlock:
     device: torch.device
     _times: Callable[[Tensor], Tensor]
     _transposed: Callable[[Tensor], Tensor]
+    _rounding: Callable[[], float]
 
     def products(self, vectors: Tensor) -> Tensor:
         """The block times each row, (k, columns) to (k, rows).
@@ -55,7 +56,14 @@ class CrossBlock:
     def T(self) -> CrossBlock:
         """The block of the columns by the rows."""
         return CrossBlock(
-            self.column_names, self.row_names, self.shape[::-1], self.dtype, self.device, self._transposed, self._times
+            self.column_names,
+            self.row_names,
+            self.shape[::-1],
+            self.dtype,
+            self.device,
+            self._transposed,
+            self._times,
+            self._rounding,
         )
 
     def dilated(self) -> Dilation:
@@ -105,6 +113,11 @@ class Dilation:
     def device(self) -> torch.device:
         """Device of vectors and products."""
         return self.block.device
+
+    @property
+    def rounding(self) -> float:
+        """Rounding of a product relative to the largest, beyond that of the dtype."""
+        return self.block._rounding()
 
     def products(self, vectors: Tensor) -> Tensor:
         """The matrix times each row, (k, P) to (k, P)."""

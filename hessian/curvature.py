@@ -32,6 +32,7 @@ from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
 from hessian.pieces import Pieces, PiecesHere, cut_up
+from hessian.product_rounding import is_ordinary, rounding_on_all
 from hessian.routes import told
 from hessian.symmetric import CurvatureError
 from rmt.results import Result
@@ -158,11 +159,16 @@ class Curvature:
             count=count,
             law=law,
             budget=budget,
+            in_interval=True,
         )
+        self._matrix = matrix
+        self._roundings: dict[Part, float] = {}
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
-        self._faults: dict[Part, CurvatureError | None] = {Part(self._positions, self._positions): None}
+        whole = Part(self._positions, self._positions)
+        self._faults: dict[Part, CurvatureError | None] = {whole: None}
+        self._on_few: dict[Part, float] = {whole: self._objective.rounding}
         self._vectorize, self._extra_seconds, self._trying = 1, 0.0, False
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
@@ -215,6 +221,25 @@ class Curvature:
         """Vectors multiplied together, as given or as the trial found."""
         return self._vectorize
 
+    @property
+    def rounding(self) -> float:
+        """Rounding of a product relative to the largest, beyond that of the parameters' type; measured when read."""
+        return self._rounding_of(Part(self._positions, self._positions))
+
+    def _rounding_of(self, part: Part) -> float:
+        """Return the same of a block, on its own scale."""
+        self._require_derivatives(part)
+        on_few = self._on_few[part]
+        if is_ordinary(on_few, self.dtype) or self.dtype == torch.float64:
+            return on_few
+        if part not in self._roundings:
+
+            def multiply(rows: Sequence[int], columns: Sequence[int], v: Tensor) -> Tensor:
+                return self._pieces.products(Part(tuple(rows), tuple(columns)), v[None], 1)[0]
+
+            self._roundings[part] = rounding_on_all(self._objective, self._matrix, *part, multiply)
+        return self._roundings[part]
+
     def products(self, vectors: Tensor) -> Tensor:
         """The matrix times each row, (k, P) to (k, P).
 
@@ -240,6 +265,10 @@ class Curvature:
         self._require_derivatives(part)
         if (count := min(together, self._vectorize)) > 1:
             self._pieces.products(part, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
+
+    def why_not_finite(self) -> str:
+        """Why a product is not finite, in words."""
+        return self._objective.why_not_finite(self._matrix)
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
@@ -268,13 +297,15 @@ class Curvature:
         """Test a block before its first product: what is small next to the whole matrix is not seen in that."""
         if part not in self._faults:
             started = time.perf_counter()
-            fault = None
+            fault, rounding = None, 0.0
             if all(any(self._pieces.used[i] for i in positions) for positions in part):
                 try:
-                    self._objective.require_block(self._matrix, part)
+                    rounding = self._objective.require_block(self._matrix, part)
                 except CurvatureError as error:
                     fault = error
-            self._faults |= {part: fault, Part(part.columns, part.rows): fault}
+            transposed = Part(part.columns, part.rows)
+            self._faults |= {part: fault, transposed: fault}
+            self._on_few |= {part: rounding, transposed: rounding}
             self._extra_seconds += time.perf_counter() - started
         if (fault := self._faults[part]) is not None:
             raise fault
@@ -325,7 +356,12 @@ class Curvature:
         def transposed(vectors: Tensor) -> Tensor:
             return self._products(vectors, height, Part(*ends[::-1]))
 
-        return CrossBlock(row_names, column_names, (height, width), self.dtype, self.device, times, transposed)
+        def rounding() -> float:
+            return self._rounding_of(Part(*ends))
+
+        return CrossBlock(
+            row_names, column_names, (height, width), self.dtype, self.device, times, transposed, rounding
+        )
 
     def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
         """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""

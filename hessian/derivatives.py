@@ -19,14 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
-from hessian.graphs import Part, Positions, require_dense
+from hessian.graphs import Graph, Part, Positions, require_dense
+from hessian.product_rounding import FLOOR, lowest, require_little, types_towards
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import (
     Vector,
@@ -71,7 +72,8 @@ def require_second_derivatives(
     sizes: list[int],
     dtypes: tuple[torch.dtype, ...] | None = None,
     part: Part | None = None,
-) -> None:
+    in_interval: bool = False,
+) -> float:
     """Test gradients on all samples and products on some.
 
     Args:
@@ -81,9 +83,15 @@ def require_second_derivatives(
         sizes: Samples of each batch.
         dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
         part: Block that is tested, at its own scale; default: the whole matrix.
+        in_interval: The result has an interval that takes account of rounding. So has every result of a block.
+
+    Returns:
+        Rounding of products in the model's own precision, relative to their size, on the samples on which they were
+        tested.
 
     Raises:
-        CurvatureError: There is no second derivative, or the products are none; the message says which test failed.
+        CurvatureError: There is no second derivative, or the products are none or are mostly rounding; the message says
+            which test failed.
     """
     generator = torch.Generator().manual_seed(0)
     drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
@@ -92,6 +100,7 @@ def require_second_derivatives(
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
     every = tuple(range(len(objective.parameters)))
     rows, columns = part or Part(every, every)
+    rounding = 0.0
     for place, batch in enumerate(objective.moved()):
         line = _Line(objective, matrix, place + 1, padding, rows, columns)
         # The slopes by the rows of a block off the diagonal may be much smaller than those by its columns.
@@ -100,13 +109,20 @@ def require_second_derivatives(
             samples = rows_of(batch) or 0
             chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if samples > count else []), batch]
-            _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
+            precision, tested = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
             if others:
                 _require(others[0], (_miss_of_gradients,), parts, precise)
         # In double precision, all of them might cost more than they are worth.
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
         if others:
             _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
+        if place in drawn:
+            found, through = _rounding(replace(line, precision=precision), tested, own)
+            if part is None:
+                require_little(found, own, through, in_interval)
+            rounding = max(rounding, found)
+            del tested
+    return rounding
 
 
 @dataclass(frozen=True)
@@ -245,8 +261,8 @@ def _require(
     parts: list[Batch],
     dtypes: tuple[torch.dtype, ...],
     unsettled: str = UNSETTLED,
-) -> None:
-    """Takes for each test the first samples and dtype with which it does not break down."""
+) -> tuple[_Precision, Batch]:
+    """Takes for each test the first samples and dtype with which it does not break down, and returns these."""
     model, failure, left, fault = line.objective.model, None, list(misses), ""
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
@@ -268,9 +284,10 @@ def _require(
             continue
         if fault:
             raise CurvatureError(
-                f"the products are no second derivatives: {fault}; {model.half_precision_part() or _ADVICE}"
+                f"the products are no second derivatives: {fault}; "
+                f"{model.half_precision_part() or _low_precision(at, given) or _ADVICE}"
             )
-        return
+        return at.precision, part
     assert failure is not None
     raise failure
 
@@ -283,23 +300,53 @@ def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
 
 def _rounds(line: _Line, batch: Batch) -> bool:
     """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
-    at = line.weights(torch.float64)
+    return _types(line, batch, torch.float64) == {torch.float32}
+
+
+def _types(line: _Line, batch: Batch, dtype: torch.dtype) -> set[torch.dtype]:
+    """Return the other types that the graph from weights of one type to the loss leads through."""
+    at = line.weights(dtype)
     for position in line.inside:
         at[position].requires_grad_()
     with torch.enable_grad():
-        value = line.loss(batch, at)
-    pending: list[Any] = [value.grad_fn] if value.requires_grad else []
-    seen, reached = set(pending), set()
-    while pending:
-        node = pending.pop()
-        made = {one.dtype for one in node._input_metadata}  # what goes into a node backward came out of it forward
-        for source, place in node.next_functions:
-            if source is None:
-                continue
-            reached |= made if source._input_metadata[place].dtype == torch.float64 else set()
-            pending += [source] if source not in seen else []
-            seen.add(source)
-    return reached - {torch.float64} == {torch.float32}
+        return types_towards(line.loss(batch, at), dtype)
+
+
+def _low_precision(line: _Line, batch: Batch) -> str:
+    """Return what to do about a type of half precision on the way to the loss; empty if there is none."""
+    low = lowest(_types(line, batch, line.precision.dtype), torch.float32)
+    name = str(low).removeprefix("torch.")
+    return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
+
+
+def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch.dtype | None]:
+    """Return the rounding of a product relative to its size, at the first point of a line, and the type that causes it.
+
+    Args:
+        line: A line with the precision in which it could be tested.
+        batch: Samples in the type of the data.
+        own: The type of the parameters.
+    """
+    dtype = line.precision.dtype
+    through = lowest(_types(line, as_dtype(batch, own), own), own)
+    # What both compute in the same lower precision shows in no difference.
+    same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
+    least = lowest(same, own)
+    found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
+    if dtype != own:
+        images = []
+        for kind in (dtype, own):  # the larger vectors first, for their memory, drawn again for the others
+            point, v = line.of(0, own)
+            line.drawn.clear()
+            point = [p.detach().to(kind) for p in point]
+            for position in line.inside:
+                point[position].requires_grad_()
+            graph, _ = _graphs(line, as_dtype(batch, kind), point)
+            images.append(constants(graph.product([d.to(kind) for d in v], False, last=True)))
+            del graph, point, v
+        size = norm_of(sizes_of(images[0]))
+        found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
+    return found, through
 
 
 def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
@@ -322,8 +369,8 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
     precision, step = line.precision, 10.0 * step  # losses do not jump at kinks, and bear a longer step
 
     def rise(step: float) -> Tensor:
-        with torch.no_grad():
-            above, below = (line.loss(batch, line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+        with torch.enable_grad():  # which the model or the loss may need for derivatives of their own
+            above, below = (line.loss(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
         return (above - below) / (2.0 * step)
 
     value, gradient = line.gradient(batch, point, line.by_columns(point))
@@ -427,14 +474,19 @@ def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:
     return {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
 
 
-def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
-    """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
+def _graphs(line: _Line, batch: Batch, point: list[Tensor]) -> tuple[Graph, Graph]:
+    """Return the graphs of a block and of its transpose."""
     inside = line.inside
     graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point, [point[i] for i in inside])
-    transposed = graph
-    if line.rows != line.columns:
-        rows, columns = ([inside.index(i) for i in positions] for positions in (line.rows, line.columns))
-        graph, transposed = graph.restricted(rows, columns), graph.restricted(columns, rows)
+    if line.rows == line.columns:
+        return graph, graph
+    rows, columns = ([inside.index(i) for i in positions] for positions in (line.rows, line.columns))
+    return graph.restricted(rows, columns), graph.restricted(columns, rows)
+
+
+def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
+    """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
+    graph, transposed = _graphs(line, batch, point)
     Hv = constants(graph.product(v, False))
     sizes = sizes_of(Hv)
     size = norm_of(sizes)

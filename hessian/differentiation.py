@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 
 @contextmanager
@@ -68,6 +69,21 @@ def exact_algebra() -> Iterator[None]:
                 setattr(matmul, name, exact)
                 stack.callback(setattr, matmul, name, before)
         yield
+
+
+class plain_weight_norm(TorchFunctionMode):  # noqa: N801 - a context manager
+    """Weight norm by its formula: the derivative of the fused kernel's own derivative is wrong."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is not torch._weight_norm:
+            return func(*args, **(kwargs or {}))
+        return _weight_norm(*args, **(kwargs or {}))
+
+
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    return v * (g / torch.norm_except_dim(v, 2, dim))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from hessian.batches import Loss
+from hessian.batches import Loss, cut, detached
 from hessian.differentiation import exact_algebra, gradients_of
 from hessian.objective import Objective
 from hessian.routes import RouteError, in_words, told
@@ -92,7 +92,7 @@ def exact_hessian(
         if hessian is None:
             hessian = _checked_columns(chunks, parameters, columns)
     if not bool(torch.isfinite(hessian).all()):
-        raise CurvatureError("the Hessian is not finite, though the loss is: the weights or the loss overflow")
+        raise CurvatureError(objective.why_not_finite())
     return hessian
 
 
@@ -186,6 +186,8 @@ def _linear_layers(model: nn.Module) -> list[nn.Linear]:
 def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
     """Run one sample through the model and name what keeps the layered route from applying, if anything does."""
     layers = _linear_layers(model)
+    if not all(isinstance(layer.weight, nn.Parameter) for layer in layers):
+        return "a layer's weight is computed from other parameters"
     owned = [id(p) for layer in layers for p in layer.parameters()]
     if len(set(owned)) < len(owned):
         return "two layers share a parameter"
@@ -193,12 +195,11 @@ def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
         if parameter.requires_grad and id(parameter) not in owned:
             return f"the trainable parameter {name!r} is not in an nn.Linear layer"
     batch = objective.first_batch()
-    sample = tuple(part[:1] for part in batch)
-    with torch.no_grad(), _Shifts(layers) as shifts:
-        objective.output(sample)
-    with torch.no_grad():
-        output = objective.output(batch)
+    sample = cut(batch, slice(1))
     with torch.enable_grad():
+        with _Shifts(layers) as shifts:
+            objective.output(sample)
+        output = detached(objective.output(batch))
         value = objective.loss_at(output, batch, 1)
     if value.requires_grad:
         return "the loss reads parameters beside the model's output (a penalty)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -18,6 +18,9 @@ from torch import Tensor
 from hessian.differentiation import gradients_of
 from hessian.symmetric import CurvatureError
 
+_AT_ZERO = ("Norm", "Sqrt", "Rsqrt", "Pow", "Dist", "Hypot", "Acos", "Asin", "Atan2")
+"""Operations, by how their nodes are named, that have no finite second derivative at zero or at an end of a range."""
+_NORMALISED = ("BatchNorm", "LayerNorm", "GroupNorm", "RmsNorm", "RMSNorm", "InstanceNorm")
 AT_ONCE = 2**20
 """Numbers that are joined at once: many small parts take a third of the time so, and the memory of both is little."""
 Parts = Sequence[Tensor]
@@ -205,6 +208,21 @@ def require_dependence(value: Tensor) -> None:
     """
     if not value.requires_grad:
         raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
+
+
+def not_smooth_at_zero(value: Tensor) -> list[str]:
+    """Names of operations on the way to a value whose second derivatives are infinite somewhere."""
+    pending: list[Any] = [value.grad_fn] if value.requires_grad else []
+    seen, found = set(pending), set()
+    while pending:
+        node = pending.pop()
+        name = node.name().removesuffix("0").removesuffix("Backward")
+        if any(word in name for word in _AT_ZERO) and not any(word in name for word in _NORMALISED):
+            found.add(name)
+        fresh = {source for source, _ in node.next_functions if source is not None} - seen
+        seen |= fresh
+        pending += fresh
+    return sorted(found)
 
 
 def require_dense(gradients: Sequence[Tensor | None]) -> None:

@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hessian.basis_rows import Rows, Span, Store, combined, take_outside
-from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, empty_rows, multiply, normal_rows
+from hessian.symmetric import (
+    CurvatureError,
+    ScaledOperator,
+    SymmetricOperator,
+    empty_rows,
+    multiply,
+    normal_rows,
+    not_finite,
+    rounding_of,
+)
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -157,9 +166,12 @@ class Krylov:
 
     @property
     def rounding(self) -> float:
-        """Rounding of one product, measured by the asymmetry of T, with a floor of some units of the norm."""
+        """Rounding of one product, measured by the asymmetry of T, with a floor of some units of the norm.
+
+        The floor is higher where the operator knows that its products are rounded more.
+        """
         unit = torch.finfo(self._operator.dtype).eps
-        return max(self._asymmetry, _FLOOR * unit * self._scale)
+        return max(self._asymmetry, max(_FLOOR * unit, rounding_of(self._operator)) * self._scale)
 
     def once(self, name: Hashable, find: Callable[[], Found]) -> Found:
         """A finding about the basis under a name, kept as long as the basis stays as it is."""
@@ -201,9 +213,7 @@ class Krylov:
             self._found.clear()
             sizes = torch.linalg.vector_norm(images, dim=1).tolist()
             if not all(map(isfinite, sizes)):
-                raise CurvatureError(
-                    "a product with the curvature matrix is not finite: the weights or the loss overflow"
-                )
+                raise not_finite(self._operator)
             for place, (image, size) in enumerate(zip(images, sizes, strict=True), start=self.steps):
                 self._take(image[None], size, place)
             self.steps += count

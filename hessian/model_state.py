@@ -11,8 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils import parametrizations
+from torch.nn.utils.weight_norm import WeightNorm
 
-from hessian.differentiation import exact_evaluation, gradients_of, without_cudnn
+from hessian.differentiation import exact_evaluation, gradients_of, plain_weight_norm, without_cudnn
 from hessian.kept_tensors import held_on_to, nothing_kept
 from hessian.symmetric import CurvatureError
 
@@ -64,7 +66,10 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
     if len(devices) > 1:
         raise CurvatureError(f"the model lies on several devices ({', '.join(sorted(devices))}); move it to one")
     if len(dtypes) > 1:
-        raise CurvatureError(f"the parameters have several dtypes ({', '.join(sorted(dtypes))}); use one")
+        raise CurvatureError(
+            f"the parameters have several dtypes ({', '.join(sorted(dtypes))}); use one, by model.float() or "
+            "model.double()"
+        )
     if devices == {"meta"}:
         raise CurvatureError("the model lies on the meta device and has no weights")
     return {name: parameter.detach().clone().requires_grad_() for name, parameter in chosen.items()}
@@ -110,6 +115,15 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
             )
 
 
+def has_weight_norm(model: nn.Module) -> bool:
+    """Whether a layer's weight is normalised by either form of weight norm."""
+    return any(
+        isinstance(module, parametrizations._WeightNorm)
+        or any(isinstance(hook, WeightNorm) for hook in module._forward_pre_hooks.values())
+        for module in model.modules()
+    )
+
+
 class _Joint(nn.Module):
     """A model and a loss as one module, so that the loss too sees what stands in for the parameters."""
 
@@ -149,6 +163,7 @@ class PureModel:
             for name, module, key, parameter in _hanging(model)
         ]
         self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
+        self._weight_norm = has_weight_norm(model)
         self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
     def at(self, parameters: Sequence[Tensor]) -> PureModel:
@@ -189,6 +204,8 @@ class PureModel:
             stack.enter_context(_batch_norm(self._model, self._batch_norm))
             stack.enter_context(exact_evaluation())
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
+            if self._weight_norm:
+                stack.enter_context(plain_weight_norm())
             if self._recurrent:  # nor have cuDNN's recurrent layers
                 stack.enter_context(without_cudnn())
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
@@ -215,6 +232,17 @@ class PureModel:
         for name, tensor in (*self._rest.items(), *self._buffers.items()):
             if tensor.dtype in (torch.float16, torch.bfloat16):
                 return f"{name.removeprefix('model.')} is {tensor.dtype}: call model.float() or model.double()"
+        return ""
+
+    def part_of_another_dtype(self) -> str:
+        """A floating parameter or buffer of another dtype than the chosen ones, and what to do; empty for none."""
+        own = next(iter(self._chosen.values())).dtype
+        for name, tensor in (*self._rest.items(), *self._buffers.items()):
+            if tensor.is_floating_point() and tensor.dtype != own:
+                return (
+                    f"{name.removeprefix('model.')} is {tensor.dtype}, and the data are handed in in {own}, as the "
+                    "parameters are: call model.float() or model.double()"
+                )
         return ""
 
     def require_own_unused(self, value: Tensor) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count as counting
 from math import ceil
 from typing import Any
 
@@ -25,6 +26,7 @@ from hessian.batches import (
     copied,
     counted,
     cut,
+    labels_out_of_range,
     leaves,
     loss_of,
     output_of,
@@ -32,10 +34,12 @@ from hessian.batches import (
     require_untouched,
     rows_of,
     size_of,
+    strange_inputs,
 )
 from hessian.derivatives import UNSETTLED, require_second_derivatives
 from hessian.differentiation import gradients_of
-from hessian.graphs import Graph, HessianGraph, Middle, Part, SandwichGraph, require_dependence
+from hessian.factories import user_error
+from hessian.graphs import Graph, HessianGraph, Middle, Part, SandwichGraph, not_smooth_at_zero, require_dependence
 from hessian.live_bytes import held_by
 from hessian.memory import PROGRAM, Budget, bytes_of
 from hessian.middles import (
@@ -74,6 +78,11 @@ def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict
     }
 
 
+def _dropped(source: Any) -> str:
+    """What leaves the only batch of a loader out, in words; empty for nothing."""
+    return ", since drop_last=True leaves the only one out" if getattr(source, "drop_last", False) else ""
+
+
 @dataclass(frozen=True, eq=False)
 class Objective:
     """A loss over all samples, as a function of chosen parameters.
@@ -87,6 +96,7 @@ class Objective:
         sizes: Samples of each batch.
         value: The loss over all samples.
         check_seconds: Wall time of the checks.
+        rounding: Rounding of products, relative to their size, on the samples of the checks.
         numbers: Numbers of the batches, where they are a share of those that weights and losses are of; nothing: all.
         check_dtypes: Types in which products are tested, by preference, where a budget limits them.
     """
@@ -104,6 +114,7 @@ class Objective:
     mean: bool
     count: Callable[[Batch], int]
     law: Law | None
+    rounding: float = 0.0
     numbers: range | None = None
     check_dtypes: tuple[torch.dtype, ...] | None = None
 
@@ -120,6 +131,7 @@ class Objective:
         count: Callable[[Batch], int] = size_of,
         law: Law | None = None,
         budget: Budget | None = None,
+        in_interval: bool = False,
     ) -> Objective:
         """Reads the data and checks what a curvature of the loss rests on.
 
@@ -135,6 +147,7 @@ class Objective:
             count: Samples of a batch.
             law: Law of the targets, for the Fisher matrix; default: that of the loss, where it is known.
             budget: Budget of memory, for the checks.
+            in_interval: The result has an interval that takes account of rounding beyond that of the parameters' type.
 
         Raises:
             CurvatureError: The result would be wrong; the message names cause and remedy.
@@ -167,7 +180,7 @@ class Objective:
         first = draft._read(count)
         started += time.perf_counter() - unchecked
         if not first:
-            raise CurvatureError("the data are empty: no batch")
+            raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
         draft = replace(draft, losses=tuple(value for _, value in first))
         if [size for size, _ in first] != [size for size, _ in draft._read(count)]:
             raise CurvatureError("two readings of the data gave other batches: fix their order and number")
@@ -182,7 +195,9 @@ class Objective:
             numbers = draft.numbers_of_checks(matrix)
             dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
         try:
-            require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes)
+            rounding = require_second_derivatives(
+                draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes, in_interval=in_interval
+            )
         except CurvatureError as error:
             if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
                 raise
@@ -200,23 +215,27 @@ class Objective:
             weights=weights,
             sizes=sizes,
             value=value_of_all,
+            rounding=rounding,
             check_seconds=time.perf_counter() - started,
             check_dtypes=dtypes,
         )
 
-    def require_block(self, matrix: str, part: Part) -> None:
+    def require_block(self, matrix: str, part: Part) -> float:
         """Test the derivatives of a block at its own scale: the test of the whole matrix does not see a small one.
 
         Args:
             matrix: One of `hessian.middles.MATRICES`.
             part: The block.
 
+        Returns:
+            Rounding of its products, relative to their size, on the samples of the test.
+
         Raises:
             CurvatureError: Its products are no second derivatives.
         """
         padding = padding_rows(self.model.module, self.names)
         try:
-            require_second_derivatives(self, matrix, padding, list(self.sizes), self.check_dtypes, part)
+            return require_second_derivatives(self, matrix, padding, list(self.sizes), self.check_dtypes, part)
         except CurvatureError as error:
             rows, columns = ([self.names[i] for i in positions] for positions in part)
             some = ", ".join(rows[:3]) + (", ..." if len(rows) > 3 else "")
@@ -380,19 +399,53 @@ class Objective:
 
     def _read(self, count: Callable[[Batch], int]) -> list[tuple[int, float]]:
         found = []
-        with torch.no_grad():
+        with torch.enable_grad():  # a model may differentiate by its inputs, and a loss by the weights
             for number, batch in enumerate(self.moved(), start=1):
                 given = copied(batch)
                 try:
                     found.append((counted(count, batch), self.batch_loss(given, number).item()))
-                except RuntimeError as error:
-                    part = self.model.half_precision_part()
-                    if not part:
-                        raise
-                    said = " ".join(str(error).split())[:120]
-                    raise CurvatureError(f"the model fails on the data ({said}), and {part}") from error
+                except (CurvatureError, torch.OutOfMemoryError):
+                    raise
+                except (RuntimeError, IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
+                    raise self._failure(error, batch, number) from error
                 require_untouched(given, batch, number)
         return found
+
+    def _failure(self, error: Exception, batch: Batch, number: int) -> CurvatureError:
+        """An error of the model or the loss on a batch, in one line with its cause as far as it can be known."""
+        output: Any = None
+        with torch.no_grad(), suppress(Exception):
+            output = self.output(copied(batch))
+        why = "" if output is None else labels_out_of_range(output, batch)
+        if not why and isinstance(error, RuntimeError):
+            why = self.model.part_of_another_dtype() or (strange_inputs(batch) if output is None else "")
+        found = user_error(error, f"the model or the loss on batch {number}")
+        return CurvatureError(f"{str(found).rstrip('.')}; {why}") if why else found
+
+    def why_not_finite(self, matrix: str = "hessian") -> str:
+        """Why products with a matrix are not finite where the loss is, in words."""
+        own = self.parameters
+        numbers = counting(1) if self.numbers is None else self.numbers
+        for number, batch in zip(numbers, self.moved(), strict=False):
+            with torch.enable_grad():
+                roots = not_smooth_at_zero(self.batch_loss(batch, number))
+            graph = self.graph(batch, number, 1.0, matrix)
+            found = graph.product([torch.ones_like(p) for p in own], False)
+            bad = [
+                name
+                for name, part in zip(self.names, found, strict=True)
+                if part is not None and not bool(torch.isfinite(part).all())
+            ]
+            if bad:
+                begin = f"second derivatives by {bad[0]} are not finite on batch {number}, though the loss is"
+                if not roots:
+                    return f"{begin}: the weights or the loss overflow"
+                return (
+                    f"{begin} ({', '.join(roots)}): a norm, a root or a power below 2 has none at zero, so add "
+                    "a small number inside it, as in (x.square().sum() + 1e-12).sqrt(); or the weights or the loss "
+                    "overflow"
+                )
+        return "a product with the curvature matrix is not finite: the weights or the loss overflow"
 
     def _require_nothing_kept(self) -> None:
         for batch in self.moved():

@@ -185,7 +185,7 @@ def _products(objective: Objective, batch: Batch, roots: Tensor, faults: dict[An
 
 def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
     r"""$\Lambda_i^{1/2}$ of all samples of a batch, (n, K, K)."""
-    with torch.no_grad():
+    with torch.enable_grad():  # a model may differentiate by its inputs
         output = objective.output(batch)
     if not isinstance(output, Tensor):
         raise CurvatureError(f"the model must return one tensor, got {type(output).__name__}; wrap it")

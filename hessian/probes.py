@@ -15,15 +15,7 @@ from torch import Tensor
 from hessian.basis_rows import COLUMNS, Span, along, span_size, take_outside
 from hessian.bounds import MISSED, Interval
 from hessian.krylov import Array, Krylov
-from hessian.symmetric import (
-    CurvatureError,
-    SymmetricOperator,
-    draw_normal,
-    draw_signs,
-    empty_rows,
-    multiply,
-    normal_rows,
-)
+from hessian.symmetric import SymmetricOperator, draw_normal, draw_signs, empty_rows, multiply, normal_rows, not_finite
 
 PILOT = 10
 """Probes whose spread stands for that of all."""
@@ -266,7 +258,7 @@ def sign_probes(
     squares, rows = [], empty_rows(operator, min(chunk, count))
     for start in range(0, count, chunk):
         size = min(chunk, count - start)
-        squares.append(_finite(_square_sums(multiply(operator, draw_signs(rows[:size], rng)))))
+        squares.append(_finite(_square_sums(multiply(operator, draw_signs(rows[:size], rng))), operator))
         if report is not None:
             report(start + size)
     return Probes(np.concatenate(squares), least=_least_of_signs(norm))
@@ -362,15 +354,15 @@ def project_out(vectors: Tensor, V: Span) -> Tensor:
 def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
     """Squares of what the matrix makes of rows, outside of V; in the rows' place."""
     images = multiply(operator, rows)
-    whole, inside = _finite(_square_sums(images)), along(images, V).double().square().sum(dim=1).cpu().numpy()
+    whole, inside = _finite(_square_sums(images), operator), along(images, V).double().square().sum(dim=1).cpu().numpy()
     if (inside <= FEW_INSIDE * whole).all():
         return whole - inside
     return _square_sums(project_out(images, V))
 
 
-def _finite(squares: Array) -> Array:
+def _finite(squares: Array, operator: SymmetricOperator) -> Array:
     if not np.isfinite(squares).all():
-        raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
+        raise not_finite(operator)
     return squares
 
 

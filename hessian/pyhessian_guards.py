@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian.batches import Batches, Loss
+from hessian.model_state import has_weight_norm
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
@@ -42,6 +43,10 @@ def require_fit(model: nn.Module, loss: Loss, batches: PlainBatches) -> None:
     """
     for _ in batches:
         pass
+    if has_weight_norm(model):
+        raise CurvatureError(
+            "PyHessian differentiates fused weight norm, whose second derivative is wrong: use Curvature"
+        )
     Objective.of(model, loss, batches.source)
     _require_used(model, loss, *next(iter(batches)))
 

@@ -23,7 +23,15 @@ from hessian.basis_rows import Store
 from hessian.differentiation import exact_algebra
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.probes import project_out
-from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, multiply, normal_rows
+from hessian.symmetric import (
+    CurvatureError,
+    OperatorAround,
+    ScaledOperator,
+    SymmetricOperator,
+    multiply,
+    normal_rows,
+    not_finite,
+)
 from rmt.results import Result
 
 
@@ -158,7 +166,7 @@ def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) ->
     for _ in range(steps):
         image = operator.products(now[None])[0]
         if not bool(torch.isfinite(image).all()):
-            raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
+            raise not_finite(operator)
         scale = max(scale, float(torch.linalg.vector_norm(image)))
         image = image - before.mul_(coupling)
         with exact_algebra():

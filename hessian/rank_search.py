@@ -44,7 +44,8 @@ from hessian.probes import (
     quantile,
     sign_probes,
 )
-from hessian.symmetric import CountedOperator, CurvatureError
+from hessian.product_rounding import MOST
+from hessian.symmetric import CountedOperator, CurvatureError, rounding_of
 
 FIRST_STEPS = 12
 SPREAD_ENOUGH = 24.0
@@ -249,16 +250,22 @@ class RankSearch:
     def _result(self, krylov: Krylov, rest: Interval, probes: int) -> StableRankInterval:
         norm = spectral_norm(krylov, rest.high, self.confidence)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
+            if (rounding := rounding_of(self.operator)) > MOST:
+                raise CurvatureError(
+                    f"products are rounded by {rounding:.2g} of the matrix, too much for an interval: measure in a "
+                    "precision in which they are more exact, such as model.double() without autocast"
+                )
             raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
         known = known_square(krylov)
         values, _, residuals = krylov.ritz()
         top = int(np.abs(values).argmax())
         slack = 2.0 * krylov.rounding / norm.low  # relative error of squares
+        norm = Interval(norm.value, norm.low - krylov.rounding, norm.high)
         square = Interval(known + rest.value, (known + rest.low) * (1 - slack), (known + rest.high) * (1 + slack))
         P = float(self.operator.P)  # no stable rank is below 1 or above this
         value, low, high = (
             min(max(end, 1.0), P)
-            for end in (square.value / norm.low**2, square.low / norm.high**2, square.high / norm.low**2 * (1 + slack))
+            for end in (square.value / norm.value**2, square.low / norm.high**2, square.high / norm.low**2)
         )
         low, high = min(low, value), max(high, value)
         statistical = min((rest.high - rest.low) / square.value, (high - low) / value)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from hessian.batches import Batch, as_dtype, counted, cut, joined, loss_of, rows_of
+from hessian.batches import Batch, as_dtype, counted, cut, detached, joined, loss_of, rows_of
 from hessian.differentiation import gradients_of
 from hessian.graphs import HessianGraph, Layout
 from hessian.symmetric import CurvatureError
@@ -64,8 +65,8 @@ class Recombination:
         for number, batch in enumerate(self.objective.moved(), start=1):
             whole = {"batch": batch}
             if self.coupled:
-                with torch.no_grad():
-                    whole["output"] = self.objective.output(batch)
+                with torch.enable_grad():
+                    whole["output"] = detached(self.objective.output(batch))
             rows = rows_of(whole)
             if rows is None:
                 doubts.append(f"the tensors of batch {number} have several lengths")
@@ -115,6 +116,8 @@ class Recombination:
         def agree(mean: bool, allowed: float) -> tuple[bool, list[float]]:
             shares = [count / total if mean else 1.0 for count in used]
             losses, gaps = self._gaps(items, shares, number, at, second)
+            if not all(isfinite(gap) for gap, _ in gaps):
+                raise CurvatureError(self.objective.why_not_finite())
             return all(gap <= allowed * size for gap, size in gaps), losses
 
         allowed = TOLERANCE if dtype == torch.float64 else 1e3 * torch.finfo(dtype).eps

@@ -104,6 +104,20 @@ def prepare(operator: SymmetricOperator, together: int) -> None:
         checks(together)
 
 
+def rounding_of(operator: SymmetricOperator) -> float:
+    """Rounding of a product relative to the largest, where the operator knows of more than its dtype has."""
+    rounding: float = getattr(operator, "rounding", 0.0)
+    return rounding
+
+
+def not_finite(operator: SymmetricOperator) -> CurvatureError:
+    """The error where a product is not finite, with the cause where the operator can find it."""
+    why: Callable[[], str] | None = getattr(operator, "why_not_finite", None)
+    return CurvatureError(
+        "a product with the curvature matrix is not finite: the weights or the loss overflow" if why is None else why()
+    )
+
+
 class OperatorAround:
     """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
 
@@ -134,6 +148,15 @@ class OperatorAround:
     def prepare(self, together: int) -> None:
         """Have the operator make the checks that precede its first product with so many vectors."""
         prepare(self._operator, together)
+
+    @property
+    def rounding(self) -> float:
+        """Rounding of a product relative to the largest, where the operator says so."""
+        return rounding_of(self._operator)
+
+    def why_not_finite(self) -> str:
+        """Why a product is not finite, in words."""
+        return str(not_finite(self._operator))
 
     def peak_elsewhere(self, vectors: Tensor) -> int:
         """Bytes that other processes hold at the peak of products, where the operator says so."""

@@ -44,7 +44,7 @@ class Processes:
     """
 
     def __init__(self, count: int) -> None:
-        self._crew = Crew(count, serve)
+        self._crew = Crew(count, serve, failed=CurvatureError)
         self._file: SharedFile | None = None
         self._told = 0  # of the first workers, who see the file
 

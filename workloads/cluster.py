@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any
 
 from workloads.numbers import real
+from workloads.shadows import require_own_modules
 
 LOCAL = "local"
 """Address of a cluster that starts on this machine."""
@@ -52,10 +53,11 @@ def cluster(
         The package, and whether this call connected it, so that its caller ends that.
 
     Raises:
-        Exception: As `failed` makes it: Ray is not installed, there is no such cluster, or too many workers for one
-            here.
+        Exception: As `failed` makes it: Ray is not installed, there is no such cluster, too many workers for one here,
+            or modules of the current folder that hide those of this package.
     """
     ray = installed(failed)
+    require_own_modules(failed)
     if ray.is_initialized():
         return ray, False
     here: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from workloads.lifeline import end_with_pipe, uninterrupted, worker_environment
+from workloads.shadows import require_own_modules
 
 _UNGUARDED = 79
 """Status of a worker whose script would start workers when it is imported."""
@@ -27,18 +28,25 @@ class Crew:
         connections: Connections to the processes; at the other end is the first argument of what each does.
     """
 
-    def __init__(self, count: int, serve: Callable[..., None], *settings: Any) -> None:
+    def __init__(
+        self, count: int, serve: Callable[..., None], *settings: Any, failed: Callable[[str], Exception] = RuntimeError
+    ) -> None:
         """Starts them.
 
         Args:
             count: Number of processes.
             serve: Work of each process, a function of a module: called with its connection and the settings.
             settings: Settings that all processes get.
+            failed: The error to raise where they cannot start, of why.
+
+        Raises:
+            Exception: As `failed` makes it: the current folder has modules that hide those of this package.
         """
         if getattr(
             multiprocessing.current_process(), "_inheriting", False
         ):  # as multiprocessing finds it out, too late
             raise SystemExit(_UNGUARDED)
+        require_own_modules(failed)
         context = multiprocessing.get_context("spawn")
         watched, held = context.Pipe(duplex=False)
         self.processes: list[BaseProcess] = []
@@ -97,8 +105,15 @@ class Crew:
                 "a worker imports the script, which starts workers in turn; put what it does under "
                 'if __name__ == "__main__":'
             )
-        why = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended (status {code})"
-        return f"a worker {why}, most likely for want of memory; name fewer workers, or free memory"
+        if code is None or code >= 0:  # by an error, or by what it was given to do; for want of memory it is killed
+            return (
+                f"a worker ended (status {code}), and its own error is printed above, where it had one: repair what "
+                "that names, or leave the workers out"
+            )
+        return (
+            f"a worker was ended by {signal.Signals(-code).name}, most likely for want of memory; name fewer workers, "
+            "or free memory"
+        )
 
 
 def _live(watched: Connection, serve: Callable[..., None], connection: Connection, *settings: Any) -> None:

@@ -19,7 +19,7 @@ import torch
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import Member, Team
 from algorithms.executors.worker import Answer, Order, packed, serve
-from algorithms.federation import InterruptedWorkError
+from algorithms.federation import FederationError, InterruptedWorkError
 from workloads.crew import Crew
 
 
@@ -55,7 +55,7 @@ class Processes(Team):
 
     def _started(self) -> Crew:
         if self._crew is None:
-            self._crew = Crew(self.workers, serve, self.threads, torch.get_default_dtype())
+            self._crew = Crew(self.workers, serve, self.threads, torch.get_default_dtype(), failed=FederationError)
             self._workers = list(map(_Worker, self._crew.processes, self._crew.connections))
         return self._crew
 

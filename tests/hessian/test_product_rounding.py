@@ -1,0 +1,118 @@
+"""Rounding of products as they are, which the checks in double precision do not see, is in the intervals or refused."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hessian import Curvature, CurvatureError, exact_hessian, stable_rank, stable_rank_of
+
+CE = nn.CrossEntropyLoss()
+
+
+class Inside(nn.Module):
+    """A perceptron that calls itself in another way."""
+
+    def __init__(self, call, seed=0, sizes=(6, 10, 3)):
+        super().__init__()
+        first, hidden, last = sizes
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.net = nn.Sequential(nn.Linear(first, hidden), nn.Tanh(), nn.Linear(hidden, last))
+        self.call = call
+
+    def forward(self, x):
+        return self.call(self.net, x)
+
+
+def autocast(net, x):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return net(x).to(x.dtype)
+
+
+def plain(net, x):
+    return net(x)
+
+
+def drawn(count, features=6, classes=3, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(count, features, generator=generator), torch.randint(classes, (count,), generator=generator)
+
+
+def by_hand(net, x, y, rows=None, columns=None):
+    """A block of the Hessian in double precision."""
+    double = copy.deepcopy(net).double()
+    parameters = list(double.parameters())
+    slopes = torch.autograd.grad(CE(double(x.double()), y), parameters, create_graph=True)
+    flat = torch.cat([slope.flatten() for slope in slopes])
+    found = [torch.cat([g.flatten() for g in torch.autograd.grad(one, parameters, retain_graph=True)]) for one in flat]
+    return torch.stack(found)[rows][:, columns] if rows is not None else torch.stack(found)
+
+
+def norms_of(matrix):
+    spectral, frobenius = float(torch.linalg.matrix_norm(matrix, 2)), float(torch.linalg.matrix_norm(matrix))
+    return spectral, frobenius, (frobenius / spectral) ** 2
+
+
+@pytest.mark.parametrize(("seed", "count"), [(0, 40), (1, 7), (2, 90), (3, 23)])
+def test_the_intervals_of_autocast_inside_hold_the_norms_of_the_function(seed, count):
+    model, (x, y) = Inside(autocast, seed, (6, 11, 4)), drawn(count, classes=4, seed=seed)
+    spectral, frobenius, rank = norms_of(by_hand(model.net, x, y))
+    found = stable_rank(model, CE, (x, y))
+    assert spectral in found.spectral_norm
+    assert frobenius in found.frobenius
+    assert rank in found
+    assert found.spectral_norm.relative_width > 1e-3
+
+
+def test_rounding_is_measured_on_the_scale_of_a_block():
+    model, (x, y) = Inside(autocast), drawn(30)
+    operator = Curvature(model, CE, (x, y))
+    first = slice(0, 70)
+    spectral, _, rank = norms_of(by_hand(model.net, x, y, first, first))
+    block = operator.block("net.0.*")
+    assert block.rounding != operator.rounding
+    found = stable_rank_of(block, rng=np.random.default_rng(0))
+    assert spectral in found.spectral_norm
+    assert rank in found
+    across, last = slice(70, 103), operator.between("net.0.*", "net.2.*").stable_rank(rng=np.random.default_rng(0))
+    spectral, _, rank = norms_of(by_hand(model.net, x, y, first, across))
+    assert spectral in last.spectral_norm
+    assert rank in last
+
+
+def test_single_precision_inside_doubles_is_in_the_interval():
+    def single(net, x):
+        return functional.linear(net[1](net[0](x)).float(), net[2].weight.float(), net[2].bias.float()).to(x.dtype)
+
+    (x, y), model = drawn(40), Inside(single).double()
+    found = stable_rank(model, CE, (x.double(), y))
+    spectral, _, rank = norms_of(by_hand(model.net, x, y))
+    assert spectral in found.spectral_norm
+    assert rank in found
+    assert found.spectral_norm.relative_width < 1e-5
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_half_precision_by_name_is_refused_by_name(kind, dtype):
+    model, (x, y) = Inside(lambda net, x: net[2](net[1](net[0](x)).to(kind).to(x.dtype))).to(dtype), drawn(12)
+    with pytest.raises(CurvatureError, match=f"computes in {str(kind).removeprefix('torch.')}"):
+        stable_rank(model, CE, (x.to(dtype), y))
+
+
+def test_another_function_in_double_precision_is_refused():
+    model, (x, y) = Inside(lambda net, x: net(x) * (1.0 if x.dtype == torch.float64 else 1.3)), drawn(12)
+    with pytest.raises(CurvatureError, match=r"products with the matrix in float32 are off by 0\.\d+ of their size"):
+        stable_rank(model, CE, (x, y))
+    assert stable_rank(model.double(), CE, (x.double(), y)).value > 1.0
+
+
+def test_what_has_no_interval_is_refused_under_autocast():
+    x, y = drawn(12)
+    with pytest.raises(CurvatureError, match=r"off by 0\.\d+ of their size.*autocast"):
+        exact_hessian(Inside(autocast), CE, x, y)
+    assert exact_hessian(Inside(plain), CE, x, y).shape == (103, 103)

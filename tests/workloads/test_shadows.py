@@ -1,0 +1,62 @@
+"""Modules of the current folder that hide the package's own from workers are named before any worker starts."""
+
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from algorithms.executors.processes import Processes
+from algorithms.federation import FederationError
+from hessian import Curvature, CurvatureError
+from workloads.cluster import cluster
+from workloads.crew import Crew
+from workloads.shadows import require_own_modules
+
+X, Y = torch.ones(4, 2), torch.tensor([0, 1, 0, 1])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, which modules are looked for in first, as the commands have it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def hide(folder, name):
+    if name.endswith(".py"):
+        (folder / name).write_text("")
+    else:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("")
+
+
+@pytest.mark.parametrize("name", ["hessian.py", "algorithms.py", "workloads", "torch.py"])
+def test_every_stack_of_workers_names_the_module(folder, name):
+    hide(folder, name)
+    said = rf"workers would import {folder / name} instead of {name.removesuffix('.py')} of .*: rename it"
+    with pytest.raises(CurvatureError, match=said):
+        Curvature(nn.Linear(2, 2), nn.CrossEntropyLoss(), (X, Y), workers=2)
+    with pytest.raises(FederationError, match=said):
+        Processes(2)._started()
+    pytest.importorskip("ray")
+    with pytest.raises(ValueError, match=said):
+        cluster("local", 1, ValueError)
+
+
+def test_what_hides_nothing_is_left_alone(folder, monkeypatch):
+    (folder / "workloads").mkdir()  # a folder of data is no package
+    hide(folder, "mine.py")
+    require_own_modules(ValueError)
+    hide(folder, "hessian.py")
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place != str(folder)])
+    require_own_modules(ValueError)
+
+
+def test_a_worker_that_ends_by_its_own_error_is_not_said_to_want_memory(capfd):
+    crew = Crew(1, sys.exit)
+    said = r"a worker ended \(status 1\), and its own error is printed above"
+    with pytest.raises(ValueError, match=said), crew.minded(ValueError, crew.close):
+        crew.connections[0].recv()
+    assert "Connection" in capfd.readouterr().err
