@@ -68,6 +68,34 @@ def test_the_intervals_of_autocast_inside_hold_the_norms_of_the_function(seed, c
     assert found.spectral_norm.relative_width > 1e-3
 
 
+class FaintHalf(nn.Module):
+    """A network in single precision, next to one in bfloat16 that hardly counts."""
+
+    def __init__(self, share, call):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(3)
+            self.loud, self.faint = nn.Linear(6, 3), nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3))
+        self.share, self.call = share, call
+
+    def forward(self, x):
+        return self.loud(x) + self.share * self.call(self.faint, x)
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-4])
+def test_a_faint_block_in_half_precision_has_its_own_rounding(share):
+    model, (x, y) = FaintHalf(share, autocast), drawn(30)
+    operator = Curvature(model, CE, (x, y))
+    assert operator.rounding < 1e-4
+    block = operator.block("faint.2.*")
+    assert block.rounding > 1e-4
+    exact = by_hand(FaintHalf(share, plain), x, y)[-block.P :, -block.P :]
+    spectral, _, rank = norms_of(exact)
+    found = stable_rank_of(block, rng=np.random.default_rng(0))
+    assert spectral in found.spectral_norm
+    assert rank in found
+
+
 def test_rounding_is_measured_on_the_scale_of_a_block():
     model, (x, y) = Inside(autocast), drawn(30)
     operator = Curvature(model, CE, (x, y))
