@@ -21,6 +21,7 @@ from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.files import write_whole
+from workloads.written import Written
 
 SETTINGS = "settings.json"
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
@@ -166,7 +167,9 @@ class Standing:
     versions: Mapping[str, Any]
 
 
-def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None) -> None:
+def write_plan(
+    folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None, resumed: bool = False
+) -> None:
     """Writes a run's plan, how it is conducted, and the versions of the software that computes it.
 
     Args:
@@ -174,6 +177,7 @@ def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: st
         plan: The run.
         given: Result of `given_of` for its problem.
         earlier: Digest under which an earlier version began it.
+        resumed: The folder has the settings of this very run, which change with its rounds and conduct.
 
     Raises:
         OSError: The folder cannot be written.
@@ -189,7 +193,12 @@ def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: st
         **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
     }
-    write_whole({folder / SETTINGS: (json.dumps(content, indent=1) + "\n").encode()})
+    data = (json.dumps(content, indent=1) + "\n").encode()
+    if resumed:
+        Written(folder).note([(SETTINGS, len(data), hashlib.sha256(data).hexdigest())])
+        write_whole({folder / SETTINGS: data})
+    else:
+        Written(folder).write({folder / SETTINGS: data})
 
 
 def stored_plan(folder: Path) -> Plan:
