@@ -243,7 +243,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 def _spectrum(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from figures.measured_spectrum import SpectrumRequest, measure_network, summary, write_spectrum
+    from figures.measured_spectrum import SpectrumRequest, measure_network, require_room, summary, write_spectrum
     from hessian.elsewhere import Workers
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable
@@ -279,6 +279,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     )
     out = Path(options.out)
     require_writable(out)
+    require_room(request, out, "spectrum" if options.checkpoints is None else "checkpoints")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     if options.checkpoints is not None:

@@ -22,7 +22,8 @@ from hessian.intervals import Interval
 from hessian.state_files import load_state, numbered_states
 from hessian.symmetric import CurvatureError
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
-from workloads.files import require_writable, write_whole
+from workloads.files import require_writable
+from workloads.written import write_own
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -153,7 +154,7 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
     contents |= rendered(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
     files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
-    write_whole(files)
+    write_own(files, out)
     return list(files)
 
 

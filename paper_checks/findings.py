@@ -18,6 +18,8 @@ from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
+from workloads.files import write_whole
+from workloads.written import Written, write_own
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
 """The parts of a page, in their order."""
@@ -117,24 +119,38 @@ def _because(claim: Claim) -> str:
     return f": {claim.because}" if claim.because else ""
 
 
-def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS) -> list[Path]:
-    """Writes every page of these papers into a folder, without their proofs that are no more; returns the paths."""
-    written = []
+def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False) -> list[Path]:
+    """Write every page of these papers into a folder, without their proofs that are no more, and return the paths.
+
+    Args:
+        folder: Folder of the pages.
+        papers: Papers that have pages.
+        replace: Replace pages that are there, even where no record of the folder says that they were written so.
+
+    Raises:
+        OSError: A page cannot be written, or one is there that was not written so.
+    """
+    contents: dict[Path, bytes] = {}
     folder.mkdir(parents=True, exist_ok=True)
     for paper in papers:
         for page in paper.pages:
             path = folder / f"{page.name}.md"
-            path.write_text(findings_page(paper, page, folder), encoding="utf-8")
-            written.append(path)
+            contents[path] = findings_page(paper, page, folder).encode()
         for name, text in proof_pages(paper).items():
             path = folder / "proofs" / f"{name}.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
-    for name in {claim.paper for paper in papers for claim in paper.claims()}:
-        for path in set((folder / "proofs").glob(f"{_proof_name(f'{name}/')}*.md")) - set(written):
-            path.unlink()  # of a proof that is no more
-    return written
+            contents[path] = text.encode()
+    for path in contents:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    names = {_proof_name(f"{claim.paper}/") for paper in papers for claim in paper.claims()}
+    gone = {path for name in names for path in (folder / "proofs").glob(f"{name}*.md")} - set(contents)
+    if replace:
+        write_whole(contents)
+        for path in gone:
+            path.unlink()
+    else:
+        write_own(contents, folder)
+        Written(folder).remove(gone)
+    return list(contents)
 
 
 def proof_pages(paper: Paper) -> dict[str, str]:
@@ -338,5 +354,5 @@ def _rounded(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
+    for path in write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"), replace=True):
         print(path)

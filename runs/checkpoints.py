@@ -151,6 +151,11 @@ class Checkpoints:
                 wrong.append(str(error))
         raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or start anew with --force")
 
+    @staticmethod
+    def names(path: Path) -> bool:
+        """Whether a file has the name of one of a checkpoint."""
+        return _OWN.fullmatch(path.name) is not None
+
     def marks(self) -> dict[str, Mark]:
         """How far the tables of the run were at the last checkpoint that is whole; nothing where none is."""
         for path in reversed(self._indices()):
@@ -183,7 +188,8 @@ class Checkpoints:
     def foreign(self) -> list[Path]:
         """Files with names of checkpoints that no run wrote, or that have been changed since."""
         named = self._named()
-        return [path for path in named if not self._is_own(path, _listed(named))]
+        listed = _listed(named)
+        return [path for path in named if not self._is_own(path, listed)]
 
     def remove(self) -> None:
         """Removes the checkpoints that a run wrote, and the folder if nothing else is in it."""

@@ -25,6 +25,7 @@ from runs.plan import (
     earlier_digest,
     elsewhere,
     given_of,
+    is_as_written,
     parts_of,
     require_same_given,
     standing,
@@ -33,9 +34,9 @@ from runs.plan import (
 from runs.settings import Conduct, RunError
 from runs.stored import named_types
 from runs.tables import Mark, Table, continues, marked, rows_of
-from workloads.files import naming_errors, require_writable
+from workloads.files import SCRATCH, naming_errors, require_writable
 from workloads.locks import alone
-from workloads.written import ForeignFileError, Written
+from workloads.written import RECORD, ForeignFileError, Written
 
 METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
 LOG = "log.txt"
@@ -328,11 +329,12 @@ def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
     if links:
         raise RunError(f"{links[0]} is a link, which no run makes; name another folder with --out")
     if Written(folder).exists or not checkpoints.exist:
-        return _require_own(folder, checkpoints)
+        _require_own(folder, checkpoints)
+        return
     marks = checkpoints.marks()
     foreign = [path for path in (folder / SETTINGS, folder / LOG) if path.exists()]
-    if foreign and foreign[0] == folder / SETTINGS and earlier_digest(folder) in checkpoints.runs():
-        foreign.pop(0)
+    if is_as_written(folder) and earlier_digest(folder) in checkpoints.runs():
+        foreign.remove(folder / SETTINGS)
     for name in (METRICS, LEDGER):
         if (folder / name).exists() and not _is_own_table(folder / name, marks.get(name)):
             foreign.append(folder / name)
@@ -403,6 +405,30 @@ def _removed(folder: Path, checkpoints: Checkpoints) -> list[Path]:
         removed.append(path)
     events = sorted((folder / BOARD).glob("events.out.tfevents.*"))
     return [*removed, *record.remove([folder / LOG, *events])]
+
+
+def remove_run(folder: Path) -> None:
+    """Removes the folder of a run, unless something is in it that no run wrote.
+
+    Raises:
+        RunError: There is such a file or folder; the message names it, and nothing is removed.
+    """
+    checkpoints = Checkpoints(folder / CHECKPOINTS, "", {})
+    record = Written(folder)
+    _require_removable(folder, checkpoints)
+    named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD)}
+    scratch = [path for path in folder.rglob(f"{SCRATCH}*") if record.began(path)]
+    for path in folder.rglob("*"):
+        within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
+        if path.is_symlink() or not (path in named or path.is_dir() or within or record.owns(path)):
+            raise RunError(f"{path} is in the folder of a run that is made anew; {_FOREIGN}")
+    _removed(folder, checkpoints)
+    for place in (folder, folder / CHECKPOINTS):
+        record.remove_scratch(place)
+    (folder / RECORD).unlink(missing_ok=True)
+    for place in (folder / BOARD, folder / CHECKPOINTS, folder):
+        with suppress(OSError):
+            place.rmdir()
 
 
 @contextmanager

@@ -28,6 +28,7 @@ LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
 
+_PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
 Given = Mapping[str, str | Sequence[float]]
 
 
@@ -290,6 +291,16 @@ def earlier_digest(folder: Path) -> str | None:
         return str(stored.get("earlier", _digest(as_it_stands)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # whoever needs the settings says what is wrong with them
+
+
+def is_as_written(folder: Path) -> bool:
+    """Whether the settings in a folder have the form in which `write_plan` writes, and no other part."""
+    try:
+        text = (folder / SETTINGS).read_text(encoding="utf-8")
+        stored = json.loads(text)
+        return text == json.dumps(stored, indent=1) + "\n" and set(stored) <= _PARTS
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
 
 
 def elsewhere(plan: Plan, run: Standing) -> list[str]:

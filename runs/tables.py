@@ -14,7 +14,6 @@ from typing import Any
 from runs.settings import RunError
 from workloads.files import naming_errors
 
-
 _FIRST = b"round,"
 """Start of every table of a run."""
 
@@ -121,7 +120,7 @@ def continues(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
         length: Length of the part that is known.
         texts: Columns that hold texts; all others hold numbers, or nothing.
     """
-    header, _, body = data.partition(b"\n")
+    header, _, _ = data.partition(b"\n")
     if not data or not header.startswith(_FIRST[: len(data)]):
         return not data
     try:

@@ -164,7 +164,7 @@ class Written:
             write_whole({self._path: text})
 
     def clear(self) -> None:
-        """Remove every file that rankproof wrote and that is unchanged, then the record, then folders that are empty."""
+        """Remove every file that rankproof wrote and that is unchanged, then the record and folders that are empty."""
         names = dict.fromkeys(name for name, _, _ in self.lines())
         self.remove(self.folder / name for name in names)
         for place in {(self.folder / name).parent for name in names} | {self.folder}:
