@@ -198,6 +198,7 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with a run: the first N clients beside the server, each on its own samples; default: 0",
     )
+    add("--trust", action="store_true", help="with a run: let the code run that its settings name")
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add(
         "--trial",
@@ -280,10 +281,12 @@ def _spectrum(options: argparse.Namespace) -> int:
     out = Path(options.out)
     require_writable(out)
     require_room(request, out, "spectrum" if options.checkpoints is None else "checkpoints")
-    if os.getcwd() not in sys.path:
+    if (not of_run or options.trust) and os.getcwd() not in sys.path:  # the folder of a run may hold anything
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     if options.checkpoints is not None:
-        return _checkpoints(request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out)
+        return _checkpoints(
+            request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out, options.trust
+        )
     with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
         measured = measure_network(request, bar.set_postfix_str)
     paths = write_spectrum(measured, out)
@@ -314,7 +317,7 @@ def _require_names(options: argparse.Namespace) -> bool:
     return of_run
 
 
-def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path) -> int:
+def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path, trust: bool) -> int:
     from tqdm import tqdm
 
     from figures.spectrum_checkpoints import checkpoints_summary, measure_checkpoints, measure_run, write_checkpoints
@@ -323,7 +326,7 @@ def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, ou
         if clients is None:
             table = measure_checkpoints(request, folder, bar.set_postfix_str)
         else:
-            table = measure_run(request, folder, clients, bar.set_postfix_str)
+            table = measure_run(request, folder, clients, bar.set_postfix_str, trust)
     paths = write_checkpoints(table, request, folder, out)
     print(checkpoints_summary(table, request.settings.confidence))
     print(", ".join(str(path) for path in paths))

@@ -21,7 +21,7 @@ ACTIONS = {
     "show": (),
     "compare": ("metric", "round", "against"),
     "plot": ("metric", "out"),
-    "export": ("out", "root"),
+    "export": ("out", "root", "trust"),
 }
 """With the options that each takes."""
 
@@ -71,6 +71,9 @@ def declare(commands: Any) -> None:
     runs.add_argument(
         "--root", type=named, metavar="DIR", help="where the texts of a run lie; default: $RANKPROOF_DATA, else data"
     )
+    runs.add_argument(
+        "--trust", action="store_const", const=True, help="read pickled weights that the run names, which may run code"
+    )
 
 
 def _runs(options: argparse.Namespace) -> int:
@@ -81,7 +84,7 @@ def _runs(options: argparse.Namespace) -> int:
         from runs.peft_export import export
 
         out = Path(options.out or f"{options.folder}/adapter")
-        print(f"the adapter after round {export(Path(options.folder), out, options.root)}\n{out}")
+        print(f"the adapter after round {export(Path(options.folder), out, options.root, bool(options.trust))}\n{out}")
         return 0
     found = found_runs(Path(options.folder))
     if options.action == "list":
@@ -100,7 +103,7 @@ def _runs(options: argparse.Namespace) -> int:
 def _refuse_unused(options: argparse.Namespace) -> None:
     from runs.settings import RunError
 
-    for name in ("metric", "round", "against", "out", "root"):
+    for name in ("metric", "round", "against", "out", "root", "trust"):
         if getattr(options, name) is not None and name not in ACTIONS[options.action]:
             takers = " and ".join(f"`runs {action}`" for action, names in ACTIONS.items() if name in names)
             raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")

@@ -57,7 +57,9 @@ def measure_checkpoints(request: SpectrumRequest, folder: Path, progress: Progre
     return pd.DataFrame(rows)
 
 
-def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: Progress | None = None) -> pd.DataFrame:
+def measure_run(
+    request: SpectrumRequest, folder: Path, clients: int, progress: Progress | None = None, trust: bool = False
+) -> pd.DataFrame:
     """Measures the server's model of a run at its start and after every round whose checkpoint is in the folder.
 
     Args:
@@ -65,6 +67,7 @@ def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: 
         folder: Folder of the run.
         clients: So many of the first clients stand beside the server, each with the matrix of its own samples.
         progress: Told what is going on.
+        trust: Whether code that the run names may run.
 
     Returns:
         The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). Overlaps of
@@ -76,7 +79,7 @@ def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: 
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()
     say("reading the run")
-    run = TrainedRun.of(folder, request.device)
+    run = TrainedRun.of(folder, request.device, trust)
     if clients > len(run.problem.clients):
         raise CurvatureError(f"--clients must be at most {len(run.problem.clients)}, those of the run, got {clients}")
     options = {

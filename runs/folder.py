@@ -22,6 +22,7 @@ from runs.plan import (
     Given,
     Parts,
     Plan,
+    code_of,
     earlier_digest,
     elsewhere,
     given_of,
@@ -277,7 +278,7 @@ def _standing(
         if begun and begun[-1] == CHECKPOINTS:
             raise RunError(f"{folder} holds the results of a run, without its checkpoints; {_ELSEWHERE}")
         return None, {}
-    run = standing(folder)
+    run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed(run.plan)
     if changed:
         raise RunError(f"{folder} holds a run with other {', '.join(changed)}; {_ELSEWHERE}")

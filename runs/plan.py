@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
-from runs.catalogue import CONDUCT, RUN, algorithm_of, executor_of, options_of, problem_settings_of
+from runs.catalogue import CONDUCT, LANGUAGE, RUN, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
@@ -29,6 +29,7 @@ LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 
 
 _PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
+_CODE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 Given = Mapping[str, str | Sequence[float]]
 
 
@@ -202,20 +203,24 @@ def write_plan(
         Written(folder).write({folder / SETTINGS: data})
 
 
-def stored_plan(folder: Path) -> Plan:
+def stored_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
     """The plan of the run that stands in a folder.
 
     Raises:
         RunError: As `standing`.
     """
-    return standing(folder).plan
+    return standing(folder, trust).plan
 
 
-def standing(folder: Path) -> Standing:
+def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     """The run that stands in a folder.
 
+    Args:
+        folder: Folder of the run.
+        trust: Whether code that its settings name may run; or the names, such as ``module:function``, that may.
+
     Raises:
-        RunError: There is none, or its settings cannot be read.
+        RunError: There is none, its settings cannot be read, or they name code that may not run.
     """
     path = folder / SETTINGS
     if not path.exists():
@@ -232,6 +237,7 @@ def standing(folder: Path) -> Standing:
             raise RunError("algorithm and problem must be names, and settings a table")
         if type(number) is not int:
             raise RunError(f"rounds must be a whole number, got {number!r}")
+        _require_trust(path, code_of(*names, settings), trust)
         conduct = stored.get("conduct", {})
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
@@ -239,10 +245,34 @@ def standing(folder: Path) -> Standing:
         lacking = [name for name in plan.settings if name not in settings and name not in (*LATER, *MEASURED, *UNASKED)]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
+    except UntrustedError:
+        raise
     except RunError as error:
         raise RunError(f"{path}: {error}; mend it, or start anew with --force") from error
     given, versions = (part if isinstance(part := stored.get(name), dict) else {} for name in ("given", "versions"))
     return Standing(plan, given, versions)
+
+
+class UntrustedError(RunError):
+    """Settings in a folder that name code, which nobody has confirmed."""
+
+
+def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[str]:
+    """The code that a run's settings name: ``module:function`` or ``module:Class``, and weights that are pickled."""
+    named = {"algorithm": algorithm, "problem": problem, **settings}
+    if problem in LANGUAGE and str(settings.get("model")).startswith("hf:"):
+        named.pop("model")
+    found = [value for value in named.values() if isinstance(value, str) and _CODE.fullmatch(value)]
+    return [*dict.fromkeys(found), *(["pickled weights"] if settings.get("pickled") else [])]
+
+
+def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str]) -> None:
+    left = [name for name in code if trust is False or (trust is not True and name not in trust)]
+    if left:
+        raise UntrustedError(
+            f"{path} names code that would run here, {' and '.join(map(ascii, left))}: look at it, then confirm with "
+            "--trust"
+        )
 
 
 def require_same_given(folder: Path, run: Standing, given: Given) -> None:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from workloads.idx import DataError
 from workloads.packages import Runner, Source, run
-from workloads.written import ForeignFileError, write_own
+from workloads.written import ForeignFileError, write_new
 
 ROOT_VARIABLE = "RANKPROOF_DATA"
 DEFAULT_ROOT = Path("data")
@@ -135,11 +135,10 @@ def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetch-") as scratch:
             contents = _fetched(data, Path(scratch), runner)
             target.mkdir(parents=True, exist_ok=True)
-            write_own({target / file: content for file, content in contents.items()}, target)
+            write_new({target / file: content for file, content in contents.items()})
     except ForeignFileError as error:
         raise DataError(
-            f"{error.filename} is not the known file, and {error.strerror}; move it away, or choose another folder "
-            "with --root"
+            f"{error.filename} is not the known file; move it away, or choose another folder with --root"
         ) from error
     except OSError as error:
         raise DataError(

@@ -227,6 +227,20 @@ def require_own(paths: Iterable[Path], folder: Path) -> None:
     Written(folder).require(paths)
 
 
+def write_new(files: Mapping[Path, bytes]) -> None:
+    """Write files, all or none, and replace nothing; files that already have these bytes stay as they are.
+
+    Raises:
+        ForeignFileError: One is there with other bytes.
+        OSError: One cannot be written.
+    """
+    left = {path: data for path, data in files.items() if not _holds(path, data)}
+    for path in left:
+        if path.exists() and not path.is_dir():
+            raise ForeignFileError(path)
+    write_whole(left, fresh=left)
+
+
 def _holds(path: Path, data: bytes) -> bool:
     with suppress(OSError):
         return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
