@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runs.words import printable
 from workloads.arguments import add_command, at_least, named
 from workloads.pool import RayPool, add_place_options, place_of, slots_of
 
@@ -290,8 +291,8 @@ def _spectrum(options: argparse.Namespace) -> int:
     with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
         measured = measure_network(request, bar.set_postfix_str)
     paths = write_spectrum(measured, out)
-    print(summary(measured))
-    print(", ".join(str(path) for path in paths.values()))
+    print("\n".join(map(printable, summary(measured).splitlines())))
+    print(printable(", ".join(str(path) for path in paths.values())))
     return 0
 
 
@@ -328,6 +329,6 @@ def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, ou
         else:
             table = measure_run(request, folder, clients, bar.set_postfix_str, trust)
     paths = write_checkpoints(table, request, folder, out)
-    print(checkpoints_summary(table, request.settings.confidence))
-    print(", ".join(str(path) for path in paths))
+    print("\n".join(map(printable, checkpoints_summary(table, request.settings.confidence).splitlines())))
+    print(printable(", ".join(str(path) for path in paths)))
     return 0

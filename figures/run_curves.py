@@ -13,6 +13,7 @@ from figures.make import rendered
 from figures.style import MARKERS, SERIES, WIDTH, set_headline
 from runs.listing import FoundRun, Group, grouped, metric_of
 from runs.settings import RunError
+from runs.words import printable
 from workloads.files import require_writable
 from workloads.written import write_own
 
@@ -117,7 +118,7 @@ def _title(metric: str, bands: bool) -> str:
 
 def _plain(text: str) -> str:
     """A text as it stands: matplotlib would read mathematics between dollars."""
-    return text.replace("$", r"\$")
+    return printable(text).replace("$", r"\$")
 
 
 def _unit(most: float) -> tuple[float, str]:

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.words import aligned, bytes_in_words
+from runs.words import aligned, bytes_in_words, printable
 from workloads.arguments import add_command, named
 
 if TYPE_CHECKING:
@@ -88,16 +88,28 @@ def _runs(options: argparse.Namespace) -> int:
         return 0
     found = found_runs(Path(options.folder))
     if options.action == "list":
-        print("\n".join(listed(found)))
+        _show(listed(found))
     elif options.action == "show":
-        print("\n\n".join("\n".join(described(run)) for run in found))
+        for place, run in enumerate(found):
+            _show([*([""] if place else []), *described(run)])
     elif options.action == "compare":
-        print("\n".join(compared(once_each(found), options.metric, options.round, options.against)))
+        _show(compared(once_each(found), options.metric, options.round, options.against))
     else:
         from figures.run_curves import write_curves
 
-        print(", ".join(map(str, write_curves(once_each(found), options.metric, Path(options.out or "results")))))
+        print(
+            ", ".join(
+                printable(str(path))
+                for path in write_curves(once_each(found), options.metric, Path(options.out or "results"))
+            )
+        )
     return 0
+
+
+def _show(lines: Sequence[str]) -> None:
+    """Prints lines with names and settings of runs that others may have written."""
+    for line in lines:
+        print(printable(line))
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:

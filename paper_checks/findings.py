@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 
 from paper_checks.arguments import Argument, argument_of
@@ -18,11 +19,16 @@ from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
+from runs.words import printable
 from workloads.files import write_whole
 from workloads.written import Written, write_own
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
 """The parts of a page, in their order."""
+_FOLD = re.compile(r"</details>|<details><summary>[^<]*</summary>")
+"""Tags that the pages have on purpose, each in a line of its own."""
+_SHOWN = re.compile(r"(`[^`\n]+`)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
@@ -87,7 +93,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         lines += [f"- {_found(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_without_html, lines)) + "\n"
 
 
 def _section(
@@ -102,6 +108,7 @@ def _section(
         return
     yield ""
     heading = f"### {_mathematics(about)}"
+    about = escape(about, quote=False)
     yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
@@ -196,7 +203,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         "",
         f"`rankproof replay {claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_without_html, lines)) + "\n"
 
 
 def _spaced(paragraphs: Sequence[str]) -> Iterator[str]:
@@ -332,6 +339,17 @@ def _anchor(id: str) -> str:
 def _mathematics(text: str) -> str:
     """Formulas in the notation that Markdown leaves alone."""
     return _FORMULA.sub(lambda match: f"$`{match.group(1)}`$", text)
+
+
+def _without_html(part: str) -> str:
+    """A part of a page in which no text of a claim is a tag: `<` before a name is written as a character.
+
+    Code and formulas stay, for Markdown shows them as they are. Control characters are shown as escapes.
+    """
+    if _FOLD.fullmatch(part):
+        return part
+    pieces = _SHOWN.split("\n".join(map(printable, part.split("\n"))))
+    return "".join(piece if place % 2 else _TAG.sub("&lt;", piece) for place, piece in enumerate(pieces))
 
 
 def _values(values: Mapping[str, object], words: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runs.settings import Conduct, RunError
+from runs.words import printable
 from workloads.arguments import Parser
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def train(options: argparse.Namespace) -> int:
     with following(plan, folder) as progress:
         last = run(plan, folder, progress, _tell_removed if options.force else None, _tell)
     shown = ", ".join(f"{name} {_shown(value)}" for name, value in last.items())
-    print(f"{plan.algorithm} on {plan.problem}: {shown}")
-    print(folder / METRICS)
+    print(printable(f"{plan.algorithm} on {plan.problem}: {shown}"))
+    print(printable(str(folder / METRICS)))
     return 0
 
 
@@ -176,12 +177,12 @@ def _given(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str
 
 
 def _tell(text: str) -> None:
-    print(f"rankproof: {' '.join(text.split())}", file=sys.stderr)
+    print(f"rankproof: {printable(' '.join(text.split()))}", file=sys.stderr)
 
 
 def _tell_removed(files: Sequence[Path]) -> None:
     if files:
-        print(f"removed {', '.join(map(str, files))}")
+        print(printable(f"removed {', '.join(map(str, files))}"))
 
 
 def _said(value: Any) -> str:

@@ -11,9 +11,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from algorithms.federation import FederationError
+from algorithms.federation import FederationError, WorkersLostError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
 from runs.checkpoints import Checkpoint, Checkpoints
@@ -192,8 +193,12 @@ class _Writer:
             if step is not None and step.state.round == self._written > self._kept:
                 with suppress(_UnwritableError):
                     self._save(step)
+            if isinstance(error, WorkersLostError) and self._kept:
+                raise WorkersLostError(f"{error}; {self._keeps}; go on with {self._resume}") from error
             if isinstance(error, FederationError) and self._kept:
                 raise FederationError(f"{error}; {self._keeps}") from error
+            if not isinstance(error, Exception):  # the user or the system ends the process
+                error.add_note(f"{self._keeps}{f'; go on with {self._resume}' if self._kept else ''}")
             raise
         return self._last
 
@@ -219,6 +224,11 @@ class _Writer:
         self._cost = self._saved_at - started
 
     @property
+    def _resume(self) -> str:
+        """The command that goes on with the run."""
+        return f"`rankproof train --resume {quote(str(self._folder))}`"
+
+    @property
     def _keeps(self) -> str:
         return f"{self._folder} keeps round {self._kept}" if self._kept else f"{self._folder} keeps no round"
 
@@ -230,12 +240,12 @@ class _Writer:
         except ForeignFileError as error:
             raise _UnwritableError(
                 f"{error.filename}: {error.strerror}; {self._keeps}; move that file away, then go on with "
-                f"`rankproof train --resume {self._folder}`"
+                f"{self._resume}"
             ) from error
         except OSError as error:
             raise _UnwritableError(
                 f"cannot write {error.filename or self._folder}: {error.strerror or error}; {self._keeps}; make room, "
-                f"then go on with --resume {self._folder}"
+                f"then go on with {self._resume}"
             ) from error
 
 
