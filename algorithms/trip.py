@@ -26,6 +26,10 @@ class FederationError(ValueError):
     """A federation or a round that cannot go on; the message names round, client and cause."""
 
 
+class WorkersLostError(FederationError):
+    """Workers ended at the same work again and again."""
+
+
 def require_whole(least: int, /, **values: Any) -> None:
     """Refuses what is no whole number, or a smaller one.
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from algorithms.federation import FederationError, WorkersLostError
+from algorithms.federation import FederationError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
+from algorithms.trip import WorkersLostError
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.plan import (
     SETTINGS,

@@ -31,6 +31,6 @@ def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """Rows as lines of text with a heading, columns below each other."""
     if not rows:
         return []
-    lines = [[printable(cell) for cell in line] for line in (rows[0].keys(), *(row.values() for row in rows))]
+    lines = [[printable(cell) for cell in line] for line in (list(rows[0]), *(list(row.values()) for row in rows))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]

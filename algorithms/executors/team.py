@@ -23,7 +23,7 @@ from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Answer, Failure, Order
 from algorithms.federation import FederationError
 from algorithms.partial_sums import PARTS, Sum, part_size
-from algorithms.trip import Cohort, Key, Receipt, Reply, Trip, require_whole
+from algorithms.trip import Cohort, Key, Receipt, Reply, Trip, WorkersLostError, require_whole
 
 LOSSES = 3
 """A part that so many workers did not outlive stops the run."""
@@ -236,7 +236,7 @@ class _Orders:
         trip, part = self._trip, self._parts[number]
         clients = f"client {part[0]}" if len(part) == 1 else f"clients {part[0]} to {part[-1]}"
         if self._losses[number] == LOSSES:
-            raise FederationError(
+            raise WorkersLostError(
                 f"{LOSSES} workers in turn were lost at the work of {clients}, most likely for want of memory; look at "
                 "the data there, or name fewer workers"
             )
