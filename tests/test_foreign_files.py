@@ -73,7 +73,7 @@ def own(tmp_path_factory):
     assert quietly("train", "fedavg", *SMALL, "--out", run) == 0
     request = SpectrumRequest(
         "tiny_networks:mlp",
-        "tiny_networks:batch",
+        "tiny_networks:pair",
         settings=SpectrumSettings(0.5, outliers=1, probes=1, steps=5, products=200),
     )
     measured = measure_network(request)
