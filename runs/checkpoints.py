@@ -149,7 +149,7 @@ class Checkpoints:
                 return self._read(path), wrong
             except RunError as error:
                 wrong.append(str(error))
-        raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or start anew with --force")
+        raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or name another folder with --out")
 
     @staticmethod
     def names(path: Path) -> bool:

@@ -228,7 +228,7 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} is no valid JSON; mend it, or start anew with --force") from error
+        raise RunError(f"{path} is no valid JSON; mend it, or name another folder with --out") from error
     try:
         if not isinstance(stored, dict) or not {"algorithm", "problem", "settings", "rounds"} <= set(stored):
             raise RunError("it lacks algorithm, problem, settings or rounds")
@@ -248,7 +248,7 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     except UntrustedError:
         raise
     except RunError as error:
-        raise RunError(f"{path}: {error}; mend it, or start anew with --force") from error
+        raise RunError(f"{path}: {error}; mend it, or name another folder with --out") from error
     given, versions = (part if isinstance(part := stored.get(name), dict) else {} for name in ("given", "versions"))
     return Standing(plan, given, versions)
 

@@ -106,7 +106,7 @@ def marked(path: Path, mark: Mark) -> bytes:
     with naming_errors(path), path.open("rb") as stream:
         data = stream.read(mark.length)
     if Mark(len(data), hashlib.sha256(data).hexdigest()) != mark:
-        raise RunError(f"{path} is not what the run wrote; bring its copy back, or start anew with --force")
+        raise RunError(f"{path} is not what the run wrote; bring its copy back, or name another folder with --out")
     return data
 
 

@@ -222,7 +222,7 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path):
     assert checkpoints(tmp_path).load()[0].state.round == 2
     (tmp_path / "round-000002.json").write_bytes(b"")
     (tmp_path / "round-000001.safetensors").write_bytes(b"")
-    with pytest.raises(RunError, match=r"damaged.*bring its copy back, or start anew with --force"):
+    with pytest.raises(RunError, match=r"damaged.*bring its copy back, or name another folder with --out"):
         checkpoints(tmp_path).load()
 
 

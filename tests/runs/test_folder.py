@@ -72,7 +72,7 @@ def test_a_table_that_was_changed_is_refused_and_nothing_is_written(damage, name
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     before = content(folder)
     for rounds_ in (6, 9):
-        with pytest.raises(RunError, match=rf"{name} is not what the run wrote; .* --force"):
+        with pytest.raises(RunError, match=rf"{name} is not what the run wrote; .* --out"):
             run(folder, rounds=rounds_)
     assert content(folder) == before
 
