@@ -215,12 +215,14 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
         yield store
         return
     from runs.folder import remove_run  # brings torch along
+    from runs.settings import RunError
 
     anew = out / ".anew" / f"{name}-{sources[:12]}"
     for other in anew.parent.glob(f"{name}-*"):
         if other != anew:
             for run in [run for run in other.iterdir() if run.is_dir()] if other.is_dir() else []:
-                remove_run(run)
+                with suppress(RunError):  # what no run wrote stays
+                    remove_run(run)
             with suppress(OSError):
                 other.rmdir()
     yield anew

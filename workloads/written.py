@@ -95,6 +95,8 @@ class Written:
             OSError: One cannot be written, and is named; no file has been changed then.
         """
         left = {path: data for path, data in files.items() if not _holds(path, data)}
+        for path in left:
+            require_target(path)
         self.require(left)
         if not left:
             return
