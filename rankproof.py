@@ -107,7 +107,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _stopped(error: BaseException) -> str:
-    """What a command says that was stopped; a run adds how it goes on."""
+    """Return the message of a command that was stopped; a run adds how it goes on."""
     return "; ".join(["stopped", *getattr(error, "__notes__", [])])
 
 

@@ -69,7 +69,7 @@ NAMES = [
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Own:
-    """What the commands write, which a failing example need not print."""
+    """Files and results of the commands, which a failing example need not print."""
 
     run: Path
     measured: MeasuredNetwork
