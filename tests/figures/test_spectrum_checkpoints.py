@@ -129,7 +129,7 @@ def trained(tmp_path_factory):
 
 def of_run(capsys, folder, out, *more):
     """Status, standard output and standard error."""
-    status = rankproof.main(("spectrum", "--checkpoints", str(folder), "--out", str(out), *SMALL, *more))
+    status = rankproof.main(("spectrum", "--checkpoints", str(folder), "--out", str(out), "--trust", *SMALL, *more))
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
