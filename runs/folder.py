@@ -155,8 +155,8 @@ class _Writer:
     ) -> None:
         self._folder, self._checkpoints, self._conduct = folder, checkpoints, conduct
         with _naming_foreign():
-            self._metrics = Table(folder / METRICS, before=tables.get(METRICS, b""))
-            self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER, b""))
+            self._metrics = Table(folder / METRICS, before=tables.get(METRICS))
+            self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER))
         self._travelled = len(ledger.entries)
         self._kept = before.state.round if before else 0
         self._last: Metrics = rows_of(tables[METRICS])[-1] if before else {}

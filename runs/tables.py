@@ -34,26 +34,27 @@ class Mark:
 class Table:
     """A comma-separated file that a run appends to."""
 
-    def __init__(self, path: Path, columns: Sequence[str] = (), before: bytes = b"") -> None:
+    def __init__(self, path: Path, columns: Sequence[str] = (), before: bytes | None = None) -> None:
         """Opens a table, cut to what is known of it.
 
         Args:
             path: Path of the file.
             columns: Names in the first line; for rows without names, those of the first row.
-            before: Content of the file so far; what follows it is cut off. Without any, the file must not be there.
+            before: Content of the file so far; what follows it is cut off. None: the file must not be there yet.
 
         Raises:
             OSError: The file cannot be written; it is named.
         """
-        self.path, self._columns, self._length = path, list(columns), len(before)
-        self._digest = hashlib.sha256(before)
+        known = before or b""
+        self.path, self._columns, self._length = path, list(columns), len(known)
+        self._digest = hashlib.sha256(known)
         with naming_errors(path):
             place = os.path.realpath(path)  # a link may lead to a file that is not there yet
-            self._stream = open(place, "r+b" if before else "xb", buffering=0)  # noqa: SIM115
-            self._stream.truncate(len(before))
+            self._stream = open(place, "xb" if before is None else "r+b", buffering=0)  # noqa: SIM115
+            self._stream.truncate(len(known))
             self._stream.seek(0, os.SEEK_END)
-        if before and not self._columns:
-            self._columns = next(csv.reader(io.StringIO(before.decode())))
+        if known and not self._columns:
+            self._columns = next(csv.reader(io.StringIO(known.decode())))
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Adds rows; values that a row lacks are left empty.
