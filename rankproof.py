@@ -17,6 +17,7 @@ from figures import runs_command as runs
 from paper_checks import command as claims
 from runs.command import add_arguments as add_train_arguments
 from runs.silos import command as silos
+from runs.words import printable
 from workloads import command as data
 from workloads.arguments import BAD_USAGE, Parser, add_command
 
@@ -45,11 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _terminable():
             return _command(arguments)
-    except KeyboardInterrupt:
-        _say("stopped")
+    except KeyboardInterrupt as error:
+        _say(_stopped(error))
         return 128 + signal.SIGINT
-    except _Terminated:
-        _say("stopped")
+    except _Terminated as error:
+        _say(_stopped(error))
         return 128 + signal.SIGTERM
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None:
@@ -117,9 +118,14 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+def _stopped(error: BaseException) -> str:
+    """Return the message of a command that was stopped; a run adds how it goes on."""
+    return "; ".join(["stopped", *getattr(error, "__notes__", [])])
+
+
 def _say(text: str) -> None:
     with suppress(OSError):
-        print(f"rankproof: {text}", file=sys.stderr)
+        print(f"rankproof: {printable(text)}", file=sys.stderr)
 
 
 def _prepare_output() -> None:

@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runs.words import printable
 from workloads.arguments import add_command, at_least, named, number
 from workloads.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import reporting
@@ -194,6 +195,7 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with a run: the first N clients beside the server, each on its own samples; default: 0",
     )
+    add("--trust", action="store_true", help="with a run: let the code run that its settings name")
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add(
         "--trial",
@@ -237,7 +239,14 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
 
 def _spectrum(options: argparse.Namespace) -> int:
-    from figures.measured_spectrum import SPECTRUM_STEPS, SpectrumRequest, measure_network, summary, write_spectrum
+    from figures.measured_spectrum import (
+        SPECTRUM_STEPS,
+        SpectrumRequest,
+        measure_network,
+        require_room,
+        summary,
+        write_spectrum,
+    )
     from hessian.elsewhere import Workers
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable
@@ -273,16 +282,19 @@ def _spectrum(options: argparse.Namespace) -> int:
     )
     out = Path(options.out)
     require_writable(out)
-    if os.getcwd() not in sys.path:
+    require_room(request, out, "spectrum" if options.checkpoints is None else "checkpoints")
+    if (not of_run or options.trust) and os.getcwd() not in sys.path:  # the folder of a run may hold anything
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     if options.checkpoints is not None:
-        return _checkpoints(request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out)
+        return _checkpoints(
+            request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out, options.trust
+        )
     steps = SPECTRUM_STEPS + (request.blocks is not None)
     with reporting("spectrum", steps) as bar:
         measured = measure_network(request, bar.step)
     paths = write_spectrum(measured, out)
-    print(summary(measured))
-    print(", ".join(str(path) for path in paths.values()))
+    print("\n".join(map(printable, summary(measured).splitlines())))
+    print(printable(", ".join(str(path) for path in paths.values())))
     return 0
 
 
@@ -308,15 +320,15 @@ def _require_names(options: argparse.Namespace) -> bool:
     return of_run
 
 
-def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path) -> int:
+def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path, trust: bool) -> int:
     from figures.spectrum_checkpoints import checkpoints_summary, measure_checkpoints, measure_run, write_checkpoints
 
     with reporting("spectrum") as bar:
         if clients is None:
             table = measure_checkpoints(request, folder, bar.step)
         else:
-            table = measure_run(request, folder, clients, bar.step)
+            table = measure_run(request, folder, clients, bar.step, trust)
     paths = write_checkpoints(table, request, folder, out)
-    print(checkpoints_summary(table, request.settings.confidence))
-    print(", ".join(str(path) for path in paths))
+    print("\n".join(map(printable, checkpoints_summary(table, request.settings.confidence).splitlines())))
+    print(printable(", ".join(str(path) for path in paths)))
     return 0

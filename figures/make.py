@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from figures.figure import Figure, Settings
 from figures.provenance import machine, numbers_digest, package_versions
 from figures.stored_numbers import stored_numbers
 from figures.style import STYLE
-from workloads.files import require_target, require_writable, write_whole
+from workloads.files import require_writable
 from workloads.locks import alone
+from workloads.written import ForeignFileError, Written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -100,8 +100,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     require_writable(out / ".cache")
     paths = {kind: out / f"{figure.slug}.{kind}" for kind in (*_FORMATS, "csv")}
     paths["manifest"] = out / f"{figure.slug}.manifest.json"
-    for path in paths.values():
-        require_target(path)
+    _require_own(out, paths)
     sources = numbers_digest(figure.data)
     entry = None if recompute else stored_numbers(figure, settings)
     stored = entry is not None
@@ -131,7 +130,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
     }
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
-    write_whole({paths[kind]: content for kind, content in contents.items()})
+    Written(out).write({paths[kind]: content for kind, content in contents.items()})
     return Made(figure, paths, table, seconds, cached, manifest)
 
 
@@ -163,15 +162,45 @@ def _numbers(
     pieces = kept.with_name(f"{name}.{_digest(json.dumps(identity))[:12]}.pieces")
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):
         if other != pieces:
-            rmtree(other)
+            Written(other).clear()
     with _runs(out, name, sources, recompute or settings.scale == "quick") as runs:
         table = figure.data(replace(settings, runs=runs, pieces=pieces))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
     entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
-    write_whole({kept: json.dumps(entry).encode()})
-    rmtree(pieces, ignore_errors=True)
+    with suppress(ForeignFileError):  # numbers that cannot be kept are computed again
+        Written(out).write({kept: json.dumps(entry).encode()})
+    Written(pieces).clear()
     return {**entry, **beside}, False
+
+
+def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
+    """Refuses to draw over what is not a figure drawn earlier.
+
+    Earlier versions kept no record, but a manifest with the digests of the files.
+
+    Raises:
+        OSError: A file is another's, or cannot be written.
+    """
+    written = Written(out)
+    if not written.exists and paths["manifest"].is_file():
+        _adopt(written, paths)
+    written.require(paths.values())
+
+
+def _adopt(written: Written, paths: Mapping[str, Path]) -> None:
+    """Records the files of a figure whose manifest, of an earlier version, has the digests of all of them."""
+    try:
+        contents = {path.name: path.read_bytes() for path in paths.values()}
+        text = contents.pop(paths["manifest"].name).decode()
+        digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+        manifest = json.loads(text)
+        if manifest["files"] != digests or text != json.dumps(manifest, indent=1, ensure_ascii=False) + "\n":
+            return
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return
+    digests[paths["manifest"].name] = hashlib.sha256(text.encode()).hexdigest()
+    written.note((name, (written.folder / name).stat().st_size, digest) for name, digest in digests.items())
 
 
 @contextmanager
@@ -185,16 +214,24 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
     if not from_nothing:
         yield store
         return
+    from runs.folder import remove_run  # brings torch along
+    from runs.settings import RunError
+
     anew = out / ".anew" / f"{name}-{sources[:12]}"
     for other in anew.parent.glob(f"{name}-*"):
         if other != anew:
-            rmtree(other)
+            for run in [run for run in other.iterdir() if run.is_dir()] if other.is_dir() else []:
+                with suppress(RunError):  # what no run wrote stays
+                    remove_run(run)
+            with suppress(OSError):
+                other.rmdir()
     yield anew
     if anew.is_dir():
         store.mkdir(exist_ok=True)
         with alone(store, wait=True):  # another figure may have made the same run at the same time
             for run in sorted(anew.iterdir()):
-                rmtree(store / run.name, ignore_errors=True)
+                if (store / run.name).exists():
+                    remove_run(store / run.name)
                 run.rename(store / run.name)
         anew.rmdir()
         with suppress(OSError):  # another figure's runs are there

@@ -16,7 +16,7 @@ from torch import nn
 from figures.figure import Settings
 from figures.make import rendered
 from figures.measured_spectrum_picture import draw_block_ranks, draw_spectrum_report
-from figures.spectrum_json import as_json
+from figures.spectrum_json import as_json, require_same_subject
 from hessian.batches import Loss, size_of
 from hessian.block_ranks import BlockRank, block_ranks
 from hessian.curvature import Cost, Curvature
@@ -26,7 +26,8 @@ from hessian.middles import MATRICES, Law
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.symmetric import CurvatureError
 from rmt.results import aligned
-from workloads.files import require_writable, write_whole
+from workloads.files import require_writable
+from workloads.written import require_own, write_own
 
 SPECTRUM_STEPS = 6
 """Steps of a measurement: model, data, checks, stable rank, eigenpairs, quadrature."""
@@ -198,6 +199,24 @@ def too_little_memory_told() -> Iterator[None]:
         ) from error
 
 
+def require_room(request: SpectrumRequest, out: Path, name: str = "spectrum") -> None:
+    """Check before the work that a measurement may be written to a folder.
+
+    Args:
+        request: Request for the measurement.
+        out: Folder of the files.
+        name: Name of the files; `spectrum` or `checkpoints`.
+
+    Raises:
+        CurvatureError: The folder has the measurement of another matrix.
+        OSError: A file there is another's, or cannot be written.
+    """
+    kinds = ("csv", "json", "pdf", "png")
+    blocks = [out / f"blocks.{kind}" for kind in ("pdf", "png")] if request.blocks is not None else []
+    require_own([*(out / f"{name}.{kind}" for kind in kinds if (name, kind) != ("spectrum", "csv")), *blocks], out)
+    require_same_subject(out / f"{name}.json", request)
+
+
 def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
     """Writes ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, and ``blocks.png`` and ``.pdf``, all or none.
 
@@ -215,7 +234,7 @@ def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
         pictures = rendered(lambda: draw_block_ranks(measured.blocks, confidence), ("png", "pdf"))
         paths |= {f"blocks {kind}": out / f"blocks.{kind}" for kind in pictures}
         files |= {paths[f"blocks {kind}"]: content for kind, content in pictures.items()}
-    write_whole(files)
+    write_own(files, out)
     return paths
 
 

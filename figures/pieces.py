@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from figures.figure import Settings
-from workloads.files import write_whole
+from workloads.written import ForeignFileError, write_own
 
 Rows = list[dict[str, Any]]
 
@@ -34,7 +35,8 @@ def piece(settings: Settings, name: str, rows: Callable[[], Sequence[dict[str, A
         pass  # none, or not a whole one: computing again puts it right
     text = json.dumps({"name": name, "rows": list(rows())}, default=_plain)
     settings.pieces.mkdir(parents=True, exist_ok=True)
-    write_whole({path: text.encode()})
+    with suppress(ForeignFileError):  # a piece that cannot be kept is computed again
+        write_own({path: text.encode()}, settings.pieces)
     return json.loads(text)["rows"]
 
 

@@ -13,7 +13,9 @@ from figures.make import rendered
 from figures.style import MARKERS, SERIES, WIDTH, set_headline
 from runs.listing import FoundRun, Group, grouped, metric_of
 from runs.settings import RunError
-from workloads.files import require_writable, write_whole
+from runs.words import printable
+from workloads.files import require_writable
+from workloads.written import write_own
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -116,7 +118,7 @@ def _title(metric: str, bands: bool) -> str:
 
 def _plain(text: str) -> str:
     """A text as it stands: matplotlib would read mathematics between dollars."""
-    return text.replace("$", r"\$")
+    return printable(text).replace("$", r"\$")
 
 
 def _unit(most: float) -> tuple[float, str]:
@@ -150,5 +152,5 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list
         **rendered(lambda: draw_curves(table, metric), ("png", "pdf")),
         "csv": table.to_csv(index=False, na_rep="nan", lineterminator="\n").encode(),
     }
-    write_whole({out / f"{name}.{kind}": content for kind, content in contents.items()})
+    write_own({out / f"{name}.{kind}": content for kind, content in contents.items()}, out)
     return [out / f"{name}.{kind}" for kind in contents]

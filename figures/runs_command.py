@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.words import aligned, bytes_in_words
+from runs.words import aligned, bytes_in_words, printable
 from workloads.arguments import add_command, at_least, named
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ ACTIONS = {
     "show": (),
     "compare": ("metric", "round", "against"),
     "plot": ("metric", "out"),
-    "export": ("out", "root"),
+    "export": ("out", "root", "trust"),
 }
 """With the options that each takes."""
 
@@ -74,6 +74,9 @@ def declare(commands: Any) -> None:
     runs.add_argument(
         "--root", type=named, metavar="DIR", help="where the texts of a run lie; default: $RANKPROOF_DATA, else data"
     )
+    runs.add_argument(
+        "--trust", action="store_const", const=True, help="read pickled weights that the run names, which may run code"
+    )
 
 
 def _runs(options: argparse.Namespace) -> int:
@@ -84,26 +87,38 @@ def _runs(options: argparse.Namespace) -> int:
         from runs.peft_export import export
 
         out = Path(options.out or f"{options.folder}/adapter")
-        print(f"the adapter after round {export(Path(options.folder), out, options.root)}\n{out}")
+        print(f"the adapter after round {export(Path(options.folder), out, options.root, bool(options.trust))}\n{out}")
         return 0
     found = found_runs(Path(options.folder))
     if options.action == "list":
-        print("\n".join(listed(found)))
+        _show(listed(found))
     elif options.action == "show":
-        print("\n\n".join("\n".join(described(run)) for run in found))
+        for place, run in enumerate(found):
+            _show([*([""] if place else []), *described(run)])
     elif options.action == "compare":
-        print("\n".join(compared(once_each(found), options.metric, options.round, options.against)))
+        _show(compared(once_each(found), options.metric, options.round, options.against))
     else:
         from figures.run_curves import write_curves
 
-        print(", ".join(map(str, write_curves(once_each(found), options.metric, Path(options.out or "results")))))
+        print(
+            ", ".join(
+                printable(str(path))
+                for path in write_curves(once_each(found), options.metric, Path(options.out or "results"))
+            )
+        )
     return 0
+
+
+def _show(lines: Sequence[str]) -> None:
+    """Prints lines with names and settings of runs that others may have written."""
+    for line in lines:
+        print(printable(line))
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:
     from runs.settings import RunError
 
-    for name in ("metric", "round", "against", "out", "root"):
+    for name in ("metric", "round", "against", "out", "root", "trust"):
         if getattr(options, name) is not None and name not in ACTIONS[options.action]:
             takers = " and ".join(f"`runs {action}`" for action, names in ACTIONS.items() if name in names)
             raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")

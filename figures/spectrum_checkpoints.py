@@ -22,7 +22,8 @@ from hessian.intervals import Interval
 from hessian.state_files import load_state, numbered_states
 from hessian.symmetric import CurvatureError
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
-from workloads.files import require_writable, write_whole
+from workloads.files import require_writable
+from workloads.written import write_own
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -56,7 +57,9 @@ def measure_checkpoints(request: SpectrumRequest, folder: Path, progress: Progre
     return pd.DataFrame(rows)
 
 
-def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: Progress | None = None) -> pd.DataFrame:
+def measure_run(
+    request: SpectrumRequest, folder: Path, clients: int, progress: Progress | None = None, trust: bool = False
+) -> pd.DataFrame:
     """Measures the server's model of a run at its start and after every round whose checkpoint is in the folder.
 
     Args:
@@ -64,6 +67,7 @@ def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: 
         folder: Folder of the run.
         clients: So many of the first clients stand beside the server, each with the matrix of its own samples.
         progress: Told what is going on.
+        trust: Whether code that the run names may run.
 
     Returns:
         The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). Overlaps of
@@ -75,7 +79,7 @@ def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: 
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()
     say("reading the run")
-    run = TrainedRun.of(folder, request.device)
+    run = TrainedRun.of(folder, request.device, trust)
     if clients > len(run.problem.clients):
         raise CurvatureError(f"--clients must be at most {len(run.problem.clients)}, those of the run, got {clients}")
     options = {
@@ -154,7 +158,7 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
     contents |= rendered(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
     files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
-    write_whole(files)
+    write_own(files, out)
     return list(files)
 
 

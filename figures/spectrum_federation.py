@@ -44,17 +44,18 @@ class TrainedRun:
     problem: NetworkProblem
 
     @staticmethod
-    def of(folder: Path, device: str) -> TrainedRun:
+    def of(folder: Path, device: str, trust: bool = False) -> TrainedRun:
         """Makes the network and reads the data of a run.
 
         Args:
             folder: Folder of the run.
             device: Device of the measurement.
+            trust: Whether code that the run names may run.
 
         Raises:
             RunError, FederationError, DataError: The folder, the network or the data do not serve, or are others now.
         """
-        run = standing(folder)
+        run = standing(folder, trust)
         plan = replace(run.plan, conduct=replace(run.plan.conduct, device=device, workers=1))
         parts = parts_of(plan)
         if not isinstance(parts.problem, NetworkProblem) or isinstance(parts.problem, LanguageProblem):

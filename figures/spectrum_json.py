@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from figures.provenance import machine, package_versions, sources_digest
 from hessian.intervals import StableRankInterval
 from hessian.spectrum import SpectrumReport
 from hessian.spiked_fit import predict
+from hessian.symmetric import CurvatureError
 from rmt.results import plain
 
 if TYPE_CHECKING:
-    from figures.measured_spectrum import MeasuredNetwork
+    from figures.measured_spectrum import MeasuredNetwork, SpectrumRequest
 
 SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Sample sizes to predict at, relative to the measured one."""
+SUBJECT = ("model", "data", "loss", "matrix", "parameters", "batch_norm", "reduction", "count", "law")
+"""Parts of a request that decide what is measured; the others decide how."""
 PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
 
 
@@ -65,6 +70,24 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
         "sources_sha256": sources_digest(),
     }
     return plain(fields)
+
+
+def require_same_subject(path: Path, request: SpectrumRequest) -> None:
+    """Check that a stored measurement, if there is one, is of the matrix that is to be measured now.
+
+    Raises:
+        CurvatureError: It is of another one, which would be lost.
+    """
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))["request"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return  # none; whether the file may be replaced is another question
+    asked = plain(request)
+    other = [name for name in SUBJECT if isinstance(stored, dict) and stored.get(name) != asked[name]]
+    if other:
+        raise CurvatureError(
+            f"{path} holds a measurement with another {' and another '.join(other)}; name another folder with --out"
+        )
 
 
 def _fit(report: SpectrumReport) -> dict[str, Any]:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from figures.command import add_figure_options
 from paper_checks.selection import GROUP, add_choice, add_paper, add_papers, chosen_claims, ledger_of
 from workloads.arguments import add_command, at_least, named
-from workloads.files import is_standard_output, require_target, require_writable, write_whole
+from workloads.files import is_standard_output, require_target, require_writable
 from workloads.lifeline import worker_environment
 from workloads.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import reporting
+from workloads.written import require_own, write_own
 
 if TYPE_CHECKING:
     from figures.figure import Figure
@@ -193,7 +194,7 @@ def _write_json(value: Any, name: str) -> None:
     if is_standard_output(name):
         sys.stdout.write(text)
     else:
-        write_whole({Path(name): text.encode()})
+        write_own({Path(name): text.encode()}, Path(name).parent)
 
 
 @worker_environment()
@@ -207,6 +208,7 @@ def _check(options: argparse.Namespace) -> int:
     alone = options.json is not None and is_standard_output(options.json)
     if options.json is not None and not alone:
         require_target(Path(options.json))
+        require_own([Path(options.json)], Path(options.json).parent)
     place = place_of(options, LedgerError)
     if options.dry_run:
         return _told(
@@ -426,7 +428,9 @@ def _report(options: argparse.Namespace) -> int:
 
     out = Path(options.out)
     require_writable(out)
-    run = _checked(ledger_of(options), options)
+    ledger = ledger_of(options)
+    require_own([out / "index.html", *(out / f"map-{paper.name}.svg" for paper in ledger.papers)], out)
+    run = _checked(ledger, options)
     names = [paper.name for paper in run.papers]
     figures = [one for one in all_figures() if not options.paper or one.id.partition("/")[0] in names]
     drawn = _drawn(() if options.no_figures else figures, options, out / "figures")

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 
 from paper_checks.arguments import Argument, argument_of
@@ -19,9 +20,16 @@ from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
 from paper_checks.places import check_place, replay_places
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
+from runs.words import printable
+from workloads.files import write_whole
+from workloads.written import Written, write_own
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
 """The parts of a page, in their order."""
+_FOLD = re.compile(r"</details>|<details><summary>[^<]*</summary>")
+"""Tags that the pages have on purpose, each in a line of its own."""
+_SHOWN = re.compile(r"(`[^`\n]+`)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
@@ -84,7 +92,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         lines += [f"- {_found(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_without_html, lines)) + "\n"
 
 
 def _section(
@@ -100,6 +108,7 @@ def _section(
         return
     yield ""
     heading = f"### {_mathematics(about)}"
+    about = escape(about, quote=False)
     yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
@@ -122,24 +131,38 @@ def _because(claim: Claim) -> str:
     return f": {claim.because}" if claim.because else ""
 
 
-def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS) -> list[Path]:
-    """Writes every page of these papers into a folder, without their proofs that are no more; returns the paths."""
-    written = []
+def write_pages(folder: Path, papers: Sequence[Paper] = PAPERS, replace: bool = False) -> list[Path]:
+    """Write every page of these papers into a folder, without their proofs that are no more, and return the paths.
+
+    Args:
+        folder: Folder of the pages.
+        papers: Papers that have pages.
+        replace: Replace pages that are there, even where no record of the folder says that they were written so.
+
+    Raises:
+        OSError: A page cannot be written, or one is there that was not written so.
+    """
+    contents: dict[Path, bytes] = {}
     folder.mkdir(parents=True, exist_ok=True)
     for paper in papers:
         for page in paper.pages:
             path = folder / f"{page.name}.md"
-            path.write_text(findings_page(paper, page, folder), encoding="utf-8")
-            written.append(path)
+            contents[path] = findings_page(paper, page, folder).encode()
         for name, text in proof_pages(paper).items():
             path = folder / "proofs" / f"{name}.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
-    for name in {claim.paper for paper in papers for claim in paper.claims()}:
-        for path in set((folder / "proofs").glob(f"{_proof_name(f'{name}/')}*.md")) - set(written):
-            path.unlink()  # of a proof that is no more
-    return written
+            contents[path] = text.encode()
+    for path in contents:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    names = {_proof_name(f"{claim.paper}/") for paper in papers for claim in paper.claims()}
+    gone = {path for name in names for path in (folder / "proofs").glob(f"{name}*.md")} - set(contents)
+    if replace:
+        write_whole(contents)
+        for path in gone:
+            path.unlink()
+    else:
+        write_own(contents, folder)
+        Written(folder).remove(gone)
+    return list(contents)
 
 
 def proof_pages(paper: Paper) -> dict[str, str]:
@@ -185,7 +208,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         "",
         f"`rankproof replay {claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_without_html, lines)) + "\n"
 
 
 def _spaced(paragraphs: Sequence[str]) -> Iterator[str]:
@@ -333,6 +356,17 @@ def _mathematics(text: str) -> str:
     return _FORMULA.sub(lambda match: f"$`{match.group(1)}`$", text)
 
 
+def _without_html(part: str) -> str:
+    """A part of a page in which no text of a claim is a tag: `<` before a name is written as a character.
+
+    Code and formulas stay, for Markdown shows them as they are. Control characters are shown as escapes.
+    """
+    if _FOLD.fullmatch(part):
+        return part
+    pieces = _SHOWN.split("\n".join(map(printable, part.split("\n"))))
+    return "".join(piece if place % 2 else _TAG.sub("&lt;", piece) for place, piece in enumerate(pieces))
+
+
 def _values(values: Mapping[str, object], words: Mapping[str, str]) -> str:
     told = {name: f" ({words[name]})" if name in words else "" for name in values}
     return "; ".join(f"{name}{told[name]} = {shortened(_plain(value), 90)}" for name, value in values.items())
@@ -353,5 +387,5 @@ def _rounded(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
+    for path in write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"), replace=True):
         print(path)

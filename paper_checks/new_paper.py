@@ -38,7 +38,7 @@ def write_paper(name: str, folder: Path) -> list[Path]:
     files = {folder / place: text.encode() for place, text in _files(name, package).items()}
     for parent in {path.parent for path in files}:
         require_writable(parent)
-    write_whole(files)
+    write_whole(files, fresh=files)
     papers = [paper for paper in own_papers([str(folder)]) if paper.name == name]
     return [*files, *pages_of(papers, folder / "docs")]
 

@@ -27,7 +27,7 @@ from paper_checks.replay import replays_of
 from paper_checks.report_links import claims_of, figure_groups, figures_of, headings, pointers
 from paper_checks.report_papers import FIRST, home, papers_told
 from paper_checks.result import Result, Run
-from workloads.files import write_whole
+from workloads.written import write_own
 
 if TYPE_CHECKING:
     from figures.make import Made
@@ -126,7 +126,7 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
     maps = status_map.files({told.name: (told.called, told.columns) for told in papers_told(run, {})}, out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "index.html"
-    write_whole({path: page.encode(), **maps})
+    write_own({path: page.encode(), **maps}, out)
     return path
 
 

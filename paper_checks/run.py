@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paper_checks.claim import GRADES, VERDICTS, Claim
 from paper_checks.context import Budget, Context
@@ -35,7 +37,7 @@ from paper_checks.replay import (
 from paper_checks.result import Result, Run
 from paper_checks.sensitivity import NoticedChange, noticed_changes
 from paper_checks.verdict import Decision, decide
-from workloads.files import write_whole
+from workloads.written import Written
 
 if TYPE_CHECKING:
     from paper_checks.ledger import Ledger  # brings every paper, of which a worker needs some themes
@@ -271,7 +273,7 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
             decision = result.decision
             full = {"verdict": decision.verdict, "grade": decision.grade, "commit": commit, "seed": run.seed}
             path.parent.mkdir(exist_ok=True)
-            write_whole({path: (json.dumps(full) + "\n").encode()})
+            _keep(path, full, None, ledger.home[result.claim.id].folder)
             written.append(path)
         home = ledger.home[result.claim.id]
         for reading in result.judged.readings(result.claim) if result.judged else ():
@@ -281,7 +283,26 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
             path = stored_path(home.folder, id, "witness")
             path.parent.mkdir(exist_ok=True)
             values = worth_storing(home.package, id, reading.evidence.witness)
-            content = json.dumps({"id": id, "values": values}, indent=1) + "\n"
-            write_whole({path: content.encode()})
+            _keep(path, {"id": id, "values": values}, 1, home.folder)
             written.append(path)
     return written
+
+
+def _keep(path: Path, content: dict[str, Any], indent: int | None, folder: Path) -> None:
+    """Store a result in the place of an earlier one of the same claim, and of nothing else.
+
+    Raises:
+        OSError: Another file is there, or it cannot be written.
+    """
+    written = Written(folder)
+    if path.is_file() and not written.owns(path):
+        data = path.read_bytes()
+        try:
+            before = json.loads(data)
+            same = data == (json.dumps(before, indent=indent) + "\n").encode() and set(before) == set(content)
+            same = same and before.get("id") == content.get("id")
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            same = False
+        if same:  # it came with the package
+            written.note([(os.path.relpath(path, folder), len(data), hashlib.sha256(data).hexdigest())])
+    written.write({path: (json.dumps(content, indent=indent) + "\n").encode()})

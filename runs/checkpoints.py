@@ -11,8 +11,7 @@ import hashlib
 import json
 import os
 import re
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,10 +26,10 @@ from algorithms.rounds import RunState
 from runs.settings import RunError
 from runs.stored import NamedTypes, Shelf, Taken, plain, rich
 from runs.tables import Mark
-from workloads.files import write_whole
+from workloads.written import Written
 
 KEPT = 2
-_OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors|\.writing-.+")
+_OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors")
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,8 @@ class Checkpoints:
         self._keep_every = keep_every
         self._clients: dict[int, tuple[Mapping[str, Any], str]] = {}
         self._digests: dict[str, str] = {}
+        self._record = Written(folder.parent)
+        self._saved: dict[str, tuple[int, ...]] = {}
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Writes a checkpoint, whole or not at all, then removes what only older ones needed.
@@ -113,10 +114,14 @@ class Checkpoints:
             **({"left_out": dict(checkpoint.left_out)} if checkpoint.left_out else {}),
         }
         self.folder.mkdir(exist_ok=True)
-        write_whole({self.folder / name: data for name, data in files.items()})
-        _sync(self.folder)
-        write_whole({self.folder / f"round-{number:06d}.json": _signed(content)})
-        _sync(self.folder)
+        index = f"round-{number:06d}.json"
+        for written in (files, {index: _signed(content)}):
+            self._free(written)
+            self._record.write({self.folder / name: data for name, data in written.items()})
+            _sync(self.folder)
+        if not self._saved:
+            self._record.note([(self.folder.name, None, "")])
+        self._saved |= {name: _state(self.folder / name) for name in (*files, index)}
         self._clients, self._digests = clients, content["files"]
         self._tidy(number)
 
@@ -147,7 +152,27 @@ class Checkpoints:
                 return self._read(path), wrong
             except RunError as error:
                 wrong.append(str(error))
-        raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or start anew with --force")
+        raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or name another folder with --out")
+
+    @staticmethod
+    def names(path: Path) -> bool:
+        """Whether a file has the name of one of a checkpoint."""
+        return _OWN.fullmatch(path.name) is not None
+
+    def marks(self) -> dict[str, Mark]:
+        """How far the tables of the run were at the last checkpoint that is whole; nothing where none is."""
+        for path in reversed(self._indices()):
+            with suppress(RunError, OSError, KeyError, TypeError, AttributeError):
+                return {name: Mark(**mark) for name, mark in _verified(path)["marks"].items()}
+        return {}
+
+    def runs(self) -> set[str]:
+        """Identities of the runs whose checkpoints are there."""
+        found = set()
+        for path in self._indices():
+            with suppress(RunError, OSError):
+                found.add(str(_verified(path).get("run")))
+        return found
 
     def every(self) -> Iterator[Checkpoint]:
         """All that there are, from the first on.
@@ -162,10 +187,20 @@ class Checkpoints:
         """Whether the checkpoint of a round is kept for good."""
         return self._keep_every is not None and number % self._keep_every == 0
 
+    @property
+    def foreign(self) -> list[Path]:
+        """Files with names of checkpoints that no run wrote, or that have been changed since."""
+        named = self._named()
+        listed = _listed(named)
+        return [path for path in named if not self._is_own(path, listed)]
+
     def remove(self) -> None:
-        """Removes the checkpoints, and the folder if nothing else is in it."""
-        for path in self._own():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        """Removes the checkpoints that a run wrote, and the folder if nothing else is in it."""
+        named = self._named()
+        listed = _listed(named)
+        for path in [path for path in named if self._is_own(path, listed)]:
+            path.unlink()
+        self._record.remove_scratch(self.folder)
         with suppress(OSError):
             self.folder.rmdir()
 
@@ -225,14 +260,31 @@ class Checkpoints:
 
     def _indices(self) -> list[Path]:
         """From the oldest on."""
-        return sorted((path for path in self._own() if path.suffix == ".json"), key=_number)
+        return sorted((path for path in self._named() if path.suffix == ".json"), key=_number)
 
-    def _own(self) -> list[Path]:
-        """The files and folders that a run wrote; a folder with the name of a file is not among them."""
+    def _named(self) -> list[Path]:
+        """The files with names of checkpoints; a folder with such a name is not among them."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
-        return [
-            path for path in there if _OWN.fullmatch(path.name) and path.is_dir() == path.name.startswith(".writing-")
-        ]
+        return [path for path in there if _OWN.fullmatch(path.name) and not path.is_dir()]
+
+    def _is_own(self, path: Path, listed: Mapping[str, str]) -> bool:
+        """Whether a run wrote a file as it is: this one now, or one whose index or whose record has its digest."""
+        if path.is_symlink() or not path.is_file():
+            return False
+        if self._saved.get(path.name) == _state(path) or self._record.owns(path):
+            return True
+        if path.suffix == ".json":
+            return path.name in listed
+        with path.open("rb") as stream:
+            return listed.get(path.name) == hashlib.file_digest(stream, "sha256").hexdigest()
+
+    def _free(self, names: Iterable[str]) -> None:
+        """Removes what runs wrote under names that are needed now."""
+        taken = [path for path in self._named() if path.name in set(names)]
+        listed = _listed(self._named()) if taken else {}
+        for path in taken:
+            if self._is_own(path, listed):
+                path.unlink()
 
     def _tidy(self, number: int) -> None:
         """Removes what none of the checkpoints that are kept needs; one that was cut short leaves files, too."""
@@ -242,9 +294,28 @@ class Checkpoints:
         for path in indices:
             with suppress(RunError):
                 needed |= set(_verified(path)["files"])
-        for path in self._own():
-            if path.name not in needed:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        named = self._named()
+        listed = _listed(named)
+        for path in [path for path in named if path.name not in needed and self._is_own(path, listed)]:
+            path.unlink()
+        self._record.remove_scratch(self.folder)
+        self._record.shorten()
+
+
+def _listed(paths: Iterable[Path]) -> dict[str, str]:
+    """Digests of the files that whole indices name, and the names of these indices."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if path.suffix == ".json":
+            with suppress(RunError, OSError):
+                found |= {path.name: "", **_verified(path)["files"]}
+    return found
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """A value that changes with a file."""
+    found = path.lstat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _number(index: Path) -> int:

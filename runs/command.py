@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runs.settings import Conduct, RunError
+from runs.words import printable
 from workloads.arguments import Parser, suggestion, unknown_flags
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 RESULTS = "results/runs"
 PROBLEM = "quadratics"
-_FLAGS = ("--help", "-h", "--list", "--force", "--tensorboard")
+_FLAGS = ("--help", "-h", "--list", "--force", "--tensorboard", "--trust")
 _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may be named"
 
 
@@ -39,6 +40,7 @@ def add_arguments(parser: Parser) -> None:
     add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH OF THE SETTINGS")
     add("--force", action="store_true", help="remove the run that stands in the folder, and start anew")
     add("--resume", metavar="DIR", help="go on where the run in this folder stood")
+    add("--trust", action="store_true", help="with --resume: let the code run that the settings in the folder name")
     parser.fill = lambda words: _fill(parser, words)
 
 
@@ -65,8 +67,8 @@ def train(options: argparse.Namespace) -> int:
     with following(plan, folder) as progress:
         last = run(plan, folder, progress, _tell_removed if options.force else None, _tell)
     shown = ", ".join(f"{name} {_shown(value)}" for name, value in last.items())
-    print(f"{plan.algorithm} on {plan.problem}: {shown}")
-    print(folder / METRICS)
+    print(printable(f"{plan.algorithm} on {plan.problem}: {shown}"))
+    print(printable(str(folder / METRICS)))
     return 0
 
 
@@ -75,7 +77,8 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
     from runs.catalogue import CONDUCT, RUN, forms, options_of
     from runs.options import nearest_option
 
-    if os.getcwd() not in sys.path:
+    own = "--trust" in words or any(":" in word for word in words if not word.startswith("--resume"))
+    if own and os.getcwd() not in sys.path:  # the current folder may be one that somebody else made
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     conduct = CONDUCT.options({})
     parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
@@ -177,8 +180,10 @@ def _asked(options: argparse.Namespace) -> tuple[Plan, Path]:
         if options.algorithm or options.data or options.out or options.force:
             raise RunError(_RESUMED.format(", ".join(option.flag for option in conducts.values())))
         folder = Path(options.resume)
-        stored = stored_plan(folder)
+        stored = stored_plan(folder, options.trust)
         return replace(stored, conduct=replace(stored.conduct, **conduct)), folder
+    if options.trust:
+        raise RunError("--trust is for --resume: what is named on the command line is trusted")
     if not options.algorithm:
         raise RunError("name an algorithm, or a folder to --resume; --list shows what there is")
     problem = options.data if options.data is not None else PROBLEM
@@ -198,12 +203,12 @@ def _given(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str
 
 
 def _tell(text: str) -> None:
-    print(f"rankproof: {' '.join(text.split())}", file=sys.stderr)
+    print(f"rankproof: {printable(' '.join(text.split()))}", file=sys.stderr)
 
 
 def _tell_removed(files: Sequence[Path]) -> None:
     if files:
-        print(f"removed {', '.join(map(str, files))}")
+        print(printable(f"removed {', '.join(map(str, files))}"))
 
 
 def _said(value: Any) -> str:

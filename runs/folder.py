@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
+import hashlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from algorithms.federation import Executor, FederationError, InterruptedWorkError
@@ -21,9 +23,11 @@ from runs.plan import (
     Given,
     Parts,
     Plan,
+    code_of,
     earlier_digest,
     elsewhere,
     given_of,
+    is_as_written,
     parts_of,
     require_same_given,
     standing,
@@ -31,9 +35,10 @@ from runs.plan import (
 )
 from runs.settings import Conduct, RunError
 from runs.stored import named_types
-from runs.tables import Table, marked, rows_of
-from workloads.files import require_writable
+from runs.tables import Mark, Table, continues, marked, rows_of
+from workloads.files import SCRATCH, naming_errors, require_writable
 from workloads.locks import alone
+from workloads.written import RECORD, ForeignFileError, Written
 
 METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
 LOG = "log.txt"
@@ -42,7 +47,11 @@ SHARE_OF_TIME = 0.05
 """Share of a run's time that checkpoints may take, unless the rounds are over."""
 Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
+_TEXTS = {METRICS: (), LEDGER: ("direction", "what")}
+"""Columns of the tables that hold texts."""
 _ELSEWHERE = "name another folder with --out, or start anew with --force"
+_ELSEWHERE_ALONE = "name another folder with --out"
+_FOREIGN = "rankproof did not write it, or it has been changed since; name another folder with --out"
 
 
 class BusyError(RunError):
@@ -59,7 +68,8 @@ def train(
 ) -> Metrics:
     """Runs a plan into a folder, or goes on where a run of the same settings stood.
 
-    A start that fails writes nothing, and a run without a checkpoint gives way to any other.
+    A start that fails writes nothing. A run that never had a checkpoint gives way to any other. Files that no run
+    wrote, or that have been changed since, are neither replaced nor removed.
 
     Args:
         plan: The run, from names and numbers.
@@ -89,7 +99,11 @@ def train(
         earlier = earlier_digest(folder)
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
-        before, tables = _standing(folder, plan, given, checkpoints, say) if replace is None else (None, {})
+        if replace is None:
+            before, tables = _standing(folder, plan, given, checkpoints, say)
+        else:
+            before, tables = None, {}
+            _require_removable(folder, checkpoints)
         if before and before.left_out and hasattr(parts.executor, "leave_out"):
             parts.executor.leave_out(before.left_out)
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
@@ -110,12 +124,18 @@ def train(
         require_writable(folder)
         if not locked:
             stack.enter_context(_alone(folder))
-            if (folder / SETTINGS).exists():
+            if os.path.lexists(folder / SETTINGS):
                 raise BusyError(f"another run has begun in {folder}; name another with --out")
         if replace is not None:
             begun += _first_round(made, folder)
+            _require_removable(folder, checkpoints)
             replace(_removed(folder, checkpoints))
-        write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None)
+        elif before is None:
+            _removed(folder, checkpoints)  # the start of a run that never had a checkpoint
+        record = Written(folder)
+        with _naming_foreign():
+            write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None, bool(before))
+            record.note([(name, None, "") for name in (METRICS, LEDGER)] if not before else [])
         if hasattr(parts.executor, "say"):
             parts.executor.say = _logged(folder, say)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor))
@@ -137,8 +157,9 @@ class _Writer:
     ) -> None:
         self._executor = executor
         self._folder, self._checkpoints, self._conduct = folder, checkpoints, conduct
-        self._metrics = Table(folder / METRICS, before=tables.get(METRICS, b""))
-        self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER, b""))
+        with _naming_foreign():
+            self._metrics = Table(folder / METRICS, before=tables.get(METRICS))
+            self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER))
         self._travelled = len(ledger.entries)
         self._kept = before.state.round if before else 0
         self._last: Metrics = rows_of(tables[METRICS])[-1] if before else {}
@@ -150,8 +171,16 @@ class _Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._note()
         self._metrics.close()
         self._ledger.close()
+
+    def _note(self) -> dict[str, Mark]:
+        """How far the tables are, which the folder's record then has."""
+        marks = {table.path.name: table.mark() for table in (self._metrics, self._ledger)}
+        Written(self._folder).note([(name, mark.length, mark.sha256) for name, mark in marks.items()])
+        return marks
 
     def follow(self, begun: Sequence[Step], steps: Iterator[Step], progress: Progress | None) -> Metrics:
         """Writes the start and every round; whatever ends the run before its last one, the rounds done are kept."""
@@ -169,8 +198,10 @@ class _Writer:
                 with suppress(_UnwritableError):
                     self._save(step)
             if isinstance(error, FederationError) and self._kept:
-                again = f"; go on with {self._again}" if isinstance(error, InterruptedWorkError) else ""
+                again = f"; go on with {self._resume}" if isinstance(error, InterruptedWorkError) else ""
                 raise type(error)(f"{error}; {self._keeps}{again}") from error
+            if not isinstance(error, Exception):  # the user or the system ends the process
+                error.add_note(f"{self._keeps}{f'; go on with {self._resume}' if self._kept else ''}")
             raise
         return self._last
 
@@ -190,17 +221,16 @@ class _Writer:
     def _save(self, step: Step) -> None:
         started = time.monotonic()
         with self._writing():
-            marks = {table.path.name: table.mark() for table in (self._metrics, self._ledger)}
             left_out = getattr(self._executor, "left_out", {})
-            self._checkpoints.save(Checkpoint(step.state, marks, started - self._started, left_out))
+            self._checkpoints.save(Checkpoint(step.state, self._note(), started - self._started, left_out))
         self._kept = step.state.round
         self._saved_at = time.monotonic()
         self._cost = self._saved_at - started
 
     @property
-    def _again(self) -> str:
-        """The command that goes on with the run."""
-        return getattr(self._executor, "again", f"`rankproof train --resume {shlex.quote(str(self._folder))}`")
+    def _resume(self) -> str:
+        """The command that resumes the run."""
+        return getattr(self._executor, "again", f"`rankproof train --resume {quote(str(self._folder))}`")
 
     @property
     def _keeps(self) -> str:
@@ -211,10 +241,15 @@ class _Writer:
         """Says which round is kept where a file cannot be written."""
         try:
             yield
+        except ForeignFileError as error:
+            raise _UnwritableError(
+                f"{error.filename}: {error.strerror}; {self._keeps}; move that file away, then go on with "
+                f"{self._resume}"
+            ) from error
         except OSError as error:
             raise _UnwritableError(
                 f"cannot write {error.filename or self._folder}: {error.strerror or error}; {self._keeps}; make room, "
-                f"then go on with --resume {self._folder}"
+                f"then go on with {self._resume}"
             ) from error
 
 
@@ -243,14 +278,21 @@ def _standing(
     folder: Path, plan: Plan, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
 ) -> tuple[Checkpoint | None, dict[str, bytes]]:
     """Where a run of this plan stands in a folder, and its tables; nothing where the folder is free."""
-    there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if (folder / name).exists()]
+    there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
     if not (folder / SETTINGS).exists():
         if there:
-            raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}; {_ELSEWHERE}")
+            raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}; {_ELSEWHERE_ALONE}")
+        _require_own(folder, checkpoints)
         return None, {}
     if not checkpoints.exist:
+        _require_own(folder, checkpoints)
+        begun = [
+            name for name, length, _ in Written(folder).lines() if length is None and name in (METRICS, CHECKPOINTS)
+        ]
+        if begun and begun[-1] == CHECKPOINTS:
+            raise RunError(f"{folder} holds the results of a run, without its checkpoints; {_ELSEWHERE}")
         return None, {}
-    run = standing(folder)
+    run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed(run.plan)
     if changed:
         raise RunError(f"{folder} holds a run with other {', '.join(changed)}; {_ELSEWHERE}")
@@ -265,7 +307,83 @@ def _standing(
     require_same_given(folder, run, given)
     for text in (*wrong, *elsewhere(plan, run)):
         say(f"{text}; going on from round {found.state.round}")
-    return found, {name: marked(folder / name, mark) for name, mark in found.marks.items()}
+    tables = {name: marked(folder / name, mark) for name, mark in found.marks.items()}
+    for name, before in tables.items():
+        if not _is_own_table(folder / name, Mark(len(before), hashlib.sha256(before).hexdigest())):
+            raise RunError(
+                f"{folder / name} goes on with what no run wrote, after round {found.state.round}; move that away, or "
+                "name another folder with --out"
+            )
+    return found, tables
+
+
+def _require_own(folder: Path, checkpoints: Checkpoints) -> None:
+    """Refuses a folder with files of which nothing shows that a run wrote them as they are.
+
+    Raises:
+        RunError: There is one; the message names it.
+    """
+    record = Written(folder)
+    with _naming_foreign():
+        record.lines()
+        foreign = [path for path in (folder / SETTINGS, folder / LOG) if path.exists() and not record.owns(path)]
+        for name in (METRICS, LEDGER):
+            if (folder / name).exists() and not _is_own_table(folder / name):
+                foreign.append(folder / name)
+    for path in (*foreign, *checkpoints.foreign):
+        raise RunError(f"{path}: {_FOREIGN}")
+
+
+def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
+    """Refuses to start anew where something is not as a run wrote it; earlier versions left no record.
+
+    Raises:
+        RunError: There is such a file; the message names it.
+    """
+    links = [folder / name for name in (SETTINGS, METRICS, LEDGER, LOG) if (folder / name).is_symlink()]
+    if links:
+        raise RunError(f"{links[0]} is a link, which no run makes; name another folder with --out")
+    if Written(folder).exists or not checkpoints.exist:
+        _require_own(folder, checkpoints)
+        return
+    marks = checkpoints.marks()
+    foreign = [path for path in (folder / SETTINGS, folder / LOG) if path.exists()]
+    if is_as_written(folder) and earlier_digest(folder) in checkpoints.runs():
+        foreign.remove(folder / SETTINGS)
+    for name in (METRICS, LEDGER):
+        if (folder / name).exists() and not _is_own_table(folder / name, marks.get(name)):
+            foreign.append(folder / name)
+    for path in (*foreign, *checkpoints.foreign):
+        raise RunError(f"{path}: {_FOREIGN}")
+
+
+def _is_own_table(path: Path, mark: Mark | None = None) -> bool:
+    """Whether a table is what runs wrote: a part that is known by its digest, and rows of later rounds."""
+    known, begun = [(mark.length, mark.sha256)] if mark else [], False
+    for name, length, digest in Written(path.parent).lines():
+        if name == path.name and length is None:  # begun again: what was known is of a table that is gone
+            known, begun = [], True
+        elif name == path.name and length is not None:
+            known.append((length, digest))
+    with naming_errors(path):
+        data = path.read_bytes()
+    if begun and not known:
+        return continues(data, 0, _TEXTS[path.name])
+    return any(
+        length <= len(data)
+        and hashlib.sha256(data[:length]).hexdigest() == digest
+        and continues(data, length, _TEXTS[path.name])
+        for length, digest in set(known)
+    )
+
+
+@contextmanager
+def _naming_foreign() -> Iterator[None]:
+    """Gives the remedy with the name of a file that is in the way."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise RunError(f"{error.filename}: {_FOREIGN}") from error
 
 
 def _require_files(folder: Path) -> None:
@@ -278,26 +396,54 @@ def _require_files(folder: Path) -> None:
 
 def _logged(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
     """Says something, and writes it into the run's log."""
+    path, record = folder / LOG, Written(folder)
 
     def both(text: str) -> None:
         say(text)
-        with (folder / LOG).open("a", encoding="utf-8") as log:
-            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        before = path.read_bytes() if path.exists() else b""
+        if before and not record.owns(path):
+            raise RunError(f"{path}: {_FOREIGN}")
+        record.write({path: before + f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode()})
 
     return both
 
 
 def _removed(folder: Path, checkpoints: Checkpoints) -> list[Path]:
     """Removes what a run wrote, and nothing else."""
-    events = sorted((folder / BOARD).glob("events.out.tfevents.*"))
-    files = [*(folder / name for name in (METRICS, LEDGER, SETTINGS, LOG)), *events]
-    there = [path for path in files if path.is_file() or path.is_symlink()]
-    if checkpoints.folder.is_dir():
+    record, removed = Written(folder), []
+    if checkpoints.exist:
         checkpoints.remove()
-        there.insert(0, checkpoints.folder)
-    for path in files:
-        path.unlink(missing_ok=True)
-    return there
+        removed.append(checkpoints.folder)
+    own = [folder / name for name in (METRICS, LEDGER, SETTINGS)]
+    for path in [path for path in own if path.exists() and not path.is_symlink()]:
+        path.unlink()
+        removed.append(path)
+    events = sorted((folder / BOARD).glob("events.out.tfevents.*"))
+    return [*removed, *record.remove([folder / LOG, *events])]
+
+
+def remove_run(folder: Path) -> None:
+    """Removes the folder of a run, unless something is in it that no run wrote.
+
+    Raises:
+        RunError: There is such a file or folder; the message names it, and nothing is removed.
+    """
+    checkpoints = Checkpoints(folder / CHECKPOINTS, "", {})
+    record = Written(folder)
+    _require_removable(folder, checkpoints)
+    named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD)}
+    scratch = [path for path in folder.rglob(f"{SCRATCH}*") if record.began(path)]
+    for path in folder.rglob("*"):
+        within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
+        if path.is_symlink() or not (path in named or path.is_dir() or within or record.owns(path)):
+            raise RunError(f"{path} is in the folder of a run that is made anew; {_FOREIGN}")
+    _removed(folder, checkpoints)
+    for place in (folder, folder / CHECKPOINTS):
+        record.remove_scratch(place)
+    (folder / RECORD).unlink(missing_ok=True)
+    for place in (folder / BOARD, folder / CHECKPOINTS, folder):
+        with suppress(OSError):
+            place.rmdir()
 
 
 @contextmanager

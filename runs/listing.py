@@ -15,6 +15,7 @@ from typing import Any
 from rmt.results import Result
 from runs.settings import STAYING, RunError
 from runs.tables import rows_of
+from runs.words import printable
 
 METRICS, LEDGER, SETTINGS = "metrics.csv", "ledger.csv", "settings.json"
 SEED = "seed"
@@ -246,12 +247,12 @@ def _labels(runs: Sequence[FoundRun]) -> list[str]:
 
 
 def _label(run: FoundRun, all_runs: Sequence[FoundRun], lacked: bool = False) -> str:
-    words = [run.algorithm]
+    words = [printable(run.algorithm)]
     if len({other.problem for other in all_runs}) > 1:
-        words.append(f"on {run.problem}")
+        words.append(f"on {printable(run.problem)}")
     alike = [other for other in all_runs if (other.algorithm, other.problem) == (run.algorithm, run.problem)]
     names = [name for name in differing(alike, lacked) if name in run.settings]
-    return " ".join([*words, *(f"{name}={in_words(run.settings[name])}" for name in names)])
+    return " ".join([*words, *(f"{printable(name)}={in_words(run.settings[name])}" for name in names)])
 
 
 def differing(runs: Sequence[FoundRun], lacked: bool = False) -> list[str]:
@@ -343,4 +344,4 @@ def in_words(value: Any) -> str:
     """
     if isinstance(value, list):
         return ",".join(map(in_words, value))
-    return "none" if value is None else str(value)
+    return "none" if value is None else printable(str(value))

@@ -13,13 +13,14 @@ from runs.plan import earlier_digest, given_of, parts_of, require_same_given, st
 from runs.settings import RunError
 
 
-def export(folder: Path, out: Path, root: str | None = None) -> int:
+def export(folder: Path, out: Path, root: str | None = None, trust: bool = False) -> int:
     """Writes what the last checkpoint of a run of a language model adds to the model.
 
     Args:
         folder: Folder of the run.
         out: Folder of the adapter.
         root: Where the data sets lie.
+        trust: Whether code and pickled weights that the run names may be read.
 
     Returns:
         The round of the checkpoint.
@@ -28,7 +29,7 @@ def export(folder: Path, out: Path, root: str | None = None) -> int:
         RunError: There is no such run, its algorithm has no adapter, or its model is another by now.
         DataError: Its texts are not there.
     """
-    run = standing(folder)
+    run = standing(folder, trust)
     plan = replace(run.plan, conduct=replace(run.plan.conduct, root=root))
     parts = parts_of(plan)
     problem = parts.problem

@@ -24,7 +24,8 @@ from algorithms.federation import FederationError
 from algorithms.tree import Tree, wide
 from runs.settings import RunError
 from runs.turned_layer import TurnedLayer
-from workloads.files import require_writable, write_whole
+from workloads.files import require_writable
+from workloads.written import write_own
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _PREFIX = "base_model.model."
@@ -175,7 +176,7 @@ def write_adapter(
     packed = safetensors.save({k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}, {"format": "pt"})
     folder.mkdir(parents=True, exist_ok=True)
     require_writable(folder)
-    write_whole({folder / WEIGHTS: packed, folder / CONFIG: (json.dumps(config, indent=1) + "\n").encode()})
+    write_own({folder / WEIGHTS: packed, folder / CONFIG: (json.dumps(config, indent=1) + "\n").encode()}, folder)
 
 
 def _turned(module: nn.Module, name: str, tensor: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,19 +15,22 @@ import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
-from runs.catalogue import CONDUCT, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
+from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.files import write_whole
 from workloads.image_folder import is_folder
+from workloads.written import Written
 
 SETTINGS = "settings.json"
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
 
+_PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
+_CODE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 Given = Mapping[str, str | Sequence[float]]
 
 
@@ -169,7 +172,9 @@ class Standing:
     versions: Mapping[str, Any]
 
 
-def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None) -> None:
+def write_plan(
+    folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None, resumed: bool = False
+) -> None:
     """Writes a run's plan, how it is conducted, and the versions of the software that computes it.
 
     Args:
@@ -177,6 +182,7 @@ def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: st
         plan: The run.
         given: Result of `given_of` for its problem.
         earlier: Digest under which an earlier version began it.
+        resumed: The folder has the settings of this very run, which change with its rounds and conduct.
 
     Raises:
         OSError: The folder cannot be written.
@@ -192,23 +198,32 @@ def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: st
         **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
     }
-    write_whole({folder / SETTINGS: (json.dumps(content, indent=1) + "\n").encode()})
+    data = (json.dumps(content, indent=1) + "\n").encode()
+    if resumed:
+        Written(folder).note([(SETTINGS, len(data), hashlib.sha256(data).hexdigest())])
+        write_whole({folder / SETTINGS: data})
+    else:
+        Written(folder).write({folder / SETTINGS: data})
 
 
-def stored_plan(folder: Path) -> Plan:
+def stored_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
     """The plan of the run that stands in a folder.
 
     Raises:
         RunError: As `standing`.
     """
-    return standing(folder).plan
+    return standing(folder, trust).plan
 
 
-def standing(folder: Path) -> Standing:
+def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     """The run that stands in a folder.
 
+    Args:
+        folder: Folder of the run.
+        trust: Whether code that its settings name may run; or the names, such as ``module:function``, that may.
+
     Raises:
-        RunError: There is none, or its settings cannot be read.
+        RunError: There is none, its settings cannot be read, or they name code that may not run.
     """
     path = folder / SETTINGS
     if not path.exists():
@@ -216,7 +231,7 @@ def standing(folder: Path) -> Standing:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} is no valid JSON; mend it, or start anew with --force") from error
+        raise RunError(f"{path} is no valid JSON; mend it, or name another folder with --out") from error
     try:
         if not isinstance(stored, dict) or not {"algorithm", "problem", "settings", "rounds"} <= set(stored):
             raise RunError("it lacks algorithm, problem, settings or rounds")
@@ -225,6 +240,7 @@ def standing(folder: Path) -> Standing:
             raise RunError("algorithm and problem must be names, and settings a table")
         if type(number) is not int:
             raise RunError(f"rounds must be a whole number, got {number!r}")
+        _require_trust(path, code_of(*names, settings), trust)
         conduct = stored.get("conduct", {})
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
@@ -232,10 +248,34 @@ def standing(folder: Path) -> Standing:
         lacking = [name for name in plan.settings if name not in settings and name not in (*LATER, *MEASURED, *UNASKED)]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
+    except UntrustedError:
+        raise
     except RunError as error:
-        raise RunError(f"{path}: {error}; mend it, or start anew with --force") from error
+        raise RunError(f"{path}: {error}; mend it, or name another folder with --out") from error
     given, versions = (part if isinstance(part := stored.get(name), dict) else {} for name in ("given", "versions"))
     return Standing(plan, given, versions)
+
+
+class UntrustedError(RunError):
+    """Settings in a folder that name code, which nobody has confirmed."""
+
+
+def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[str]:
+    """The code that a run's settings name: ``module:function`` or ``module:Class``, and weights that are pickled."""
+    named = {"algorithm": algorithm, "problem": problem, **settings}
+    if problem in LANGUAGE and str(settings.get("model")).startswith("hf:"):
+        named.pop("model")
+    found = [value for value in named.values() if isinstance(value, str) and _CODE.fullmatch(value)]
+    return [*dict.fromkeys(found), *(["pickled weights"] if settings.get("pickled") else [])]
+
+
+def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str]) -> None:
+    left = [name for name in code if trust is False or (trust is not True and name not in trust)]
+    if left:
+        raise UntrustedError(
+            f"{path} names code that would run here, {' and '.join(map(ascii, left))}: look at it, then confirm with "
+            "--trust"
+        )
 
 
 def require_same_given(folder: Path, run: Standing, given: Given) -> None:
@@ -284,6 +324,16 @@ def earlier_digest(folder: Path) -> str | None:
         return str(stored.get("earlier", _digest(as_it_stands)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # whoever needs the settings says what is wrong with them
+
+
+def is_as_written(folder: Path) -> bool:
+    """Whether the settings in a folder have the form in which `write_plan` writes, and no other part."""
+    try:
+        text = (folder / SETTINGS).read_text(encoding="utf-8")
+        stored = json.loads(text)
+        return text == json.dumps(stored, indent=1) + "\n" and set(stored) <= _PARTS
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
 
 
 def elsewhere(plan: Plan, run: Standing) -> list[str]:

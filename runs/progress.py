@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ from runs.plan import Plan
 from runs.settings import RunError
 from runs.words import bytes_in_words
 from workloads.progress import reporting
+from workloads.written import Written
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -55,13 +57,24 @@ def following(plan: Plan, folder: Path) -> Iterator[Progress]:
             bar.set_postfix(shown(seen), refresh=False)
             if writer_class is not None:
                 if not boards:
+                    there = set((folder / BOARD).glob("*"))
                     boards.append(writer_class(str(folder / BOARD), purge_step=number))
+                    stack.callback(_note_events, folder, there)
                     stack.callback(boards[0].close)
                 for name, value in metrics.items():
                     if name != "round":
                         boards[0].add_scalar(name, value, number)
 
         yield progress
+
+
+def _note_events(folder: Path, before: set[Path]) -> None:
+    """Records the files that TensorBoard's writer has made, so that a run that starts anew may remove them."""
+    made = sorted(set((folder / BOARD).glob("*")) - before)
+    contents = {path: path.read_bytes() for path in made if path.is_file()}
+    Written(folder).note(
+        (f"{BOARD}/{path.name}", len(data), hashlib.sha256(data).hexdigest()) for path, data in contents.items()
+    )
 
 
 def shown(metrics: Mapping[str, Any]) -> dict[str, str]:

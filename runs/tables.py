@@ -14,6 +14,9 @@ from typing import Any
 from runs.settings import RunError
 from workloads.files import naming_errors
 
+_FIRST = b"round,"
+"""Start of every table of a run."""
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -31,25 +34,27 @@ class Mark:
 class Table:
     """A comma-separated file that a run appends to."""
 
-    def __init__(self, path: Path, columns: Sequence[str] = (), before: bytes = b"") -> None:
+    def __init__(self, path: Path, columns: Sequence[str] = (), before: bytes | None = None) -> None:
         """Opens a table, cut to what is known of it.
 
         Args:
-            path: Path of the file; made if need be.
+            path: Path of the file.
             columns: Names in the first line; for rows without names, those of the first row.
-            before: Content of the file so far; what follows it is cut off.
+            before: Content of the file so far; what follows it is cut off. None: the file must not be there yet.
 
         Raises:
             OSError: The file cannot be written; it is named.
         """
-        self.path, self._columns, self._length = path, list(columns), len(before)
-        self._digest = hashlib.sha256(before)
+        known = before or b""
+        self.path, self._columns, self._length = path, list(columns), len(known)
+        self._digest = hashlib.sha256(known)
         with naming_errors(path):
-            self._stream = path.open("r+b" if path.exists() else "wb", buffering=0)
-            self._stream.truncate(len(before))
+            place = os.path.realpath(path)  # a link may lead to a file that is not there yet
+            self._stream = open(place, "xb" if before is None else "r+b", buffering=0)  # noqa: SIM115
+            self._stream.truncate(len(known))
             self._stream.seek(0, os.SEEK_END)
-        if before and not self._columns:
-            self._columns = next(csv.reader(io.StringIO(before.decode())))
+        if known and not self._columns:
+            self._columns = next(csv.reader(io.StringIO(known.decode())))
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Adds rows; values that a row lacks are left empty.
@@ -102,8 +107,44 @@ def marked(path: Path, mark: Mark) -> bytes:
     with naming_errors(path), path.open("rb") as stream:
         data = stream.read(mark.length)
     if Mark(len(data), hashlib.sha256(data).hexdigest()) != mark:
-        raise RunError(f"{path} is not what the run wrote; bring its copy back, or start anew with --force")
+        raise RunError(f"{path} is not what the run wrote; bring its copy back, or name another folder with --out")
     return data
+
+
+def continues(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
+    """Whether all that follows the first part of a file is what a run appends there: rows of later rounds.
+
+    The last one may be cut short. Nothing else shows what a run that was killed wrote after its last checkpoint.
+
+    Args:
+        data: Content of the file.
+        length: Length of the part that is known.
+        texts: Columns that hold texts; all others hold numbers, or nothing.
+    """
+    header, _, _ = data.partition(b"\n")
+    if not data or not header.startswith(_FIRST[: len(data)]):
+        return not data
+    try:
+        columns = header.decode().split(",")
+        known = data[:length].decode().splitlines()[1:]
+        lines = data[max(length, len(header) + 1) :].decode().split("\n")
+    except UnicodeDecodeError:
+        return False
+    last = int(known[-1].split(",")[0]) if known else 0
+    for place, line in enumerate(lines):
+        cells, whole = line.split(","), place < len(lines) - 1
+        if not whole and not line:
+            continue
+        named = list(zip(columns, cells, strict=False))[: None if whole else len(cells) - 1]
+        numbers = [cell for name, cell in named if name not in texts and cell]
+        if len(cells) > len(columns) or (whole and len(cells) < len(columns)) or not cells[0].isdecimal():
+            return False
+        if not whole and len(cells) == 1:
+            continue
+        if int(cells[0]) < last or any(isinstance(number(cell), str) for cell in numbers):
+            return False
+        last = int(cells[0])
+    return True
 
 
 def rows_of(data: bytes) -> list[dict[str, Any]]:

@@ -18,13 +18,19 @@ def bytes_in_words(size: float) -> str:
     return f"{size:.3g} TB"
 
 
+def printable(text: str) -> str:
+    r"""Return a text in one line with escapes for control characters, which could change what a terminal shows.
+
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """Rows as lines of text with a heading, columns below each other."""
     if not rows:
         return []
-    names = list(rows[0])
-    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
-    return [
-        "  ".join(row[name].ljust(widths[name]) for name in names).rstrip()
-        for row in ({name: name for name in names}, *rows)
-    ]
+    lines = [[printable(cell) for cell in line] for line in (list(rows[0]), *(list(row.values()) for row in rows))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from workloads.files import write_whole
 from workloads.idx import DataError
 from workloads.packages import Runner, Source, run
+from workloads.written import ForeignFileError, write_new
 
 ROOT_VARIABLE = "RANKPROOF_DATA"
 DEFAULT_ROOT = Path("data")
@@ -135,7 +135,11 @@ def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetch-") as scratch:
             contents = _fetched(data, Path(scratch), runner)
             target.mkdir(parents=True, exist_ok=True)
-            write_whole({target / file: content for file, content in contents.items()})
+            write_new({target / file: content for file, content in contents.items()})
+    except ForeignFileError as error:
+        raise DataError(
+            f"{error.filename} is not the known file; move it away, or choose another folder with --root"
+        ) from error
     except OSError as error:
         raise DataError(
             f"{data.title} cannot be written to {target}: {error.strerror or error}; choose another folder with --root"

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
+import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 STANDARD_OUTPUT = "-"
+SCRATCH = ".writing-"
+"""Start of the name of a folder in which files are written before they take their places."""
 
 
-def write_whole(files: Mapping[Path, bytes]) -> None:
+def write_whole(
+    files: Mapping[Path, bytes],
+    fresh: Collection[Path] = (),
+    check: Callable[[Path], None] | None = None,
+    scratch: str | None = None,
+) -> None:
     """Writes files beside their places, syncs, then renames: a reader never sees half of one.
 
     A link stays a link: the file it points to is replaced, and keeps its permissions. Pipes and devices are written
@@ -22,11 +31,15 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
 
     Args:
         files: Contents by path; their folders exist.
+        fresh: Those of them that replace nothing: a file that has appeared in such a place stays.
+        check: Called with every other path right before its file is replaced; what it raises stops the writing.
+        scratch: Name of the folder in which files are written first; default: a random one.
 
     Raises:
         OSError: A path cannot be written, and names it; no file has been changed then.
     """
     places = {path: _replaced(path) for path in files}
+    scratch = scratch or scratch_name()
     with ExitStack() as stack:
         beside: dict[Path, Path] = {}
         ready = {}
@@ -35,8 +48,9 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
                 continue
             with naming_errors(path):
                 if place.parent not in beside:
-                    scratch = tempfile.TemporaryDirectory(dir=place.parent, prefix=".writing-")
-                    beside[place.parent] = Path(stack.enter_context(scratch))
+                    beside[place.parent] = place.parent / scratch
+                    beside[place.parent].mkdir(mode=0o700)
+                    stack.callback(shutil.rmtree, beside[place.parent], ignore_errors=True)
                 ready[path] = beside[place.parent] / str(number)
                 with ready[path].open("wb") as stream:
                     stream.write(files[path])
@@ -49,9 +63,39 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
                 left = memoryview(files[path])
                 while left:
                     left = left[pipe.write(left) :]
-        for path, finished in ready.items():
-            with naming_errors(path):
-                os.replace(finished, places[path] or path)
+        with ExitStack() as undone:  # new files are taken back where a later one fails
+            for path in sorted(ready, key=lambda path: path not in fresh):
+                with naming_errors(path):
+                    place = places[path] or path
+                    if path in fresh:
+                        _place(ready[path], place)
+                        undone.callback(place.unlink, missing_ok=True)
+                    else:
+                        if check is not None:
+                            check(path)
+                        os.replace(ready[path], place)
+            undone.pop_all()
+
+
+def scratch_name() -> str:
+    """Return a new name for a folder of files that are being written."""
+    return f"{SCRATCH}{secrets.token_hex(8)}"
+
+
+def _place(finished: Path, place: Path) -> None:
+    """Give a file its name, unless that is taken.
+
+    Raises:
+        OSError: It is taken, or cannot be given.
+    """
+    try:
+        os.link(finished, place)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(place):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from None
+        os.replace(finished, place)
 
 
 def require_writable(folder: Path) -> None:
@@ -107,14 +151,14 @@ def _replaced(path: Path) -> Path | None:
         return place
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(mode) or _is_descriptor(path):
+    if not stat.S_ISREG(mode) or is_descriptor(path):
         return None
     if not os.access(path, os.W_OK):  # a folder lets its files be replaced that are not to be written
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return Path(os.path.realpath(path))
 
 
-def _is_descriptor(path: Path) -> bool:
+def is_descriptor(path: Path) -> bool:
     """Whether a path leads to an open file of a process, such as /dev/fd/3: replacing it would part the two."""
     while path.is_symlink():
         if os.path.realpath(path.parent).startswith("/proc/"):

@@ -59,7 +59,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
     contents = {folder / name: Template(text).substitute(words) for name, text in texts.items()}
     contents[folder / "silos" / "__init__.py"] = '"""The app."""\n'
     (folder / "silos").mkdir(parents=True)
-    write_whole({path: text.encode() for path, text in contents.items()})
+    write_whole({path: text.encode() for path, text in contents.items()}, fresh=contents)
     return list(contents)
 
 

@@ -15,6 +15,7 @@ from figures.ledger import all_figures, select
 from figures.make import make
 from workloads.datasets import REGISTRY
 from workloads.idx import DataError
+from workloads.written import RECORD
 
 
 def parabola(settings):
@@ -69,7 +70,7 @@ def test_files_and_manifest(tmp_path):
         assert manifest["files"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert "squaring" in texts
     assert {"computing", "drawing"} <= set(texts)
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == [".cache"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == [".cache", RECORD]
     assert str(tmp_path) not in made.paths["manifest"].read_text()
 
 
@@ -110,7 +111,7 @@ def test_a_failure_leaves_the_old_files_and_nothing_else(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         make(FIGURE, Settings(), tmp_path)
     assert {path: path.read_bytes() for path in made.paths.values()} == before
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in before} | {".cache"}
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in before} | {".cache", RECORD}
 
 
 def test_a_folder_that_cannot_be_made_fails_before_the_work(tmp_path):

@@ -17,6 +17,7 @@ from figures.measured_spectrum import SpectrumRequest, measure_network
 from hessian import Curvature, CurvatureError, SpectrumSettings, exact_hessian
 from hessian.block_ranks import block_ranks
 from hessian.memory import Budget
+from workloads.written import RECORD
 
 FAST = ("--outliers", "3", "--probes", "2", "--steps", "20")
 
@@ -75,7 +76,7 @@ def test_its_numbers_are_those_of_the_dense_hessian(capsys, tmp_path, exact):
         assert part in text
     assert (tmp_path / "spectrum.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "spectrum.pdf").read_bytes().startswith(b"%PDF")
-    assert {path.name for path in tmp_path.iterdir()} == {"spectrum.json", "spectrum.png", "spectrum.pdf"}
+    assert {path.name for path in tmp_path.iterdir()} == {"spectrum.json", "spectrum.png", "spectrum.pdf", RECORD}
 
 
 def test_ways_to_give_data_agree():

@@ -16,6 +16,7 @@ from figures.style import STYLE
 from rankproof import main
 from runs.folder import METRICS, SETTINGS
 from runs.listing import RunError, found_runs
+from workloads.written import RECORD
 
 ROUNDS = 4
 
@@ -48,7 +49,7 @@ def test_csv_holds_mean_and_range_of_the_metrics(runs, tmp_path, capsys):
     assert main(["runs", "plot", str(runs), "--out", str(tmp_path / "out")]) == 0
     paths = [tmp_path / "out" / f"runs-loss.{kind}" for kind in ("png", "pdf", "csv")]
     assert capsys.readouterr().out == ", ".join(map(str, paths)) + "\n"
-    assert sorted(tmp_path.glob("out/*")) == sorted(paths)
+    assert sorted(tmp_path.glob("out/*")) == sorted([*paths, tmp_path / "out" / RECORD])
     with paths[2].open() as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["runs"], int(row["round"])) for row in rows] == [

@@ -20,6 +20,7 @@ from hessian.through_training import angles_of
 from runs.folder import train
 from runs.plan import parts_of, planned
 from runs.settings import Conduct
+from workloads.written import RECORD
 
 SMALL = ("--outliers", "3", "--double", "--width", "0.02")
 KINDS = ("csv", "json", "png", "pdf")
@@ -63,7 +64,7 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
     status, out, err = run(capsys, folder, tmp_path, "--confidence", "0.9999")
     assert status == 0, err
     table = pd.read_csv(tmp_path / "checkpoints.csv")
-    assert {path.name for path in tmp_path.iterdir()} == {f"checkpoints.{kind}" for kind in KINDS}
+    assert {path.name for path in tmp_path.iterdir()} == {*(f"checkpoints.{kind}" for kind in KINDS), RECORD}
     stored = json.loads((tmp_path / "checkpoints.json").read_text())
     assert stored["states"] == str(folder)
     assert [row["value"] for row in stored["rows"]] == table.value.tolist()
@@ -128,7 +129,7 @@ def trained(tmp_path_factory):
 
 def of_run(capsys, folder, out, *more):
     """Status, standard output and standard error."""
-    status = rankproof.main(("spectrum", "--checkpoints", str(folder), "--out", str(out), *SMALL, *more))
+    status = rankproof.main(("spectrum", "--checkpoints", str(folder), "--out", str(out), "--trust", *SMALL, *more))
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
@@ -137,7 +138,7 @@ def test_server_and_clients_of_a_run_have_the_numbers_of_their_dense_hessians(ca
     folder, spectra = trained
     status, out, err = of_run(capsys, folder, tmp_path, "--clients", "2")
     assert status == 0, err
-    assert {path.name for path in tmp_path.iterdir()} == {f"checkpoints.{kind}" for kind in KINDS}
+    assert {path.name for path in tmp_path.iterdir()} == {*(f"checkpoints.{kind}" for kind in KINDS), RECORD}
     table = pd.read_csv(tmp_path / "checkpoints.csv")
     assert list(table.groupby(["number", "client"]).groups) == sorted(spectra)
     for (number, client), (values, vectors) in spectra.items():
@@ -161,7 +162,7 @@ def test_workers_change_no_number_of_states_or_runs(capsys, tmp_path, states, tr
     for measure, folder, more in ((run, states[0], ()), (of_run, trained[0], ("--clients", "1"))):
         tables = {}
         for workers in ("1", "2"):
-            out = tmp_path / workers
+            out = tmp_path / measure.__name__ / workers
             status, _, err = measure(capsys, folder, out, *more, "--workers", workers)
             assert status == 0, err
             tables[workers] = pd.read_csv(out / "checkpoints.csv").select_dtypes("number")

@@ -46,7 +46,7 @@ def test_pages_are_written_and_what_is_no_more_is_gone(tmp_path, ledger):
     (tmp_path / "proofs").mkdir()
     (tmp_path / "proofs" / "invented--of-no-claim.md").write_text("old")
     (tmp_path / "proofs" / "other--claim.md").write_text("of another paper")
-    written = findings.write_pages(tmp_path, [PAPER])
+    written = findings.write_pages(tmp_path, [PAPER], replace=True)
     assert written[0] == tmp_path / "invented.md"
     assert set(tmp_path.rglob("*.md")) == {*written, tmp_path / "proofs" / "other--claim.md"}
     assert {path.stem for path in written[1:]} == {

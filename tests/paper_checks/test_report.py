@@ -25,6 +25,7 @@ from paper_checks.result import Result, Run
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.status_graph import components, derived_state, draw, rests_on
 from paper_checks.verdict import Decision
+from workloads.written import RECORD
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
 SCRIPT = (Path(__file__).resolve().parents[2] / "paper_checks" / "report.js").read_text(encoding="utf-8")
@@ -383,7 +384,7 @@ def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(OSError, match="disk full"):
         write_report(run, [figure()], {}, path.parent)
-    assert sorted(entry.name for entry in path.parent.iterdir()) == ["index.html", "map-invented.svg"]
+    assert sorted(entry.name for entry in path.parent.iterdir()) == [RECORD, "index.html", "map-invented.svg"]
     assert path.read_text(encoding="utf-8") == before
 
 

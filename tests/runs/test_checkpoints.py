@@ -222,24 +222,44 @@ def test_a_damaged_one_gives_way_to_the_one_before(tmp_path):
     assert checkpoints(tmp_path).load()[0].state.round == 2
     (tmp_path / "round-000002.json").write_bytes(b"")
     (tmp_path / "round-000001.safetensors").write_bytes(b"")
-    with pytest.raises(RunError, match=r"damaged.*bring its copy back, or start anew with --force"):
+    with pytest.raises(RunError, match=r"damaged.*bring its copy back, or name another folder with --out"):
         checkpoints(tmp_path).load()
 
 
-def test_what_a_cut_one_left_goes_with_the_next(tmp_path):
-    writer = checkpoints(tmp_path)
+def test_what_a_cut_one_left_goes_with_the_next(tmp_path, monkeypatch):
+    folder = tmp_path / "c"
+    writer = checkpoints(folder)
     writer.save(state(1))
-    for name in ("round-000002.safetensors", "client-000007-round-000002.safetensors"):
-        (tmp_path / name).write_bytes(b"half")
-    (tmp_path / ".writing-x").mkdir()
-    (tmp_path / "notes.txt").write_text("mine")
+
+    def fail(*paths):
+        raise KeyboardInterrupt
+
+    def kept(path, **_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workloads.files.os.link", fail)  # cut at the first file
+    monkeypatch.setattr("workloads.files.shutil.rmtree", kept)
+    with pytest.raises(KeyboardInterrupt):
+        writer.save(state(2, {7: {"w": wide()}}))
+    monkeypatch.undo()
+    assert [name for name in names(folder) if name.startswith(".writing-")]
+    with monkeypatch.context() as patched:  # cut before the index
+        patched.setattr("runs.checkpoints._sync", fail)
+        with pytest.raises(KeyboardInterrupt):
+            writer.save(state(2, {7: {"w": wide()}}))
+    assert "client-000007-round-000002.safetensors" in names(folder)
+    (folder / "client-000008-round-000002.safetensors").write_bytes(b"mine")
+    (folder / ".writing-mine").mkdir()
+    (folder / "notes.txt").write_text("mine")
     writer.save(state(3))
-    assert set(names(tmp_path)) == {
+    assert set(names(folder)) == {
+        ".writing-mine",
+        "client-000008-round-000002.safetensors",
         "notes.txt",
         *(f"round-00000{n}.{kind}" for n in (1, 3) for kind in ("json", "safetensors")),
     }
     writer.remove()
-    assert names(tmp_path) == ["notes.txt"]
+    assert names(folder) == [".writing-mine", "client-000008-round-000002.safetensors", "notes.txt"]
 
 
 def test_the_checkpoint_of_another_run_is_refused(tmp_path):

@@ -212,7 +212,7 @@ def test_a_users_own_algorithm(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(tmp_path))
     given = ["own_algorithm:Stepping", "--rate", "0.5", "--out", "run"]
     assert main(["train", *given, "--rounds", "2"]) == 0
-    assert main(["train", "--resume", "run", "--rounds", "4"]) == 0
+    assert main(["train", "--resume", "run", "--rounds", "4", "--trust"]) == 0
     assert main(["train", *given[:3], "--rounds", "4", "--out", "whole"]) == 0
     assert Path("run", METRICS).read_bytes() == Path("whole", METRICS).read_bytes()
     index = json.loads(Path("run/checkpoints/round-000004.json").read_text())["content"]

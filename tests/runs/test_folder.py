@@ -4,6 +4,7 @@ import csv
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,6 +18,7 @@ from algorithms.rounds import rounds
 from runs.folder import CHECKPOINTS, LEDGER, METRICS, checkpoints_of, train
 from runs.plan import SETTINGS, parts_of, planned, stored_plan
 from runs.settings import Conduct, RunError
+from workloads.written import RECORD
 
 SMALL = {"clients": 3, "steps": 3, "rows": 5, "columns": 4}
 FILES = (SETTINGS, METRICS, LEDGER)
@@ -70,7 +72,7 @@ def test_a_table_that_was_changed_is_refused_and_nothing_is_written(damage, name
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     before = content(folder)
     for rounds_ in (6, 9):
-        with pytest.raises(RunError, match=rf"{name} is not what the run wrote; .* --force"):
+        with pytest.raises(RunError, match=rf"{name} is not what the run wrote; .* --out"):
             run(folder, rounds=rounds_)
     assert content(folder) == before
 
@@ -349,7 +351,7 @@ def test_a_start_that_fails_writes_nothing(tmp_path):
 def test_a_run_without_a_saved_round_gives_way(tmp_path):
     with pytest.raises(FederationError, match=r"^round 1[:,].* lower the learning rate[^;]*$"):
         run(tmp_path, learning_rate=1e300, rounds=50, save_every=0.0)  # the start is no round
-    assert {path.name for path in tmp_path.iterdir()} == set(FILES)
+    assert {path.name for path in tmp_path.iterdir()} == {*FILES, RECORD}
     run(tmp_path, "fedlin", rounds=2)
     assert stored_plan(tmp_path) == plan_of("fedlin", rounds=2)
 
@@ -373,9 +375,49 @@ def test_a_run_can_start_anew_and_names_what_it_removes(folder):
     assert told == [folder / name for name in (CHECKPOINTS, METRICS, LEDGER, SETTINGS)]
     assert (folder / "notes.txt").read_text() == "mine"
     assert stored_plan(folder).algorithm == "fedlin"
-    (folder / SETTINGS).write_text("{")
     run(folder, force=told.extend)
     assert stored_plan(folder).algorithm == "fedavg"
+
+
+@pytest.mark.parametrize("name", [*FILES, "log.txt", f"{CHECKPOINTS}/round-000006.json"])
+@pytest.mark.parametrize("data", [b"", b"{}", b"{", b"epoch,auc\n1,0.9\n", b"round,loss\n0,1\n"])
+def test_starting_anew_removes_nothing_that_has_been_changed(name, data, folder):
+    (folder / name).write_bytes(data)
+    before = content(folder)
+    for again in ("fedavg", "fedlin"):
+        with pytest.raises(RunError, match=rf"{name}: rankproof did not write it, .* name another folder with --out"):
+            run(folder, again, force=lambda files: None)
+    assert content(folder) == before
+
+
+def test_results_without_their_checkpoints_are_results(folder):
+    shutil.rmtree(folder / CHECKPOINTS)
+    before = content(folder)
+    for algorithm in ("fedavg", "fedlin"):
+        with pytest.raises(RunError, match="holds the results of a run, without its checkpoints; name another folder"):
+            run(folder, algorithm)
+    assert content(folder) == before
+    (folder / RECORD).unlink()  # as an earlier version left them
+    with pytest.raises(RunError, match=r"settings\.json: rankproof did not write it"):
+        run(folder, force=lambda files: None)
+    before.pop(RECORD)
+    assert content(folder) == before
+
+
+def test_a_run_of_an_earlier_version_can_start_anew(folder):
+    (folder / RECORD).unlink()
+    run(folder, "fedlin", force=lambda files: None)
+    assert stored_plan(folder).algorithm == "fedlin"
+
+
+@pytest.mark.parametrize("line", [b"# mine\n", b"7,1,1,1,mine\n", b"note,1,1,1,1\n", b"7,1,1,1,1,1\n", b"5,1,1,1,1\n"])
+def test_what_a_user_adds_to_a_table_is_not_cut_off(line, folder):
+    with (folder / METRICS).open("ab") as stream:
+        stream.write(line)
+    before = content(folder)
+    with pytest.raises(RunError, match=r"metrics\.csv goes on with what no run wrote, after round 6; move that away"):
+        run(folder, rounds=9)
+    assert content(folder) == before
 
 
 def test_a_failing_start_removes_nothing(folder):
@@ -417,14 +459,16 @@ from pathlib import Path
 import runs.folder, workloads.files
 from runs.plan import planned
 from runs.settings import Conduct
-at, seen, replaced = int(sys.argv[2]), 0, os.replace
-def replace(*paths):  # dies at the chosen rename, before or after it
-    global seen
-    seen += 1
-    if seen == at: os._exit(9)
-    replaced(*paths)
-    if seen == at + 1: os._exit(9)
-os.replace = replace
+at, seen = int(sys.argv[2]), 0
+def dying(named):  # at the chosen name that a file is given, before or after it
+    def name(*paths):
+        global seen
+        seen += 1
+        if seen == at: os._exit(9)
+        named(*paths)
+        if seen == at + 1: os._exit(9)
+    return name
+os.replace, os.link = dying(os.replace), dying(os.link)
 given = {"clients": 3, "cohort": 2, "steps": 2, "tau": 2}
 plan = planned("pfedloru", "quadratics", given, Conduct(rounds=4, save_every=0.0))
 runs.folder.SHARE_OF_TIME = float("inf")

@@ -59,7 +59,7 @@ def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_later(tmp_path):
     assert "ledger.csv: File too large" in said
     kept = int(said.split(" keeps round ")[1].split(";")[0])
     assert kept > 10
-    assert f"go on with --resume {tmp_path / 'full'}" in said
+    assert f"go on with `rankproof train --resume {tmp_path / 'full'}" in said
     assert python("-c", LIMITED, 0, 0, "--resume", tmp_path / "full").returncode == 0
     assert python("-c", LIMITED, 0, 0, *SMALL, "--rounds", 120, "--out", tmp_path / "whole").returncode == 0
     for name in ("metrics.csv", "ledger.csv", "checkpoints/round-000120.safetensors"):
@@ -96,11 +96,11 @@ def test_data_that_vanish_are_named_and_the_run_goes_on_when_they_are_back(tmp_p
     assert done.returncode == 0, done.stderr
     (tmp_path / "numbers.npy").rename(tmp_path / "away.npy")
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    said = refused(python(*train, "--resume", "run", "--rounds", 4, cwd=tmp_path))
+    said = refused(python(*train, "--resume", "run", "--trust", "--rounds", 4, cwd=tmp_path))
     assert "numbers.npy" in said
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
     (tmp_path / "away.npy").rename(tmp_path / "numbers.npy")
-    assert python(*train, "--resume", "run", "--rounds", 4, cwd=tmp_path).returncode == 0
+    assert python(*train, "--resume", "run", "--trust", "--rounds", 4, cwd=tmp_path).returncode == 0
     done = python(*train, *given, "--rounds", 4, "--out", "whole", cwd=tmp_path)
     assert done.returncode == 0
     for name in ("metrics.csv", "checkpoints/round-000004.safetensors"):

@@ -151,7 +151,9 @@ def test_other_samples_in_the_files_of_a_partition_do_not_go_on_with_a_run(mine,
     files[1].write_text(texts[0])
     capsys.readouterr()
     for words in ([*more], None):
-        assert (run(tmp_path / "run", 4, *words) if words else main(["train", "--resume", str(tmp_path / "run")])) == 2
+        assert (
+            run(tmp_path / "run", 4, *words) if words else main(["train", "--resume", str(tmp_path / "run"), "--trust"])
+        ) == 2
         assert "holds a run with another partition: what your function or file gives" in capsys.readouterr().err
 
 
