@@ -154,7 +154,7 @@ def _one_by_one(inputs: Sequence[Any], targets: Any) -> bool:
 
 
 def _described(data: Any) -> str:
-    """What data are, in words for a message."""
+    """Describe data in words, for a message."""
     if isinstance(data, Tensor):
         return f"a tensor of shape {tuple(data.shape)}"
     if isinstance(data, Mapping):

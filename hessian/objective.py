@@ -79,7 +79,7 @@ def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict
 
 
 def _dropped(source: Any) -> str:
-    """What leaves the only batch of a loader out, in words; empty for nothing."""
+    """Return in words why a loader leaves its only batch out; empty if it does not."""
     return ", since drop_last=True leaves the only one out" if getattr(source, "drop_last", False) else ""
 
 

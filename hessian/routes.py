@@ -79,8 +79,8 @@ def told(fault: str, what: str) -> None:
     """Warn that vectors are multiplied one by one.
 
     Args:
-        fault: What is wrong with the faster route.
-        what: What is computed.
+        fault: The reason why the faster route is not taken.
+        what: The quantity that is computed.
     """
     warnings.warn(
         f"{what}: vectors are multiplied one at a time, since torch's product with several at once is not usable here, "

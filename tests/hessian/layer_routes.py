@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from layer_cases import LayerProblem
+from every_layer import LayerProblem
 from torch import Tensor, nn
 
 from hessian import Curvature, Workers, exact_hessian, sample_factors, sample_hessian_parts

@@ -2,7 +2,7 @@
 
 import itertools
 
-import layer_cases
+import every_layer
 import layer_routes
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def test_the_dense_hessian_is_right_or_refused(problem):
 
 LAYERS = [
     (name, route)
-    for name in layer_cases.CASES
+    for name in every_layer.CASES
     for route in layer_routes.ROUTES
     if not name.startswith("Lazy") or route == "together"  # which is another layer once it is made
 ]
@@ -106,7 +106,7 @@ def two():
 
 
 def test_no_layer_with_parameters_is_forgotten():
-    assert layer_cases.layers_with_parameters() == {*layer_cases.CASES, *layer_cases.EXCUSED}
+    assert every_layer.layers_with_parameters() == {*every_layer.CASES, *every_layer.EXCUSED}
     assert len(PROBLEMS) + len(LAYERS) >= 500
 
 
@@ -114,7 +114,7 @@ def test_no_layer_with_parameters_is_forgotten():
 @pytest.mark.filterwarnings("ignore::hessian.RouteWarning")
 @pytest.mark.parametrize(("name", "route"), LAYERS, ids=[f"{name}-{route}" for name, route in LAYERS])
 def test_every_layer_is_right_by_every_route(name, route, two):
-    problem = layer_cases.layer_problem(name)
+    problem = every_layer.layer_problem(name)
     found, exact = layer_routes.ROUTES[route](problem, two)
     assert found.shape == exact.shape
     assert float((found - exact).abs().max()) <= 1e-11 * float(exact.abs().max())

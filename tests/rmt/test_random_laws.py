@@ -41,7 +41,7 @@ def masses(rng, count):
 
 
 def locations(rng, count):
-    """Of one size, over eight decades, nearly equal, equally spaced, or in two groups far apart; all different."""
+    """Different numbers: of one size, over eight decades, nearly equal, equally spaced, or in two groups far apart."""
     kind = rng.integers(5)
     if kind == 0:
         found = rng.standard_normal(count)

@@ -428,7 +428,7 @@ def test_the_same_run_twice_is_refused(tmp_path, capsys, action, monkeypatch):
         (("compare", "{}", "--against", "nobody"), "there are fedavg"),
         (("compare", "{}", "--against", "fedavg", "fedlrt"), "unrecognized arguments: fedlrt"),
         (("list", "{}", "{}"), "unrecognized arguments"),
-        (("compare", "{}", "--round", "last"), "--round: invalid int value"),
+        (("compare", "{}", "--round", "last"), "--round: must be a whole number"),
         (("plot", "{}", "--round", "1"), "--round is an option of `runs compare`"),
         (("list", "{}", "--metric", "loss"), "--metric is an option of `runs compare` and `runs plot`"),
         (("show", "{}", "--out", "x"), "--out is an option of `runs plot`"),
