@@ -1,5 +1,6 @@
 # `make verify`: install, fetch the small real data, check every claim, draw every figure, write report/index.html.
 # `make test`:   install with the extras ray, flower and llm, lint, type-check, run the tests; the same examples each time.
+# `make test-all`: the same with the slow tests: families of many cases, real federations, every claim once more.
 # `make test-deep`: property tests on 2,000 new examples each; what they find becomes an example of `make test`.
 # `make mutants ROOM=rmt`: wrong lines on purpose, and which of them the room's tests notice.
 # `make docs`:   write the pages of findings in docs/ from the ledger.
@@ -13,9 +14,10 @@ READY := $(VENV)/.ready
 EXTRAS := $(VENV)/.extras
 SITE := $(VENV)/.site
 ROOMS := rmt workloads hessian toymodels algorithms runs figures paper_checks
+SLOW := -m 'not slow'
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: verify test tests test-deep mutants lint docs site bench clean
+.PHONY: verify test test-all tests test-deep mutants lint docs site bench clean
 
 verify: $(READY)
 	-$(BIN)/rankproof data fetch mnist fashion-mnist
@@ -24,8 +26,11 @@ verify: $(READY)
 test: $(EXTRAS)
 	$(MAKE) --no-print-directory --jobs=2 lint tests
 
+test-all: $(EXTRAS)
+	$(MAKE) --no-print-directory --jobs=2 lint tests SLOW=
+
 tests: $(READY)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests $(ROOMS) rankproof.py
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal $(SLOW) --doctest-modules tests $(ROOMS) rankproof.py
 
 test-deep: $(READY)
 	HYPOTHESIS_PROFILE=deep $(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m hypothesis tests

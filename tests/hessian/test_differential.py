@@ -110,7 +110,7 @@ def test_no_layer_with_parameters_is_forgotten():
     assert len(PROBLEMS) + len(LAYERS) >= 500
 
 
-@pytest.mark.bulk
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hessian.RouteWarning")
 @pytest.mark.parametrize(("name", "route"), LAYERS, ids=[f"{name}-{route}" for name, route in LAYERS])
 def test_every_layer_is_right_by_every_route(name, route, two):

@@ -14,6 +14,7 @@ LEDGER = Ledger.of()
 THEMES = {theme: tuple(claims) for theme, claims in groupby(LEDGER.claims, key=lambda claim: claim.module)}
 
 
+@pytest.mark.slow  # `make verify` checks every claim as well
 @pytest.mark.parametrize("theme", THEMES)
 def test_verdicts_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
     monkeypatch.setattr("paper_checks.run.replay_in_fresh_process", stored_answers)
