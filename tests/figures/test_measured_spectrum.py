@@ -105,8 +105,8 @@ def test_ways_to_give_data_agree():
 
 
 def test_what_a_mean_divides_by_can_be_named(capsys, tmp_path):
-    whole, _ = measured(capsys, tmp_path, "--double", data="padded_at_once")
-    parts, text = measured(capsys, tmp_path, "--double", "--count", "tiny_networks:kept", data="padded")
+    whole, _ = measured(capsys, tmp_path / "whole", "--double", data="padded_at_once")
+    parts, text = measured(capsys, tmp_path / "parts", "--double", "--count", "tiny_networks:kept", data="padded")
     assert parts["samples"] == 22
     assert "22 samples" in text
     assert parts["request"]["count"] == "tiny_networks:kept"
@@ -125,15 +125,17 @@ def test_parts_matrices_and_policies(capsys, tmp_path):
     assert head["parameters"] == 27
     assert all(entry["value"] > -1e-5 for entry in head["eigenvalues"])
     assert head["request"]["parameters"] == ["2.*"]
-    found, again = (measured(capsys, tmp_path, "--batch-norm", "batch", model="batch_norm")[0] for _ in range(2))
+    place = tmp_path / "another network"
+    found, again = (measured(capsys, place, "--batch-norm", "batch", model="batch_norm")[0] for _ in range(2))
     assert found["request"]["batch_norm"] == "batch"
     assert all(found[key] == again[key] for key in ("stable_rank", "eigenvalues", "quadrature", "fit"))
 
 
 def test_the_fisher_matrix_and_its_law(capsys, tmp_path):
     loss = ("--loss", "tiny_networks:own_cross_entropy")
-    known, text = measured(capsys, tmp_path, "--double", "--matrix", "fisher")
-    named, _ = measured(capsys, tmp_path, "--double", "--matrix", "fisher", "--law", "tiny_networks:categories", *loss)
+    known, text = measured(capsys, tmp_path / "known", "--double", "--matrix", "fisher")
+    law = ("--law", "tiny_networks:categories")
+    named, _ = measured(capsys, tmp_path / "named", "--double", "--matrix", "fisher", *law, *loss)
     assert text.startswith("Fisher matrix, ")
     assert named["request"]["law"] == "tiny_networks:categories"
     values = [[entry["value"] for entry in found["eigenvalues"]] for found in (known, named)]
@@ -223,7 +225,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:lazy", "tiny_networks:pair", (), ("lazy", "call the model once")),
         ("tiny_networks:sloped", "tiny_networks:pair", (), ("RReLU", "model.eval()")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--seed", "-1"), ("--seed", "at least 0")),
-        ("tiny_networks:mlp", "tiny_networks:pair", ("--width", "inf"), ("width", "must be positive and finite")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--width", "inf"), ("width", "must be a number in plain digits")),
         ("tiny_networks:on_meta", "tiny_networks:pair", (), ("meta",)),
         ("tiny_networks:mlp", "tiny_networks:nothing", (), ("data factory", "returned None")),
         ("tiny_networks:mlp", "tiny_networks:number", (), ("expected (inputs, targets)", "int")),
