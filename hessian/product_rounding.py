@@ -17,6 +17,7 @@ from hessian.batches import as_dtype
 from hessian.differentiation import exact_algebra
 from hessian.graphs import Layout
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import norm_of
 
 if TYPE_CHECKING:
     from hessian.objective import Objective
@@ -105,10 +106,10 @@ def rounding_on_all(
     worst = 0.0
     for _ in range(DIRECTIONS):
         exact = _double_product(objective, matrix, rows, columns, v.double())
-        size = float(torch.linalg.vector_norm(exact))
+        size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
-        gap = float(torch.linalg.vector_norm(multiply(rows, columns, v).double() - exact))
+        gap = norm_of(multiply(rows, columns, v).double() - exact)
         worst = max(worst, gap / size)
         v, rows, columns = (exact / size).to(like.dtype), columns, rows
     return worst
