@@ -111,7 +111,7 @@ def test_exact_hessians_take_tensors(inputs, targets, told):
 
 def test_numbers_and_names_of_other_kinds_are_refused():
     model = perceptron()
-    with pytest.raises(CurvatureError, match=r"whole numbers of at least 1, got 64 and 2\.5"):
+    with pytest.raises(CurvatureError, match=r"whole numbers of at least 1, got columns=64, rows=2\.5"):
         exact_hessian(model, LOSS, X, Y, rows=2.5)
     with pytest.raises(CurvatureError, match=r"whole number, got 2\.5"):
         sample_hessian_parts(model, LOSS, (X, Y), rank=2.5)
