@@ -65,7 +65,9 @@ def exact_hessian(
     if method not in ("auto", "layered", "columns"):
         raise CurvatureError(f"method must be 'auto', 'layered' or 'columns', got {method!r}")
     if not all(isinstance(number, Integral) and number >= 1 for number in (columns, rows)):
-        raise CurvatureError(f"columns and rows must be whole numbers of at least 1, got columns={columns}, rows={rows}")
+        raise CurvatureError(
+            f"columns and rows must be whole numbers of at least 1, got columns={columns}, rows={rows}"
+        )
     if not all(isinstance(part, Tensor) and part.ndim for part in (inputs, targets)):
         raise CurvatureError(
             "exact_hessian takes inputs and targets as one tensor each, with a row for each sample, got "
