@@ -170,6 +170,8 @@ def _described(data: Any) -> str:
 
 def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
     def moved(tensor: Tensor) -> Tensor:
+        if tensor.is_meta:
+            raise CurvatureError("the data lie on the meta device and hold no numbers")
         there = tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
         if there.is_inference():
             return there.clone()  # which no graph may hold

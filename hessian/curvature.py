@@ -143,6 +143,8 @@ class Curvature:
             )
         if law is not None and matrix != "fisher":
             raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}", keywords=("law", "matrix"))
+        if law is not None and not callable(law):
+            raise CurvatureError(f"law must be a function of the output, got {law!r}", keywords=("law",))
         if vectorize != "trial" and not (isinstance(vectorize, int) and vectorize >= 1):
             raise CurvatureError(f"vectorize must be at least 1, or 'trial', got {vectorize!r}")
         budget = None if memory is None else Budget.of(memory)
@@ -286,7 +288,14 @@ class Curvature:
         self._require_derivatives(part)
         started = time.perf_counter()
         known = self._pieces.fault
-        answer = self._pieces.products(part, vectors, self._vectorize, into)
+        try:
+            answer = self._pieces.products(part, vectors, self._vectorize, into)
+        except RuntimeError as error:
+            if "modified by an inplace operation" not in str(error):
+                raise
+            raise CurvatureError(
+                "the data or the model were changed in place after the operator was built; build it anew"
+            ) from error
         if self._pieces.fault and not known and not self._trying:
             told(self._pieces.fault, f"vectorize={self._vectorize}")
         self._spent.products += len(vectors)

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
+from hessian.factories import user_error
 from hessian.graphs import Graph, Part, Positions, require_dense
 from hessian.product_rounding import FLOOR, lowest, require_little, types_towards
 from hessian.symmetric import CurvatureError
@@ -198,10 +199,8 @@ class _Line:
                 point[position] = torch.add(point[position], d, alpha=step)
             self.drawn[attempt] = point, v
         point, v = self.drawn[attempt]
-        point = [p.detach().to(dtype) for p in point]
-        for position in self.inside:
-            point[position].requires_grad_()
-        return point, [d.to(dtype) for d in v]
+        # All of them, since a model may differentiate by any on its way.
+        return [p.detach().to(dtype).requires_grad_() for p in point], [d.to(dtype) for d in v]
 
     def drawn_along(self, point: list[Tensor]) -> list[Tensor]:
         """Return a direction in the columns that is the same at each call."""
@@ -253,6 +252,7 @@ Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
 """A check of a line, samples, a point, a direction and a step: returns what is missed, in words, empty for nothing;
 none if this step cannot tell, and `UNSEEN` if all that it finds is less than rounding."""
 UNSEEN = "less than rounding"
+NOT_FINITE = "derivatives are not finite"
 
 
 def _require(
@@ -263,7 +263,8 @@ def _require(
     unsettled: str = UNSETTLED,
 ) -> tuple[_Precision, Batch]:
     """Takes for each test the first samples and dtype with which it does not break down, and returns these."""
-    model, failure, left, fault = line.objective.model, None, list(misses), ""
+    model, left, fault = line.objective.model, list(misses), ""
+    failure: Exception | None = None
     for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
             given = as_dtype(part, dtype)
@@ -280,8 +281,10 @@ def _require(
                     f"the model or the loss has no second derivative ({text[:160]}): replace that operation by one "
                     "that has, such as Sigmoid for Hardsigmoid"
                 ) from error
-            failure = error  # type: ignore[assignment]
+            failure = error
             continue
+        if fault == NOT_FINITE:
+            raise CurvatureError(line.objective.why_not_finite(line.matrix))
         if fault:
             raise CurvatureError(
                 f"the products are no second derivatives: {fault}; "
@@ -289,7 +292,9 @@ def _require(
             )
         return at.precision, part
     assert failure is not None
-    raise failure
+    if isinstance(failure, CurvatureError | torch.OutOfMemoryError):
+        raise failure
+    raise user_error(failure, f"the model or the loss on batch {line.number}") from failure
 
 
 def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
@@ -305,11 +310,9 @@ def _rounds(line: _Line, batch: Batch) -> bool:
 
 def _types(line: _Line, batch: Batch, dtype: torch.dtype) -> set[torch.dtype]:
     """Return the other types that the graph from weights of one type to the loss leads through."""
-    at = line.weights(dtype)
-    for position in line.inside:
-        at[position].requires_grad_()
+    at = [p.requires_grad_() for p in line.weights(dtype)]
     with torch.enable_grad():
-        return types_towards(line.loss(batch, at), dtype)
+        return types_towards(line.loss(batch, at), [at[position] for position in line.inside])
 
 
 def _low_precision(line: _Line, batch: Batch) -> str:
@@ -338,9 +341,7 @@ def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch
         for kind in (dtype, own):  # the larger vectors first, for their memory, drawn again for the others
             point, v = line.of(0, own)
             line.drawn.clear()
-            point = [p.detach().to(kind) for p in point]
-            for position in line.inside:
-                point[position].requires_grad_()
+            point = [p.detach().to(kind).requires_grad_() for p in point]
             graph, _ = _graphs(line, as_dtype(batch, kind), point)
             images.append(constants(graph.product([d.to(kind) for d in v], False, last=True)))
             del graph, point, v
@@ -376,6 +377,8 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
     value, gradient = line.gradient(batch, point, line.by_columns(point))
     slope = along(gradient, v)
     del gradient
+    if not bool(torch.isfinite(slope)):
+        return NOT_FINITE
     near = rise(step)
     rounding = 100.0 * precision.eps * abs(value) / step
     size = max(norm_of(near), norm_of(slope))
@@ -416,6 +419,8 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     """Differences of gradients against products, and these against each other."""
     precision = line.precision
     Hv, own, gap, allowed = _product(line, batch, point, v)
+    if not bool(torch.isfinite(own).all()):
+        return NOT_FINITE
     difference = _differences_of(line)
     near, given = difference(line, batch, point, v, step)
     rounding, apart, other = 10.0 * precision.eps / step * given, gaps_of(Hv, near), sizes_of(near)

@@ -20,6 +20,7 @@ from hessian.graphs import Part, Positions
 from hessian.objective import Objective
 from hessian.pieces import PiecesHere, shares_of
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import norm_of
 from hessian.worker import Failure, Order, Taken
 from hessian.worker_processes import Processes
 
@@ -275,8 +276,8 @@ class PiecesElsewhere:
         if not bool(torch.isfinite(expected).all()):
             return  # which is refused where it is used
         terms = self._products(part, ramp, 1)
-        size = sum(float(torch.linalg.vector_norm(term)) for term in terms)
-        gap = float(torch.linalg.vector_norm(added(terms, ramp) - expected))
+        size = sum(norm_of(term) for term in terms)
+        gap = norm_of(added(terms, ramp) - expected)
         if not gap <= 1e3 * torch.finfo(ramp.dtype).eps * size:
             raise CurvatureError(
                 f"workers hold another loss than this process: their product differs by {gap / max(size, 1e-300):.1g} "

@@ -12,6 +12,7 @@ $$H_{ml} = \sum_n \frac{\partial (g_m^n \otimes a_m^n)}{\partial \epsilon_l^n} \
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
@@ -63,8 +64,15 @@ def exact_hessian(
     """
     if method not in ("auto", "layered", "columns"):
         raise CurvatureError(f"method must be 'auto', 'layered' or 'columns', got {method!r}")
-    if columns < 1 or rows < 1:
-        raise CurvatureError(f"columns and rows must be positive, got columns={columns}, rows={rows}")
+    if not all(isinstance(number, Integral) and number >= 1 for number in (columns, rows)):
+        raise CurvatureError(
+            f"columns and rows must be whole numbers of at least 1, got columns={columns}, rows={rows}"
+        )
+    if not all(isinstance(part, Tensor) and part.ndim for part in (inputs, targets)):
+        raise CurvatureError(
+            "exact_hessian takes inputs and targets as one tensor each, with a row for each sample, got "
+            f"{_kind(inputs)} and {_kind(targets)}; Curvature takes other data: multiply the identity by it"
+        )
     if len(inputs) == 0 or len(inputs) != len(targets):
         raise CurvatureError(
             f"expected equally many inputs and targets, at least one, got {len(inputs)} and {len(targets)}"
@@ -94,6 +102,10 @@ def exact_hessian(
     if not bool(torch.isfinite(hessian).all()):
         raise CurvatureError(objective.why_not_finite())
     return hessian
+
+
+def _kind(part: object) -> str:
+    return "a single number" if isinstance(part, Tensor) and part.ndim == 0 else type(part).__name__
 
 
 class _Chunks:

@@ -24,6 +24,7 @@ from torch.distributions import Bernoulli, Categorical, Distribution, Normal, kl
 from hessian.differentiation import gradients_of
 from hessian.graphs import pull, require_dependence
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import norm_of
 
 MATRICES = {
     "hessian": "Hessian",
@@ -177,12 +178,10 @@ def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Pote
     cut = output.detach().requires_grad_()
     likely, there = (gradients_of(-(law(f).log_prob(values) * observed).sum(), f)[0] for f in (at, cut))
     (given,) = gradients_of(loss(at), at)
-    size = float(torch.linalg.vector_norm(likely))
+    size = norm_of(likely)
     multiple = float((given * likely).sum()) / size**2 if size > 0.0 else 0.0
-    gap = max(
-        float(torch.linalg.vector_norm(one - multiple * other)) for one, other in ((given, likely), (slope, there))
-    )
-    allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + float(torch.linalg.vector_norm(there)))
+    gap = max(norm_of(one - multiple * other) for one, other in ((given, likely), (slope, there)))
+    allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + norm_of(there))
     if not multiple > 0.0 or not gap <= allowed:
         raise CurvatureError(
             f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "

@@ -81,7 +81,9 @@ def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
     Raises:
         CurvatureError: No pattern, or one that matches nothing.
     """
-    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
+    wanted = [patterns] if isinstance(patterns, str) else list(patterns) if isinstance(patterns, Iterable) else [None]
+    if not all(isinstance(pattern, str) for pattern in wanted):
+        raise CurvatureError(f"parameters must be names or patterns such as 'layer1.*', got {patterns!r}")
     if not wanted:
         raise CurvatureError("no parameter was named; pass names or patterns, or None for all trainable ones")
     for pattern in wanted:

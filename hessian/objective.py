@@ -438,6 +438,8 @@ class Objective:
             ]
             if bad:
                 begin = f"second derivatives by {bad[0]} are not finite on batch {number}, though the loss is"
+                if any(leaf.is_floating_point() and not bool(leaf.isfinite().all()) for leaf in leaves(batch)):
+                    return f"{begin}: the data hold numbers that are not finite, so leave those samples out"
                 if not roots:
                     return f"{begin}: the weights or the loss overflow"
                 return (

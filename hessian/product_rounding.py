@@ -17,6 +17,7 @@ from hessian.batches import as_dtype
 from hessian.differentiation import exact_algebra
 from hessian.graphs import Layout
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import norm_of
 
 if TYPE_CHECKING:
     from hessian.objective import Objective
@@ -33,19 +34,27 @@ DIRECTIONS = 5
 """Along which all of the data are compared: a random one, and what products make of it, the last near the largest."""
 
 
-def types_towards(value: Tensor, of: torch.dtype) -> set[torch.dtype]:
-    """Return the real types that a graph leads through from tensors of one type to a value, except this one."""
+def types_towards(value: Tensor, leaves: Sequence[Tensor]) -> set[torch.dtype]:
+    """Return the real types that a graph leads through from leaves of one type to a value, except this one."""
+    of = leaves[0].dtype
     pending: list[Any] = [value.grad_fn] if value.requires_grad else []
-    seen, reached = set(pending), set()
+    above: dict[Any, list[tuple[Any, int]]] = {node: [] for node in pending}
     while pending:
         node = pending.pop()
-        made = {one.dtype for one in node._input_metadata}  # what goes into a node backward came out of it forward
         for source, place in node.next_functions:
-            if source is None:
-                continue
+            if source is not None:
+                pending += [source] if source not in above else []
+                above.setdefault(source, []).append((node, place))
+    own = {id(leaf) for leaf in leaves}
+    pending = [node for node in above if id(getattr(node, "variable", None)) in own]
+    seen, reached = set(pending), set()
+    while pending:
+        source = pending.pop()
+        for node, place in above[source]:
+            made = {one.dtype for one in node._input_metadata}  # what goes into a node backward came out of it forward
             reached |= made if source._input_metadata[place].dtype.to_real() == of else set()
-            pending += [source] if source not in seen else []
-            seen.add(source)
+            pending += [node] if node not in seen else []
+            seen.add(node)
     return {kind.to_real() for kind in reached if kind.is_floating_point or kind.is_complex} - {of}
 
 
@@ -105,10 +114,10 @@ def rounding_on_all(
     worst = 0.0
     for _ in range(DIRECTIONS):
         exact = _double_product(objective, matrix, rows, columns, v.double())
-        size = float(torch.linalg.vector_norm(exact))
+        size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
-        gap = float(torch.linalg.vector_norm(multiply(rows, columns, v).double() - exact))
+        gap = norm_of(multiply(rows, columns, v).double() - exact)
         worst = max(worst, gap / size)
         v, rows, columns = (exact / size).to(like.dtype), columns, rows
     return worst

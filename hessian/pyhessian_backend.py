@@ -33,6 +33,7 @@ from hessian.model_state import selected
 from hessian.pyhessian_guards import PlainBatches, require_fit, restored, seeded, torch_supplied
 from hessian.quadrature import SpectralMeasure
 from hessian.symmetric import CurvatureError
+from hessian.vector_parts import norm_of
 
 SHIFT = 1e-6
 """Added by PyHessian to what it divides by: to norms, and to the eigenvalue in its stopping rule."""
@@ -140,7 +141,7 @@ def top_eigenvalues(
             unit = [part.detach() / norm for part in vector]
             rows.append(torch.cat([part.reshape(-1) for part in unit]))
             image = torch.cat([part.reshape(-1) for part in opened.product(unit)])
-            residuals.append(float(torch.linalg.vector_norm(image - value * rows[-1])))
+            residuals.append(norm_of(image - value * rows[-1]))
     return TopEigenvalues(found, torch.stack(rows), np.array(residuals), settings, opened.version)
 
 

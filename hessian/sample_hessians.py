@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,8 @@ def sample_hessian_parts(
     P = sum(p.numel() for p in objective.parameters)
     if not 1 <= rank <= P:
         raise CurvatureError(f"rank must lie between 1 and P = {P}, got {rank}")
+    if not isinstance(rank, Integral):
+        raise CurvatureError(f"rank must be a whole number, got {rank}")
     return _parts(objective, P, rank, torch.Generator().manual_seed(seed))
 
 

@@ -242,6 +242,10 @@ class DenseOperator:
     def __init__(self, matrix: Tensor) -> None:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
             raise CurvatureError(f"expected a square matrix, got shape {tuple(matrix.shape)}")
+        if not matrix.is_floating_point():
+            raise CurvatureError(
+                f"expected a matrix of real floating numbers, got {matrix.dtype}; take matrix.double()"
+            )
         if not bool(torch.isfinite(matrix).all()):
             raise CurvatureError("the matrix has entries that are not finite")
         if float((matrix - matrix.T).abs().max()) > 100 * torch.finfo(matrix.dtype).eps * float(matrix.abs().max()):

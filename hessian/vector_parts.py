@@ -6,7 +6,7 @@ Parts that derivatives give are only read. They may share memory, with each othe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import hypot, sqrt
+from math import hypot, isfinite, sqrt
 
 import torch
 from torch import Tensor
@@ -76,8 +76,14 @@ def filled(parts: Vector, like: Sequence[Tensor]) -> list[Tensor]:
 
 
 def norm_of(vector: Tensor) -> float:
-    """The Euclidean norm."""
-    return float(torch.linalg.vector_norm(vector))
+    """Return the Euclidean norm, also where the squares of the entries overflow or lose their digits."""
+    norm, limits = float(torch.linalg.vector_norm(vector)), torch.finfo(vector.dtype)
+    if isfinite(norm) and norm * sqrt(limits.eps) > sqrt(limits.tiny):
+        return norm
+    largest = float(vector.abs().max()) if vector.numel() else 0.0
+    if largest == 0.0 or not isfinite(largest):
+        return largest
+    return largest * float(torch.linalg.vector_norm(vector.double() / largest))
 
 
 def sizes_of(parts: Iterable[Tensor | None]) -> Tensor:

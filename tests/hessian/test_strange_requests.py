@@ -1,0 +1,122 @@
+"""What cannot be measured is refused in one line with the cause, and models that differentiate by weights are not."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy, linear
+
+from hessian import Curvature, CurvatureError, DenseOperator, exact_hessian, sample_hessian_parts
+
+GENERATOR = torch.Generator().manual_seed(0)
+X = torch.randn(23, 5, generator=GENERATOR).double()
+Y = torch.randint(3, (23,), generator=GENERATOR)
+LOSS = nn.CrossEntropyLoss()
+
+
+def perceptron():
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        return nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3)).double()
+
+
+class Adapted(nn.Module):
+    """A network that takes a step of gradient descent in its first weight before it answers, as in meta-learning."""
+
+    def __init__(self):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(1)
+            self.first, self.last = nn.Linear(5, 4), nn.Linear(4, 3)
+        self.double()
+
+    def forward(self, x):
+        first = self.first.weight
+        inner = self.last(torch.tanh(linear(x, first, self.first.bias))).square().mean()
+        (slope,) = torch.autograd.grad(inner, first, create_graph=True)
+        return self.last(torch.tanh(linear(x, first - 0.5 * slope, self.first.bias)))
+
+
+@pytest.mark.parametrize("keep_graph", [True, False])
+def test_blocks_of_a_model_that_differentiates_by_its_weights(keep_graph):
+    model = Adapted()
+    parameters = list(model.parameters())
+    slopes = torch.autograd.grad(LOSS(model(X), Y), parameters, create_graph=True)
+    flat = torch.cat([slope.reshape(-1) for slope in slopes])
+    rows = [torch.autograd.grad(one, parameters, retain_graph=True) for one in flat]
+    dense = torch.stack([torch.cat([part.reshape(-1) for part in row]) for row in rows])
+    whole = Curvature(model, LOSS, (X, Y), keep_graph=keep_graph)
+    blocks = whole.blocks()
+    for place, part in {"first": slice(24), "last": slice(24, None)}.items():
+        expected = dense[part, part]
+        found = blocks[place].products(torch.eye(len(expected), dtype=torch.float64))
+        assert torch.allclose(found, expected, atol=1e-12)
+    cross = whole.between("last.*", "first.*")
+    found = cross.products(torch.eye(24, dtype=torch.float64))
+    assert torch.allclose(found.T, dense[24:, :24], atol=1e-12)
+
+
+def test_a_derivative_that_is_not_finite_is_no_wrong_derivative():
+    class Gap(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(5, 3).double()
+
+        def forward(self, x):
+            return self.layer(x) * (1.0 + (self.layer(0.0 * x) - self.layer.bias).norm())
+
+    with pytest.raises(CurvatureError, match=r"not finite on batch 1.*Norm.*add a small number inside"):
+        Curvature(Gap(), LOSS, (X, Y))
+
+
+def test_numbers_of_the_data_that_are_not_finite_are_named():
+    broken = X.clone()
+    broken[3, 2] = float("inf")
+    with pytest.raises(CurvatureError, match="the data hold numbers that are not finite, so leave those samples out"):
+        Curvature(perceptron(), LOSS, (broken, Y))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.int64, torch.bool])
+def test_only_real_floating_matrices_are_operators(dtype):
+    with pytest.raises(CurvatureError, match=rf"real floating numbers, got {dtype}"):
+        DenseOperator(torch.eye(3).to(dtype))
+
+
+@pytest.mark.parametrize("vectorize", [1, 3])
+def test_data_that_are_changed_in_place_are_refused(vectorize):
+    inputs = X.clone()
+    curvature = Curvature(perceptron(), LOSS, (inputs, Y), vectorize=vectorize)
+    inputs.mul_(2.0)
+    with pytest.raises(CurvatureError, match="changed in place after the operator was built"):
+        curvature.products(torch.ones(3, curvature.P, dtype=torch.float64))
+
+
+def test_data_on_the_meta_device_are_refused():
+    with pytest.raises(CurvatureError, match="the data lie on the meta device"):
+        Curvature(perceptron(), LOSS, (X.to("meta"), Y))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets", "told"),
+    [
+        (X, None, "got Tensor and NoneType"),
+        ((X, X), Y, "got tuple and Tensor"),
+        (X, {"labels": Y}, "got Tensor and dict"),
+        (X, torch.tensor(1.0), "got Tensor and a single number"),
+    ],
+)
+def test_exact_hessians_take_tensors(inputs, targets, told):
+    with pytest.raises(CurvatureError, match=told):
+        exact_hessian(perceptron(), LOSS, inputs, targets)
+
+
+def test_numbers_and_names_of_other_kinds_are_refused():
+    model = perceptron()
+    with pytest.raises(CurvatureError, match=r"whole numbers of at least 1, got columns=64, rows=2\.5"):
+        exact_hessian(model, LOSS, X, Y, rows=2.5)
+    with pytest.raises(CurvatureError, match=r"whole number, got 2\.5"):
+        sample_hessian_parts(model, LOSS, (X, Y), rank=2.5)
+    for parameters in (5, [5], ["0.weight", None]):
+        with pytest.raises(CurvatureError, match=r"parameters must be names or patterns"):
+            Curvature(model, LOSS, (X, Y), parameters=parameters)
+    with pytest.raises(CurvatureError, match="law must be a function of the output, got 3"):
+        Curvature(model, cross_entropy, (X, Y), matrix="fisher", law=3)
