@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .checks import levels_of, unwrapped
 from .laws import Law
+from .panel_quadrature import Panels
 
 STEPS = 200
 ROUNDING = 1e-14  # of a distribution function
@@ -80,6 +82,7 @@ class CountedLaw(Law):
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         levels = levels_of(p)
+        self._complete()
         flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
         for _, mass in self.atoms:
@@ -93,6 +96,10 @@ class CountedLaw(Law):
 
         start = np.full_like(self._numbers(np.full(len(flat), 1j)), -1j)
         return unwrapped((quantiles(flat, low, high, counted, start) * self._unit).reshape(levels.shape))
+
+    @cached_property
+    def _panels(self) -> Panels:
+        return Panels.of(self._pdf, self._interval, below=self._continuous_cdf)
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
         points = z / self._unit
