@@ -21,7 +21,8 @@ from rmt.laws import Affine
 
 pytestmark = pytest.mark.filterwarnings("error")
 seeds = st.integers(0, 2**32 - 1)
-fewer = settings(max_examples=max(6, settings.default.max_examples // 4))  # 500 each in the deep profile
+DEEP = settings.default.max_examples >= 1000
+fewer = settings(max_examples=500 if DEEP else 4)  # of each kind
 
 
 def masses(rng, count):
