@@ -82,7 +82,6 @@ class CountedLaw(Law):
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         levels = levels_of(p)
-        self._complete()
         flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
         for _, mass in self.atoms:
@@ -95,11 +94,12 @@ class CountedLaw(Law):
             return 1 - self._above(z, numbers), -self._resolvent(z, numbers).imag / np.pi, numbers
 
         start = np.full_like(self._numbers(np.full(len(flat), 1j)), -1j)
-        return unwrapped((quantiles(flat, low, high, counted, start) * self._unit).reshape(levels.shape))
+        found = quantiles(flat, low, high, counted, start) * self._unit
+        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
 
     @cached_property
     def _panels(self) -> Panels:
-        return Panels.of(self._pdf, self._interval, below=self._continuous_cdf)
+        return Panels.of(self._pdf, self._interval, tolerance=1e-11, below=self._continuous_cdf)
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
         points = z / self._unit

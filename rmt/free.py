@@ -133,7 +133,6 @@ class FreeSum(_CumulantsFirst):
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         if self._same:
             return self._same.quantile(p)
-        self._complete()
         levels, (lower, upper) = levels_of(p), self.support
         flat = levels.ravel()
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
@@ -149,7 +148,8 @@ class FreeSum(_CumulantsFirst):
                 density = -self._ordered[0]._stieltjes(omega).imag / np.pi
             return 1 - self._angle_at(z, omega), density, omega
 
-        return unwrapped(quantiles(flat, low, high, counted, np.full(flat.shape, -1j)).reshape(levels.shape))
+        found = quantiles(flat, low, high, counted, np.full(flat.shape, -1j))
+        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
 
     @property
     def _interval(self) -> tuple[float, float]:

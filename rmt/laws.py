@@ -210,6 +210,15 @@ class Law(ABC):
         self._require_solved(places, right)
         return mass
 
+    def _reaching(self, levels: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Quantiles (n,), at which the distribution function must reach the levels.
+
+        Raises:
+            ValueError: It does not.
+        """
+        self._require_solved(x, np.asarray(self.cdf(x)) >= levels - ROUNDING)
+        return x
+
     def _require_solved(self, x: np.ndarray, right: np.ndarray) -> None:
         if not right.all():
             raise ValueError(

@@ -16,7 +16,7 @@ import numpy as np
 NODES = 20
 LEVELS = 12
 """Panels shrink to an angle of pi / 16 / 2^12; their first node is 1e-14 half-widths away from the edge."""
-MAX_HALVINGS = 32
+MAX_HALVINGS, COUNTED_HALVINGS = 32, 24
 TOUCH = 1e-13
 """Angle above the axis at which limits from above are taken."""
 MISSED = 1e-8
@@ -93,10 +93,11 @@ class Panels:
             places = lower + 2 * half * np.sin(angles / 2) ** 2
             return below(np.clip(places, lower, upper)) if below else np.full(angles.shape, np.nan)
 
+        most = COUNTED_HALVINGS if below else MAX_HALVINGS
         reached = cumulated(breaks)
         left, right = reached[:-1], reached[1:]
         nodes, weights, to_coefficients = _legendre()
-        for halving in range(MAX_HALVINGS + 1):
+        for halving in range(most + 1):
             lengths = ((ends - starts) / 2)[:, None]
             angles = (starts[:, None] + lengths) + lengths * nodes
             x = np.clip(lower + 2 * half * np.sin(angles / 2) ** 2, *inner)
@@ -105,8 +106,9 @@ class Panels:
             coefficients = values @ to_coefficients.T
             tails = np.abs(coefficients[:, -4:]).max(axis=1)
             missed = np.abs(right - left - 2 * coefficients[:, 0]) > MISSED
-            rough = ((tails > tolerance) | missed) & (halving < MAX_HALVINGS) & np.isfinite(tails)
-            spread = missed & ~rough & np.isfinite(tails)
+            coarse = ((tails > tolerance) | missed) & np.isfinite(tails)
+            rough = coarse & (halving < most)
+            spread = coarse & ~rough & np.isfinite(right - left)
             values[spread] = (right - left)[spread, None] / 2
             coefficients[spread] = np.eye(1, NODES) * (right - left)[spread, None] / 2
             error += float(tails[~rough & ~spread].sum())

@@ -155,6 +155,17 @@ def check_covariance_sum(seed):
     assert law.stieltjes(z) == pytest.approx(FreeSum(*parts)._stieltjes(z), rel=1e-6)
 
 
+def check_scales(law, rng):
+    """As above, unless the smallest products of weights and eigenvalues are lost to rounding of the largest."""
+    try:
+        check_counting(law, rng)
+    except ValueError as refused:
+        weights = [abs(x) for part in law.weights for x, _ in part.atoms if x]
+        products = np.outer(weights, law.population.atoms[law.population.atoms > 0])
+        if "lost to rounding" not in str(refused) or products.min() > 1e-10 * products.max():
+            raise
+
+
 def check_spiked_sum(seed):
     """One group is a spiked covariance, and so are two of proportional covariances, whose weights make one law."""
     rng = np.random.default_rng(seed)
@@ -168,7 +179,7 @@ def check_spiked_sum(seed):
     if known.overlap > 1e-3:
         assert model.above[0].location == pytest.approx(known.location, rel=1e-8)
         assert model.above[0].overlap == pytest.approx(known.overlap, rel=1e-5)
-    check_counting(model.law, rng)
+    check_scales(model.law, rng)
 
     factor, others, share = 10 ** rng.uniform(-1, 1), atoms(rng, 1, 3, positive=True), rng.uniform(0.1, 0.9)
     samples = (share * 100 / ratio, (1 - share) * 100 / ratio)
@@ -248,6 +259,7 @@ def test_sums_of_two_covariances(seed):
     check_covariance_sum(seed)
 
 
+@example(146)
 @fewer
 @given(seeds)
 def test_spiked_sums(seed):
