@@ -126,7 +126,7 @@ WHOLE = {
 @pytest.mark.parametrize("law", WRONG.values(), ids=WRONG.keys())
 def test_laws_that_do_not_add_up_to_1_are_refused(law, ask):
     law.__dict__.pop("_is_complete", None)
-    with pytest.raises(ValueError, match="is lost to rounding near x = .*; its parts or their atoms differ"):
+    with pytest.raises(ValueError, match=r"is lost to rounding near x = .*; its parts or their atoms differ"):
         ask(law)
 
 
@@ -140,3 +140,30 @@ def test_densities_that_do_not_add_up_to_1_are_refused():
         DensityLaw(lambda x: 0.45, (-1.0, 1.0))
     with pytest.raises(ValueError, match="R-transform"):
         RTransformLaw(lambda w: w + 0.3 * w**3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-200, 1e-90, 1e200])
+def test_sums_of_every_size(size):
+    atoms, counts, weights, samples = np.array([[1.0, 0.3], [0.2, 2.0]]), [30.0, 50.0], TWO[1], (200.0, 300.0)
+    spikes = np.array([[[9.0]], [[4.0]]])
+    law = CovarianceSum(JointPopulation.of(atoms * size, counts), weights, samples)
+    one = CovarianceSum(*TWO)
+    assert law.mean / size == pytest.approx(one.mean)
+    if size > 1.0:
+        assert law.frobenius_squared == np.inf
+        with pytest.raises(ValueError, match="a moment of order 2 exceeds double precision"):
+            law.moment(2)
+    elif size > 1e-100:
+        assert law.moment(2, 0.1 * size) / size**2 == pytest.approx(one.moment(2, 0.1))
+        assert law.frobenius_squared / size**2 == pytest.approx(one.frobenius_squared)
+    scaled = SpikedSum(spikes * size, JointPopulation.of(atoms * size, counts), weights, samples).stable_rank()
+    assert scaled.value == pytest.approx(SpikedSum(spikes, *TWO).stable_rank().value)
+
+
+def test_lists_are_spikes_and_other_populations_are_named():
+    assert SpikedSum([[[9.0]], [[4.0]]], *TWO).above[0].overlap > 0.5
+    with pytest.raises(ValueError, match="population must be a JointPopulation, got a list"):
+        CovarianceSum([[1.0]], (PointMass(1.0),), (2.0,))
+    with pytest.raises(ValueError, match="bulk must be a JointPopulation, got a list"):
+        SpikedSum([[[9.0]]], [[1.0]], (PointMass(1.0),), (2.0,))
