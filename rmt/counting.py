@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .checks import levels_of, unwrapped
 from .laws import Law
+from .panel_quadrature import Panels
 
 STEPS = 200
 ROUNDING = 1e-14  # of a distribution function
@@ -92,7 +94,12 @@ class CountedLaw(Law):
             return 1 - self._above(z, numbers), -self._resolvent(z, numbers).imag / np.pi, numbers
 
         start = np.full_like(self._numbers(np.full(len(flat), 1j)), -1j)
-        return unwrapped((quantiles(flat, low, high, counted, start) * self._unit).reshape(levels.shape))
+        found = quantiles(flat, low, high, counted, start) * self._unit
+        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
+
+    @cached_property
+    def _panels(self) -> Panels:
+        return Panels.of(self._pdf, self._interval, tolerance=1e-11, below=self._continuous_cdf)
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
         points = z / self._unit

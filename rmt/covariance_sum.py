@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import finite, positive, reals, require
+from rmt.checks import finite, positive, reals, representable, require
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
@@ -82,6 +82,8 @@ class CovarianceSum(CountedLaw):
     samples: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        given = type(self.population).__name__
+        require(isinstance(self.population, JointPopulation), f"population must be a JointPopulation, got a {given}")
         G = self.population.groups
         counted = f"got {G} covariances, {len(self.weights)} laws of weights, {len(self.samples)} numbers of samples"
         require(len(self.weights) == len(self.samples) == G, f"every group needs weights and samples, {counted}")
@@ -146,21 +148,27 @@ class CovarianceSum(CountedLaw):
         $\|\sum_g\bar\tau_g\Lambda_g\|_F^2 + \sum_g \epsilon_g(\|\Lambda_g\|_F^2 + (\mathrm{tr}\Lambda_g)^2)$ with
         $\epsilon_g = \int\tau^2/m_g$.
         """
-        products = self.population.products()
-        scatter = self._scatter @ (self.population.traces**2 + np.diag(products))
-        return float(self._mean_weights @ products @ self._mean_weights + scatter)
+        with np.errstate(over="ignore"):  # infinite where double precision cannot hold it
+            return float(np.float64(self._frobenius_squared_in_units) * self._unit * self._unit)
+
+    @property
+    def _frobenius_squared_in_units(self) -> float:
+        population, mean, scatter = self._in_units
+        products = population.products()
+        return float(mean @ products @ mean + scatter @ (population.traces**2 + np.diag(products)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
         """The moment, n >= 0: the first two exactly, others by quadrature."""
         if n not in (1, 2):
             return super().moment(n, about)
-        dimension = self.population.dimension
+        (population, mean, scatter), about = self._in_units, about / self._unit
         if n == 1:
-            return float(self._mean_weights @ self.population.traces) / dimension - about
-        centred = self.population.atoms @ self._mean_weights - about
-        block = np.tensordot(self._mean_weights, self.population.block, 1)
-        of_mean = self.population.counts @ centred**2 + ((block - about * np.eye(len(block))) ** 2).sum()
-        return float(of_mean + self._scatter @ self.population.traces**2) / dimension
+            return representable((float(mean @ population.traces) / population.dimension - about) * self._unit, 1)
+        centred = population.atoms @ mean - about
+        block = np.tensordot(mean, population.block, 1)
+        of_mean = population.counts @ centred**2 + ((block - about * np.eye(len(block))) ** 2).sum()
+        found = float(of_mean + scatter @ population.traces**2) / population.dimension
+        return representable(found * self._unit * self._unit, 2)
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """The numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
@@ -246,13 +254,12 @@ class CovarianceSum(CountedLaw):
         )
 
     @cached_property
-    def _mean_weights(self) -> Array:
-        return np.array([law.mean for law in self.weights])
-
-    @property
-    def _scatter(self) -> Array:
-        """Mean square of each group's weights over its number of samples."""
-        return np.array([law.moment(2) for law in self.weights]) / np.array(self.samples)
+    def _in_units(self) -> tuple[JointPopulation, Array, Array]:
+        """The population, the mean weights, and their mean squares over the numbers of samples, in units of the law."""
+        units, _ = self._units
+        laws = [law.scaled(1.0 / unit) for law, unit in zip(self.weights, units, strict=True)]
+        squares = np.array([law.moment(2) for law in laws])
+        return self._equations.population, np.array([law.mean for law in laws]), squares / np.array(self.samples)
 
     @cached_property
     def _negative_mass(self) -> float:

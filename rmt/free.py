@@ -37,8 +37,6 @@ NARROW = (1e-4, 1e-8, 1e-12)
 """Widths of narrow bands, in widths of the law, to which equations are solved where the usual steps stop too early."""
 SOLVED = 1e-4
 """Relative difference of 1/g of the parts up to which they are solved."""
-ROUNDING = 1e-6
-"""A distribution function that decreases by more is wrong; next to an edge rounding is felt as its root."""
 
 
 @dataclass(frozen=True)
@@ -150,15 +148,20 @@ class FreeSum(_CumulantsFirst):
                 density = -self._ordered[0]._stieltjes(omega).imag / np.pi
             return 1 - self._angle_at(z, omega), density, omega
 
-        return unwrapped(quantiles(flat, low, high, counted, np.full(flat.shape, -1j)).reshape(levels.shape))
+        found = quantiles(flat, low, high, counted, np.full(flat.shape, -1j))
+        return unwrapped(self._reaching(flat, found).reshape(levels.shape))
 
     @property
     def _interval(self) -> tuple[float, float]:
         return self._same._interval if self._same else self.support
 
+    @property
+    def _size(self) -> float:
+        return max(self.a._size, self.b._size)
+
     @cached_property
     def _panels(self) -> Panels:
-        return Panels.of(self._pdf, self._interval, tolerance=1e-11)
+        return Panels.of(self._pdf, self._interval, tolerance=1e-11, below=self._continuous_cdf)
 
     def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
         if self._same:
@@ -166,7 +169,7 @@ class FreeSum(_CumulantsFirst):
         lower, upper = self.support  # where the equation degenerates
         beside = self._beside_atoms(x)
         discrete = sum((mass * (beside > location) for location, mass in self.atoms), np.zeros(x.shape))
-        below = self._mass_below(beside) - discrete
+        below = 1 - self._angle(beside + 0j) - discrete
         return np.where(x <= lower, 0.0, np.where(x >= upper, 1 - sum(mass for _, mass in self.atoms), below))
 
     def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
@@ -178,34 +181,13 @@ class FreeSum(_CumulantsFirst):
             x = np.where(np.abs(x - location) < reach, moved, x)
         return x
 
-    def _mass_below(self, x: np.ndarray) -> np.ndarray:
-        """Mass below points that are no atoms, in any order.
-
-        Raises:
-            ValueError: It is not between 0 and 1, or decreases: the equations were not solved.
-        """
-        below = 1 - self._angle(x + 0j)
-        order = np.argsort(x, kind="stable")
-        places, ordered = x[order], below[order]
-        right = (ordered >= -ROUNDING) & (ordered <= 1 + ROUNDING)
-        # Points closer than rounding of the parts moves them are not compared.
-        (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
-        close = 1e-14 * max(-lower_a, upper_a, -lower_b, upper_b)
-        before = np.searchsorted(places, places - close)
-        most = np.concatenate([[0.0], np.maximum.accumulate(ordered)])[before]
-        right &= ordered >= most - ROUNDING
-        if not right.all():
-            raise ValueError(
-                f"the distribution function of this free sum is lost to rounding near x = {places[~right][:1]}; "
-                "its parts or their atoms differ too much in scale"
-            )
-        return below
-
     @cached_property
     def _below_atoms(self) -> np.ndarray:
         """Mass below each atom."""
         places = np.array([location for location, _ in self.atoms])
-        return np.where(places <= self.support[0], 0.0, self._mass_below(self._beside_atoms(places)))
+        beside = self._beside_atoms(places)
+        below = self._orderly(beside, 1 - self._angle(beside + 0j))
+        return np.where(places <= self.support[0], 0.0, below)
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
         return self._same._angle(z) if self._same else self._angle_at(z, self._subordinate_first(z))

@@ -28,6 +28,11 @@ SERIES_TERMS = 8
 NEWTON_STEPS = 200
 FAR = 1e17
 """Distance in sizes of the law at which the rounding of a point exceeds the law."""
+BESIDE = (1e-3, 1e-6, 1e-9)
+"""Distances from the ends of the support, in widths, at which bands and atoms must add up to 1."""
+ROUNDING = 1e-6
+"""A distribution function that misses 0 or 1 or decreases by more is wrong; next to an edge rounding is felt as its
+root."""
 
 
 class Law(ABC):
@@ -81,6 +86,7 @@ class Law(ABC):
     def pdf(self, x: ArrayLike) -> Any:
         """Density of the continuous part; 0 outside the support, possibly inf at an edge."""
         points = reals("x", x)
+        self._complete()
         lower, upper = self._interval
         density = np.zeros(points.shape)
         inside = (points >= lower) & (points <= upper)
@@ -91,10 +97,9 @@ class Law(ABC):
     def cdf(self, x: ArrayLike) -> Any:
         """Probability of values up to and including x."""
         points = reals("x", x)
+        self._complete()
         lower, upper = self.support
-        mass = self._continuous_cdf(np.clip(points, *self._interval).ravel()).reshape(points.shape)
-        for location, weight in self.atoms:
-            mass = mass + weight * (points >= location)
+        mass = self._orderly(points.ravel(), self._mass_up_to(points.ravel())).reshape(points.shape)
         return unwrapped(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
 
     def quantile(self, p: ArrayLike) -> Any:
@@ -177,6 +182,72 @@ class Law(ABC):
     def _interval(self) -> tuple[float, float]:
         """Convex hull of the continuous part alone."""
         return self.support
+
+    @property
+    def _size(self) -> float:
+        """The largest modulus that enters the equations: its rounding moves every point."""
+        return max(map(abs, self.support))
+
+    def _mass_up_to(self, x: np.ndarray) -> np.ndarray:
+        """Mass of bands and atoms up to points (n,), as the equations give it: not cut off at the ends."""
+        mass = self._continuous_cdf(np.clip(x, *self._interval))
+        for location, weight in self.atoms:
+            mass = mass + weight * (x >= location)
+        return mass
+
+    def _orderly(self, x: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Masses up to points (n,), in any order.
+
+        Raises:
+            ValueError: One is not between 0 and 1, or they decrease: the equations were not solved.
+        """
+        order = np.argsort(x, kind="stable")
+        places, ordered = x[order], mass[order]
+        right = (ordered >= -ROUNDING) & (ordered <= 1 + ROUNDING)
+        # Points closer than rounding of the parts moves them are not compared.
+        before = np.searchsorted(places, places - 1e-14 * self._size)
+        right &= ordered >= np.concatenate([[0.0], np.maximum.accumulate(ordered)])[before] - ROUNDING
+        self._require_solved(places, right)
+        return mass
+
+    def _reaching(self, levels: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Quantiles (n,), at which the distribution function must reach the levels.
+
+        Raises:
+            ValueError: It does not.
+        """
+        self._require_solved(x, np.asarray(self.cdf(x)) >= levels - ROUNDING)
+        return x
+
+    def _require_solved(self, x: np.ndarray, right: np.ndarray) -> None:
+        if not right.all():
+            raise ValueError(
+                f"the distribution function of this {type(self).__name__} is lost to rounding near x = {x[~right][0]}; "
+                "its parts or their atoms differ too much in scale"
+            )
+
+    def _complete(self) -> None:
+        """Check once that bands and atoms add up to 1: the distribution function runs from 0 to 1 inside the support.
+
+        The mass within a distance d of an end e is at most 2 d |Im g(e + i d)|, and high above the axis the
+        equations have one solution only.
+
+        Raises:
+            ValueError: They do not, because an end or the distribution function is wrong.
+        """
+        if "_is_complete" in self.__dict__:
+            return
+        lower, upper = self.support
+        for end, inwards in ((lower, 1.0), (upper, -1.0)):
+            places = end + inwards * (upper - lower) * np.array(BESIDE)
+            places = places[(places > lower) & (places < upper)]
+            distances = np.abs(places - end)
+            mass = self._mass_up_to(places)
+            with np.errstate(all="ignore"):
+                most = 2 * distances * np.abs(self._stieltjes(end + 1j * distances).imag)
+            beyond = mass if inwards > 0 else 1 - mass
+            self._require_solved(places, (beyond >= -ROUNDING) & ~(beyond > most + ROUNDING))
+        self.__dict__["_is_complete"] = True
 
     def _angle(self, z: np.ndarray) -> np.ndarray:
         r"""$\int \arg(z - x)\,\mu(dx)/\pi$ for complex z with Im z >= 0; on the axis it is the mass above."""
@@ -382,6 +453,10 @@ class Affine(_CumulantsFirst):
     def shifted(self, m: float) -> Law:
         """The law of X + m."""
         return Affine(self.base, self.scale, self.shift + finite("m", m))
+
+    @property
+    def _size(self) -> float:
+        return self.scale * self.base._size + abs(self.shift)
 
     @property
     def _interval(self) -> tuple[float, float]:

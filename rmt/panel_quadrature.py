@@ -16,9 +16,11 @@ import numpy as np
 NODES = 20
 LEVELS = 12
 """Panels shrink to an angle of pi / 16 / 2^12; their first node is 1e-14 half-widths away from the edge."""
-MAX_HALVINGS = 32
+MAX_HALVINGS, COUNTED_HALVINGS = 32, 24
 TOUCH = 1e-13
 """Angle above the axis at which limits from above are taken."""
+MISSED = 1e-8
+"""Mass by which a panel may differ from the distribution function, which says when the nodes have missed a band."""
 BATCH = 1000
 
 
@@ -69,17 +71,33 @@ class Panels:
 
     @classmethod
     def of(
-        cls, density: Callable[[np.ndarray], np.ndarray], support: tuple[float, float], tolerance: float = 1e-13
+        cls,
+        density: Callable[[np.ndarray], np.ndarray],
+        support: tuple[float, float],
+        tolerance: float = 1e-13,
+        below: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Panels:
-        """Sample a density, halving panels until the last Legendre coefficients weigh less than the tolerance."""
+        """Sample a density, halving panels until the last Legendre coefficients weigh less than the tolerance.
+
+        Where the mass below points is known as well, every panel must also have the mass between its ends: bands that
+        fall between the nodes are found. What is narrower than the smallest panel is spread over it.
+        """
         lower, upper = support
         half = (upper - lower) / 2
         inner = np.nextafter(lower, upper), np.nextafter(upper, lower)  # no density is asked for its value at an edge
         breaks = graded_breaks(16) * np.pi
         done: list[tuple[np.ndarray, ...]] = []
         starts, ends, error = breaks[:-1], breaks[1:], 0.0
+
+        def cumulated(angles: np.ndarray) -> np.ndarray:
+            places = lower + 2 * half * np.sin(angles / 2) ** 2
+            return below(np.clip(places, lower, upper)) if below else np.full(angles.shape, np.nan)
+
+        most = COUNTED_HALVINGS if below else MAX_HALVINGS
+        reached = cumulated(breaks)
+        left, right = reached[:-1], reached[1:]
         nodes, weights, to_coefficients = _legendre()
-        for halving in range(MAX_HALVINGS + 1):
+        for halving in range(most + 1):
             lengths = ((ends - starts) / 2)[:, None]
             angles = (starts[:, None] + lengths) + lengths * nodes
             x = np.clip(lower + 2 * half * np.sin(angles / 2) ** 2, *inner)
@@ -87,13 +105,20 @@ class Panels:
             values = density(x) * np.sqrt(x - lower) * np.sqrt(upper - x) * lengths
             coefficients = values @ to_coefficients.T
             tails = np.abs(coefficients[:, -4:]).max(axis=1)
-            rough = (tails > tolerance) & (halving < MAX_HALVINGS) & np.isfinite(tails)
-            error += float(tails[~rough].sum())
+            missed = np.abs(right - left - 2 * coefficients[:, 0]) > MISSED
+            coarse = ((tails > tolerance) | missed) & np.isfinite(tails)
+            rough = coarse & (halving < most)
+            spread = coarse & ~rough & np.isfinite(right - left)
+            values[spread] = (right - left)[spread, None] / 2
+            coefficients[spread] = np.eye(1, NODES) * (right - left)[spread, None] / 2
+            error += float(tails[~rough & ~spread].sum())
             done.append((starts[~rough], x[~rough], (values * weights)[~rough], coefficients[~rough]))
             if not rough.any():
                 break
             middles = (starts + ends)[rough] / 2
             starts, ends = np.concatenate([starts[rough], middles]), np.concatenate([middles, ends[rough]])
+            reached = cumulated(middles)
+            left, right = np.concatenate([left[rough], reached]), np.concatenate([reached, right[rough]])
         starts, points, masses, coefficients = (np.concatenate(part) for part in zip(*done, strict=True))
         order = np.argsort(starts)
         breaks = np.append(starts[order], np.pi)

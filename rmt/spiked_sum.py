@@ -30,7 +30,7 @@ from rmt.covariance_sum import CovarianceSum
 from rmt.joint_population import JointPopulation
 from rmt.results import Result
 from rmt.separable import EPS, Atoms
-from rmt.spiked import StableRank
+from rmt.spiked import StableRank, power_of_two
 
 Array = NDArray[np.float64]
 
@@ -80,6 +80,9 @@ class SpikedSum:
     samples: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        given = type(self.bulk).__name__
+        require(isinstance(self.bulk, JointPopulation), f"bulk must be a JointPopulation, got a {given}")
+        object.__setattr__(self, "spikes", np.asarray(self.spikes, dtype=float))
         require(self.spikes.shape[-1:] > (0,), f"spikes must be (G, r, r) with r > 0, got {self.spikes.shape}")
         _ = self.population, self.law
 
@@ -117,8 +120,9 @@ class SpikedSum:
     def stable_rank(self) -> StableRank:
         r"""Expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm."""
         norm = self.spectral_norm
-        squares = CovarianceSum(self.population, self.weights, self.samples).frobenius_squared
-        return StableRank(squares / norm / norm, squares, norm)
+        scaled = CovarianceSum(self.population, self.weights, self.samples).scaled(1.0 / norm)
+        value = scaled.frobenius_squared
+        return StableRank(value, value * norm * norm, norm)
 
     def _beyond(self, side: float) -> tuple[SumOutlier, ...]:
         law, r = self.law, self.spikes.shape[-1]
@@ -154,6 +158,9 @@ class SpikedSum:
         overlap = 1.0 / (1.0 - float(here.slope @ s))
         m = np.array(self.samples)
         response = np.diag(m / here.squares) - here.traces
+        unit = power_of_two(s)  # deviations grow with s, and their squares might overflow
+        s = s / unit
         spread = np.linalg.solve(response, s)
         drawn = (spread * m / here.squares) ** 2 @ (np.maximum(here.squares - here.a**2, 0.0) / m)
-        return SumOutlier(z, w, overlap, overlap * sqrt(2.0 * max(float(s @ spread), 0.0)), overlap * sqrt(drawn))
+        sd = unit * overlap * sqrt(2.0 * max(float(s @ spread), 0.0))
+        return SumOutlier(z, w, overlap, sd, unit * overlap * sqrt(drawn))

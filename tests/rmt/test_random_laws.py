@@ -21,7 +21,8 @@ from rmt.laws import Affine
 
 pytestmark = pytest.mark.filterwarnings("error")
 seeds = st.integers(0, 2**32 - 1)
-fewer = settings(max_examples=max(6, settings.default.max_examples // 5))  # 400 each in the deep profile
+DEEP = settings.default.max_examples >= 1000
+fewer = settings(max_examples=500 if DEEP else 4)  # of each kind
 
 
 def masses(rng, count):
@@ -78,7 +79,8 @@ def check_counting(law, rng):
     points = law.quantile(levels)
     assert np.diff(points).min() >= -1e-9 * width
     assert (law.cdf(points) - levels).min() >= -1e-8
-    assert (law.cdf(points - 1e-10 * width) - levels).max() <= 1e-8
+    before = points - np.maximum(1e-10 * width, 4 * np.spacing(np.abs(points)))  # no distance is below rounding
+    assert (law.cdf(before) - levels).max() <= 1e-8
     if all(location < upper for location, _ in law.atoms):
         assert law.cdf(np.nextafter(upper, lower)) >= 1 - 1e-3  # a band of a few doubles
     return width
@@ -153,8 +155,19 @@ def check_covariance_sum(seed):
     assert law.stieltjes(z) == pytest.approx(FreeSum(*parts)._stieltjes(z), rel=1e-6)
 
 
+def check_scales(law, rng):
+    """As above, unless the smallest products of weights and eigenvalues are lost to rounding of the largest."""
+    try:
+        check_counting(law, rng)
+    except ValueError as refused:
+        weights = [abs(x) for part in law.weights for x, _ in part.atoms if x]
+        products = np.outer(weights, law.population.atoms[law.population.atoms > 0])
+        if "lost to rounding" not in str(refused) or products.min() > 1e-10 * products.max():
+            raise
+
+
 def check_spiked_sum(seed):
-    """One group is a spiked covariance; of two, an outlier solves its equation by numbers from above the axis."""
+    """One group is a spiked covariance, and so are two of proportional covariances, whose weights make one law."""
     rng = np.random.default_rng(seed)
     ratio, bulk, weights = 10 ** rng.uniform(-1, 1), atoms(rng, 1, 3, positive=True), atoms(rng, 1, 3, positive=True)
     spike = bulk.support[1] * 10 ** rng.uniform(0.1, 3)
@@ -166,12 +179,68 @@ def check_spiked_sum(seed):
     if known.overlap > 1e-3:
         assert model.above[0].location == pytest.approx(known.location, rel=1e-8)
         assert model.above[0].overlap == pytest.approx(known.overlap, rel=1e-5)
-    check_counting(model.law, rng)
+    check_scales(model.law, rng)
+
+    factor, others, share = 10 ** rng.uniform(-1, 1), atoms(rng, 1, 3, positive=True), rng.uniform(0.1, 0.9)
+    samples = (share * 100 / ratio, (1 - share) * 100 / ratio)
+    two = SpikedSum(
+        np.array([[[spike]], [[factor * spike]]]),
+        JointPopulation.of(places[:, None] * [1.0, factor], 100 * shares),
+        (weights, others),
+        samples,
+    )
+    pooled = AtomicLaw(
+        [x / share for x, _ in weights.atoms] + [factor * x / (1 - share) for x, _ in others.atoms],
+        [share * p for _, p in weights.atoms] + [(1 - share) * p for _, p in others.atoms],
+    )
+    single = SpikedCovariance((spike,), bulk, pooled, ratio)
+    known = single.outlier(spike)
+    if known.overlap > 1e-3:
+        (found,) = two.above
+        assert found.location == pytest.approx(known.location, rel=1e-8)
+        assert found.overlap == pytest.approx(known.overlap, rel=1e-5)
+        assert found.sd == pytest.approx(single.outlier_sd(spike, 100), rel=1e-5)
+    points = single.law.quantile(rng.random(5)) + 1e-9 * (single.law.support[1] - single.law.support[0])
+    assert two.law.cdf(points) == pytest.approx(single.law.cdf(points), abs=1e-6)
+
+
+def check_outliers_of_two_groups(seed):
+    """Blocks that do not commute and weights of both signs: numbers from above the axis solve the outliers' equation.
+
+    Outliers are as many as eigenvalues of the block's matrix change sign between the edge and far away.
+    """
+    rng = np.random.default_rng(seed)
+    size, ratios = int(rng.integers(1, 4)), 10 ** rng.uniform(-1, 0.5, 2)
+    roots = rng.standard_normal((2, size, size)) * 10 ** rng.uniform(-0.5, 1.0, (2, 1, 1))
+    spikes = roots @ roots.transpose(0, 2, 1)
+    bulk = JointPopulation.of(rng.uniform(0.1, 2.0, (3, 2)), rng.uniform(20, 60, 3))
+    weights = tuple(
+        AtomicLaw(side * rng.uniform(0.2, 2.0, 2), rng.dirichlet([2.0, 2.0])) for side in (1.0, rng.choice([-1.0, 1.0]))
+    )
+    model = SpikedSum(spikes, bulk, weights, tuple(100 / ratios))
+    law, width = model.law, model.law.support[1] - model.law.support[0]
+    for side, found in ((1.0, model.above), (-1.0, model.below)):
+
+        def matrix(z):
+            return z * np.eye(size) - np.tensordot(law.subordination(complex(z))[0], spikes, 1)
+
+        edge = law.support[int(side > 0)]
+        near, signs = edge + side * 1e-4 * width, np.linalg.eigvalsh(side * matrix(edge + side * 1e-4 * width).real)
+        assert sum(side * (one.location - near) > 0 for one in found) == (signs < 0).sum()
+        for one in found:
+            if side * (one.location - near) < 0:
+                continue
+            z, step = one.location, 1e-5 * abs(one.location - edge)
+            residual = matrix(z) @ one.direction
+            assert np.abs(residual).max() < 1e-7 * (abs(z) + np.abs(matrix(z)).max())
+            slope = (one.direction @ (matrix(z + step) - matrix(z - step)) @ one.direction).real / (2 * step)
+            assert one.overlap == pytest.approx(1 / slope, rel=1e-4)
 
 
 @example(50)
 @example(42)
 @example(86)
+@example(242)
 @fewer
 @given(seeds)
 def test_free_sums_of_atoms(seed):
@@ -190,10 +259,17 @@ def test_sums_of_two_covariances(seed):
     check_covariance_sum(seed)
 
 
+@example(146)
 @fewer
 @given(seeds)
 def test_spiked_sums(seed):
     check_spiked_sum(seed)
+
+
+@fewer
+@given(seeds)
+def test_outliers_of_two_groups(seed):
+    check_outliers_of_two_groups(seed)
 
 
 def test_a_narrow_band_next_to_an_atom_counts():
