@@ -63,7 +63,7 @@ class Written:
             OSError: The record or the file cannot be read.
         """
         sizes = {(length, digest) for name, length, digest in self.lines() if name == self._name(path)}
-        if not sizes or not path.is_file():
+        if not sizes or not path.is_file() or not self._is_within(Path(os.path.realpath(path)).parent):
             return False
         with naming_errors(path):
             length = path.stat().st_size
@@ -129,6 +129,9 @@ class Written:
                 with suppress(FileExistsError):  # another process has begun it
                     write_whole({self._path: _HEADER + data}, fresh=[self._path])
                     return
+            if self._path.stat().st_nlink > 1:  # a copy by hard links keeps what it has
+                write_whole({self._path: self._path.read_bytes()[:whole] + data})
+                return
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
             try:
                 if whole is not None:  # the system stopped within a line

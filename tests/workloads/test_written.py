@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from workloads.written import _HEADER, RECORD, Written
+from workloads.written import _HEADER, RECORD, ForeignFileError, Written
 
 
 def forged(folder, *lines):
@@ -36,6 +36,15 @@ def test_a_forged_record_reaches_nothing_outside_its_folder(way, tmp_path):
     record.remove_scratch(tmp_path / "received" / start)
     assert all(path.read_bytes() == b"known" for path in kept)
     assert empty.is_dir()
+
+
+def test_a_file_behind_a_link_that_leads_out_is_somebody_elses(tmp_path):
+    (tmp_path / "known").write_bytes(b"known")
+    record = forged(tmp_path / "received", line_of("page.html", b"known"))
+    (tmp_path / "received" / "page.html").symlink_to(tmp_path / "known")
+    with pytest.raises(ForeignFileError, match="page.html"):
+        record.write({tmp_path / "received" / "page.html": b"new"})
+    assert (tmp_path / "known").read_bytes() == b"known"
 
 
 def test_what_was_written_in_a_folder_below_is_cleared(tmp_path):
