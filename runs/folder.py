@@ -299,7 +299,7 @@ def _standing(
     if plan.conduct.rounds < run.plan.conduct.rounds:
         raise RunError(
             f"{folder} holds a run of {run.plan.conduct.rounds} rounds, which can be raised and not lowered to "
-            f"{plan.conduct.rounds}; {_ELSEWHERE}"
+            f"{plan.conduct.rounds}; give --rounds {run.plan.conduct.rounds} or more, {_ELSEWHERE}"
         )
     found, wrong = checkpoints.load()
     if found.state.round > plan.conduct.rounds:
