@@ -262,7 +262,9 @@ def test_a_kill_before_the_first_checkpoint_of_this_version_loses_nothing(folder
 
 def test_fewer_rounds_are_refused_and_nothing_is_written(folder):
     before = content(folder)
-    with pytest.raises(RunError, match="holds a run of 6 rounds, which can be raised and not lowered to 5; give --rounds 6 or more, "):
+    with pytest.raises(
+        RunError, match="holds a run of 6 rounds, which can be raised and not lowered to 5; give --rounds 6 or more, "
+    ):
         run(folder, rounds=5)
     assert content(folder) == before
 
