@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from importlib import import_module
@@ -16,6 +17,12 @@ from hessian.symmetric import CurvatureError
 
 LOSSES: dict[str, type[nn.Module]] = {"cross-entropy": nn.CrossEntropyLoss, "mse": nn.MSELoss}
 """Losses by name; means over samples, or over all entries of the targets."""
+_CODE = re.compile(r"[^\s:/\\]+:[^\W\d][\w.]*")
+
+
+def names_code(text: str) -> bool:
+    """Return whether a text has the form ``module:name``; `named_object` imports nothing for any other text."""
+    return _CODE.fullmatch(text) is not None
 
 
 def model_of(spec: str) -> nn.Module:
@@ -109,8 +116,8 @@ def named_object(spec: str, what: str) -> Any:
     Raises:
         CurvatureError: It cannot be imported.
     """
-    module, colon, name = spec.partition(":")
-    if not colon or not module or not name:
+    module, _, name = spec.partition(":")
+    if not names_code(spec):
         raise CurvatureError(f"--{what} must look like module:name, got {spec!r}")
     try:
         place: Any = import_module(module)

@@ -77,13 +77,13 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
     from runs.catalogue import CONDUCT, RUN, forms, options_of
     from runs.options import nearest_option
 
-    own = "--trust" in words or any(":" in word for word in words if not word.startswith("--resume"))
+    resumed = any(word.split("=")[0] == "--resume" for word in words)
+    own = "--trust" in words if resumed else any(":" in word for word in words)
     if own and os.getcwd() not in sys.path:  # the current folder may be one that somebody else made
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     conduct = CONDUCT.options({})
     parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
     parts["how to conduct the run"] = conduct, CONDUCT.options
-    resumed = any(word.split("=")[0] == "--resume" for word in words)
     algorithm, problem = _named(words)
     if not resumed:
         parts["every run"] = RUN.options({}), RUN.options

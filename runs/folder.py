@@ -299,7 +299,7 @@ def _standing(
     if plan.conduct.rounds < run.plan.conduct.rounds:
         raise RunError(
             f"{folder} holds a run of {run.plan.conduct.rounds} rounds, which can be raised and not lowered to "
-            f"{plan.conduct.rounds}; {_ELSEWHERE}"
+            f"{plan.conduct.rounds}; give --rounds {run.plan.conduct.rounds} or more, {_ELSEWHERE}"
         )
     found, wrong = checkpoints.load()
     if found.state.round > plan.conduct.rounds:
@@ -340,9 +340,7 @@ def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
     Raises:
         RunError: There is such a file; the message names it.
     """
-    links = [folder / name for name in (SETTINGS, METRICS, LEDGER, LOG) if (folder / name).is_symlink()]
-    if links:
-        raise RunError(f"{links[0]} is a link, which no run makes; name another folder with --out")
+    _require_no_links(folder)
     if Written(folder).exists or not checkpoints.exist:
         _require_own(folder, checkpoints)
         return
@@ -386,7 +384,15 @@ def _naming_foreign() -> Iterator[None]:
         raise RunError(f"{error.filename}: {_FOREIGN}") from error
 
 
+def _require_no_links(folder: Path) -> None:
+    """Refuses links where a run has its own: what they lead to may be another run's."""
+    for name in (SETTINGS, METRICS, LEDGER, LOG, CHECKPOINTS):
+        if (folder / name).is_symlink():
+            raise RunError(f"{folder / name} is a link, which no run makes; name another folder with --out")
+
+
 def _require_files(folder: Path) -> None:
+    _require_no_links(folder)
     for name in (SETTINGS, METRICS, LEDGER):
         if (folder / name).is_dir():
             raise RunError(f"{folder / name} is a folder, where a run writes a file; name another folder with --out")

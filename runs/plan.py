@@ -15,6 +15,7 @@ import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
+from hessian.factories import names_code
 from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
 from runs.peft_format import begun
@@ -30,7 +31,6 @@ LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 
 
 _PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
-_CODE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 Given = Mapping[str, str | Sequence[float]]
 
 
@@ -265,7 +265,7 @@ def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[s
     named = {"algorithm": algorithm, "problem": problem, **settings}
     if problem in LANGUAGE and str(settings.get("model")).startswith("hf:"):
         named.pop("model")
-    found = [value for value in named.values() if isinstance(value, str) and _CODE.fullmatch(value)]
+    found = [value for value in named.values() if isinstance(value, str) and names_code(value)]
     return [*dict.fromkeys(found), *(["pickled weights"] if settings.get("pickled") else [])]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from runs.settings import RunError
-from workloads.files import naming_errors
+from workloads.files import naming_errors, write_whole
 
 _FIRST = b"round,"
 """Start of every table of a run."""
@@ -49,8 +49,9 @@ class Table:
         self.path, self._columns, self._length = path, list(columns), len(known)
         self._digest = hashlib.sha256(known)
         with naming_errors(path):
-            place = os.path.realpath(path)  # a link may lead to a file that is not there yet
-            self._stream = open(place, "xb" if before is None else "r+b", buffering=0)  # noqa: SIM115
+            if before is not None and path.stat().st_nlink > 1:  # a copy by hard links keeps what it has
+                write_whole({path: known})
+            self._stream = path.open("xb" if before is None else "r+b", buffering=0)
             self._stream.truncate(len(known))
             self._stream.seek(0, os.SEEK_END)
         if known and not self._columns:

@@ -63,7 +63,7 @@ class Written:
             OSError: The record or the file cannot be read.
         """
         sizes = {(length, digest) for name, length, digest in self.lines() if name == self._name(path)}
-        if not sizes or not path.is_file():
+        if not sizes or not path.is_file() or not self._is_within(Path(os.path.realpath(path)).parent):
             return False
         with naming_errors(path):
             length = path.stat().st_size
@@ -129,6 +129,9 @@ class Written:
                 with suppress(FileExistsError):  # another process has begun it
                     write_whole({self._path: _HEADER + data}, fresh=[self._path])
                     return
+            if self._path.stat().st_nlink > 1:  # a copy by hard links keeps what it has
+                write_whole({self._path: self._path.read_bytes()[:whole] + data})
+                return
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
             try:
                 if whole is not None:  # the system stopped within a line
@@ -140,14 +143,14 @@ class Written:
 
     def remove(self, paths: Iterable[Path]) -> list[Path]:
         """Remove those of some files that have the bytes that rankproof wrote, and return them."""
-        removed = [path for path in paths if not path.is_symlink() and self.owns(path)]
+        removed = [path for path in paths if self._is_within(path.parent) and not path.is_symlink() and self.owns(path)]
         for path in removed:
             path.unlink()
         return removed
 
     def remove_scratch(self, folder: Path) -> None:
         """Remove what a process that was killed left in a folder before its files had their names."""
-        for place in folder.glob(f"{SCRATCH}*"):
+        for place in folder.glob(f"{SCRATCH}*") if self._is_within(folder) else ():
             if self.began(place) and place.is_dir() and not place.is_symlink():
                 for file in place.iterdir():
                     if file.name.isdecimal() and file.is_file():
@@ -169,12 +172,13 @@ class Written:
         """Remove every file that rankproof wrote and that is unchanged, then the record and folders that are empty."""
         names = dict.fromkeys(name for name, _, _ in self.lines())
         self.remove(self.folder / name for name in names)
-        for place in {(self.folder / name).parent for name in names} | {self.folder}:
+        places = [place for place in {(self.folder / name).parent for name in names} if self._is_within(place)]
+        for place in {*places, self.folder}:
             self.remove_scratch(place)
         if not any(self.owns(self.folder / name) for name in names):
             with suppress(FileNotFoundError):
                 self._path.unlink()
-        for place in sorted({(self.folder / name).parent for name in names} | {self.folder}, reverse=True):
+        for place in sorted({*places, self.folder}, reverse=True):
             with suppress(OSError):
                 place.rmdir()
 
@@ -198,12 +202,17 @@ class Written:
                     raise ValueError
             except (ValueError, TypeError, RecursionError):
                 raise ForeignFileError(self._path) from None
-            lines.append((name, length, digest))
+            if not (os.path.isabs(name) or ".." in Path(name).parts or "\0" in name):  # else forged: it leads elsewhere
+                lines.append((name, length, digest))
         return lines, (end if data[end:] else None)
 
     def _check(self, path: Path) -> None:
         if not self.owns(path):
             raise ForeignFileError(path)
+
+    def _is_within(self, place: Path) -> bool:
+        """Whether a folder is this one or lies in it, links followed."""
+        return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.folder))
 
     def _name(self, path: Path) -> str:
         return os.path.relpath(path, self.folder)

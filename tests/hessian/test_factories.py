@@ -78,6 +78,10 @@ def test_what_names_stand_for():
     [
         (lambda: named_object("my_own_parts", "model"), "--model must look like module:name, got 'my_own_parts'"),
         (lambda: named_object("my_own_parts:", "data"), "--data must look like module:name, got 'my_own_parts:'"),
+        (
+            lambda: named_object("my_own_parts: rows", "data"),
+            "--data must look like module:name, got 'my_own_parts: rows'",
+        ),
         (lambda: named_object(":rows", "count"), "--count must look like module:name, got ':rows'"),
         (
             lambda: named_object("my_absent_part.inner:network", "model"),

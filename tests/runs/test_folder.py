@@ -262,7 +262,9 @@ def test_a_kill_before_the_first_checkpoint_of_this_version_loses_nothing(folder
 
 def test_fewer_rounds_are_refused_and_nothing_is_written(folder):
     before = content(folder)
-    with pytest.raises(RunError, match="holds a run of 6 rounds, which can be raised and not lowered to 5"):
+    with pytest.raises(
+        RunError, match="holds a run of 6 rounds, which can be raised and not lowered to 5; give --rounds 6 or more, "
+    ):
         run(folder, rounds=5)
     assert content(folder) == before
 
@@ -418,6 +420,31 @@ def test_what_a_user_adds_to_a_table_is_not_cut_off(line, folder):
     with pytest.raises(RunError, match=r"metrics\.csv goes on with what no run wrote, after round 6; move that away"):
         run(folder, rounds=9)
     assert content(folder) == before
+
+
+@pytest.mark.parametrize("name", [SETTINGS, METRICS, LEDGER, CHECKPOINTS])
+@pytest.mark.parametrize("force", [None, lambda files: None])
+def test_a_link_to_a_part_of_another_run_is_refused(name, force, folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other") / "run"
+    shutil.copytree(folder, other)
+    (shutil.rmtree if name == CHECKPOINTS else Path.unlink)(folder / name)
+    (folder / name).symlink_to(other / name)
+    before = content(folder), content(other)
+    with pytest.raises(RunError, match=rf"{name} is a link, which no run makes; name another folder with --out"):
+        run(folder, rounds=9, force=force)
+    assert (content(folder), content(other)) == before
+
+
+def test_a_copy_by_hard_links_stays_a_run(folder, tmp_path_factory):
+    """As `cp -al` and programs for backups make them."""
+    other = tmp_path_factory.mktemp("other") / "run"
+    shutil.copytree(folder, other, copy_function=os.link)
+    before = content(other)
+    run(folder, rounds=9)
+    assert content(other) == before
+    run(other, rounds=9)
+    for name in FILES:
+        assert (other / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_a_failing_start_removes_nothing(folder):

@@ -33,6 +33,26 @@ class Stream(IterableDataset):
         yield from zip(X, Y, strict=True)
 
 
+class Made(Dataset):
+    """Inputs that a function makes when they are read."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, place):
+        return self.make(), place
+
+
+class Labels(Pairs):
+    """Labels of one and of two numbers."""
+
+    def __getitem__(self, place):
+        return X[place], Y[: 1 + place]
+
+
 @pytest.mark.parametrize(
     "train",
     [
@@ -43,8 +63,26 @@ class Stream(IterableDataset):
         Stream(),
         DataLoader(Pairs(), batch_size=3, shuffle=True),
         DataLoader(Stream(), batch_size=2),
+        DataLoader(Pairs(), batch_size=None),
+        DataLoader(Stream(), batch_size=None),
+        DataLoader([(X[:4], Y[:4]), (X[4:], Y[4:])], batch_size=None),
+        (X.numpy().astype(">f4"), Y.numpy().astype(">i8")),
+        (X.numpy(), Y.numpy().astype(np.uint16)),
     ],
-    ids=["tensors", "arrays", "tensor dataset", "dataset", "stream", "shuffled loader", "loader of a stream"],
+    ids=[
+        "tensors",
+        "arrays",
+        "tensor dataset",
+        "dataset",
+        "stream",
+        "shuffled loader",
+        "loader of a stream",
+        "loader without batches",
+        "the same of a stream",
+        "loader of whole batches",
+        "big-endian arrays",
+        "unsigned",
+    ],
 )
 def test_samples_come_in_the_order_of_the_data(train):
     (x, y), (x_test, y_test) = splits_of((train, TEST), "my:data")
@@ -61,6 +99,16 @@ def test_samples_come_in_the_order_of_the_data(train):
         ((X, Y), "so that there is something to test on"),
         ((TensorDataset(X), TEST), "sample 0 in the training data of my:data must be an input and its label"),
         ((TensorDataset(X[:0], Y[:0]), TEST), "there is no sample in the training data"),
+        ((Made(lambda: Image.new("L", (2, 2))), TEST), "sample 0 in .* must be an input and its label .* Image,"),
+        ((TEST, DataLoader(Made(object), 2)), "sample 0 in the test data of my:data must be an input .* object,"),
+        ((Made(lambda: 1 / 0), TEST), r"reading sample 0 in the training data of my:data failed: ZeroDivisionError \("),
+        ((Made(lambda: Image.open("nowhere")), TEST), "reading sample 0 in the .* failed: FileNotFoundError"),
+        (((X.numpy().astype(object), Y), TEST), "the training data of my:data have an array of type object; make it"),
+        (
+            ((X, np.array(["a"] * 7)), TEST),
+            "the training data of my:data have an array of type <U1; make it one of num",
+        ),
+        ((Labels(), TEST), r"label of sample 1 in .* \(2,\), the first one \(1,\)"),
     ],
 )
 def test_other_values_are_refused_in_one_line(given, message):

@@ -72,6 +72,31 @@ def test_code_that_a_folder_names_does_not_run(changed, name, command, received,
     assert os.getcwd() not in sys.path
 
 
+@pytest.mark.parametrize(
+    "form", ["pay-load:go", "1payload:go", "pay load:go", "payload:go ", "payload:go()", "payload::x"]
+)
+@pytest.mark.parametrize("place", ["algorithm", "problem", "model"])
+def test_a_name_of_another_form_imports_nothing(form, place, received, capsys):
+    """What asks for --trust and what imports agree on the form of a name."""
+    naming(received, **({"problem": "mnist"} if place == "model" else {}), **{place: form})
+    module = form.partition(":")[0]
+    (received / f"{module}.py").write_text(CODE)
+    sys.path.insert(0, str(received))
+    capsys.readouterr()
+    assert main(["train", "--resume", "."]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert module not in sys.modules
+    assert not (received / "ran").exists()
+
+
+def test_a_folder_whose_name_has_a_colon_is_no_code(received, capsys):
+    received.rename(received.parent / "run:1")
+    os.chdir(received.parent)
+    assert main(["train", "--resume", "run:1"]) == 0
+    assert os.getcwd() not in sys.path
+
+
 def test_code_that_a_folder_names_runs_when_it_is_confirmed_or_named(tmp_path, monkeypatch, capsys):
     (tmp_path / "payload_of_this_test.py").write_text(CODE)
     monkeypatch.chdir(tmp_path)

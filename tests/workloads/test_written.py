@@ -1,0 +1,55 @@
+"""Records of what rankproof wrote: a record that somebody forged reaches no file outside its folder."""
+
+import hashlib
+import json
+
+import pytest
+
+from workloads.written import _HEADER, RECORD, ForeignFileError, Written
+
+
+def forged(folder, *lines):
+    folder.mkdir()
+    (folder / RECORD).write_bytes(_HEADER + b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    return Written(folder)
+
+
+def line_of(name, data):
+    return [name, len(data), hashlib.sha256(data).hexdigest()]
+
+
+@pytest.mark.parametrize("way", ["above", "absolute", "through a link", "through a link and back"])
+def test_a_forged_record_reaches_nothing_outside_its_folder(way, tmp_path):
+    mine, empty, scratch = tmp_path / "mine", tmp_path / "mine" / "empty", tmp_path / "mine" / ".writing-00"
+    for place in (mine, empty, scratch):
+        place.mkdir()
+    kept = [mine / "licence", scratch / "0"]
+    for path in kept:
+        path.write_bytes(b"known")
+    start = {"above": "../mine", "absolute": str(mine), "through a link": "link"}.get(way, "link/../mine")
+    names = [line_of(f"{start}/{name}", b"known") for name in ("licence", "empty/x", ".writing-00/0")]
+    record = forged(tmp_path / "received", *names, [f"{start}/.writing-00", None, ""])
+    if "link" in way:
+        (tmp_path / "received" / "link").symlink_to(mine)
+    record.clear()
+    assert record.remove([tmp_path / "received" / start / "licence"]) == []
+    record.remove_scratch(tmp_path / "received" / start)
+    assert all(path.read_bytes() == b"known" for path in kept)
+    assert empty.is_dir()
+
+
+def test_a_file_behind_a_link_that_leads_out_is_somebody_elses(tmp_path):
+    (tmp_path / "known").write_bytes(b"known")
+    record = forged(tmp_path / "received", line_of("page.html", b"known"))
+    (tmp_path / "received" / "page.html").symlink_to(tmp_path / "known")
+    with pytest.raises(ForeignFileError, match=r"page\.html"):
+        record.write({tmp_path / "received" / "page.html": b"new"})
+    assert (tmp_path / "known").read_bytes() == b"known"
+
+
+def test_what_was_written_in_a_folder_below_is_cleared(tmp_path):
+    record = Written(tmp_path / "out")
+    (tmp_path / "out" / "below").mkdir(parents=True)
+    record.write({tmp_path / "out" / "below" / "one": b"1", tmp_path / "out" / "two": b"2"})
+    record.clear()
+    assert not (tmp_path / "out").exists()
