@@ -177,5 +177,5 @@ def test_an_upload_in_which_torch_does_not_compute_is_of_its_sender(name, kind, 
         return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
 
     met = Met(run.problem.clients, tmp_path, run.problem.start, change)
-    with pytest.raises(FederationError, match="silo east: .* torch.float8"):
+    with pytest.raises(FederationError, match=r"silo east: .* torch\.float8"):
         met.run(run.algorithm, 1)
