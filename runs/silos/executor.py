@@ -26,8 +26,8 @@ from runs.silos.registered import answered_kinds, drawing, sent_kinds, work_name
 from runs.silos.roll import Roll, said_in
 from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
 
-SLACK = 1 << 16
-"""Bytes that an upload may have beyond its tensors."""
+SLACK, SLACK_EACH = 1 << 16, 1 << 9
+"""Bytes that an upload may have beyond its numbers, and again for each tensor, which has a name, a type and a shape."""
 KEPT_NAMES = 64
 """At most so many things a client keeps."""
 MANY_TIMES, FAR = 1e3, 1e9
@@ -152,9 +152,8 @@ class Silos:
             if time.monotonic() > until:
                 missing = [name for number, name in enumerate(self.names) if number not in self._roll.places]
                 refused = "; ".join(f"node {node} was refused: {why}" for node, why in self._roll.refused.items())
-                raise FederationError(
-                    f"no silo called {', '.join(missing)} in {self._patience.seconds:g} s; {refused or 'start it'}"
-                )
+                said = f"no silo called {', '.join(missing)} in {self._patience.seconds:g} s; {refused or 'start it'}"
+                raise FederationError(printable(said, LINE))
             self._roll.greet(self._patience.seconds)
             for ticket, answer in self._line.receive(self._roll.greetings):
                 self._roll.hear(ticket, answer)
@@ -287,7 +286,9 @@ class Silos:
             self._note(trip, request.number, "did not answer", letter)
             return None
         self.bytes_received += letter.size
-        most = self._limits.bytes if expected is None else min(self._limits.bytes, expected.size + SLACK)
+        most = self._limits.bytes
+        if expected is not None:
+            most = min(most, expected.size + SLACK + SLACK_EACH * len(expected.upload.leaves))
         content = read(letter, replace(self._limits, bytes=most))
         if not _same_words(content.get("echo"), request.echo):
             raise LetterError("answers another request")
@@ -424,6 +425,8 @@ def _require(wrong: str | None) -> None:
 def _require_numbers(leaves: Sequence[Tensor]) -> None:
     """Checks that numbers are finite, and so are the sum of their squares and sums over silos."""
     for leaf in leaves:
+        if leaf.is_floating_point() and leaf.element_size() < 2:
+            raise LetterError(f"an upload of {leaf.dtype}, in which torch does not compute")
         if not bool(torch.isfinite(leaf).all()):
             raise LetterError("an upload with numbers that are not finite")
         if leaf.numel() and leaf.is_floating_point():

@@ -134,8 +134,12 @@ def _node(client: Callable[[str, Mapping[str, Any]], Client], config: Mapping[st
             f'the node\'s config lacks {", ".join(missing)}: --node-config \'silo="a" folder="/..."\''
         )
     threads, most = config.get("threads", 1), config.get("limit-mb", 1024)
-    if not is_whole(threads) or threads < 1 or not isinstance(most, int | float) or not most > 0:
-        raise FederationError("the node's config needs threads of at least 1 and limit-mb above 0, as numbers")
+    if not is_whole(threads) or threads < 1:
+        raise FederationError(f"the node's config needs threads of at least 1, as a number, got {threads!r}")
+    try:
+        limits = Limits.of_megabytes(most)
+    except ValueError as error:
+        raise FederationError(f"the node's config: {error}") from error
     torch.set_num_threads(int(threads))  # one: the bits of a run in one process
     name, folder = str(config["silo"]), Path(str(config["folder"])).expanduser()
-    return Node(name, client(name, config), folder, Limits(bytes=int(most * 1e6)))
+    return Node(name, client(name, config), folder, limits)

@@ -7,8 +7,10 @@ the silos' processes. So Flower's server listens on its own machine only, and th
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -31,22 +33,37 @@ _OF_ONE_CONNECTION = {
     *(b"host", b"expect"),
 }
 _PATIENCE = httpx.Timeout(120.0, connect=10.0)
+MOST_BYTES = 1 << 25
+"""Largest body of a request; Flower cuts tensors into parts of 5 MiB, and a letter's text has 4 MiB at most."""
+MOST_HEADERS = 64
+"""Most headers of a request; Flower's silos send about ten."""
+SILENCE, WHOLE = 60.0, 600.0
+"""Seconds that the next part of a body may take, and the whole body."""
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
+class _RefusedError(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
 class Gate:
     """An ASGI application that passes requests to the fleet interface on, and refuses all others."""
 
-    def __init__(self, superlink: str, client: httpx.AsyncClient) -> None:
+    def __init__(self, superlink: str, client: httpx.AsyncClient, silence: float = SILENCE) -> None:
         """Connects to nothing yet.
 
         Args:
             superlink: Address of Flower's server, as a URL.
             client: Client that the requests are passed on with.
+            silence: Seconds that the next part of a body may take.
         """
-        self._superlink, self._client = superlink.rstrip("/"), client
+        self._superlink, self._client, self._silence = superlink.rstrip("/"), client, silence
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -56,14 +73,21 @@ class Gate:
         if scope["method"] != "POST" or scope["query_string"] or not _FLEET.fullmatch(path):
             await _answer(send, 404, b"only silos are served here")
             return
+        names = [name.lower() for name, _ in scope["headers"]]
+        if len(names) > MOST_HEADERS or {b"content-length", b"transfer-encoding"} <= {*names}:
+            await _answer(send, 400, b"too many headers, or two lengths")
+            return
         headers = [(name, value) for name, value in scope["headers"] if name.lower() not in _OF_ONE_CONNECTION]
         request = self._client.build_request(
-            "POST", f"{self._superlink}{path.decode()}", headers=headers, content=_body(receive)
+            "POST", f"{self._superlink}{path.decode()}", headers=headers, content=self._body(receive)
         )
         try:
             response = await self._client.send(request, stream=True)
         except httpx.TransportError:
             await _answer(send, 502, b"Flower's server does not answer")  # a silo tries again
+            return
+        except _RefusedError as error:
+            await _answer(send, error.status, str(error).encode())
             return
         try:
             passed = [(name, value) for name, value in response.headers.raw if name.lower() not in _OF_ONE_CONNECTION]
@@ -71,8 +95,28 @@ class Gate:
             async for part in response.aiter_raw():
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
+        except httpx.TransportError:
+            return  # Flower's server broke off, and so does the gate: a silo sees that the answer is not whole
         finally:
             await response.aclose()
+
+    async def _body(self, receive: Receive) -> AsyncIterator[bytes]:
+        """The body of a request as it arrives; Flower's server reads it whole before it asks whose it is."""
+        size, until = 0, time.monotonic() + WHOLE
+        while True:
+            try:
+                message = await asyncio.wait_for(receive(), min(self._silence, until - time.monotonic()))
+            except TimeoutError as error:
+                raise _RefusedError(408, "the request took too long") from error
+            if message["type"] != "http.request":
+                raise httpx.ReadError("the silo went away")
+            part = message.get("body", b"")
+            size += len(part)
+            if size > MOST_BYTES:
+                raise _RefusedError(413, f"a request has at most {MOST_BYTES:,} bytes")
+            yield part
+            if not message.get("more_body", False):
+                return
 
 
 def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) -> None:
@@ -95,17 +139,21 @@ def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) ->
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(folder / CERTIFICATE, folder / KEY)
     except (ssl.SSLError, OSError) as error:
         raise RunError(f"{folder} holds no certificate and key that fit ({error})") from error
-    client = httpx.AsyncClient(verify=trusted, timeout=_PATIENCE, trust_env=False)
+    # Without a limit, because a hundred slow requests of strangers would keep those of silos waiting.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+    client = httpx.AsyncClient(verify=trusted, timeout=_PATIENCE, limits=limits, trust_env=False)
     uvicorn.run(
         Gate(f"https://{inner}:{at}", client),
         host=host.strip("[]"),
         port=port,
         ssl_certfile=folder / CERTIFICATE,
         ssl_keyfile=str(folder / KEY),
+        http="h11",  # which measures the headers of a request; httptools takes headers without end
         ws="none",
         lifespan="off",
         proxy_headers=False,
         server_header=False,
+        date_header=False,
         access_log=False,
     )
 
@@ -117,17 +165,6 @@ def _address(option: str, text: str) -> tuple[str, int]:
     if not 1 <= int(port) <= 65535:
         raise RunError(f"{option} must have a port from 1 to 65535, got {text!r}")
     return host, int(port)
-
-
-async def _body(receive: Receive) -> AsyncIterator[bytes]:
-    """The body of a request as it arrives."""
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise httpx.ReadError("the silo went away")
-        yield message.get("body", b"")
-        if not message.get("more_body", False):
-            return
 
 
 async def _answer(send: Send, status: int, text: bytes) -> None:

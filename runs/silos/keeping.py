@@ -14,11 +14,14 @@ from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from algorithms.federation import FederationError
 from runs.silos.wire import LetterError, Packed
 from workloads.files import write_whole
 
 HISTORY = 8
 """Rounds of its own whose versions a silo keeps."""
+SECRET = 32
+"""Bytes of a silo's secret."""
 TOKEN = re.compile(r"[kp]\d{1,12}-[0-9a-f]{64}")
 """Token of a value kept for the round (k) or for good (p), with the round that made it."""
 RUN = re.compile(r"[0-9a-f]{12,64}")
@@ -37,21 +40,22 @@ class Keeping:
 
         Raises:
             LetterError: The run has no possible name.
+            FederationError: The folder's secret is damaged.
             OSError: The folder cannot be written.
         """
         if not RUN.fullmatch(run):
             raise LetterError("names no run")
         self._secret = _secret(folder)
+        (folder / run).mkdir(mode=0o700, exist_ok=True)  # other users of this machine have no part in it
         self._own, self._told, self._answered = (folder / run / name for name in ("own", "told", "answered"))
         for place in (self._own, self._told, self._answered):
-            place.mkdir(parents=True, exist_ok=True)
+            place.mkdir(exist_ok=True)
 
     def put(self, kind: str, round: int, packed: Packed) -> str:
         """Keeps a value; its token tells nobody else what it is."""
         data = packed.whole
         token = f"{kind}{round}-{hmac.new(self._secret, data, sha256).hexdigest()}"
-        if not (self._own / token).exists():
-            write_whole({self._own / token: data})
+        write_whole({self._own / token: data})  # again, where it is here: the run may have been started over
         return token
 
     def take(self, token: str) -> Packed:
@@ -115,10 +119,15 @@ class Keeping:
     def tidy(self, round: int, needed: Collection[str]) -> None:
         """Forgets what clients kept in earlier rounds, and old versions of what they keep for good.
 
-        A request that was late may be of an earlier round than what is here.
+        A request that was late may be of an earlier round than what is here. Versions are old by when they were made,
+        because a run that is started over begins with round 1 again.
         """
         paths = [path for path in self._own.iterdir() if TOKEN.fullmatch(path.name)]
-        rounds = sorted({_round(path) for path in paths if path.name[0] == "p"})[-HISTORY:]
+        latest: dict[int, int] = {}
+        for path in paths:
+            if path.name[0] == "p":
+                latest[_round(path)] = max(_changed(path), latest.get(_round(path), 0))
+        rounds = sorted(latest, key=lambda number: (latest[number], number))[-HISTORY:]
         for path in paths:
             stays = _round(path) >= round if path.name[0] == "k" else _round(path) in rounds
             if not stays and path.name not in needed:
@@ -129,6 +138,7 @@ def keyed_digest(folder: Path, data: bytes) -> str:
     """A digest that nobody can compare with one of data of their own, because the key stays in the silo's folder.
 
     Raises:
+        FederationError: The folder's secret is damaged.
         OSError: The folder cannot be written.
     """
     return hmac.new(_secret(folder), b"data " + data, sha256).hexdigest()
@@ -160,7 +170,7 @@ def _secret(folder: Path) -> bytes:
     if found is None:
         made = path.with_name(f".secret-{secrets.token_hex(8)}")
         made.touch(mode=0o600)
-        made.write_bytes(secrets.token_bytes(32))
+        made.write_bytes(secrets.token_bytes(SECRET))
         try:
             os.link(made, path)
         except FileExistsError:
@@ -168,4 +178,8 @@ def _secret(folder: Path) -> bytes:
         finally:
             made.unlink()
         found = path.read_bytes()
+    if len(found) != SECRET:  # with an empty key anybody could compare digests with those of their guesses
+        raise FederationError(
+            "the secret of the silo's folder is damaged; restore it, or begin with an empty folder and another run"
+        )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from math import isfinite
+from math import inf
 from typing import Literal, NamedTuple, Protocol
 
 from algorithms.federation import FederationError
@@ -50,8 +50,9 @@ class Patience:
 
     def __post_init__(self) -> None:
         for name in ("seconds", "again"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise FederationError(f"{name} must be a positive number, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < inf:
+                raise FederationError(f"{name} must be a positive number, got {value!r}")
         if self.least is not None:
             require_whole(1, least=self.least)
         if self.wrong not in ("stop", "left out"):

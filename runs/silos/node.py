@@ -79,7 +79,7 @@ class Node:
             raise FederationError(other_protocol("the server", content, f"silo {self.name}"))
         samples = float(self.client.samples)
         if not isfinite(samples):
-            raise FederationError(f"silo {self.name} has {samples} samples; its client has to count them")
+            raise FederationError(f"its client has {samples} samples; it has to count them")
         found = fingerprint(self.client)
         return {
             "silo": self.name,
@@ -119,7 +119,7 @@ def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
     said, versions_there = content.get("protocol"), content.get("versions")
     theirs = versions_there.get("rankproof") if isinstance(versions_there, Mapping) else None
     return (
-        f"{one} speaks {f'protocol {said}' if is_whole(said) else 'no protocol with a number'}"
+        f"{one} speaks {f'protocol {printable(str(said), 40)}' if is_whole(said) else 'no protocol with a number'}"
         f"{f' (rankproof {printable(theirs, 40)})' if isinstance(theirs, str) else ''}, and {other} speaks protocol "
         f"{PROTOCOL} (rankproof {versions().get('rankproof', 'unknown')}); install the same rankproof at both"
     )

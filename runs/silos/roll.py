@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
+from algorithms.trip import is_whole
 from runs.silos.line import About, Line
 from runs.silos.node import other_protocol
 from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, printable, read, text_of
@@ -101,6 +102,7 @@ class Roll:
             return
         self.places[number] = node
         self.unfit.pop(number, None)
+        self.refused.pop(node, None)
         name = self._names[number]
         self._say(f"silo {name}: there, with {about.samples:g} samples")
         if not about.data:
@@ -125,8 +127,10 @@ class Roll:
         if number in self.places:
             raise LetterError(f"silo {name} is another node's name; it is asked again when that one is gone")
         if content.get("kind") == "failed":
-            raise _UnfitError(number, said_in(content))
-        if content.get("protocol") != PROTOCOL:
+            raise _UnfitError(number, f"silo {name}: {said_in(content)}")
+        if content.get("kind") != "hello":
+            raise _UnfitError(number, f"silo {name} answers something else than who it is")
+        if not is_whole(content.get("protocol")) or content["protocol"] != PROTOCOL:
             raise _UnfitError(number, other_protocol(f"silo {name}", content, "the server"))
         try:
             about = _about(content)
@@ -148,7 +152,7 @@ class Roll:
         for number, about in sorted(self.about.items()):
             unknown = sorted(about.statistics.difference(weights)) if weights is not None else []
             if unknown:
-                listed = ", ".join(unknown[:3]) + (" and more" if len(unknown) > 3 else "")
+                listed = _listed(unknown)
                 return (
                     f"silo {self._names[number]} observes {listed}, which the start does not have; give it that network"
                 )
@@ -181,7 +185,8 @@ class Roll:
 
 def said_in(content: Mapping[str, Any]) -> str:
     """The text of a failure in an answer, in one line of bounded length."""
-    return printable(str(content.get("said")))
+    said = content.get("said")
+    return (printable(said).strip() if isinstance(said, str) else "") or "it fails and gives no reason"
 
 
 def _about(content: Mapping[str, Any]) -> About:
@@ -193,7 +198,7 @@ def _about(content: Mapping[str, Any]) -> About:
     assert isinstance(samples, float)
     if samples == 0.0:
         raise LetterError("has no samples; give it data, or leave its name out of the app's silos")
-    if not 0.0 < samples <= MOST_SAMPLES:
+    if not 1.0 <= samples <= MOST_SAMPLES:
         raise LetterError(f"says that it has {samples:g} samples, which is no number of samples")
     return About(samples, bool(values), frozenset(statistics), str(data))
 
@@ -213,7 +218,12 @@ def _changed(before: About, now: About) -> str:
 def _network(about: About) -> str:
     """How a silo's network differs from others, in words."""
     through = "through factors" if about.values else "through whole matrices"
-    return f"has a network that computes {through} and observes {', '.join(sorted(about.statistics)) or 'nothing'}"
+    return f"has a network that computes {through} and observes {_listed(sorted(about.statistics)) or 'nothing'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of the names, so that a line has room for what to do."""
+    return ", ".join(printable(name, 80) for name in names[:3]) + (" and more" if len(names) > 3 else "")
 
 
 def _other_versions(said: Any) -> str:

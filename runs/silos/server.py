@@ -74,7 +74,7 @@ def _asked(config: Mapping[str, Any]) -> tuple[Plan, Path, Patience, Limits]:
         raise RunError(f"the app's config lacks {error.args[0]}; add it to its pyproject.toml") from error
     try:
         patience = Patience(**{name: given.pop(name) for name in _PATIENCE & given.keys()})
-        limits = Limits(bytes=int(float(given.pop("limit_mb", 1024)) * 1e6))
+        limits = Limits.of_megabytes(given.pop("limit_mb", 1024))
     except (TypeError, ValueError) as error:
         raise RunError(f"the app's config: {error}") from error
     known = CONDUCT.options({})

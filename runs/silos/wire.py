@@ -63,6 +63,17 @@ class Limits:
     depth: int = 48
     blobs: int = 1 << 12
 
+    @classmethod
+    def of_megabytes(cls, most: Any) -> Limits:
+        """Limits of so many megabytes of tensors.
+
+        Raises:
+            ValueError: It is no number, or none of that size.
+        """
+        if isinstance(most, bool) or not isinstance(most, int | float) or not 1e-6 <= most <= 1e9:
+            raise ValueError(f"limit-mb must be a number from 1e-6 to 1e9, got {most!r}")
+        return cls(bytes=int(most * 1e6))
+
 
 class Packed(NamedTuple):
     """A value as it travels: its structure for JSON, and its tensors."""

@@ -6,7 +6,9 @@ import ipaddress
 import re
 import shlex
 import socket
+import ssl
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,11 +23,12 @@ if importlib.util.find_spec("flwr") is None:
     pytest.skip("flwr is no part of the core", allow_module_level=True)
 
 import httpx
+import uvicorn
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from runs.silos.gate import Gate, keep_gate
+from runs.silos.gate import MOST_BYTES, MOST_HEADERS, Gate, keep_gate
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -35,7 +38,7 @@ async def pieces(*parts):
         yield part
 
 
-def asked(path, method="POST", query=b"", headers=(), body=(b"ab", b"c"), answer=None):
+def asked(path, method="POST", query=b"", headers=(), body=(b"ab", b"c"), answer=None, **patience):
     """The gate's answer to one request, and the requests that Flower's server got."""
     came, sent = [], []
 
@@ -47,7 +50,7 @@ def asked(path, method="POST", query=b"", headers=(), body=(b"ab", b"c"), answer
     parts.append({"type": "http.request", "body": b""})
 
     async def receive():
-        return parts.pop(0)
+        return parts.pop(0) if parts[0]["body"] is not None else await asyncio.Event().wait()
 
     async def send(message):
         sent.append(message)
@@ -55,7 +58,7 @@ def asked(path, method="POST", query=b"", headers=(), body=(b"ab", b"c"), answer
     async def exchange():
         async with httpx.AsyncClient(transport=httpx.MockTransport(served)) as client:
             scope = {"type": "http", "method": method, "raw_path": path, "query_string": query, "headers": headers}
-            await Gate("https://127.0.0.1:8000", client)(scope, receive, send)
+            await Gate("https://127.0.0.1:8000", client, **patience)(scope, receive, send)
 
     asyncio.run(exchange())
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:]), came
@@ -99,6 +102,75 @@ def test_nothing_else_is(path):
 def test_neither_another_method_nor_a_query_is_passed_on():
     assert asked(b"/v1/fleet/push-object", method="GET")[::2] == (404, [])
     assert asked(b"/v1/fleet/push-object", query=b"a=1")[::2] == (404, [])
+
+
+def test_a_request_without_measure_goes_no_further():
+    path, headers = b"/v1/fleet/push-object", [(b"x", b"y")]
+    assert asked(path, headers=headers * MOST_HEADERS)[0] == 200
+    assert asked(path, headers=headers * (MOST_HEADERS + 1))[::2] == (400, [])
+    both = [(b"Content-Length", b"3"), (b"Transfer-Encoding", b"chunked")]
+    assert asked(path, headers=both)[::2] == (400, [])
+    part = bytes(MOST_BYTES // 4)
+    assert asked(path, body=[part] * 4)[0] == 200
+    status, said, came = asked(path, body=[*[part] * 4, b"1"])
+    assert (status, said, came) == (413, b"a request has at most 33,554,432 bytes", [])
+    assert asked(path, body=[b"a", None], silence=0.01)[::2] == (408, [])
+
+
+def test_an_answer_that_breaks_off_ends_without_an_error():
+    async def broken():
+        yield b"do"
+        raise httpx.ReadError("reset")
+
+    status, body, _ = asked(b"/v1/fleet/pull-object", answer=lambda request: httpx.Response(200, content=broken()))
+    assert (status, body) == (200, b"do")
+
+
+def test_headers_without_end_are_refused_and_the_gate_goes_on(tmp_path, monkeypatch):
+    certify(tmp_path / "certificates")
+    came, servers, client = [], [], httpx.AsyncClient
+
+    async def served(request):
+        came.append(request)
+        return httpx.Response(200, content=await request.aread())
+
+    monkeypatch.setattr(httpx, "AsyncClient", lambda **options: client(transport=httpx.MockTransport(served)))
+    monkeypatch.setattr(
+        "uvicorn.run",
+        lambda app, **options: servers.append(uvicorn.Server(uvicorn.Config(app, **options, log_level="critical"))),
+    )
+    keep_gate(tmp_path / "certificates")
+    door = socket.create_server(("127.0.0.1", 0))
+    address = door.getsockname()
+    thread = threading.Thread(target=servers[0].run, kwargs={"sockets": [door]}, daemon=True)
+    thread.start()
+    trusted = ssl.create_default_context(cafile=tmp_path / "certificates" / "ca.pem")
+
+    def answered(*parts):
+        """The first line of the answer; none where the gate hangs up."""
+        with (
+            socket.create_connection(address, 20.0) as line,
+            trusted.wrap_socket(line, server_hostname="localhost") as silo,
+        ):
+            try:
+                silo.sendall(b"POST /v1/fleet/push-object HTTP/1.1\r\nHost: a\r\n")
+                for part in parts:
+                    silo.sendall(part)
+                return silo.recv(1000).partition(b"\r\n")[0].strip()
+            except OSError:
+                return b""
+
+    try:
+        for hostile in (
+            [b"".join(b"x%d: y\r\n" % place for place in range(30_000)), b"Content-Length: 0\r\n\r\n"],
+            [b"x: " + b"y" * 2_000_000, b"\r\nContent-Length: 0\r\n\r\n"],
+        ):
+            assert answered(*hostile) in (b"", b"HTTP/1.1 400 Bad Request", b"HTTP/1.1 400")
+        assert not came
+        assert answered(b"Content-Length: 3\r\n\r\nabc") == b"HTTP/1.1 200 OK"
+    finally:
+        servers[0].should_exit = True
+        thread.join()
 
 
 def test_a_server_that_is_gone_is_one_to_ask_again():

@@ -1,7 +1,9 @@
 """Answers and requests of somebody who means harm: each is refused, and the round is as if it had not come."""
 
 import json
+import os
 import resource
+import stat
 from dataclasses import replace
 
 import pytest
@@ -17,7 +19,7 @@ from algorithms.fedavg import local_descent
 from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
 from runs.silos.executor import Silos
-from runs.silos.keeping import Keeping
+from runs.silos.keeping import HISTORY, Keeping, keyed_digest
 from runs.silos.line import Patience
 from runs.silos.node import ECHOED
 from runs.silos.problem import Distant
@@ -368,3 +370,44 @@ def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):
     for token in (kept[1], personal[2], personal[11]):
         with pytest.raises(LetterError, match="which is gone"):
             keeping.take(token)
+
+
+@pytest.mark.parametrize("other", [0.0, 0.5])
+def test_a_run_that_was_started_over_keeps_its_own_last_rounds(other, tmp_path):
+    """Rounds of the run before have higher numbers, and where nothing has changed the same values."""
+    keeping = Keeping(tmp_path, RUN)
+
+    def did(round, more):
+        token = keeping.put("p", round, pack(torch.ones(3) * round + more, {}))
+        keeping.tidy(round, {token})
+        return token
+
+    for round in range(1, 41):
+        did(round, 0.0)
+    again = [did(round, other) for round in range(1, 21)]
+    for token in again[-HISTORY:]:
+        keeping.take(token)
+    for token in again[:-HISTORY]:
+        with pytest.raises(LetterError, match="which is gone"):
+            keeping.take(token)
+    assert len(list((tmp_path / RUN / "own").iterdir())) == HISTORY
+
+
+def test_what_a_silo_keeps_is_for_its_own_user(tmp_path):
+    """Personal factors never leave the silo, so nobody else of its machine reads them."""
+    before = os.umask(0o022)
+    try:
+        request(tmp_path / "silos")
+    finally:
+        os.umask(before)
+    for name in NAMES:
+        assert stat.S_IMODE(next((tmp_path / "silos" / name).glob("[0-9a-f]*/")).stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("size", [0, 31, 33])
+def test_a_damaged_secret_makes_no_digest(size, tmp_path):
+    """With an empty key, anybody could compare digests with those of their own guesses."""
+    (tmp_path / "secret").write_bytes(bytes(size))
+    for use in (lambda: keyed_digest(tmp_path, b"data"), lambda: Keeping(tmp_path, RUN)):
+        with pytest.raises(FederationError, match="secret of the silo's folder is damaged; restore it, or begin with"):
+            use()

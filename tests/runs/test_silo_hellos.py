@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -84,6 +85,17 @@ def test_the_start_tells_which_of_several_networks_is_meant(tmp_path):
         ({"samples": -3.0}, "silo east says that it has -3 samples"),
         ({"samples": 1e300}, r"silo east says that it has 1e\+300 samples"),
         ({"samples": 2.0**53 + 2.0}, "no number of samples"),
+        ({"samples": 5e-324}, r"silo east says that it has 4.94066e-324 samples, which is no number of samples"),
+        ({"samples": 0.99}, r"silo east says that it has 0.99 samples, which is no number of samples"),
+        ({"kind": "done"}, "silo east answers something else than who it is"),
+        ({"kind": [1]}, "silo east answers something else than who it is"),
+        ({"kind": "failed", "said": "no room\x1b[2J"}, r"^silo east: no room \[2J$"),
+        ({"kind": "failed", "said": "silo north lies"}, r"^silo east: silo north lies$"),
+        ({"kind": "failed"}, r"^silo east: it fails and gives no reason$"),
+        ({"kind": "failed", "said": ["a"]}, r"^silo east: it fails and gives no reason$"),
+        ({"statistics": ["s" * 100_000]}, r"^silo east .*observes s{80}, .*; give it the same$"),
+        ({"protocol": float(PROTOCOL)}, "silo east speaks no protocol with a number"),
+        ({"protocol": 10**4000}, r"silo east speaks protocol 10{39} .*; install the same rankproof at both$"),
         ({"samples": 7}, "silo east does not say how much data"),
         ({"samples": "7"}, "silo east does not say how much data"),
         ({"values": 1}, "silo east does not say how much data"),
@@ -136,6 +148,33 @@ def test_other_versions_are_reported_in_one_line_and_the_same_in_none(tmp_path):
 def test_a_node_that_says_nothing_right_is_named_when_the_time_is_over(tmp_path):
     with pytest.raises(FederationError, match=r"no silo called east in 0.05 s; node 101 was refused: it is no silo of"):
         met(tmp_path, east={"silo": "eas\x1b[31mt"})
+
+
+def waited(folder, change):
+    """The message of a server that waits in vain."""
+    line = Beside(silos_of(run_of("fedavg").problem.clients, NAMES, folder), change)
+    with pytest.raises(FederationError) as error:
+        Silos(NAMES, line, RUN, Patience(seconds=0.1), pause=1e-3).meet()
+    return str(error.value)
+
+
+def test_a_node_that_has_come_in_since_is_not_blamed_for_one_that_has_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("runs.silos.roll.AGAIN", 0.0)
+    asked = []
+
+    def change(node, request, letter):
+        asked.append(node)
+        return "Flower's error" if node == 100 and asked.count(100) == 1 else None if node == 101 else letter
+
+    assert waited(tmp_path, change) == "no silo called east in 0.1 s; start it"
+    assert asked.count(100) == 2
+
+
+def test_why_a_node_was_refused_is_one_printable_line(tmp_path):
+    said = waited(tmp_path, lambda node, request, letter: "lost\x1b[2J\n" * 1000 if node == 101 else letter)
+    assert said.startswith("no silo called east in 0.1 s; node 101 was refused: lost [2J lost")
+    assert said.isprintable()
+    assert len(said) <= 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +295,22 @@ def test_answered_requests_are_forgotten_with_the_rounds_that_nobody_goes_back_t
     keeping.answer_once("f" * 32, 1)  # a run that was started over
     with pytest.raises(LetterError, match="answered before"):
         keeping.answer_once("f" * 32, 1)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("limit-mb", value) for value in (float("inf"), float("nan"), 0, -1, 1e300, True, "x")),
+        *(("seconds", value) for value in (float("inf"), 0, True, "5")),
+        ("again", "1"),
+    ],
+)
+def test_a_config_that_cannot_be_is_refused_with_its_option_and_value(option, value, tmp_path):
+    config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results"), option: value}
+    with pytest.raises(
+        RunError, match=f"^the app's config: {option} must be a .*number.* got {re.escape(repr(value))}$"
+    ):
+        serve(config, Beside({}), lambda: {"W": torch.ones(2, 2)})
 
 
 @pytest.mark.parametrize("name", ["a\x1b[31m", "<b>x</b>", "a&b", 'a"b', "a`b", "a|b", "a\\b", "a\nb", "a\u202eb"])

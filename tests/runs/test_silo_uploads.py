@@ -11,6 +11,8 @@ from test_silos import NAMES, Met
 from test_silos import given as run_of
 
 import rankproof
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.tree import Tree
 from runs.silos.server import serve
@@ -143,3 +145,37 @@ def test_a_silo_that_is_gone_ends_a_run_with_the_command_that_goes_on(tmp_path):
     said = r"round 2, .* without an answer: east; .* keeps round 1; go on with the `flwr run` command that began it$"
     with pytest.raises(FederationError, match=said):
         serve({**config, "seconds": 0.5, "steps": 2}, line, lambda: {"W": parts.problem.start["W"]})
+
+
+def test_an_honest_upload_of_many_tensors_is_no_larger_than_it_may_be(tmp_path):
+    """Names, types and shapes take more room than the numbers of small tensors."""
+
+    @dataclass(frozen=True, eq=False)
+    class Sum:
+        samples: float = 4.0
+
+        def loss(self, w, batch=None):
+            return torch.stack([entry.sum() for entry in w.values()]).square().mean()
+
+    start = {f"{'layer.' * 9}{place}": torch.ones(1, 1, 1, 1) for place in range(1100)}
+    met = Met([Sum()] * 2, tmp_path, start, names=NAMES[:2])
+    fedavg = FedAvg(Descent(steps=1, learning_rate=1e-6))
+    assert len(met.run(fedavg, 1)[-1].state.algorithm) == 1100
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("name", ["fedavg", "rolora-exact"])
+def test_an_upload_in_which_torch_does_not_compute_is_of_its_sender(name, kind, tmp_path):
+    run = run_of(name)
+
+    def change(node, request, letter):
+        if json.loads(request.text).get("silo") != "east":
+            return letter
+        content = json.loads(letter.text)
+        upload = unpack(Packed(content["upload"], letter.blobs["upload"]), {})
+        packed = pack(Tree({name: entry.to(kind) for name, entry in upload.items()}), {})
+        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+
+    met = Met(run.problem.clients, tmp_path, run.problem.start, change)
+    with pytest.raises(FederationError, match=r"silo east: .* torch\.float8"):
+        met.run(run.algorithm, 1)
