@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from figures import make as making
+from figures import measured_spectrum, run_curves  # before `rendered` is replaced in `making`, of which they take it
 from figures.figure import Figure, Settings
 from figures.make import make
 from figures.measured_spectrum import MeasuredNetwork, SpectrumRequest, measure_network, require_room, write_spectrum
@@ -172,8 +173,8 @@ def test_what_others_wrote_stays_to_the_byte(own, data, commands):
     run, measured, contents = own.run, own.measured, own.contents
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
         patched.setattr(making, "rendered", lambda draw: dict.fromkeys(("png", "pdf", "svg"), b"<svg/>"))
-        patched.setattr("figures.measured_spectrum.rendered", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
-        patched.setattr("figures.run_curves.rendered", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
+        patched.setattr(measured_spectrum, "rendered", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
+        patched.setattr(run_curves, "rendered", lambda draw, kinds: dict.fromkeys(kinds, b"drawn"))
         folder, outside = Path(name) / "out", Path(name) / "outside"
         folder.mkdir()
         outside.mkdir()

@@ -95,7 +95,7 @@ def test_a_new_paper_is_checked_shown_replayed_and_told(project, capsys, tmp_pat
     found = {entry["id"]: (entry["verdict"], entry["grade"]) for entry in json.loads(out)["claims"]}
     assert found == {f"{name}/lem-1": ("holds", "search"), f"{name}/lem-2": ("corrected", "proof")}
     status, out, _ = run(capsys, "claims", *named, "--paper", name)
-    assert (status, out.splitlines()[-1]) == (0, "2 claims")
+    assert (status, out.splitlines()[-1]) == (0, "2 claims: 1 holds, 1 is corrected")
     status, out, _ = run(capsys, "show", f"{name}/lem-2", *named)
     assert status == 0
     assert "The product 2ab is missing" in out
@@ -257,7 +257,7 @@ def test_installed_papers_are_there_without_being_named(project, monkeypatch, ca
     assert_refused(run(capsys, "claims"), f"the installed paper {name} cannot be loaded", "mend or uninstall")
     monkeypatch.syspath_prepend(str(folder))
     status, out, _ = run(capsys, "claims", "--paper", name)
-    assert (status, out.splitlines()[-1]) == (0, "2 claims")
+    assert (status, out.splitlines()[-1]) == (0, "2 claims: 1 holds, 1 is corrected")
     assert [paper.name for paper in own_papers([str(folder)])] == [name]
 
 
