@@ -65,7 +65,7 @@ def train(options: argparse.Namespace) -> int:
     plan, folder = _asked(options)
     set_num_threads(1)  # as workers have: the same bits for any number of them
     with following(plan, folder) as progress:
-        last = run(plan, folder, progress, _tell_removed if options.force else None, _tell)
+        last = run(plan, folder, progress, _tell_removed if options.force else None, _tell, foretell=_tell)
     shown = ", ".join(f"{name} {_shown(value)}" for name, value in last.items())
     print(printable(f"{plan.algorithm} on {plan.problem}: {shown}"))
     print(printable(str(folder / METRICS)))

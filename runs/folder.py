@@ -18,6 +18,7 @@ from algorithms.federation import Executor, FederationError, InterruptedWorkErro
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
 from runs.checkpoints import Checkpoint, Checkpoints
+from runs.estimate import WORTH_SAYING, estimate
 from runs.plan import (
     SETTINGS,
     Given,
@@ -65,6 +66,7 @@ def train(
     replace: Callable[[Sequence[Path]], None] | None = None,
     say: Callable[[str], None] = lambda text: None,
     parts: Parts | None = None,
+    foretell: Callable[[str], None] | None = None,
 ) -> Metrics:
     """Runs a plan into a folder, or goes on where a run of the same settings stood.
 
@@ -79,6 +81,7 @@ def train(
             refuse.
         say: Told, in a line, what a user should know.
         parts: Algorithm, problem and executor of the run, where its plan does not tell.
+        foretell: Called with a line on how long the run may take, if that is worth saying; default: nothing is timed.
 
     Returns:
         The last round's metrics.
@@ -118,7 +121,13 @@ def train(
             evaluate_every=plan.conduct.evaluate_every,
             aligned=plan.settings["alignment"],
         )
+        asked = time.perf_counter()
         begun = [] if before else [next(made)]
+        if foretell is not None:
+            evaluated = time.perf_counter() - asked
+            expected = estimate(plan, parts, before.state.round if before else 0, evaluated)
+            if expected is not None and expected.seconds >= WORTH_SAYING:
+                foretell(str(expected))
         if begun:
             checkpoints.require_storable(begun[0].state)
         require_writable(folder)

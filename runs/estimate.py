@@ -1,0 +1,108 @@
+"""Time of a run, estimated before its first round from one timed step of a client and the evaluation of the start.
+
+Gradients over all samples of a client, as FedLin and FeDLRT take them, are left out.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from algorithms.central_training import CentralTraining
+from algorithms.descent import Descent, gradient
+from algorithms.federation import FederationError
+from algorithms.tree import Tree
+from runs.network_problem import NetworkProblem
+from runs.plan import Parts, Plan
+from workloads.progress import in_time
+
+WORTH_SAYING = 10.0
+"""Seconds from which on an estimate is reported."""
+ENOUGH = 1.0
+"""Seconds after which one step is not timed a second time, to leave the first step's overhead out."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Time of the rounds that are left.
+
+    Attributes:
+        steps: Local steps of all clients in all rounds, rounded.
+        step: Seconds of one.
+        evaluations: Number of evaluations.
+        evaluation: Seconds of one.
+        workers: Number of processes among which the steps are divided.
+    """
+
+    steps: int
+    step: float
+    evaluations: int
+    evaluation: float
+    workers: int = 1
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in all."""
+        return self.steps * self.step / self.workers + self.evaluations * self.evaluation
+
+    def __str__(self) -> str:
+        return (
+            f"about {in_time(self.seconds)}: {self.steps:,} local steps of {1000 * self.step:.3g} ms, and "
+            f"{self.evaluations:,} evaluations of {self.evaluation:.2g} s; fewer --rounds, --samples or --cohort "
+            "shorten it"
+        )
+
+
+def estimate(plan: Plan, parts: Parts, done: int, evaluation: float) -> Estimate | None:
+    """Estimate the time of the rounds that are left.
+
+    Args:
+        plan: The run.
+        parts: Its algorithm, problem and executor.
+        done: Number of rounds that are done.
+        evaluation: Seconds of one evaluation, as the start took.
+
+    Returns:
+        The estimate, or None where the clients train no network, or do not do so by local steps.
+    """
+    local = getattr(parts.algorithm, "local", None)
+    if not isinstance(local, Descent) or not isinstance(parts.problem, NetworkProblem):
+        return None
+    sizes = parts.problem.clients.sizes
+    if isinstance(parts.algorithm, CentralTraining):
+        sizes = [sum(sizes)]
+    cohort = min(plan.settings["cohort"] or len(sizes), len(sizes))
+    each = sum(steps_of(local, size) for size in sizes) / len(sizes)
+    left, workers = plan.conduct.rounds - done, min(plan.conduct.workers, cohort)
+    try:
+        step = _step(local, parts)
+    except (FederationError, RuntimeError):  # the round that takes such a step names the client and the cause
+        return None
+    return Estimate(round(left * cohort * each), step, ceil(left / plan.conduct.evaluate_every), evaluation, workers)
+
+
+def steps_of(local: Descent, samples: float) -> int:
+    """Return the number of local steps of a client with so many samples in a round."""
+    if local.epochs is None:
+        return local.steps
+    return local.epochs * (1 if local.batch is None else ceil(samples / local.batch))
+
+
+def _step(local: Descent, parts: Parts) -> float:
+    """Seconds of a gradient of one batch, of the client with the most samples."""
+    clients = parts.problem.clients
+    client, w = clients[int(np.argmax(clients.sizes))], Tree(parts.problem.start)
+    drawn = local.draw(client, np.random.default_rng(0))
+    batch = None if drawn is None else drawn[0]
+
+    def timed() -> float:
+        started = time.perf_counter()
+        slopes = gradient(client, w, batch=batch)
+        float(next(iter(slopes.values())).sum())  # which waits for a device
+        return time.perf_counter() - started
+
+    first = timed()
+    return first if first > ENOUGH else min(first, timed())
