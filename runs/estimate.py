@@ -6,6 +6,7 @@ Gradients over all samples of a client, as FedLin and FeDLRT take them, are left
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent, gradient
-from algorithms.federation import FederationError
+from algorithms.federation import Clients, FederationError
+from algorithms.rounds import FederatedProblem
 from algorithms.tree import Tree
 from runs.network_problem import NetworkProblem
 from runs.plan import Parts, Plan
@@ -71,7 +73,7 @@ def estimate(plan: Plan, parts: Parts, done: int, evaluation: float) -> Estimate
     local = getattr(parts.algorithm, "local", None)
     if not isinstance(local, Descent) or not isinstance(parts.problem, NetworkProblem):
         return None
-    sizes = parts.problem.clients.sizes
+    sizes = _sizes(parts.problem)
     if isinstance(parts.algorithm, CentralTraining):
         sizes = [sum(sizes)]
     cohort = min(plan.settings["cohort"] or len(sizes), len(sizes))
@@ -91,10 +93,15 @@ def steps_of(local: Descent, samples: float) -> int:
     return local.epochs * (1 if local.batch is None else ceil(samples / local.batch))
 
 
+def _sizes(problem: FederatedProblem) -> Sequence[float]:
+    """Samples of each client."""
+    clients = problem.clients
+    return clients.sizes if isinstance(clients, Clients) else [client.samples for client in clients]
+
+
 def _step(local: Descent, parts: Parts) -> float:
     """Seconds of a gradient of one batch, of the client with the most samples."""
-    clients = parts.problem.clients
-    client, w = clients[int(np.argmax(clients.sizes))], Tree(parts.problem.start)
+    client, w = parts.problem.clients[int(np.argmax(_sizes(parts.problem)))], Tree(parts.problem.start)
     drawn = local.draw(client, np.random.default_rng(0))
     batch = None if drawn is None else drawn[0]
 
