@@ -1,4 +1,4 @@
-"""What cannot be measured is refused in one line with the cause, and models that differentiate by weights are not."""
+"""Requests that cannot be measured are refused with the cause; models that differentiate by their weights are not."""
 
 import pytest
 import torch

@@ -77,7 +77,7 @@ def test_code_that_a_folder_names_does_not_run(changed, name, command, received,
 )
 @pytest.mark.parametrize("place", ["algorithm", "problem", "model"])
 def test_a_name_of_another_form_imports_nothing(form, place, received, capsys):
-    """What asks for --trust and what imports agree on the form of a name."""
+    """The check that asks for --trust and the import agree on the form of a name."""
     naming(received, **({"problem": "mnist"} if place == "model" else {}), **{place: form})
     module = form.partition(":")[0]
     (received / f"{module}.py").write_text(CODE)
