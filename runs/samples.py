@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 
-from hessian.factories import user_error
 from runs.settings import RunError
 
 TAKEN = "((inputs, labels), (test inputs, test labels)), or a pair of datasets or loaders"
@@ -87,6 +86,8 @@ def _read(batches: Iterable[Any], what: str) -> Iterator[tuple[int, Any]]:
         except StopIteration:
             return
         except Exception as error:
+            from hessian.factories import user_error  # brings much along that other runs do not need
+
             raise RunError(str(user_error(error, f"reading sample {place} in {what}"))) from error
         yield place, batch
 
