@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable
 from importlib import import_module
@@ -14,15 +13,10 @@ from torch import nn
 from hessian.batches import Loss
 from hessian.middles import Law
 from hessian.symmetric import CurvatureError
+from workloads.code_names import names_code
 
 LOSSES: dict[str, type[nn.Module]] = {"cross-entropy": nn.CrossEntropyLoss, "mse": nn.MSELoss}
 """Losses by name; means over samples, or over all entries of the targets."""
-_CODE = re.compile(r"[^\s:/\\]+:[^\W\d][\w.]*")
-
-
-def names_code(text: str) -> bool:
-    """Return whether a text has the form ``module:name``; `named_object` imports nothing for any other text."""
-    return _CODE.fullmatch(text) is not None
 
 
 def model_of(spec: str) -> nn.Module:

@@ -15,12 +15,12 @@ import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
-from hessian.factories import names_code
 from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
+from workloads.code_names import names_code
 from workloads.files import write_whole
 from workloads.image_folder import is_folder
 from workloads.written import Written

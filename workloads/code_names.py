@@ -1,0 +1,10 @@
+"""Form of a name of code, ``module:name``: one pattern for what is imported and for what asks for trust."""
+
+import re
+
+_CODE = re.compile(r"[^\s:/\\]+:[^\W\d][\w.]*")
+
+
+def names_code(text: str) -> bool:
+    """Return whether a text has the form ``module:name``; nothing is imported for any other text."""
+    return _CODE.fullmatch(text) is not None
