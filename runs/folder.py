@@ -121,10 +121,10 @@ def train(
             evaluate_every=plan.conduct.evaluate_every,
             aligned=plan.settings["alignment"],
         )
-        asked = time.perf_counter()
+        asked = time.monotonic()
         begun = [] if before else [next(made)]
         if foretell is not None:
-            evaluated = time.perf_counter() - asked
+            evaluated = time.monotonic() - asked
             expected = estimate(plan, parts, before.state.round if before else 0, evaluated)
             if expected is not None and expected.seconds >= WORTH_SAYING:
                 foretell(str(expected))
