@@ -150,14 +150,14 @@ def problem_entry(name: str) -> Entry:
     """
     if name == SILOS:
         return Entry(SiloSettings)
-    if name not in PROBLEMS and (":" in name or is_folder(name)):
+    if name in PROBLEMS:
+        return PROBLEMS[name]
+    if ":" in name or is_folder(name):
         return Entry(ImageFederation, {"data": name})
-    if name not in PROBLEMS:
-        raise RunError(
-            f"unknown problem {name!r}{nearest(name, PROBLEMS)}; data of your own are a folder of images by class, "
-            "such as ./images, or module:function"
-        )
-    return PROBLEMS[name]
+    raise RunError(
+        f"unknown problem {name!r}{nearest(name, PROBLEMS)}; data of your own are a folder of images by class, "
+        "such as ./images, or module:function"
+    )
 
 
 def absolute(problem: str) -> str:
