@@ -291,7 +291,7 @@ def _spectrum(options: argparse.Namespace) -> int:
         )
     steps = SPECTRUM_STEPS + (request.blocks is not None)
     with reporting("spectrum", steps) as bar:
-        measured = measure_network(request, bar.step)
+        measured = measure_network(request, bar.step, bar.expect)
     paths = write_spectrum(measured, out)
     print("\n".join(map(printable, summary(measured).splitlines())))
     print(printable(", ".join(str(path) for path in paths.values())))

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from figures.figure import Figure, Settings
 from figures.provenance import machine, numbers_digest, package_versions
-from figures.stored_numbers import stored_numbers
+from figures.stored_numbers import stored_numbers, stored_seconds
 from figures.style import STYLE
 from workloads.files import require_writable
 from workloads.locks import alone
+from workloads.progress import WORTH_SAYING, in_time
 from workloads.written import ForeignFileError, Written
 
 if TYPE_CHECKING:
@@ -158,6 +159,9 @@ def _numbers(
     entry = None if recompute else _cached(kept, identity)
     if entry is not None:
         return {**entry, **beside}, True
+    taken = stored_seconds(figure, settings.scale)
+    if taken is not None and taken >= WORTH_SAYING:
+        settings.announce(f"about {in_time(taken)}, as long as the stored numbers took at scale {settings.scale}")
     settings.report("computing")
     pieces = kept.with_name(f"{name}.{_digest(json.dumps(identity))[:12]}.pieces")
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):

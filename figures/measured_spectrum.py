@@ -31,6 +31,8 @@ from workloads.written import require_own, write_own
 
 SPECTRUM_STEPS = 6
 """Steps of a measurement: model, data, checks, stable rank, eigenpairs, quadrature."""
+GRADIENTS = 2.0
+"""Usual time of a product, in gradients over the same data."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,17 @@ class MeasuredNetwork:
     blocks: tuple[BlockRank, ...] = ()
 
 
-def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | None = None) -> MeasuredNetwork:
-    """Builds the network, reads the data and measures.
+def measure_network(
+    request: SpectrumRequest,
+    progress: Callable[[str], None] | None = None,
+    expect: Callable[[float, str], None] | None = None,
+) -> MeasuredNetwork:
+    """Build the network, read the data and measure.
+
+    Args:
+        request: Request for the measurement.
+        progress: Called with what is going on.
+        expect: Called with the seconds that the work is likely to take, and its name, before it starts.
 
     Raises:
         CurvatureError: Names, a model, a loss, data or numbers that do not serve; the message names cause and remedy.
@@ -107,9 +118,22 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
     operator = next(operators_of(request, (lambda model: None,), progress))
     settings = settings_of(request, operator)
     with too_little_memory_told():
+        if expect is not None:
+            products = usual_products(settings, operator.P)
+            seconds = products * GRADIENTS * operator.cost().gradient_seconds
+            expect(seconds, f"some {products:,} products; fewer --steps, --probes or --outliers shorten it")
         report = measure_spectrum(operator, settings, progress)
         blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
     return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks)
+
+
+def usual_products(settings: SpectrumSettings, P: int) -> int:
+    """Return about how many products a measurement takes, exact for the quadrature and usual for the rest.
+
+    >>> usual_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
+    330
+    """
+    return settings.probes * min(settings.steps, P) + min(3 * 2 * settings.outliers, P) + min(30, P)
 
 
 def operators_of(

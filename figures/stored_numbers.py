@@ -54,3 +54,12 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
     entry["csv"] = content.decode()
     asked = {"figure": figure.id, "scale": settings.scale, "seed": settings.seed, "device": settings.device}
     return entry if all(entry["identity"][name] == value for name, value in asked.items()) else None
+
+
+def stored_seconds(figure: Figure, scale: str, folder: Path = FOLDER) -> float | None:
+    """Return the time that a figure's stored numbers took at a scale, in seconds; None where none are stored."""
+    try:
+        made = json.loads((folder / f"{figure.slug}.manifest.json").read_text(encoding="utf-8"))
+        return float(made["seconds_for_the_numbers"]) if made["scale"] == scale else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 AS_EXPECTED, DIFFERENT = 0, 1
 MOST_CARDS = 3
 """Number of claims that a name may mean for `show` to print their cards; more are listed."""
+CLAIM_SECONDS = {"quick": 0.35, "full": 1.0}
+"""Time that a claim takes on average, on one processor; for the estimate before a run alone."""
+FIGURE_SECONDS = 4.0
+"""Time to draw a figure whose numbers are stored."""
 _CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
 
 
@@ -165,6 +169,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
     code = made_by()  # before the run, because sources may be edited during it
     with reporting("checking", len(claims), "claim") as bar:
         jobs = options.jobs if pool is None else len(pool.slots)
+        bar.expect(len(claims) * CLAIM_SECONDS[options.budget] / jobs, f"{len(claims)} claims, {jobs} at a time")
         found = run(
             claims, ledger, budget=options.budget, seed=options.seed, jobs=jobs, progress=bar.advance, pool=pool
         )
@@ -178,6 +183,8 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) ->
 
     settings = Settings(options.scale or "quick", options.seed, options.device, options.root)
     with reporting("drawing", len(figures), "figure") as bar:
+        if options.scale is None and not options.recompute:
+            bar.expect(len(figures) * FIGURE_SECONDS / options.jobs, f"{len(figures)} figures with stored numbers")
         return report_figures(
             figures,
             settings,

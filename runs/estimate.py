@@ -21,8 +21,6 @@ from runs.network_problem import NetworkProblem
 from runs.plan import Parts, Plan
 from workloads.progress import in_time
 
-WORTH_SAYING = 10.0
-"""Seconds from which on an estimate is reported."""
 ENOUGH = 1.0
 """Seconds after which one step is not timed a second time, to leave the first step's overhead out."""
 

@@ -18,7 +18,7 @@ from algorithms.federation import Executor, FederationError, InterruptedWorkErro
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
 from runs.checkpoints import Checkpoint, Checkpoints
-from runs.estimate import WORTH_SAYING, estimate
+from runs.estimate import estimate
 from runs.plan import (
     SETTINGS,
     Given,
@@ -39,6 +39,7 @@ from runs.stored import named_types
 from runs.tables import Mark, Table, continues, marked, rows_of
 from workloads.files import SCRATCH, naming_errors, require_writable
 from workloads.locks import alone
+from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, ForeignFileError, Written
 
 METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"

@@ -5,11 +5,13 @@ import re
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import rankproof
 from paper_checks.card import STATED, VERDICT_MEANS, counted
 from paper_checks.ledger import PAPERS
+from workloads.datasets import find
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -25,6 +27,17 @@ def test_its_python_example_runs():
     assert round(names["model"].outliers[0].location, 2) == 2.32
     assert round(names["model"].outliers[0].overlap, 2) == 0.84
     assert abs(names["draw"].top(1)[0] - 2.32) < 1e-4
+
+
+@pytest.mark.slow
+def test_its_first_run_learns_what_it_says(tmp_path):
+    (command,) = re.findall(r"^rankproof (train fedloru .*)$", README, flags=re.M)
+    start, end = re.search(r"from (\d+) % to (\d+) % of MNIST", README).groups()
+    if find("mnist") is None:
+        pytest.skip("MNIST is not here: rankproof data fetch mnist")
+    assert rankproof.main([*shlex.split(command), "--out", str(tmp_path / "run")]) == 0
+    rows = pd.read_csv(tmp_path / "run" / "metrics.csv")
+    assert [round(100 * rows.accuracy.iloc[i]) for i in (0, -1)] == pytest.approx([int(start), int(end)], abs=2)
 
 
 def test_it_is_read_in_one_sitting():
@@ -91,7 +104,7 @@ def test_commands_in_blocks_are_understood(page):
 
 
 def test_commands_are_found_in_blocks():
-    assert [command[0] for command in commands_of("README.md")] == ["replay"]
+    assert [command[0] for command in commands_of("README.md")] == ["replay", "train", "runs"]
     assert len(list(commands_of("docs/spectra.md"))) >= 6
 
 

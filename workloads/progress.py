@@ -14,6 +14,8 @@ EVERY = 10.0
 """Seconds between two lines where no terminal is, at most."""
 REFRESHED = 1.0
 """Seconds between two looks at the clock."""
+WORTH_SAYING = 10.0
+"""Seconds from which on the time of a command is estimated aloud, before its work starts."""
 
 
 class Progress:
@@ -67,6 +69,16 @@ class Progress:
             print(line, file=stream or sys.stdout)
         else:
             self._bar.write(line, file=stream or sys.stdout)
+
+    def expect(self, seconds: float, work: str) -> None:
+        """Write how long work will take, if that is worth saying.
+
+        Args:
+            seconds: Estimate.
+            work: The work, as the line names it: `397 claims`.
+        """
+        if seconds >= WORTH_SAYING:
+            self.write(f"{self._name}: about {in_time(seconds)} for {work}", self._stream)
 
     def beat(self) -> None:
         """Writes a line if the last one is `EVERY` seconds old; on a terminal, moves the clock."""

@@ -39,6 +39,15 @@ def measured(capsys, out, *arguments, model="mlp", data="pair"):
     return json.loads((out / "spectrum.json").read_text()), text
 
 
+def test_the_time_is_estimated_from_the_products_before_the_first(capsys, tmp_path):
+    asked = []
+    request = SpectrumRequest("tiny_networks:mlp", "tiny_networks:pair", settings=SpectrumSettings(probes=3, steps=20))
+    found = measure_network(request, expect=lambda seconds, work: asked.append((seconds, work)))
+    ((seconds, work),) = asked
+    assert work.startswith("some 150 products")
+    assert seconds == pytest.approx(300 * found.cost.gradient_seconds)
+
+
 @pytest.fixture(scope="module")
 def exact():
     model = tiny_networks.mlp().double()
@@ -302,7 +311,7 @@ def asked_of(monkeypatch, tmp_path, *arguments):
     """The request that the command makes of these arguments."""
     asked = []
 
-    def measure(request, progress):
+    def measure(request, progress, expect):
         asked.append(request)
         raise CurvatureError("enough")
 

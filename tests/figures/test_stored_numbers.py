@@ -52,6 +52,7 @@ def place(tmp_path, monkeypatch):
     folder = tmp_path / "stored"
     folder.mkdir()
     monkeypatch.setattr(making, "stored_numbers", lambda f, s: storing.stored_numbers(f, s, folder))
+    monkeypatch.setattr(making, "stored_seconds", lambda f, scale: storing.stored_seconds(f, scale, folder))
     return folder
 
 
@@ -188,3 +189,21 @@ def test_the_projects_own_stored_numbers_are_whole():
         figure = Figure(made["figure"], "", "", descent, draw, str, str, str)
         settings = Settings(made["scale"], made["seed"], made["device"])
         assert storing.stored_numbers(figure, settings) is not None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "scale", "lines"),
+    [
+        (75.0, "laptop", ["about 1:15 min, as long as the stored numbers took at scale laptop"]),
+        (10.0, "laptop", ["about 10 s, as long as the stored numbers took at scale laptop"]),
+        (9.9, "laptop", []),
+        (75.0, "quick", []),
+    ],
+)
+def test_numbers_that_are_computed_again_are_announced_by_the_time_they_took(place, tmp_path, seconds, scale, lines):
+    store(place, make(FIGURE, LAPTOP, tmp_path))
+    manifest = place / f"{FIGURE.slug}.manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"seconds_for_the_numbers": seconds}))
+    said = []
+    make(FIGURE, Settings(scale=scale, told=said.append), tmp_path, recompute=True)
+    assert [line for line in said if line.startswith("about")] == lines

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from workloads.progress import EVERY, Progress, reporting
+from workloads.progress import EVERY, WORTH_SAYING, Progress, reporting
 
 
 class Clock:
@@ -79,3 +79,15 @@ def test_the_clock_ends_with_the_command(capsys):
         assert threading.active_count() == before + 1
     assert threading.active_count() == before
     assert not capsys.readouterr().err
+
+
+def test_a_time_worth_waiting_for_is_said_before_the_work_on_both_sides_of_the_border():
+    progress, _, stream = started()
+    progress.expect(WORTH_SAYING - 0.01, "nothing")
+    assert not stream.getvalue()
+    progress.expect(WORTH_SAYING, "330 products")
+    progress.expect(4000.0, "more")
+    assert stream.getvalue().splitlines() == [
+        "spectrum: about 10 s for 330 products",
+        "spectrum: about 1:06 h for more",
+    ]
