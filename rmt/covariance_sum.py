@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import finite, positive, reals, representable, require
+from rmt.checks import finite, positive, reals, require
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
+from rmt.resolvent_series import moment_of_sum
 from rmt.separable import Atoms
 from rmt.spiked import power_of_two
 from rmt.sum_equations import SumEdge, SumEquations
@@ -158,17 +159,10 @@ class CovarianceSum(CountedLaw):
         return float(mean @ products @ mean + scatter @ (population.traces**2 + np.diag(products)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        """The moment, n >= 0: the first two exactly, others by quadrature."""
-        if n not in (1, 2):
-            return super().moment(n, about)
-        (population, mean, scatter), about = self._in_units, about / self._unit
-        if n == 1:
-            return representable((float(mean @ population.traces) / population.dimension - about) * self._unit, 1)
-        centred = population.atoms @ mean - about
-        block = np.tensordot(mean, population.block, 1)
-        of_mean = population.counts @ centred**2 + ((block - about * np.eye(len(block))) ** 2).sum()
-        found = float(of_mean + scatter @ population.traces**2) / population.dimension
-        return representable(found * self._unit * self._unit, 2)
+        r"""The moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
+        equations = self._equations
+        population = equations.population.atoms, equations.population.counts, equations.population.block
+        return moment_of_sum(n, about, self._unit, population, equations.weights, equations.samples)
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """The numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""

@@ -17,25 +17,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import finite, positive, power, reals, representable, require, unwrapped, whole
+from .checks import finite, positive, reals, require, unwrapped
 from .closed_laws import AtomicLaw, PointMass
-from .continuation import descend
+from .continuation import LOWEST, descend
 from .counting import CountedLaw
+from .resolvent_series import moment_of_sum
 from .spiked import power_of_two
 
 Atoms = AtomicLaw | PointMass
 EPS = float(np.finfo(float).eps)
 NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
-CANCELLED = 1e-13
-"""Rounding of a sum for a moment, relative to the largest value of its power, above which quadrature is better."""
+NEAR, LEAST = 1e-4, 1e-120
+"""Height of the last point above one of the axis, in units of its distance from 0; the least, in widths."""
 STEPS_AT_0 = 100
 """Most steps of Newton's method there."""
 
@@ -137,21 +137,10 @@ class SeparableLaw(CountedLaw):
         return below, above
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the power series of a and b in 1/z."""
-        whole("the order of a moment", n)
-        centre = about / self._unit
-        if n == 2:  # exactly, however narrow the law is
-            eigenvalues, masses, weights, shares = self._arrays
-            centred = (weights @ shares * eigenvalues - centre) ** 2 @ masses
-            scatter = self.ratio * (weights**2 @ shares) * (eigenvalues @ masses) ** 2
-            return representable(float(centred + scatter) * power(self._unit, 2), 2)
-        raw = self._raw_moments(n)
-        terms = [comb(n, k) * raw[k] * (-centre) ** (n - k) for k in range(n + 1)]
-        reach = max(abs(end - about) for end in self.support) / self._unit
-        if n > 2 and EPS * np.abs(terms).max() > CANCELLED * reach**n:
-            return super().moment(n, about)
-        with np.errstate(over="ignore"):
-            return representable(float(np.sum(terms) * np.float64(self._unit) ** n), n)
+        r"""The moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
+        eigenvalues, masses, weights, shares = self._arrays
+        population = eigenvalues[:, None], masses, np.zeros((1, 0, 0))
+        return moment_of_sum(n, about, self._unit, population, [(weights, shares)], np.array([1.0 / self.ratio]))
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """The numbers (a, b) for complex z with Im z >= 0 (limit from above): a in weights, b in 1/weights."""
@@ -242,7 +231,10 @@ class SeparableLaw(CountedLaw):
 
         # u = z - a is z far away, up to a constant, and lies above z: the branch that `descend` follows.
         width = max(1.0, abs(self.edges[0].z), abs(self.edges[1].z))
-        u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess)
+        # The numbers change on the scale of z itself, where the smallest eigenvalues or weights make bands near 0.
+        near = np.where(z.imag == 0.0, np.abs(z) / width, 1.0)
+        lowest = np.clip(NEAR * near, LEAST, LOWEST)
+        u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess, lowest=lowest)
         return z - u, self._population_sum(z, z - u, 1, 1)
 
     def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
@@ -299,27 +291,6 @@ class SeparableLaw(CountedLaw):
         size = np.arctan2(part_b * np.abs(weights), 1 - weights * b.real[:, None])
         weighted = (np.sign(weights) * size) @ shares
         return (population + (weighted + (a * b).imag) / self.ratio) / np.pi
-
-    def _raw_moments(self, n: int) -> np.ndarray:
-        """Moments 0 to n in the law's own units."""
-        eigenvalues, masses, weights, shares = self._arrays
-        population = [eigenvalues**k @ masses for k in range(n + 2)]
-        heavy = [weights ** (k + 1) @ shares for k in range(n + 2)]
-
-        def composed(coefficients: list[float], inner: np.ndarray, step: int) -> np.ndarray:
-            """Sum of coefficient_k x^(k step) inner^k, to order n."""
-            total, power = np.zeros(n + 1), np.eye(1, n + 1)[0]
-            for k, coefficient in enumerate(coefficients[: n + 1]):
-                shifted = np.concatenate([np.zeros(k * step), power])[: n + 1]
-                total = total + coefficient * shifted
-                power = np.convolve(power, inner)[: n + 1]
-            return total
-
-        a = np.zeros(n + 1)
-        for _ in range(n + 1):  # each round settles one more order
-            b = self.ratio * np.concatenate([[0.0], composed(population[1:], a, 1)])[: n + 1]
-            a = composed(heavy, b, 0)
-        return composed(population, a, 1)
 
     def _edge(self, side: float) -> Edge | None:
         """The end on one side (-1 left, 1 right); none if the numbers do not meet outside the origin."""
