@@ -77,13 +77,13 @@ def descend(
         keep = converged | (~jumped & (height[active] > 1e-3 * scale))
         u[active[keep]], solved[active[keep]] = proposal[keep], height[active[keep]]
         may_jump[active[jumped & ~keep]] = False
-        active = active[(keep | jumped) & (solved[active] > z.imag[active])]
+        # A failed jump from the lowest height is not tried again.
+        more = keep | (jumped & (solved[active] >= last_heights[active]))
+        active = active[more & (solved[active] > z.imag[active])]
         reached = solved[active]
         onto = (reached < last_heights[active]) | (may_jump[active] & (reached < 1e-3 * u[active].imag))
         lower = np.maximum(_factor(reached, scale) * reached, z.imag[active])
         height[active] = np.where(onto, z.imag[active], lower)
-        # A failed jump from the lowest height is not tried again.
-        active = active[may_jump[active] | (height[active] > z.imag[active]) | (reached >= last_heights[active])]
     return u
 
 

@@ -15,7 +15,7 @@ the support. Overlaps inside the bulk: Ledoit and Péché (2011).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import finite, positive, reals, require, unwrapped
+from .checks import positive, reals, require, unwrapped
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import LOWEST, descend
 from .counting import CountedLaw
@@ -34,6 +34,8 @@ Atoms = AtomicLaw | PointMass
 EPS = float(np.finfo(float).eps)
 NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
+SMALLEST_PRODUCT = 1e-100
+"""Of an eigenvalue and a weight, relative to the largest: squares of their ratio stay in double precision."""
 NEAR, LEAST = 1e-4, 1e-120
 """Height of the last point above one of the axis, in units of its distance from 0; the least, in widths."""
 STEPS_AT_0 = 100
@@ -99,7 +101,16 @@ class SeparableLaw(CountedLaw):
         least = self.population.support[0]
         require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
         positive("ratio", self.ratio)
-        finite("the product of the largest eigenvalue and the largest weight", self._unit)
+        positive("the product of the largest eigenvalue and the largest weight", self._unit)
+        products = 1.0
+        for part in (self.population, self.weights):
+            sizes = [abs(location) for location, _ in part.atoms if location]
+            products *= min(sizes) / max(sizes)
+        require(
+            products >= SMALLEST_PRODUCT,
+            f"the least product of an eigenvalue and a weight is {products:.3g} of the largest and must be at least "
+            f"{SMALLEST_PRODUCT}; give 0 instead of eigenvalues and weights that are smaller",
+        )
 
     @property
     def support(self) -> tuple[float, float]:
@@ -134,6 +145,8 @@ class SeparableLaw(CountedLaw):
         if below is None:  # at 0, or beyond a gap that the companion, of dimension m and of the same spectrum, has not
             twin = SeparableLaw(self.weights, self.population, 1.0 / self.ratio)._edge(-1.0)
             below = Edge(0.0, 0.0, -np.inf, -np.inf, np.inf) if twin is None else _across(self, twin)
+        if below.z < 0.0 <= self.weights.support[0]:  # by rounding
+            below = replace(below, z=0.0)
         return below, above
 
     def moment(self, n: int, about: float = 0.0) -> float:
