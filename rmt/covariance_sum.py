@@ -130,7 +130,7 @@ class CovarianceSum(CountedLaw):
         require(
             lost < 1e-6, f"a share {lost:.3g} of the spectrum is less than about 1e-8 of the rest, beside an atom at 0"
         )
-        lower, upper = -below.z, above.z
+        lower, upper = 0.0 - below.z, above.z
         if all(law.support[0] >= 0 for law in self.weights):
             lower = max(lower, 0.0)
         if all(law.support[1] <= 0 for law in self.weights):

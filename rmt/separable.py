@@ -315,8 +315,8 @@ class SeparableLaw(CountedLaw):
             return None
         total = self.ratio * float(eigenvalues @ masses)
 
-        def at(b: float) -> tuple[float, float]:
-            """The numbers z and a that belong to b."""
+        def at(b: float) -> tuple[float, float, np.ndarray]:
+            """The numbers z and a that belong to b, and the distances z - a lambda, which keep their digits."""
             a = float(weights / (1 - weights * b) @ shares)
             extreme = positive_ones[-1] if a >= 0 else positive_ones[0]
             gaps, part = a * (extreme - eigenvalues), self.ratio * float(extreme * masses[eigenvalues == extreme][0])
@@ -326,15 +326,15 @@ class SeparableLaw(CountedLaw):
 
             lowest, highest = np.log(part / b), np.log(total / b)
             distance = np.exp(brentq(excess, lowest - 1e-9, highest + 1e-9, xtol=1e-16, rtol=4 * EPS))
-            return float(a * extreme + distance), a
+            return float(a * extreme + distance), a, distance + gaps
 
         def beyond(logarithm: float) -> float:
             b = located(logarithm)
-            z, a = at(b)
+            _, _, distances = at(b)
             return float(
                 (weights / (1 - weights * b)) ** 2
                 @ shares
-                * ((eigenvalues / (z - a * eigenvalues)) ** 2 @ (self.ratio * masses))
+                * ((eigenvalues / distances) ** 2 @ (self.ratio * masses))
                 - 1
             )
 
@@ -348,19 +348,22 @@ class SeparableLaw(CountedLaw):
         while beyond(high) < 0:
             high += 1.0
         b = located(brentq(beyond, low, high, xtol=1e-16, rtol=4 * EPS))
-        z, a = at(b)
-        return self._edge_at(side * z, side * a, side * b)
+        z, a, distances = at(b)
+        return self._edge_at(side * z, side * a, side * b, side * distances)
 
-    def _edge_at(self, z: float, a: float, b: float) -> Edge:
-        points = np.array(z), np.array(a)
-        b1, b2 = (float(self._population_sum(*points, 2, k)) for k in (1, 2))
+    def _edge_at(self, z: float, a: float, b: float, distances: np.ndarray) -> Edge:
+        eigenvalues, masses, _, _ = self._arrays
+        masses = self.ratio * masses
+        b1, b2 = (float(eigenvalues**k / distances**2 @ masses) for k in (1, 2))
         a2, a3 = (float(self._weight_sum(np.array(b), k)) for k in (2, 3))
-        b3 = float(self._population_sum(*points, 3, 3))
-        g = float(self._population_sum(*points, 1, 0)) / self.ratio / self._unit
+        b3 = float((eigenvalues / distances) ** 3 @ masses)
+        g = float(1 / distances @ masses) / self.ratio / self._unit
         return Edge(z, a, b, g, abs(2 * (a3 * b2 + a2 * a2 * b3) / b1) * (self.ratio / (a2 * b1)) ** 2)
 
 
 def _across(law: SeparableLaw, twin: Edge) -> Edge:
     """An end of the companion, whose population are the weights, as an end of the law."""
     z = law.ratio * twin.z
-    return law._edge_at(z, z * twin.b, law.ratio * twin.a / z)
+    eigenvalues, _, _, _ = law._arrays
+    a = z * twin.b
+    return law._edge_at(z, a, law.ratio * twin.a / z, z - a * eigenvalues)
