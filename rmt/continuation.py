@@ -11,6 +11,8 @@ Map = Callable[[np.ndarray, np.ndarray], np.ndarray]
 FACTOR = 0.25
 LOWEST, FAST = 1e-18, 1e-2
 """Last height above the axis, in units of the scale, before the step onto it; the factor below that height."""
+NEAR, LEAST = 1e-4, 1e-120
+"""That height close to 0, in units of the distance from 0, and the least of all."""
 NEWTON_STEPS = 40
 MAP_STEPS = 400
 
@@ -85,6 +87,15 @@ def descend(
         lower = np.maximum(_factor(reached, scale) * reached, z.imag[active])
         height[active] = np.where(onto, z.imag[active], lower)
     return u
+
+
+def lowest_heights(z: np.ndarray, scale: float) -> np.ndarray:
+    """Return the last heights above points of the axis, (n,), in units of the scale, of a law with bands next to 0.
+
+    There the solution changes on the scale of z itself.
+    """
+    near = np.where(z.imag == 0.0, np.abs(z) / scale, 1.0)
+    return np.clip(NEAR * near, LEAST, LOWEST)
 
 
 def _factor(height: np.ndarray, scale: float) -> np.ndarray:

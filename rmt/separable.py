@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 
 from .checks import positive, reals, require, unwrapped
 from .closed_laws import AtomicLaw, PointMass
-from .continuation import LOWEST, descend
+from .continuation import descend, lowest_heights
 from .counting import CountedLaw
 from .resolvent_series import moment_of_sum
 from .spiked import power_of_two
@@ -36,8 +36,6 @@ NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
 SMALLEST_PRODUCT = 1e-100
 """Of an eigenvalue and a weight, relative to the largest: squares of their ratio stay in double precision."""
-NEAR, LEAST = 1e-4, 1e-120
-"""Height of the last point above one of the axis, in units of its distance from 0; the least, in widths."""
 STEPS_AT_0 = 100
 """Most steps of Newton's method there."""
 
@@ -244,9 +242,7 @@ class SeparableLaw(CountedLaw):
 
         # u = z - a is z far away, up to a constant, and lies above z: the branch that `descend` follows.
         width = max(1.0, abs(self.edges[0].z), abs(self.edges[1].z))
-        # The numbers change on the scale of z itself, where the smallest eigenvalues or weights make bands near 0.
-        near = np.where(z.imag == 0.0, np.abs(z) / width, 1.0)
-        lowest = np.clip(NEAR * near, LEAST, LOWEST)
+        lowest = lowest_heights(z, width)
         u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess, lowest=lowest)
         return z - u, self._population_sum(z, z - u, 1, 1)
 
