@@ -96,6 +96,10 @@ class CountedLaw(Law):
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """The mean angle of z - x over pi, (n,); on the axis the mass above."""
 
+    def _unsolved(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return where numbers are known not to be the solution, (n,)."""
+        return np.zeros(z.shape, dtype=bool)
+
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         levels = levels_of(p)
@@ -149,6 +153,8 @@ class CountedLaw(Law):
         below = np.full(flat.shape, self._negative_mass)
         elsewhere = flat != 0.0
         z = flat[elsewhere] + 0j
-        below[elsewhere] = 1 - self._above(z, self._numbers(z)) - kernel * (z.real > 0)
+        numbers = self._numbers(z)
+        mass = 1 - self._above(z, numbers) - kernel * (z.real > 0)
+        below[elsewhere] = np.where(self._unsolved(z, numbers), np.nan, mass)
         left = np.minimum(below, self._negative_mass)
         return np.where(flat < 0.0, left, np.maximum(below, self._negative_mass)).reshape(x.shape)

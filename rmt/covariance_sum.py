@@ -33,6 +33,8 @@ from rmt.spiked import power_of_two
 from rmt.sum_equations import SumEdge, SumEquations
 
 Array = NDArray[np.float64]
+REPELLING = 1e-2
+"""How far above 1 the norm of the derivatives is at numbers that are surely no limits from above."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +294,9 @@ class CovarianceSum(CountedLaw):
         found, slope = self._equations.at(z, numbers), self._equations.slopes(z, numbers)
         # tr Q^2 by the distance of two points would cancel: tr Q (1 - sum a' Lambda) Q, from the traces at hand.
         return -(found.square - (slope * found.slope).sum(axis=1)) / self.population.dimension
+
+    def _unsolved(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        return self._equations.false(z, numbers, REPELLING)
 
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         return self._equations.above(z, numbers)

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 
 from .checks import finite, levels_of, positive, require, unwrapped
 from .closed_laws import PointMass, Semicircle
-from .continuation import LOWEST, descend, lowest_heights
+from .continuation import LEAST, descend, lowest_heights
 from .counting import SMALLEST, quantiles
 from .laws import Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
@@ -174,7 +174,7 @@ class FreeSum(_CumulantsFirst):
 
     def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
         """Points of the axis moved off the atoms, as far as these hide what is next to them; to the left if on one."""
-        least = LOWEST * (self.support[1] - self.support[0])
+        least = LEAST * (self.support[1] - self.support[0])
         for one, other, _ in self._pairs_of_atoms:
             location, reach = one + other, max(NEXT * max(abs(one), abs(other)), least)
             moved = np.where(x > location, location + reach, location - reach)

@@ -328,9 +328,7 @@ class SeparableLaw(CountedLaw):
             b = located(logarithm)
             _, _, distances = at(b)
             return float(
-                (weights / (1 - weights * b)) ** 2
-                @ shares
-                * ((eigenvalues / distances) ** 2 @ (self.ratio * masses))
+                (weights / (1 - weights * b)) ** 2 @ shares * ((eigenvalues / distances) ** 2 @ (self.ratio * masses))
                 - 1
             )
 
