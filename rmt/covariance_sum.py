@@ -95,7 +95,7 @@ class CovarianceSum(CountedLaw):
             require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
         for count in self.samples:
             positive("a number of samples", count)
-        finite("the product of the largest eigenvalue and the largest weight", self._unit)
+        positive("the product of the largest eigenvalue and the largest weight", self._unit)
 
     @property
     def support(self) -> tuple[float, float]:

@@ -198,7 +198,7 @@ class SeparableLaw(CountedLaw):
     @property
     def _interval(self) -> tuple[float, float]:
         left, right = self.edges
-        return left.z * self._unit, right.z * self._unit
+        return left.z * self._unit + 0.0, right.z * self._unit + 0.0  # without a sign of 0
 
     @property
     def _unit(self) -> float:

@@ -271,6 +271,10 @@ def test_differences_solve_their_equations_and_count(one, other, plus, minus, fi
             lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (ONE,), (0.0,)),
             "number of samples must be positive",
         ),
+        (
+            lambda: CovarianceSum(JointPopulation.of([[1e-200]], [1.0]), (PointMass(1e-200),), (1.0,)),
+            "the largest weight must be positive",
+        ),
         (lambda: alone(WEIGHTS, 0.3).subordination(-1j), "must lie in the upper half-plane"),
         (lambda: alone(WEIGHTS, 0.3).outside(1.0), "outside the support"),
     ],

@@ -235,3 +235,13 @@ def test_no_eigenvalue_of_a_positive_covariance_is_negative():
     law = SeparableLaw(AtomicLaw([1e-100, 1.0], [0.5, 0.5]), ONE, 2.0)
     assert law.support == (0.0, pytest.approx(4.0))
     assert law.quantile([0.0, 0.5]).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("light", [1e-12, 1e-20])
+def test_the_end_at_a_light_eigenvalue(light):
+    """A share of the population that is a point but for its interaction with the rest, which moves it by the ratio."""
+    law = SeparableLaw(AtomicLaw([1.0, 2.0], [light, 1.0 - light]), ONE, 1e-12)
+    assert law.support[0] == pytest.approx(1.0 - 2e-12, abs=3e-12)
+    assert law.support[1] == pytest.approx(2.0 * (1 + 2e-6), rel=1e-11)
+    assert law.quantile(0.0) == law.support[0]
