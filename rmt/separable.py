@@ -35,7 +35,7 @@ EPS = float(np.finfo(float).eps)
 NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
 SMALLEST_PRODUCT = 1e-100
-"""Of an eigenvalue and a weight, relative to the largest: squares of their ratio stay in double precision."""
+"""The least product of an eigenvalue and a weight, relative to the largest: squares stay in double precision."""
 STEPS_AT_0 = 100
 """Most steps of Newton's method there."""
 
