@@ -9,8 +9,10 @@ import numpy as np
 Map = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 FACTOR = 0.25
-LOWEST = 1e-18
-"""Last height above the axis, in units of the scale, before the step onto it."""
+LOWEST, FAST = 1e-18, 1e-2
+"""Last height above the axis, in units of the scale, before the step onto it; the factor below that height."""
+NEAR, LEAST = 1e-4, 1e-120
+"""That height close to 0, in units of the distance from 0, and the least of all."""
 NEWTON_STEPS = 40
 MAP_STEPS = 400
 
@@ -22,6 +24,7 @@ def descend(
     scale: float,
     guess: np.ndarray | None = None,
     finest: float | None = None,
+    lowest: np.ndarray | None = None,
 ) -> np.ndarray:
     r"""Solve u = T(u, z) for the branch with u ~ z far away, for every z with Im z >= 0.
 
@@ -38,11 +41,13 @@ def descend(
             above the axis: of those there is one only.
         finest: width of the narrowest structure of u, in units of z, to which Newton's method must get; the scale by
             default.
+        lowest: last height above the axis before the step onto it, (n,), in units of the scale; `LOWEST` by default.
 
     Returns:
         u, (n,), accurate to about 1e-13 relative, except near branch points, where rounding is felt as its root.
     """
     finest = finest or scale
+    last_heights = scale * (np.full(len(z), LOWEST) if lowest is None else lowest)
     height = np.maximum(4 * scale, z.imag)
     solved = height.copy()
     u = z.real + 1j * height
@@ -58,7 +63,7 @@ def descend(
         # On the way down a start for the next height is all that is needed.
         accuracy = np.where(height[active] > z.imag[active], 1e-6, 1e-15)
         proposal, converged = _polish(u[active], point, newton_step, finest, accuracy)
-        jumped = height[active] < FACTOR / 2 * solved[active]
+        jumped = height[active] < _factor(solved[active], scale) / 2 * solved[active]
         stuck = ~converged & ~jumped & (height[active] > 0)
         if stuck.any():
             better = u[active[stuck]]
@@ -74,12 +79,28 @@ def descend(
         keep = converged | (~jumped & (height[active] > 1e-3 * scale))
         u[active[keep]], solved[active[keep]] = proposal[keep], height[active[keep]]
         may_jump[active[jumped & ~keep]] = False
-        active = active[(keep | jumped) & (solved[active] > z.imag[active])]
-        lowest = (solved[active] < LOWEST * scale) | (may_jump[active] & (solved[active] < 1e-3 * u[active].imag))
-        height[active] = np.where(lowest, z.imag[active], np.maximum(FACTOR * solved[active], z.imag[active]))
         # A failed jump from the lowest height is not tried again.
-        active = active[may_jump[active] | (height[active] > z.imag[active]) | (solved[active] >= LOWEST * scale)]
+        more = keep | (jumped & (solved[active] >= last_heights[active]))
+        active = active[more & (solved[active] > z.imag[active])]
+        reached = solved[active]
+        onto = (reached < last_heights[active]) | (may_jump[active] & (reached < 1e-3 * u[active].imag))
+        lower = np.maximum(_factor(reached, scale) * reached, z.imag[active])
+        height[active] = np.where(onto, z.imag[active], lower)
     return u
+
+
+def lowest_heights(z: np.ndarray, scale: float) -> np.ndarray:
+    """Return the last heights above points of the axis, (n,), in units of the scale, of a law with bands next to 0.
+
+    There the solution changes on the scale of z itself.
+    """
+    near = np.where(z.imag == 0.0, np.abs(z) / scale, 1.0)
+    return np.clip(NEAR * near, LEAST, LOWEST)
+
+
+def _factor(height: np.ndarray, scale: float) -> np.ndarray:
+    """Return the factor from one height to the next."""
+    return np.where(height < LOWEST * scale, FAST, FACTOR)
 
 
 def _attracting(u: np.ndarray, z: np.ndarray, newton_step: Map, fixed_point: Map) -> np.ndarray:

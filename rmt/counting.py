@@ -16,11 +16,15 @@ from .panel_quadrature import Panels
 
 STEPS = 200
 ROUNDING = 1e-14  # of a distribution function
+NEAR_0, SMALLEST = 1e-6, 1e-104
+"""Sizes in widths of a law: of quantiles that are searched by orders of magnitude, and of the smallest of them."""
 
 Counted = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
-def quantiles(levels: np.ndarray, low: np.ndarray, high: np.ndarray, counted: Counted, state: np.ndarray) -> np.ndarray:
+def quantiles(
+    levels: np.ndarray, low: np.ndarray, high: np.ndarray, counted: Counted, state: np.ndarray, least: float = NEAR_0
+) -> np.ndarray:
     """The points at which a distribution function reaches levels: Newton's method, kept inside a bracket.
 
     Args:
@@ -29,6 +33,7 @@ def quantiles(levels: np.ndarray, low: np.ndarray, high: np.ndarray, counted: Co
         high: where it has reached the level, (n,); updated. Points with low = high are returned as they are.
         counted: (x, state) -> distribution function, density, state, where the state of a point starts the next.
         state: first guess, (n, ...).
+        least: size of the smallest number that is resolved as well as others, in widths of the widest bracket.
     """
     widest = float((high - low).max(initial=0.0))
     x = low + (high - low) / 2
@@ -43,13 +48,25 @@ def quantiles(levels: np.ndarray, low: np.ndarray, high: np.ndarray, counted: Co
         high[active], low[active] = np.where(enough, here, high[active]), np.where(enough, low[active], here)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             new = here - excess / density
-        middle = low[active] + (high[active] - low[active]) / 2
+        middle = _middle(low[active], high[active], least * widest, NEAR_0 * widest)
         inside = (new > low[active]) & (new < high[active]) & (step % 4 < 3)  # every fourth step halves
-        narrow = high[active] - low[active] <= 4e-16 * np.maximum(np.abs(middle), 1e-6 * widest)
+        narrow = high[active] - low[active] <= 4e-16 * np.maximum(np.abs(middle), least * widest)
         met = (np.abs(excess) < ROUNDING) & (density * widest > 1e9 * ROUNDING)
         x[active] = np.where(met, here, np.where(narrow, high[active], np.where(inside, new, middle)))
         active = active[~(met | narrow)]
     return x
+
+
+def _middle(low: np.ndarray, high: np.ndarray, least: float, near: float) -> np.ndarray:
+    """Return points between low and high: half way, but near 0 half way between the orders of magnitude, (n,)."""
+    middle = low + (high - low) / 2
+    larger, smaller = np.maximum(np.abs(low), np.abs(high)), np.maximum(np.minimum(np.abs(low), np.abs(high)), least)
+    close = (larger <= near) & (larger > 4 * smaller)
+    across = (low < 0) & (high > 0)
+    middle[close & across] = 0.0
+    close &= ~across
+    middle[close] = np.sign((low + high)[close]) * np.sqrt(larger[close]) * np.sqrt(smaller[close])
+    return middle
 
 
 class CountedLaw(Law):
@@ -79,11 +96,16 @@ class CountedLaw(Law):
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """The mean angle of z - x over pi, (n,); on the axis the mass above."""
 
+    def _unsolved(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return where numbers are known not to be the solution, (n,)."""
+        return np.zeros(z.shape, dtype=bool)
+
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
         levels = levels_of(p)
         flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
         low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
+        up_to_0 = self._negative_mass + sum(mass for _, mass in self.atoms)
         for _, mass in self.atoms:
             at = (flat > self._negative_mass) & (flat <= self._negative_mass + mass)
             low[at], high[at] = 0.0, 0.0
@@ -91,10 +113,11 @@ class CountedLaw(Law):
         def counted(x: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             z = np.where(x == 0.0, 1e-16, x) + 0j  # where they may be singular
             numbers = self._numbers(z, guess)
-            return 1 - self._above(z, numbers), -self._resolvent(z, numbers).imag / np.pi, numbers
+            reached = np.where(x == 0.0, up_to_0, 1 - self._above(z, numbers))
+            return reached, -self._resolvent(z, numbers).imag / np.pi, numbers
 
         start = np.full_like(self._numbers(np.full(len(flat), 1j)), -1j)
-        found = quantiles(flat, low, high, counted, start) * self._unit
+        found = quantiles(flat, low, high, counted, start, SMALLEST) * self._unit
         return unwrapped(self._reaching(flat, found).reshape(levels.shape))
 
     @cached_property
@@ -130,6 +153,8 @@ class CountedLaw(Law):
         below = np.full(flat.shape, self._negative_mass)
         elsewhere = flat != 0.0
         z = flat[elsewhere] + 0j
-        below[elsewhere] = 1 - self._above(z, self._numbers(z)) - kernel * (z.real > 0)
+        numbers = self._numbers(z)
+        mass = 1 - self._above(z, numbers) - kernel * (z.real > 0)
+        below[elsewhere] = np.where(self._unsolved(z, numbers), np.nan, mass)
         left = np.minimum(below, self._negative_mass)
         return np.where(flat < 0.0, left, np.maximum(below, self._negative_mass)).reshape(x.shape)

@@ -23,15 +23,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import finite, positive, reals, representable, require
+from rmt.checks import finite, positive, reals, require
 from rmt.closed_laws import AtomicLaw
 from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
+from rmt.resolvent_series import moment_of_sum
 from rmt.separable import Atoms
 from rmt.spiked import power_of_two
 from rmt.sum_equations import SumEdge, SumEquations
 
 Array = NDArray[np.float64]
+REPELLING = 1e-2
+"""How far above 1 the norm of the derivatives is at numbers that are surely no limits from above."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +95,7 @@ class CovarianceSum(CountedLaw):
             require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
         for count in self.samples:
             positive("a number of samples", count)
-        finite("the product of the largest eigenvalue and the largest weight", self._unit)
+        positive("the product of the largest eigenvalue and the largest weight", self._unit)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -129,7 +132,7 @@ class CovarianceSum(CountedLaw):
         require(
             lost < 1e-6, f"a share {lost:.3g} of the spectrum is less than about 1e-8 of the rest, beside an atom at 0"
         )
-        lower, upper = -below.z, above.z
+        lower, upper = 0.0 - below.z, above.z
         if all(law.support[0] >= 0 for law in self.weights):
             lower = max(lower, 0.0)
         if all(law.support[1] <= 0 for law in self.weights):
@@ -158,17 +161,10 @@ class CovarianceSum(CountedLaw):
         return float(mean @ products @ mean + scatter @ (population.traces**2 + np.diag(products)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        """The moment, n >= 0: the first two exactly, others by quadrature."""
-        if n not in (1, 2):
-            return super().moment(n, about)
-        (population, mean, scatter), about = self._in_units, about / self._unit
-        if n == 1:
-            return representable((float(mean @ population.traces) / population.dimension - about) * self._unit, 1)
-        centred = population.atoms @ mean - about
-        block = np.tensordot(mean, population.block, 1)
-        of_mean = population.counts @ centred**2 + ((block - about * np.eye(len(block))) ** 2).sum()
-        found = float(of_mean + scatter @ population.traces**2) / population.dimension
-        return representable(found * self._unit * self._unit, 2)
+        r"""The moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
+        equations = self._equations
+        population = equations.population.atoms, equations.population.counts, equations.population.block
+        return moment_of_sum(n, about, self._unit, population, equations.weights, equations.samples)
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """The numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
@@ -298,6 +294,9 @@ class CovarianceSum(CountedLaw):
         found, slope = self._equations.at(z, numbers), self._equations.slopes(z, numbers)
         # tr Q^2 by the distance of two points would cancel: tr Q (1 - sum a' Lambda) Q, from the traces at hand.
         return -(found.square - (slope * found.slope).sum(axis=1)) / self.population.dimension
+
+    def _unsolved(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        return self._equations.false(z, numbers, REPELLING)
 
     def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         return self._equations.above(z, numbers)

@@ -20,8 +20,8 @@ from scipy.optimize import brentq
 
 from .checks import finite, levels_of, positive, require, unwrapped
 from .closed_laws import PointMass, Semicircle
-from .continuation import LOWEST, descend
-from .counting import quantiles
+from .continuation import LEAST, descend, lowest_heights
+from .counting import SMALLEST, quantiles
 from .laws import Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
 from .spiked import power_of_two
@@ -148,7 +148,7 @@ class FreeSum(_CumulantsFirst):
                 density = -self._ordered[0]._stieltjes(omega).imag / np.pi
             return 1 - self._angle_at(z, omega), density, omega
 
-        found = quantiles(flat, low, high, counted, np.full(flat.shape, -1j))
+        found = quantiles(flat, low, high, counted, np.full(flat.shape, -1j), SMALLEST)
         return unwrapped(self._reaching(flat, found).reshape(levels.shape))
 
     @property
@@ -174,7 +174,7 @@ class FreeSum(_CumulantsFirst):
 
     def _beside_atoms(self, x: np.ndarray) -> np.ndarray:
         """Points of the axis moved off the atoms, as far as these hide what is next to them; to the left if on one."""
-        least = LOWEST * (self.support[1] - self.support[0])
+        least = LEAST * (self.support[1] - self.support[0])
         for one, other, _ in self._pairs_of_atoms:
             location, reach = one + other, max(NEXT * max(abs(one), abs(other)), least)
             moved = np.where(x > location, location + reach, location - reach)
@@ -266,12 +266,13 @@ class FreeSum(_CumulantsFirst):
 
         (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
         scale = upper_a - lower_a + upper_b - lower_b
-        omega = descend(z, newton_step, fixed_point, scale, guess)
+        lowest = lowest_heights(z, scale)
+        omega = descend(z, newton_step, fixed_point, scale, guess, lowest=lowest)
         wrong, left = self._mismatch(z, omega)
         for finest in NARROW:
             if not (again := np.flatnonzero(wrong)).size:
                 break
-            tried = descend(z[again], newton_step, fixed_point, scale, finest=finest * scale)
+            tried = descend(z[again], newton_step, fixed_point, scale, finest=finest * scale, lowest=lowest[again])
             wrong_now, left_now = self._mismatch(z[again], tried)
             better = left_now < left[again]
             omega[again[better]], left[again[better]] = tried[better], left_now[better]

@@ -15,27 +15,27 @@ the support. Overlaps inside the bulk: Ledoit and Péché (2011).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from .checks import finite, positive, power, reals, representable, require, unwrapped, whole
+from .checks import positive, reals, require, unwrapped
 from .closed_laws import AtomicLaw, PointMass
-from .continuation import descend
+from .continuation import descend, lowest_heights
 from .counting import CountedLaw
+from .resolvent_series import moment_of_sum
 from .spiked import power_of_two
 
 Atoms = AtomicLaw | PointMass
 EPS = float(np.finfo(float).eps)
 NEXT_TO_0 = 1e-300
 """Where laws of weights of both signs are counted: the mass between 0 and larger numbers need not be small."""
-CANCELLED = 1e-13
-"""Rounding of a sum for a moment, relative to the largest value of its power, above which quadrature is better."""
+SMALLEST_PRODUCT = 1e-100
+"""The least product of an eigenvalue and a weight, relative to the largest: squares stay in double precision."""
 STEPS_AT_0 = 100
 """Most steps of Newton's method there."""
 
@@ -99,7 +99,16 @@ class SeparableLaw(CountedLaw):
         least = self.population.support[0]
         require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
         positive("ratio", self.ratio)
-        finite("the product of the largest eigenvalue and the largest weight", self._unit)
+        positive("the product of the largest eigenvalue and the largest weight", self._unit)
+        products = 1.0
+        for part in (self.population, self.weights):
+            sizes = [abs(location) for location, _ in part.atoms if location]
+            products *= min(sizes) / max(sizes)
+        require(
+            products >= SMALLEST_PRODUCT,
+            f"the least product of an eigenvalue and a weight is {products:.3g} of the largest and must be at least "
+            f"{SMALLEST_PRODUCT}; give 0 instead of eigenvalues and weights that are smaller",
+        )
 
     @property
     def support(self) -> tuple[float, float]:
@@ -134,24 +143,15 @@ class SeparableLaw(CountedLaw):
         if below is None:  # at 0, or beyond a gap that the companion, of dimension m and of the same spectrum, has not
             twin = SeparableLaw(self.weights, self.population, 1.0 / self.ratio)._edge(-1.0)
             below = Edge(0.0, 0.0, -np.inf, -np.inf, np.inf) if twin is None else _across(self, twin)
+        if below.z < 0.0 <= self.weights.support[0]:  # by rounding
+            below = replace(below, z=0.0)
         return below, above
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the power series of a and b in 1/z."""
-        whole("the order of a moment", n)
-        centre = about / self._unit
-        if n == 2:  # exactly, however narrow the law is
-            eigenvalues, masses, weights, shares = self._arrays
-            centred = (weights @ shares * eigenvalues - centre) ** 2 @ masses
-            scatter = self.ratio * (weights**2 @ shares) * (eigenvalues @ masses) ** 2
-            return representable(float(centred + scatter) * power(self._unit, 2), 2)
-        raw = self._raw_moments(n)
-        terms = [comb(n, k) * raw[k] * (-centre) ** (n - k) for k in range(n + 1)]
-        reach = max(abs(end - about) for end in self.support) / self._unit
-        if n > 2 and EPS * np.abs(terms).max() > CANCELLED * reach**n:
-            return super().moment(n, about)
-        with np.errstate(over="ignore"):
-            return representable(float(np.sum(terms) * np.float64(self._unit) ** n), n)
+        r"""The moment \int (x - about)^n \mu(dx), n >= 0, exactly, from the power series of a and b far away."""
+        eigenvalues, masses, weights, shares = self._arrays
+        population = eigenvalues[:, None], masses, np.zeros((1, 0, 0))
+        return moment_of_sum(n, about, self._unit, population, [(weights, shares)], np.array([1.0 / self.ratio]))
 
     def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
         """The numbers (a, b) for complex z with Im z >= 0 (limit from above): a in weights, b in 1/weights."""
@@ -198,7 +198,7 @@ class SeparableLaw(CountedLaw):
     @property
     def _interval(self) -> tuple[float, float]:
         left, right = self.edges
-        return left.z * self._unit, right.z * self._unit
+        return left.z * self._unit + 0.0, right.z * self._unit + 0.0  # without a sign of 0
 
     @property
     def _unit(self) -> float:
@@ -242,7 +242,8 @@ class SeparableLaw(CountedLaw):
 
         # u = z - a is z far away, up to a constant, and lies above z: the branch that `descend` follows.
         width = max(1.0, abs(self.edges[0].z), abs(self.edges[1].z))
-        u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess)
+        lowest = lowest_heights(z, width)
+        u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess, lowest=lowest)
         return z - u, self._population_sum(z, z - u, 1, 1)
 
     def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
@@ -300,27 +301,6 @@ class SeparableLaw(CountedLaw):
         weighted = (np.sign(weights) * size) @ shares
         return (population + (weighted + (a * b).imag) / self.ratio) / np.pi
 
-    def _raw_moments(self, n: int) -> np.ndarray:
-        """Moments 0 to n in the law's own units."""
-        eigenvalues, masses, weights, shares = self._arrays
-        population = [eigenvalues**k @ masses for k in range(n + 2)]
-        heavy = [weights ** (k + 1) @ shares for k in range(n + 2)]
-
-        def composed(coefficients: list[float], inner: np.ndarray, step: int) -> np.ndarray:
-            """Sum of coefficient_k x^(k step) inner^k, to order n."""
-            total, power = np.zeros(n + 1), np.eye(1, n + 1)[0]
-            for k, coefficient in enumerate(coefficients[: n + 1]):
-                shifted = np.concatenate([np.zeros(k * step), power])[: n + 1]
-                total = total + coefficient * shifted
-                power = np.convolve(power, inner)[: n + 1]
-            return total
-
-        a = np.zeros(n + 1)
-        for _ in range(n + 1):  # each round settles one more order
-            b = self.ratio * np.concatenate([[0.0], composed(population[1:], a, 1)])[: n + 1]
-            a = composed(heavy, b, 0)
-        return composed(population, a, 1)
-
     def _edge(self, side: float) -> Edge | None:
         """The end on one side (-1 left, 1 right); none if the numbers do not meet outside the origin."""
         eigenvalues, masses, weights, shares = self._arrays
@@ -331,8 +311,8 @@ class SeparableLaw(CountedLaw):
             return None
         total = self.ratio * float(eigenvalues @ masses)
 
-        def at(b: float) -> tuple[float, float]:
-            """The numbers z and a that belong to b."""
+        def at(b: float) -> tuple[float, float, np.ndarray]:
+            """The numbers z and a that belong to b, and the distances z - a lambda, which keep their digits."""
             a = float(weights / (1 - weights * b) @ shares)
             extreme = positive_ones[-1] if a >= 0 else positive_ones[0]
             gaps, part = a * (extreme - eigenvalues), self.ratio * float(extreme * masses[eigenvalues == extreme][0])
@@ -342,15 +322,13 @@ class SeparableLaw(CountedLaw):
 
             lowest, highest = np.log(part / b), np.log(total / b)
             distance = np.exp(brentq(excess, lowest - 1e-9, highest + 1e-9, xtol=1e-16, rtol=4 * EPS))
-            return float(a * extreme + distance), a
+            return float(a * extreme + distance), a, distance + gaps
 
         def beyond(logarithm: float) -> float:
             b = located(logarithm)
-            z, a = at(b)
+            _, _, distances = at(b)
             return float(
-                (weights / (1 - weights * b)) ** 2
-                @ shares
-                * ((eigenvalues / (z - a * eigenvalues)) ** 2 @ (self.ratio * masses))
+                (weights / (1 - weights * b)) ** 2 @ shares * ((eigenvalues / distances) ** 2 @ (self.ratio * masses))
                 - 1
             )
 
@@ -364,19 +342,22 @@ class SeparableLaw(CountedLaw):
         while beyond(high) < 0:
             high += 1.0
         b = located(brentq(beyond, low, high, xtol=1e-16, rtol=4 * EPS))
-        z, a = at(b)
-        return self._edge_at(side * z, side * a, side * b)
+        z, a, distances = at(b)
+        return self._edge_at(side * z, side * a, side * b, side * distances)
 
-    def _edge_at(self, z: float, a: float, b: float) -> Edge:
-        points = np.array(z), np.array(a)
-        b1, b2 = (float(self._population_sum(*points, 2, k)) for k in (1, 2))
+    def _edge_at(self, z: float, a: float, b: float, distances: np.ndarray) -> Edge:
+        eigenvalues, masses, _, _ = self._arrays
+        masses = self.ratio * masses
+        b1, b2 = (float(eigenvalues**k / distances**2 @ masses) for k in (1, 2))
         a2, a3 = (float(self._weight_sum(np.array(b), k)) for k in (2, 3))
-        b3 = float(self._population_sum(*points, 3, 3))
-        g = float(self._population_sum(*points, 1, 0)) / self.ratio / self._unit
+        b3 = float((eigenvalues / distances) ** 3 @ masses)
+        g = float(1 / distances @ masses) / self.ratio / self._unit
         return Edge(z, a, b, g, abs(2 * (a3 * b2 + a2 * a2 * b3) / b1) * (self.ratio / (a2 * b1)) ** 2)
 
 
 def _across(law: SeparableLaw, twin: Edge) -> Edge:
     """An end of the companion, whose population are the weights, as an end of the law."""
     z = law.ratio * twin.z
-    return law._edge_at(z, z * twin.b, law.ratio * twin.a / z)
+    eigenvalues, _, _, _ = law._arrays
+    a = z * twin.b
+    return law._edge_at(z, a, law.ratio * twin.a / z, z - a * eigenvalues)

@@ -127,7 +127,7 @@ class SumEquations:
             ratio = np.where(at == 0.0, 1.0, before / np.where(at == 0.0, 1.0, at))[:, None]
             nearby = b[active] * ratio ** grows[active]
             found, converged = self.polish(at, nearby, 1e-15 if last else 1e-8)
-            lost = np.flatnonzero(self._false(at, found))
+            lost = np.flatnonzero(self.false(at, found))
             if len(lost):
                 found[lost], converged[lost] = self.polish(at[lost], b[active[lost]], 1e-15 if last else 1e-8)
             stuck = np.flatnonzero(~converged)
@@ -146,16 +146,17 @@ class SumEquations:
             height *= FACTOR if height > LOWEST * self.width else FAST
         return b
 
-    def _false(self, z: Complex, b: Complex) -> np.ndarray:
+    def false(self, z: Complex, b: Complex, slack: float = 0.0) -> np.ndarray:
         r"""Where numbers cannot be the solution, (n,): too close to real above the axis, or repelling on it.
 
         Cauchy and Schwarz give $-\mathrm{Im}\,b_g \ge \mathrm{Im}(z)\,m_g|b_g|^2/\mathrm{tr}\,\Lambda_g$.
+        At an end numbers neither attract nor repel, and rounding makes them repel by no more than the slack.
         """
         size = np.abs(b)
         false = (-b.imag < 0.5 * z.imag[:, None] * self.samples * size**2 / self.population.traces).any(axis=1)
         real = np.flatnonzero((z.imag == 0.0) & (z.real != 0.0) & (np.abs(b.imag) <= 1e-9 * size).all(axis=1))
         with np.errstate(all="ignore"):
-            false[real] = ~(self.contraction(z[real], self.lift(b[real]))[2] > 0.0)
+            false[real] = ~(self.contraction(z[real], self.lift(b[real]))[2] > -slack)
         return np.asarray(false & ((z.real != 0.0) | (z.imag > 0.0)))
 
     def upper_edge(self) -> SumEdge:
@@ -181,10 +182,12 @@ class SumEquations:
         s = np.array([slack for _, (_, slack) in followed])
         powers = (s[:, None] / s.max()) ** np.arange(len(s) + 1)
         # z has no linear term, b has one.
-        edge = np.linalg.solve(np.delete(powers, 1, axis=1), np.array([place - high for place, _ in followed]))[0]
-        at_edge = np.linalg.solve(powers[:, :-1], np.array([one for _, (one, _) in followed]))[0]
+        edge = _solved(np.delete(powers, 1, axis=1), np.array([place - high for place, _ in followed]))[0]
+        at_edge = _solved(powers[:, :-1], np.array([one for _, (one, _) in followed]))[0]
         # Where scales differ widely the series may not reach: the bracket then is the better answer.
-        reached = abs(edge) <= high - low + SERIES_TRUST * max(abs(high), abs(high - low))
+        reached = np.isfinite(at_edge).all() and abs(edge) <= high - low + SERIES_TRUST * max(
+            abs(high), abs(high - low)
+        )
         return SumEdge(high + float(edge), at_edge, True) if reached else SumEdge(high, b, True)
 
     def _bracket(self, surely: bool = False) -> tuple[float, float, Array, list[tuple[float, float]]]:
@@ -264,7 +267,9 @@ class SumEquations:
             image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), lifted)
             if slack <= 0.0:
                 return None
-            step = np.linalg.solve(np.eye(len(m)) - derivative, image[0] - b)
+            step = _solved(np.eye(len(m)) - derivative, image[0] - b)
+            if not np.isfinite(step).all():
+                return None
             b = b + step
             # Close to the edge rounding stops the digits early: small steps that no longer shrink have converged too.
             size = float(np.abs(step).max() / np.abs(b).max())
@@ -303,6 +308,12 @@ class SumEquations:
         found = self.population.resolvent(z, a)
         jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]
         return np.asarray(slope * np.linalg.solve(jacobian, (-found.slope / m)[..., None])[..., 0])
+
+
+def _solved(matrix: Array, right: Array) -> Array:
+    """Return the solution of linear equations, nan where they are singular."""
+    columns = right.reshape(len(right), -1)
+    return nan_where_singular(np.linalg.solve, matrix[None], columns[None])[0].reshape(right.shape)
 
 
 def _end(points: list[tuple[float, float]]) -> tuple[float, float]:

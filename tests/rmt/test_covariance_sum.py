@@ -271,6 +271,10 @@ def test_differences_solve_their_equations_and_count(one, other, plus, minus, fi
             lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (ONE,), (0.0,)),
             "number of samples must be positive",
         ),
+        (
+            lambda: CovarianceSum(JointPopulation.of([[1e-200]], [1.0]), (PointMass(1e-200),), (1.0,)),
+            "the largest weight must be positive",
+        ),
         (lambda: alone(WEIGHTS, 0.3).subordination(-1j), "must lie in the upper half-plane"),
         (lambda: alone(WEIGHTS, 0.3).outside(1.0), "outside the support"),
     ],
@@ -321,3 +325,29 @@ def test_a_hard_edge_beside_a_kernel_is_counted():
 def test_a_side_that_cannot_be_resolved_is_refused():
     with pytest.raises(ValueError, match="beside an atom at 0"):
         beside_a_kernel(1e-9).support  # noqa: B018 (the property raises)
+
+
+@pytest.mark.parametrize("small", [1e-13, 1e-17, 1e-40])
+def test_a_group_too_small_for_the_directions_that_others_leave_is_refused(small):
+    population = JointPopulation.of([[1.0, small]], [100.0])
+    law = CovarianceSum(population, (ONE, PointMass(-1.0)), (50.0, 300.0))
+    with pytest.raises(ValueError, match="lost to rounding"):
+        law.quantile([0.1, 0.3, 0.45])
+    assert law.cdf([-1.0, 1e-3]) == pytest.approx([0.0, 0.5], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("atoms", "weights", "samples"),
+    [
+        ([[1.0, 1e-13]], (ONE, ONE), (50.0, 300.0)),
+        ([[1.0, 0.0], [0.0, 1e-10]], (AtomicLaw((2e-10, 1.0), (0.5, 0.5)), PointMass(-1.0)), (200.0, 150.0)),
+        ([[1.0, 1e-10], [1e-10, 0.5]], (ONE, PointMass(-1e-10)), (50.0, 150.0)),
+    ],
+)
+def test_ends_of_groups_of_very_different_sizes_are_found(atoms, weights, samples):
+    """To 1e-10 of the larger end, that of the larger group alone (Marchenko and Pastur 1967)."""
+    population = JointPopulation.of(atoms, [100.0] if len(atoms) == 1 else [60.0, 40.0])
+    law = CovarianceSum(population, weights, samples)
+    first = np.array(atoms)[:, 0]
+    alone = SeparableLaw(AtomicLaw(first, population.counts / 100), weights[0], 100 / samples[0])
+    assert law.support[1] == pytest.approx(alone.support[1], rel=1e-8)

@@ -170,3 +170,25 @@ def test_bad_arguments_are_named():
         FreeSum(COIN, 3)
     with pytest.raises(ValueError, match="upper half-plane"):
         FreeSum(COIN, COIN).subordination(1 - 1j)
+
+
+@pytest.mark.parametrize("small", [1e-13, 1e-17, 1e-40])
+@pytest.mark.parametrize(
+    ("make", "levels"),
+    [
+        (lambda small: FreeSum(Semicircle(small), AtomicLaw((0.0, 1.0), (0.5, 0.5))), [0.1, 0.3, 0.45]),
+        (lambda small: FreeSum(MarchenkoPastur(2.0), AtomicLaw((0.0, small), (0.6, 0.4))), [0.15, 0.25, 0.45]),
+        (
+            lambda small: FreeSum(
+                AtomicLaw((-1.0, 0.0, 1.0), (0.2, 0.6, 0.2)), AtomicLaw((-small, 0.0, small), (0.3, 0.4, 0.3))
+            ),
+            [0.25, 0.6, 0.7],
+        ),
+        (lambda small: FreeSum(MarchenkoPastur(2.0), MarchenkoPastur(0.3, small)), [0.1, 0.3, 0.45]),
+    ],
+)
+def test_bands_next_to_0_keep_their_shape(make, levels, small):
+    """Compressed by a projection, the small part is that of 1e-9 in its own units."""
+    known, law = make(1e-9), make(small)
+    assert law.quantile(levels) / small == pytest.approx(known.quantile(levels) / 1e-9, rel=1e-7)
+    assert law.cdf(law.quantile(levels)) == pytest.approx(levels, abs=1e-10)

@@ -183,6 +183,8 @@ def test_weights_of_one_sign_mirror():
         ((ONE, PointMass(0.0), 1.0), "weights must not be 0 altogether"),
         ((ONE, ONE, 0.0), "ratio must be positive"),
         ((PointMass(1e200), PointMass(1e200), 1.0), "the product of the largest"),
+        ((PointMass(1e-200), PointMass(1e-200), 1.0), "the product of the largest .* must be positive"),
+        ((AtomicLaw([1e-60, 1.0], [0.5, 0.5]), AtomicLaw([1.0, -1e-60], [0.5, 0.5]), 1.0), "is 1e-120 of the largest"),
     ],
 )
 def test_impossible_laws_are_refused(arguments, message):
@@ -197,3 +199,49 @@ def test_blocks_of_very_different_sizes_keep_their_quantiles(small):
     points = law.quantile(levels)
     assert law.cdf(points) == pytest.approx(levels, abs=1e-11)
     assert (np.diff(points) > 0).all()
+
+
+@pytest.mark.parametrize("small", [1e-14, 1e-16, 1e-20, 1e-60, 1e-99])
+@pytest.mark.parametrize(
+    ("make", "ratio", "levels"),
+    [
+        (lambda small: (AtomicLaw([small, 1.0], [0.5, 0.5]), ONE), 0.25, [0.1, 0.3, 0.499]),
+        (lambda small: (AtomicLaw([small, 1.0], [0.3, 0.7]), ONE), 0.7, [0.001, 0.2, 0.29]),
+        (lambda small: (ONE, AtomicLaw([small, 1.0], [0.5, 0.5])), 0.7, [0.001, 0.1, 0.28]),
+        (lambda small: (ONE, AtomicLaw([-small, 1.0], [0.5, 0.5])), 0.7, [0.001, 0.1, 0.28]),
+        (lambda small: (ONE, AtomicLaw([small, 1.0], [0.4, 0.6])), 2.0, [0.55, 0.69]),
+        (lambda small: (ONE, AtomicLaw([-small, 1.0], [0.5, 0.5])), 2.0, [0.01, 0.24]),
+    ],
+)
+def test_bands_that_vanish_next_to_others_keep_their_shape(make, ratio, levels, small):
+    """In units of the small band the law has a limit, which 1e-9 is as close to as 1e-99 is."""
+    known, law = SeparableLaw(*make(1e-9), ratio), SeparableLaw(*make(small), ratio)
+    assert law.quantile(levels) / small == pytest.approx(known.quantile(levels) / 1e-9, rel=1e-7)
+    assert law.cdf(law.quantile(levels)) == pytest.approx(levels, abs=1e-11)
+    places = known.quantile(levels)
+    assert law.pdf(places * (small / 1e-9)) * small == pytest.approx(known.pdf(places) * 1e-9, rel=1e-6)
+
+
+@pytest.mark.parametrize("small", [1e-30, 1e-14, 1e-3])
+def test_a_small_band_is_that_of_its_limit(small):
+    """Projecting the larger half away leaves Marchenko and Pastur's law with as many samples fewer."""
+    law = SeparableLaw(AtomicLaw([small, 1.0], [0.5, 0.5]), ONE, 0.25)
+    limit = MarchenkoPastur(1 / 7, 7 / 8 * small)
+    levels = np.array([0.05, 0.5, 0.9])
+    assert law.quantile(levels / 2) == pytest.approx(limit.quantile(levels), rel=max(small, 1e-9))
+
+
+def test_no_eigenvalue_of_a_positive_covariance_is_negative():
+    law = SeparableLaw(AtomicLaw([1e-100, 1.0], [0.5, 0.5]), ONE, 2.0)
+    assert law.support == (0.0, pytest.approx(4.0))
+    assert law.quantile([0.0, 0.5]).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("light", [1e-12, 1e-20])
+def test_the_end_at_a_light_eigenvalue(light):
+    """A share of the population that is a point but for its interaction with the rest, which moves it by the ratio."""
+    law = SeparableLaw(AtomicLaw([1.0, 2.0], [light, 1.0 - light]), ONE, 1e-12)
+    assert law.support[0] == pytest.approx(1.0 - 2e-12, abs=3e-12)
+    assert law.support[1] == pytest.approx(2.0 * (1 + 2e-6), rel=1e-11)
+    assert law.quantile(0.0) == law.support[0]

@@ -19,6 +19,7 @@ from rmt import (
     SpikedModel,
     SpikedSum,
 )
+from rmt.cumulants import moments_from_free_cumulants
 from rmt.laws import Affine, Law
 
 PLACES = np.linspace(0.2, 2.0, 5)
@@ -167,3 +168,39 @@ def test_lists_are_spikes_and_other_populations_are_named():
         CovarianceSum([[1.0]], (PointMass(1.0),), (2.0,))
     with pytest.raises(ValueError, match="bulk must be a JointPopulation, got a list"):
         SpikedSum([[[9.0]]], [[1.0]], (PointMass(1.0),), (2.0,))
+
+
+@pytest.mark.parametrize("small", [1e-10, 1e-3])
+def test_moments_of_groups_of_very_different_sizes(small):
+    """Groups of multiples of the identity are free: their cumulants add. Those of one are ratio^(k-1) E[tau^k]."""
+    places, shares, counts = np.array([1.0, -3.0, 2.0]), np.array([0.5, 0.3, 0.2]), (150.0, 40.0)
+    weights = (AtomicLaw(tuple(places), tuple(shares)), PointMass(-1.0))
+    law = CovarianceSum(JointPopulation.of([[1.0, small]], [100.0]), weights, counts)
+    cumulants = [
+        (100 / counts[0]) ** (k - 1) * (places**k @ shares) + (100 / counts[1]) ** (k - 1) * (-small) ** k
+        for k in range(1, 8)
+    ]
+    assert [law.moment(n) for n in range(8)] == pytest.approx([1.0, *moments_from_free_cumulants(cumulants)], rel=1e-13)
+    centred = moments_from_free_cumulants([0.0, *cumulants[1:]])
+    assert [law.moment(n, law.mean) for n in range(2, 8)] == pytest.approx(list(centred)[1:], rel=1e-12)
+
+
+def test_moments_with_a_block_are_those_of_its_eigenvalues():
+    atoms, turn = (
+        np.array([[1.0, 1e-10], [0.3, 2e-10], [2.0, 1e-11], [0.7, 3e-10]]),
+        np.linalg.qr(np.vander([1, 2, 4]))[0],
+    )
+    block = np.stack([(turn * atoms[1:, g]) @ turn.T for g in range(2)])
+    weights, samples = (AtomicLaw((1.0, -2.0), (0.6, 0.4)), PointMass(-3.0)), (6.0, 2.0)
+    law = CovarianceSum(JointPopulation.of(atoms, [2.0, 1.0, 1.0, 1.0]), weights, samples)
+    turned = CovarianceSum(JointPopulation.of(atoms[:1], [2.0], block), weights, samples)
+    for about in (0.0, 0.4):
+        known = [law.moment(n, about) for n in range(7)]
+        assert [turned.moment(n, about) for n in range(7)] == pytest.approx(known, rel=1e-12)
+
+
+def test_moments_that_vanish_do_in_every_unit():
+    weights = AtomicLaw((-1e200, 1e200), (0.5, 0.5))
+    assert SeparableLaw(PointMass(1.0), weights, 0.5).moment(3) == 0.0
+    with pytest.raises(ValueError, match="a moment of order 2 exceeds double precision"):
+        SeparableLaw(PointMass(1.0), weights, 0.5).moment(2)
