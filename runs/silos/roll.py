@@ -40,7 +40,7 @@ class Roll:
     Attributes:
         places: Nodes of the clients that are there, by the clients' numbers.
         about: Facts that each silo told about its client. Once the run rests on them, they have to be the same when a
-            silo comes back; until then those of a node that leaves are forgotten, because it may not have been the silo.
+            silo comes back. Until then those of a node that leaves are forgotten, because it may have been another's.
         unfit: Why a silo that is not there was refused, by its client's number.
         refused: Why nodes were refused that say they are no silo of this run, or do not answer.
     """
