@@ -163,8 +163,8 @@ class Checkpoints:
     def marks(self) -> dict[str, Mark]:
         """How far the tables of the run were at the last checkpoint that is whole; nothing where none is."""
         for path in reversed(self._indices()):
-            with suppress(RunError, OSError, KeyError, TypeError, AttributeError):
-                return {name: Mark(**mark) for name, mark in verified(path)["marks"].items()}
+            with suppress(OSError, KeyError, ValueError, AttributeError):
+                return {name: Mark.of(mark) for name, mark in verified(path)["marks"].items()}
         return {}
 
     def runs(self) -> set[str]:
@@ -217,7 +217,7 @@ class Checkpoints:
                 rich(content[part], taken.get, self._kinds) for part in ("algorithm", "shared", "equipped")
             )
             personal = {int(client): self._memory(data[name]) for client, name in content["personal"].items()}
-            marks = {name: Mark(**mark) for name, mark in content["marks"].items()}
+            marks = {name: Mark.of(mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
             left_out = {str(name): str(why) for name, why in content.get("left_out", {}).items()}
         except (

@@ -85,7 +85,7 @@ class FoundRun(Result):
     def left_out(self) -> dict[str, str]:
         """Reasons why silos take no part any more, by name, as the last checkpoint of the run has them."""
         content = _last_index(self.folder)
-        found = content.get("left_out", {}) if content.get("run") in _digests(self.folder) else {}
+        found = content.get("left_out", {}) if str(content.get("run")) in _digests(self.folder) else {}
         return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
 
     def ledger(self) -> list[dict[str, Any]]:
@@ -269,10 +269,9 @@ def _last_index(folder: Path) -> dict[str, Any]:
 def _mark_of(table: Path) -> Mark | None:
     """How far a table was at the last checkpoint; none where that is not known."""
     marks = _last_index(table.parent).get("marks")
-    found = marks.get(table.name) if isinstance(marks, dict) else None
-    if not isinstance(found, dict) or not isinstance(found.get("sha256"), str) or type(found.get("length")) is not int:
-        return None
-    return Mark(max(found["length"], 0), found["sha256"])
+    with suppress(ValueError):
+        return Mark.of(marks.get(table.name)) if isinstance(marks, dict) else None
+    return None
 
 
 def _digests(folder: Path) -> set[str]:

@@ -17,7 +17,7 @@ from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.index import digest_of
-from runs.options import resolved
+from runs.options import is_name, resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
@@ -110,6 +110,9 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
 
 
 def _planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
+    for name in (algorithm, problem):
+        if not is_name(name):
+            raise RunError(f"{name!a} is no name of an algorithm or of data; mend it")
     problem = absolute(problem)
     conducts = CONDUCT.options({})
     staying = {name: conducts[name].checked(value) for name, value in given.items() if name in STAYING}

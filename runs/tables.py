@@ -33,6 +33,18 @@ class Mark:
     length: int
     sha256: str
 
+    @classmethod
+    def of(cls, stored: Any) -> Mark:
+        """Return the mark that a checkpoint has stored.
+
+        Raises:
+            ValueError: It is none.
+        """
+        right = isinstance(stored, dict) and set(stored) == {"length", "sha256"} and isinstance(stored["sha256"], str)
+        if not right or type(stored["length"]) is not int or not 0 <= stored["length"] < 2**63:
+            raise ValueError("no length and digest of a file")
+        return cls(**stored)
+
 
 class Table:
     """A comma-separated file that a run appends to."""
