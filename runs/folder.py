@@ -329,8 +329,8 @@ def _standing(
     rows = rows_of(tables[METRICS])
     if not rows or rows[-1]["round"] != found.state.round:
         raise RunError(
-            f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of {METRICS}; "
-            f"bring its copy back, or {_ELSEWHERE_ALONE}"
+            f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of "
+            f"{METRICS}; bring its copy back, or {_ELSEWHERE_ALONE}"
         )
     return found, tables
 

@@ -278,7 +278,7 @@ def _digests(folder: Path) -> set[str]:
     """Names under which the checkpoints of the run in a folder may know it; see `runs.plan.Plan.digest`."""
     stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
-    return {str(stored.get("earlier")), digest_of(identity)}
+    return {digest_of(identity), str(stored.get("earlier", digest_of(identity)))}
 
 
 def _is_number(value: Any) -> bool:
