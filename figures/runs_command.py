@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.words import aligned, bytes_in_words, printable
+from runs.words import LINE, aligned, bytes_in_words, printable, shortened
 from workloads.arguments import add_command, at_least, named
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _runs(options: argparse.Namespace) -> int:
 def _show(lines: Sequence[str]) -> None:
     """Prints lines with names and settings of runs that others may have written."""
     for line in lines:
-        print(printable(line))
+        print(shortened(printable(line), LINE))
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from algorithms.rounds import rounds
 from algorithms.weights import Weight, dense_tree
 from hessian import Curvature
-from runs.folder import checkpoints_of
+from runs.folder import CHECKPOINTS, checkpoints_of, require_state
 from runs.language_network import LanguageProblem
 from runs.network_function import Batch
 from runs.network_problem import NetworkProblem
@@ -76,6 +76,7 @@ class TrainedRun:
         begun = rounds(algorithm, self.problem, rounds=1, cohort=settings["cohort"], seed=settings["seed"])
         kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).every()
         for state in chain([next(begun).state], (one.state for one in kept)):
+            require_state(self.parts, state.algorithm, self.folder / CHECKPOINTS)
             yield state.round, dense_tree(algorithm.weights(state.algorithm), self.problem.start)
 
 

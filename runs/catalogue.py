@@ -178,7 +178,8 @@ def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:
         RunError: An unknown name.
     """
     entry, data = algorithm_entry(algorithm), problem_entry(problem)
-    suggests = {**SUGGESTED, **data.kind.suggested(given)}  # type: ignore[attr-defined]
+    simple = {name: value for name, value in given.items() if not isinstance(value, list | dict)}  # not checked yet
+    suggests = {**SUGGESTED, **data.kind.suggested(simple)}  # type: ignore[attr-defined]
     fixed = {**entry.fixed, **dict.fromkeys(entry.derived)}
     of_data = {**data.fixed, **dict.fromkeys(data.derived)}
     return Form(entry.kind, fixed, suggests, KINDS), Form(data.kind, of_data, kinds=KINDS)

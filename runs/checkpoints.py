@@ -23,6 +23,7 @@ from safetensors import torch as safetensors
 
 from algorithms.federation import FederationState
 from algorithms.rounds import RunState
+from runs.index import signed, verified
 from runs.settings import RunError
 from runs.stored import NamedTypes, Shelf, Taken, plain, rich
 from runs.tables import Mark
@@ -115,7 +116,7 @@ class Checkpoints:
         }
         self.folder.mkdir(exist_ok=True)
         index = f"round-{number:06d}.json"
-        for written in (files, {index: _signed(content)}):
+        for written in (files, {index: signed(content)}):
             self._free(written)
             self._record.write({self.folder / name: data for name, data in written.items()})
             _sync(self.folder)
@@ -162,8 +163,8 @@ class Checkpoints:
     def marks(self) -> dict[str, Mark]:
         """How far the tables of the run were at the last checkpoint that is whole; nothing where none is."""
         for path in reversed(self._indices()):
-            with suppress(RunError, OSError, KeyError, TypeError, AttributeError):
-                return {name: Mark(**mark) for name, mark in _verified(path)["marks"].items()}
+            with suppress(OSError, KeyError, ValueError, AttributeError):
+                return {name: Mark.of(mark) for name, mark in verified(path)["marks"].items()}
         return {}
 
     def runs(self) -> set[str]:
@@ -171,7 +172,7 @@ class Checkpoints:
         found = set()
         for path in self._indices():
             with suppress(RunError, OSError):
-                found.add(str(_verified(path).get("run")))
+                found.add(str(verified(path).get("run")))
         return found
 
     def every(self) -> Iterator[Checkpoint]:
@@ -205,7 +206,7 @@ class Checkpoints:
             self.folder.rmdir()
 
     def _read(self, path: Path) -> Checkpoint:
-        content = _verified(path)
+        content = verified(path)
         if content.get("run") not in self._runs:
             raise RunError(f"{path} is of another run")
         try:
@@ -216,7 +217,7 @@ class Checkpoints:
                 rich(content[part], taken.get, self._kinds) for part in ("algorithm", "shared", "equipped")
             )
             personal = {int(client): self._memory(data[name]) for client, name in content["personal"].items()}
-            marks = {name: Mark(**mark) for name, mark in content["marks"].items()}
+            marks = {name: Mark.of(mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
             left_out = {str(name): str(why) for name, why in content.get("left_out", {}).items()}
         except (
@@ -293,7 +294,7 @@ class Checkpoints:
         needed = {path.name for path in indices}
         for path in indices:
             with suppress(RunError):
-                needed |= set(_verified(path)["files"])
+                needed |= set(verified(path)["files"])
         named = self._named()
         listed = _listed(named)
         for path in [path for path in named if path.name not in needed and self._is_own(path, listed)]:
@@ -308,7 +309,7 @@ def _listed(paths: Iterable[Path]) -> dict[str, str]:
     for path in paths:
         if path.suffix == ".json":
             with suppress(RunError, OSError):
-                found |= {path.name: "", **_verified(path)["files"]}
+                found |= {path.name: "", **verified(path)["files"]}
     return found
 
 
@@ -324,27 +325,6 @@ def _number(index: Path) -> int:
 
 def _tensor_file(shelf: Shelf, notes: dict[str, str]) -> bytes:
     return safetensors.save(shelf.tensors, notes)
-
-
-def _signed(content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content)
-    return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}).encode() + b"\n"
-
-
-def _verified(path: Path) -> dict[str, Any]:
-    """The content of an index.
-
-    Raises:
-        RunError: It is not what was written.
-    """
-    try:
-        stored = json.loads(path.read_bytes())
-        content = stored["content"]
-        if hashlib.sha256(json.dumps(content).encode()).hexdigest() == stored["sha256"] and isinstance(content, dict):
-            return content
-    except (ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise RunError(f"{path} is damaged or of another version")
 
 
 def _sync(folder: Path) -> None:

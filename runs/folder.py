@@ -104,7 +104,7 @@ def train(
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
         if replace is None:
-            before, tables = _standing(folder, plan, given, checkpoints, say)
+            before, tables = _standing(folder, plan, parts, given, checkpoints, say)
         else:
             before, tables = None, {}
             _require_removable(folder, checkpoints)
@@ -285,7 +285,7 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
 
 
 def _standing(
-    folder: Path, plan: Plan, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
+    folder: Path, plan: Plan, parts: Parts, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
 ) -> tuple[Checkpoint | None, dict[str, bytes]]:
     """Where a run of this plan stands in a folder, and its tables; nothing where the folder is free."""
     there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
@@ -314,6 +314,9 @@ def _standing(
     found, wrong = checkpoints.load()
     if found.state.round > plan.conduct.rounds:
         raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
+    if set(found.marks) != {METRICS, LEDGER}:
+        raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's; {_ELSEWHERE}")
+    require_state(parts, found.state.algorithm, checkpoints.folder)
     require_same_given(folder, run, given)
     for text in (*wrong, *elsewhere(plan, run)):
         say(f"{text}; going on from round {found.state.round}")
@@ -324,7 +327,34 @@ def _standing(
                 f"{folder / name} goes on with what no run wrote, after round {found.state.round}; move that away, or "
                 "name another folder with --out"
             )
+    rows = rows_of(tables[METRICS])
+    if not rows or rows[-1]["round"] != found.state.round:
+        raise RunError(
+            f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of "
+            f"{METRICS}; bring its copy back, or {_ELSEWHERE_ALONE}"
+        )
     return found, tables
+
+
+def require_state(parts: Parts, state: Any, place: Path) -> None:
+    """Check that a state that was read is one of the algorithm's, with the weights of the problem.
+
+    Args:
+        parts: Algorithm and problem of the run.
+        state: State of the algorithm.
+        place: Folder of the checkpoints, for the message.
+
+    Raises:
+        RunError: It is another.
+    """
+    through_factors = getattr(parts.problem, "takes_values", False) and hasattr(parts.algorithm, "values")
+    weights: Any = parts.algorithm.values if through_factors else parts.algorithm.weights  # type: ignore[attr-defined]
+    try:
+        found = {name: tuple(weight.shape) for name, weight in weights(state).items()}
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        found = {}
+    if found != {name: tuple(weight.shape) for name, weight in parts.problem.start.items()}:
+        raise RunError(f"{place} has a checkpoint without the weights of this run; bring its copy back")
 
 
 def _require_own(folder: Path, checkpoints: Checkpoints) -> None:

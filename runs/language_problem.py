@@ -6,7 +6,8 @@ and the head; all else is frozen, in memory once, and neither differentiated nor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -17,11 +18,13 @@ from torch import Tensor, nn
 
 from algorithms.federation import FederationError, require_whole
 from algorithms.kernels import layer_names
+from algorithms.layers import Factorable
 from algorithms.tree import Tree, wide
 from runs.image_federation import digest_of
 from runs.language_model import Task, drawn_in, head_of, positions
-from runs.language_network import PADDING, LanguageClients, LanguageProblem, network_of, vocabulary_of
-from runs.network_function import Labelled
+from runs.language_network import PADDING, LanguageClients, LanguageNetwork, LanguageProblem, network_of, vocabulary_of
+from runs.network_checks import is_alike
+from runs.network_function import Labelled, drawn_from
 from runs.network_problem import indices_of, require_once
 from runs.peft_format import read_adapter
 from workloads.partition import Indices, Parts
@@ -109,6 +112,9 @@ def language_problem(
             for of in trained
         }
     )
+    labelled = {split: _labelled(texts, device) for split, texts in splits.items()}
+    for split, made in {"training": data, **labelled}.items():
+        _require_separate(network, start, split, made.x)
     shares = None
     if weighed == "tokens":
         terms = train.predicted.numpy()
@@ -121,7 +127,7 @@ def language_problem(
         name,
         LanguageClients(network, data, parts, rows, at_once),
         start,
-        {split: _labelled(texts, device) for split, texts in splits.items()},
+        labelled,
         own,
         rows,
         given,
@@ -192,6 +198,75 @@ def _require_causal(module: nn.Module, texts: TokenSet) -> None:
             "the model is not causal: what it says of a token depends on those behind it, so that it would see the "
             "answers; choose a causal one (of BERT's kind: with is_decoder in its configuration)"
         )
+
+
+@torch.no_grad()
+def _require_separate(network: LanguageNetwork, start: Tree, split: str, x: Tensor) -> None:
+    """Check that what a model makes of a text depends neither on the others of its batch nor on the padding.
+
+    Losses and gradients are taken in batches of several widths, and would depend on how texts are divided. Looks at the
+    shortest text and a longer one, at the start and at a point near it. In training mode, with one draw of drop-out,
+    only the text next to it changes, because another width draws otherwise.
+
+    Raises:
+        FederationError: It does; or training changes a buffer, which would leak from client to client.
+    """
+    lengths = (x != PADDING).sum(1)
+    order = lengths.argsort(stable=True)
+    short = int(lengths[order[0]])
+    longer = order[lengths[order] >= 2 * short]
+    pair = x[torch.stack([order[0], longer[0] if len(longer) else order[-1]])]
+    pair = pair[:, : int((pair != PADDING).sum(1).max())]
+    alike = torch.cat([pair[:1]] * 2)
+    generator = torch.Generator().manual_seed(0)
+    moved = {of: value + 0.1 * value.abs().mean() * _normal(value, generator) for of, value in start.items()}
+    places = torch.arange(min(short, 8), device=x.device) if network.task == "causal" else None
+
+    def first(module: Factorable, w: Mapping[str, Tensor], batch: Tensor) -> Tensor:
+        with drawn_from(0, x.device):
+            return network.logits(module, w, batch, places)[0].detach()
+
+    for w in (start, moved):
+        modes = {"evaluation": network.testing}
+        if network.random or network.recomputed is not None:
+            modes["training"] = network.training
+        for mode, module in modes.items():
+            with _unchanged_buffers(module.module):
+                outputs = first(module, w, pair)
+                if not is_alike(outputs, first(module, w, alike), 1e-6):
+                    raise FederationError(
+                        f"what the model makes of a text in {mode} mode depends on the other texts of its batch, so "
+                        "losses would depend on how texts are divided into batches; normalise by nn.LayerNorm instead "
+                        "of batch statistics"
+                    )
+        if not is_alike(first(network.testing, w, pair), first(network.testing, w, pair[:1, :short]), 1e-4):
+            raise FederationError(
+                f"what the model makes of text {int(order[0])} of the {split} texts depends on the padding behind it, "
+                "and so on the longest text of its batch; choose a model that masks padding by attention_mask"
+            )
+
+
+@contextmanager
+def _unchanged_buffers(module: nn.Module) -> Iterator[None]:
+    """Restore the buffers of a model, which all its copies share.
+
+    Raises:
+        FederationError: One has been changed.
+    """
+    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    yield
+    changed = [name for name, buffer in module.named_buffers() if not torch.equal(buffer, before[name])]
+    for name in changed:
+        module.get_buffer(name).copy_(before[name])
+    if changed:
+        raise FederationError(
+            f"training changes the buffer {changed[0]} of the model, as batch norm does, and clients would share the "
+            "change; choose a model that normalises by nn.LayerNorm"
+        )
+
+
+def _normal(like: Tensor, generator: torch.Generator) -> Tensor:
+    return torch.randn(like.shape, generator=generator, device="cpu").to(like)
 
 
 def _require_fit(module: nn.Module, split: str, texts: TokenSet, task: Task) -> None:

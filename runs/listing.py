@@ -5,19 +5,25 @@ Nothing is computed anew and torch is not needed: settings and tables are read a
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from rmt.results import Result
+from runs.index import NAME, digest_of, verified
 from runs.settings import STAYING, RunError
-from runs.tables import rows_of
+from runs.tables import Mark, rows_of
 from runs.words import printable
 
 METRICS, LEDGER, SETTINGS = "metrics.csv", "ledger.csv", "settings.json"
+SUMS = ("bytes_down", "bytes_up")
+"""Columns of the metrics that add up over rounds."""
 SEED = "seed"
 EVERY = "-every-"
 """In the name of a folder, before the rounds between evaluations: a run that stands beside one of its settings."""
@@ -77,22 +83,22 @@ class FoundRun(Result):
         return [row for row in self.rows if metric in row]
 
     def left_out(self) -> dict[str, str]:
-        """Reasons why silos take no part any more, by name, as the last checkpoint has them."""
-        for path in sorted((self.folder / "checkpoints").glob("round-*.json"), key=_round_of, reverse=True):
-            try:
-                found = json.loads(path.read_text(encoding="utf-8"))["content"].get("left_out", {})
-                return {str(name): str(why) for name, why in found.items()}
-            except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-                continue  # as a run does that goes on from the one before
-        return {}
+        """Reasons why silos take no part any more, by name, as the last checkpoint of the run has them."""
+        content = _last_index(self.folder)
+        found = content.get("left_out", {}) if str(content.get("run")) in _digests(self.folder) else {}
+        return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
 
     def ledger(self) -> list[dict[str, Any]]:
         """Returns the messages that travelled, one by one; none before the first round.
 
         Raises:
-            RunError: The table cannot be read.
+            RunError: The table cannot be read, or lacks messages that the metrics count.
         """
-        return _table(self.folder / LEDGER, texts=("direction", "what"), counts=("bytes",))
+        path = self.folder / LEDGER
+        rows = _table(path, texts=("direction", "what"), counts=("round", "bytes"))
+        _require_order(path, [row["round"] for row in rows], consecutive=False)
+        _require_counted(path, rows, self.rows)
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +168,16 @@ def _found(folder: Path) -> FoundRun:
             raise ValueError("not what a run writes")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{path} is not what a run writes; mend it, or name a folder without it") from error
-    rows = _table(folder / METRICS, counts=("round", "bytes_down", "bytes_up"))
+    if not 0 <= rounds < 2**63:
+        raise RunError(f"{path} asks for {str(rounds)[:40]} rounds; mend it, or name a folder without it")
+    rows = _table(folder / METRICS, counts=("round", *SUMS))
+    _require_order(folder / METRICS, [row["round"] for row in rows])
+    for before, after in pairwise([dict.fromkeys(SUMS, 0), *rows]):
+        fallen = [name for name in SUMS if after[name] < before[name]]
+        if fallen:
+            raise _broken(folder / METRICS, f"{fallen[0]} fall in round {after['round']}, and they only add up")
+    if rows and rows[-1]["round"] > rounds:
+        raise _broken(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
     return FoundRun(folder, *names, settings, conduct, rounds, rows, versions)
@@ -176,27 +191,94 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
         counts: Columns with a whole number in every row.
         texts: Columns with a text in every row; all others hold numbers, or nothing.
     """
-    if not path.exists():
-        return []
-    data = path.read_bytes()
+    if path.is_symlink():
+        raise RunError(f"{path} is a link, which no run makes; put the file there, or name a folder without it")
+    mark = _mark_of(path)  # before the table, which a run lengthens first
+    data = path.read_bytes() if path.exists() else b""
+    if mark is not None and (len(data) < mark.length or hashlib.sha256(data[: mark.length]).hexdigest() != mark.sha256):
+        raise RunError(
+            f"{path} is not what the run wrote, by its checkpoints; bring its copy back, or name a folder without it"
+        )
     try:
         rows = rows_of(data[: data.rfind(b"\n") + 1])
         for line, row in enumerate(rows, start=2):
             if None in row:
                 raise ValueError(f"line {line}: more cells than columns")
             lacking = [name for name in (*counts, *texts) if name not in row]
-            wrong = [name for name in counts if type(row.get(name, 0)) is not int]
+            wrong = [name for name in counts if type(row.get(name, 0)) is not int or row.get(name, 0) < 0]
             wrong += [name for name, value in row.items() if name not in texts and not _is_number(value)]
             if lacking or wrong:
                 raise ValueError(f"line {line}: {f'no {lacking[0]}' if lacking else f'{wrong[0]} is no number'}")
     except ValueError as error:
-        raise RunError(f"{path} is no table of a run ({error}); mend it, or name a folder without it") from error
+        raise _broken(path, str(error)) from error
     return rows
 
 
-def _round_of(checkpoint: Path) -> int:
-    number = checkpoint.stem.removeprefix("round-")
-    return int(number) if number.isdecimal() else -1
+def _broken(path: Path, why: str) -> RunError:
+    return RunError(f"{path} is no table of a run ({why}); mend it, or name a folder without it")
+
+
+def _require_order(path: Path, rounds: Sequence[int], consecutive: bool = True) -> None:
+    """Check that rounds follow each other as a run writes them, from 0 on where each has one row.
+
+    Raises:
+        RunError: One is missing, twice there, or in another place.
+    """
+    if consecutive:
+        odd = next(((line, number) for line, number in enumerate(rounds) if number != line), None)
+        if odd is not None:
+            raise _broken(path, f"line {odd[0] + 2}: round {odd[1]}, where round {odd[0]} belongs")
+        return
+    for line, (before, after) in enumerate(pairwise(rounds), start=3):
+        if after < before:
+            raise _broken(path, f"line {line}: round {after} after round {before}")
+
+
+def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -> None:
+    """Check that the bytes of messages add up to those that the metrics count.
+
+    A run that is writing, or was killed, may lack messages of its last round, or have some of the next.
+
+    Raises:
+        RunError: Messages are missing, or too many.
+    """
+    last = messages[-1]["round"] if messages else -1
+    for way, name in (("down", "bytes_down"), ("up", "bytes_up")):
+        sent = dict.fromkeys(range(len(rows)), 0)
+        for message in messages:
+            if message["direction"] == way and message["round"] in sent:
+                sent[message["round"]] += message["bytes"]
+        totals = list(accumulate(sent.values()))
+        for row, total in zip(rows, totals, strict=True):
+            number = row["round"]
+            complete = number < max(last, len(rows) - 1)
+            if total > row[name] or (complete and total != row[name]):
+                raise _broken(path, f"{total} bytes {way} until round {number}, where {METRICS} has {row[name]}")
+
+
+def _last_index(folder: Path) -> dict[str, Any]:
+    """Content of the last whole index of a run's checkpoints; empty where there is none."""
+    paths = (folder / "checkpoints").glob("round-*.json")
+    named = {int(found[1]): path for path in paths if (found := NAME.fullmatch(path.name))}
+    for _, path in sorted(named.items(), reverse=True):
+        with suppress(RunError, OSError):  # as a run does that goes on from the one before
+            return verified(path)
+    return {}
+
+
+def _mark_of(table: Path) -> Mark | None:
+    """How far a table was at the last checkpoint; none where that is not known."""
+    marks = _last_index(table.parent).get("marks")
+    with suppress(ValueError):
+        return Mark.of(marks.get(table.name)) if isinstance(marks, dict) else None
+    return None
+
+
+def _digests(folder: Path) -> set[str]:
+    """Names under which the checkpoints of the run in a folder may know it; see `runs.plan.Plan.digest`."""
+    stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
+    return {digest_of(identity), str(stored.get("earlier", digest_of(identity)))}
 
 
 def _is_number(value: Any) -> bool:

@@ -245,7 +245,7 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
                     joined = torch.cat(parts)
             except Exception:  # a batch of one sample, or what other checks name
                 break
-            if not _alike(whole[:half], replaced, 1e-6) or not _alike(whole, joined, 1e-4):
+            if not is_alike(whole[:half], replaced, 1e-6) or not is_alike(whole, joined, 1e-4):
                 raise FederationError(
                     f"what the network makes of a sample in {mode} mode depends on the other samples of its batch, so "
                     "losses would depend on how samples are divided into batches; make each sample's outputs from its "
@@ -273,8 +273,8 @@ def _move(module: nn.Module, generator: torch.Generator) -> None:
             parameter.add_(torch.randn(parameter.shape, generator=generator, device="cpu").to(parameter), alpha=size)
 
 
-def _alike(one: Tensor, other: Tensor, near: float) -> bool:
-    """Whether outputs are the same to rounding, relative to the largest."""
+def is_alike(one: Tensor, other: Tensor, near: float) -> bool:
+    """Return whether outputs are the same to rounding, relative to the largest."""
     if one.shape != other.shape:
         return False
     if not one.is_floating_point():

@@ -9,6 +9,7 @@ that may be a schedule stays a number beside the word ``schedule``. What is ``pe
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import reprlib
 import types
@@ -111,8 +112,20 @@ class Option:
         if self.kind is int:
             return type(value) is int and abs(value) <= MOST
         if isinstance(value, str) and self.kind is str:
-            return value in self.words if self.words else bool(value.strip()) and "\0" not in value
+            return value in self.words if self.words else bool(value.strip()) and is_name(value)
         return type(value) is self.kind
+
+
+def is_name(text: str) -> bool:
+    r"""Return whether a text can be a name or a path: without NUL, and with an encoding in this system.
+
+    >>> is_name("résumé"), is_name("a\0b"), is_name("\ud800")
+    (True, False, False)
+    """
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 Take = Callable[[Option], Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from runs.folder import checkpoints_of
+from runs.folder import CHECKPOINTS, checkpoints_of, require_state
 from runs.language_model import PREFIX, located
 from runs.language_network import LanguageNetwork, LanguageProblem
 from runs.peft_format import updates, write_adapter
@@ -37,6 +37,7 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
         raise RunError(f"{folder} is a run of {run.plan.problem}; adapters of PEFT are of language models")
     require_same_given(folder, run, given_of(problem))
     state = checkpoints_of(plan, parts, folder, earlier_digest(folder)).load()[0].state
+    require_state(parts, state.algorithm, folder / CHECKPOINTS)
     found = updates(parts.algorithm, state.algorithm, problem.start)
     weights = parts.algorithm.weights(state.algorithm)
     network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]

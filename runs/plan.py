@@ -16,7 +16,8 @@ import numpy as np
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
-from runs.options import resolved
+from runs.index import digest_of
+from runs.options import is_name, resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
@@ -67,7 +68,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """The first digits of the hash of its identity."""
-        return _digest(self.identity)
+        return digest_of(self.identity)
 
     @property
     def folder(self) -> str:
@@ -80,10 +81,6 @@ class Plan:
         """The names of what makes another plan another run."""
         ours, theirs = self.identity, other.identity
         return [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
-
-
-def _digest(identity: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +110,9 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
 
 
 def _planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
+    for name in (algorithm, problem):
+        if not is_name(name):
+            raise RunError(f"{name!a} is no name of an algorithm or of data; mend it")
     problem = absolute(problem)
     conducts = CONDUCT.options({})
     staying = {name: conducts[name].checked(value) for name, value in given.items() if name in STAYING}
@@ -321,7 +321,7 @@ def earlier_digest(folder: Path) -> str | None:
     try:
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
         as_it_stands = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
-        return str(stored.get("earlier", _digest(as_it_stands)))
+        return str(stored.get("earlier", digest_of(as_it_stands)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # whoever needs the settings says what is wrong with them
 

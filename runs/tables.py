@@ -6,14 +6,17 @@ import csv
 import hashlib
 import io
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isinf
 from pathlib import Path
 from typing import Any
 
 from runs.settings import RunError
 from workloads.files import naming_errors, write_whole
 
+_NUMBER = re.compile(r"-?([0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?|inf)|nan")
 _FIRST = b"round,"
 """Start of every table of a run."""
 
@@ -29,6 +32,18 @@ class Mark:
 
     length: int
     sha256: str
+
+    @classmethod
+    def of(cls, stored: Any) -> Mark:
+        """Return the mark that a checkpoint has stored.
+
+        Raises:
+            ValueError: It is none.
+        """
+        right = isinstance(stored, dict) and set(stored) == {"length", "sha256"} and isinstance(stored["sha256"], str)
+        if not right or type(stored["length"]) is not int or not 0 <= stored["length"] < 2**63:
+            raise ValueError("no length and digest of a file")
+        return cls(**stored)
 
 
 class Table:
@@ -156,16 +171,24 @@ def rows_of(data: bytes) -> list[dict[str, Any]]:
     """
     reader = csv.DictReader(io.StringIO(data.decode("utf-8")), strict=True)
     try:
+        names = list(reader.fieldnames or ())
+        if len(set(names)) < len(names) or "" in names:
+            raise ValueError("two columns of one name, or one without a name")
         return [{name: number(value) for name, value in row.items() if value != ""} for row in reader]
     except csv.Error as error:
         raise ValueError(str(error)) from error
 
 
 def number(text: str) -> Any:
-    """The number that a text is; else the text."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except (ValueError, TypeError):
-            continue
-    return text
+    """Return the number that a text is, as Python writes it; else the text.
+
+    >>> number("-2"), number("1e-07"), number("nan"), number("1_000"), number("1e999")
+    (-2, 1e-07, nan, '1_000', '1e999')
+    """
+    if not isinstance(text, str) or not _NUMBER.fullmatch(text):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        value = float(text)
+        return text if isinf(value) and "inf" not in text else value

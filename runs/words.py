@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+CELL, LINE = 500, 10_000
+"""Most characters of a cell and of a line that are shown: received folders may hold texts of any length."""
+
 
 def bytes_in_words(size: float) -> str:
     """A size with its unit.
@@ -27,10 +30,23 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text without its middle where it is too long; cause and remedy stand at the ends of a message.
+
+    >>> shortened("a" * 20 + "b" * 20, 9)
+    'aaa...bbb'
+    """
+    half = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
 def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Rows as lines of text with a heading, columns below each other."""
+    """Rows as lines of text with a heading, columns below each other; a cell has `CELL` characters at most."""
     if not rows:
         return []
-    lines = [[printable(cell) for cell in line] for line in (list(rows[0]), *(list(row.values()) for row in rows))]
+    lines = [
+        [shortened(printable(cell), CELL) for cell in line]
+        for line in (list(rows[0]), *(list(row.values()) for row in rows))
+    ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]

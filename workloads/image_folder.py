@@ -4,11 +4,14 @@ Two layouts are read:
 
     ROOT/train/cat/1.png   ROOT/test/cat/2.png     training and test images (`val` serves where there is no `test`)
     ROOT/cat/1.png         ROOT/dog/2.png          every fifth image of a class, drawn once, becomes a test image
+
+The content of a folder decides, because a class may have the name `train`, too: a split holds class folders, and a
+class holds images. A folder that can be read in both ways is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,10 @@ from workloads.idx import DataError
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 """Endings of files that are images; other files are left out, as torchvision does."""
-TESTS = ("test", "val", "valid", "validation")
-"""Names of the folder of test images, the first that is there."""
+TRAINS = ("train", "training")
+"""Names of the folder of training images, in upper or lower case."""
+TESTS = ("test", "testing", "val", "valid", "validation")
+"""Names of the folder of test images, the first that is there, in upper or lower case."""
 TEST_SHARE = 0.2
 """Share of each class that becomes test images where no folder holds them."""
 GREY, COLOUR = "L", "RGB"
@@ -84,24 +89,103 @@ def read_folder(folder: str | Path, side: int | None = None) -> tuple[ImageSet, 
 
 
 def _splits(root: Path) -> tuple[Files, Files]:
+    """Find the files of the training and test images.
+
+    Raises:
+        DataError: A split or a class is missing, or the folder can be read in both layouts.
+    """
     if not root.is_dir():
         raise DataError(f"there is no folder {root}; name one that holds a subfolder of images for each class")
-    if not (root / "train").is_dir():
+    trains, tests = _named(root, TRAINS), _named(root, TESTS)
+    split_like = [path for path in (*trains, *tests) if not _holds_images(path)]
+    class_like = [path for path in (*trains, *tests) if path not in split_like]
+    if not split_like:
+        if class_like and len(class_like) == len(_folders(root)):
+            raise DataError(
+                f"{class_like[0]} has the name of a split and holds images without class folders; sort them into "
+                f"class folders such as {class_like[0]}/cat, or rename it if it is a class"
+            )
         return _divided(_by_class(root))
-    tests = [root / name for name in TESTS if (root / name).is_dir()]
-    if not tests:
-        raise DataError(f"{root} has a folder train and no folder {TESTS[0]}; add one with the test images by class")
-    return _by_class(root / "train"), _by_class(tests[0])
+    if empty := next((path for path in tests[:1] if not _images(path)), None):
+        raise _without_images(empty)
+    one = split_like[0]
+    if not trains or not tests:
+        lack, kind = (TESTS[0], "test") if trains else (TRAINS[0], "training")
+        raise DataError(
+            f"{root} has a folder {one.name} and no folder {lack}; add one with the {kind} images by class, or put "
+            f"images directly into {one} if it is a class"
+        )
+    if empty := next((path for path in trains if not _images(path)), None):
+        raise _without_images(empty)
+    if unlike := [path for path in (*trains, tests[0]) if path in class_like]:
+        raise DataError(
+            f"{one} holds class folders, as a split does, and {unlike[0]} holds images, as a class does; sort the "
+            "images into class folders, or rename the one that is not meant"
+        )
+    if len(trains) > 1:
+        raise DataError(f"{root} has two folders of training images, {trains[0].name} and {trains[1].name}; keep one")
+    train, test = _by_class(trains[0]), _by_class(tests[0])
+    twice = [path for path in _folders(root) if path.name in train and path not in split_like]
+    if twice and _images(twice[0]):
+        raise DataError(f"{root} has the class {twice[0].name!r} both in {trains[0].name} and next to it; keep one")
+    return train, test
+
+
+def _named(root: Path, names: Sequence[str]) -> list[Path]:
+    """Subfolders with one of the names, in the order of the names."""
+    found = [path for path in _folders(root) if path.name.lower() in names]
+    return sorted(found, key=lambda path: names.index(path.name.lower()))
+
+
+def _folders(place: Path) -> list[Path]:
+    return sorted(path for path in place.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _images(folder: Path) -> list[Path]:
+    """Image files in a folder and below, sorted."""
+    return sorted(path for path in folder.rglob("*") if _is_image(path))
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in ENDINGS and path.is_file()
+
+
+def _subfolder_with_images(folder: Path) -> Path | None:
+    return next((path for path in _folders(folder) if any(map(_is_image, path.rglob("*")))), None)
+
+
+def _holds_images(folder: Path) -> bool:
+    """Whether a folder with the name of a split holds images as a class does, and no class folders.
+
+    Raises:
+        DataError: It holds both.
+    """
+    if not any(map(_is_image, folder.iterdir())):
+        return False
+    if inner := _subfolder_with_images(folder):
+        raise DataError(
+            f"{folder} holds images, as a class does, and the folder {inner.name}, as a split does; keep one of the two"
+        )
+    return True
+
+
+def _without_images(folder: Path) -> DataError:
+    return DataError(f"{folder} holds no image ({', '.join(ENDINGS)}); remove the folder or fill it")
 
 
 def _by_class(place: Path) -> Files:
     """Image files below each subfolder, sorted by name."""
     found: dict[str, list[Path]] = {}
-    for folder in sorted(path for path in place.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
-        if not paths:
-            raise DataError(f"{folder} holds no image ({', '.join(ENDINGS)}); remove the folder or fill it")
-        found[folder.name] = paths
+    for folder in _folders(place):
+        found[folder.name] = _images(folder)
+        if not found[folder.name]:
+            raise _without_images(folder)
+        inner = [path.name for names in (TRAINS, TESTS) for path in _named(folder, names)[:1]]
+        if len(inner) == 2:
+            raise DataError(
+                f"{folder} holds the folders {inner[0]} and {inner[1]}, as a data set does; name that folder, or bring "
+                f"these two above the classes, as in {place}/{inner[0]}/{folder.name}"
+            )
     if len(found) < 2:
         raise DataError(
             f"{place} must hold a subfolder of images for each of at least 2 classes, found {len(found)}; "

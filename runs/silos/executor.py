@@ -28,8 +28,8 @@ from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, printable
 
 SLACK, SLACK_EACH = 1 << 16, 1 << 9
 """Bytes that an upload may have beyond its numbers, and again for each tensor, which has a name, a type and a shape."""
-KEPT_NAMES = 64
-"""At most so many things a client keeps."""
+KEPT_NAMES, NAME = 64, 200
+"""At most so many things a client keeps, and signs of the name of one."""
 MANY_TIMES, FAR = 1e3, 1e9
 """Norms of uploads that are reported and refused, as multiples of the others' in the middle, of what was sent, or 1."""
 LINE = 2000
@@ -148,7 +148,7 @@ class Silos:
             FederationError: Some have not in the time of a trip, or cannot take part, or differ.
         """
         until = time.monotonic() + self._patience.seconds
-        while len(self._roll.places) < len(self.names):
+        while not (len(self._roll.places) == len(self.names) and self._roll.settle()):
             if time.monotonic() > until:
                 missing = [name for number, name in enumerate(self.names) if number not in self._roll.places]
                 refused = "; ".join(f"node {node} was refused: {why}" for node, why in self._roll.refused.items())
@@ -402,6 +402,7 @@ def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
     right = (
         isinstance(value, dict)
         and len(value) <= KEPT_NAMES
+        and all(name.isprintable() and len(name) <= NAME for name in value)
         and all(
             isinstance(token, str) and TOKEN.fullmatch(token) and token.startswith(f"{kind}{trip.round}-")
             for token in value.values()

@@ -142,4 +142,6 @@ def _node(client: Callable[[str, Mapping[str, Any]], Client], config: Mapping[st
         raise FederationError(f"the node's config: {error}") from error
     torch.set_num_threads(int(threads))  # one: the bits of a run in one process
     name, folder = str(config["silo"]), Path(str(config["folder"])).expanduser()
+    if "\0" in str(folder):
+        raise FederationError(f"the node's config needs a folder without a NUL character, got {str(folder)!r}")
     return Node(name, client(name, config), folder, limits)

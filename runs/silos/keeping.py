@@ -22,7 +22,7 @@ HISTORY = 8
 """Rounds of its own whose versions a silo keeps."""
 SECRET = 32
 """Bytes of a silo's secret."""
-TOKEN = re.compile(r"[kp]\d{1,12}-[0-9a-f]{64}")
+TOKEN = re.compile(r"[kp][0-9]{1,12}-[0-9a-f]{64}")
 """Token of a value kept for the round (k) or for good (p), with the round that made it."""
 RUN = re.compile(r"[0-9a-f]{12,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")

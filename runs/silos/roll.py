@@ -39,7 +39,8 @@ class Roll:
 
     Attributes:
         places: Nodes of the clients that are there, by the clients' numbers.
-        about: Facts that each silo told about its client; they have to be the same when it comes back.
+        about: Facts that each silo told about its client. Once the run rests on them, they have to be the same when a
+            silo comes back. Until then those of a node that leaves are forgotten, because it may have been another's.
         unfit: Why a silo that is not there was refused, by its client's number.
         refused: Why nodes were refused that say they are no silo of this run, or do not answer.
     """
@@ -60,6 +61,7 @@ class Roll:
         self.refused: dict[int, str] = {}
         self._greeted: dict[int, tuple[str, str]] = {}
         self._refused: dict[int, float] = {}
+        self._settled = False
 
     @property
     def greetings(self) -> list[str]:
@@ -68,10 +70,7 @@ class Roll:
 
     def greet(self, seconds: float) -> None:
         """Asks those who have come since who they are; those who went are no silo's place any more."""
-        there = set(self._line.nodes())
-        if not there.issuperset(self.places.values()):
-            self._refused = {}  # one of them may be the silo that went
-        self.places = {number: node for number, node in self.places.items() if node in there}
+        there = self._look()
         self._greeted = {node: asked for node, asked in self._greeted.items() if node in there}
         self._refused = {node: since for node, since in self._refused.items() if time.monotonic() - since < AGAIN}
         for node in sorted(there - {*self.places.values(), *self._greeted, *self._refused}):
@@ -81,6 +80,24 @@ class Roll:
             ticket = self._line.send(node, letter, seconds)
             if ticket is not None:
                 self._greeted[node] = ticket, nonce
+
+    def settle(self) -> bool:
+        """Bind the silos to their facts if all of them are still there, and return whether they are."""
+        self._look()
+        self._settled = len(self.places) == len(self._names)
+        return self._settled
+
+    def _look(self) -> set[int]:
+        """Return the nodes that are there, and forget the places of those that went."""
+        there = set(self._line.nodes())
+        went = [number for number, node in self.places.items() if node not in there]
+        if went:
+            self._refused = {}  # one of them may be the silo that went
+        for number in went:
+            del self.places[number]
+            if not self._settled:
+                self.about.pop(number, None)
+        return there
 
     def hear(self, ticket: str, answer: Letter | str) -> None:
         """Takes the name that a newcomer gives; a name that is taken stays with whom it belongs to."""

@@ -19,6 +19,7 @@ from algorithms.rounds import RunState
 from algorithms.tree import Tree
 from algorithms.weights import Added, Factored, dense
 from runs.checkpoints import KEPT, Checkpoint, Checkpoints
+from runs.index import signed
 from runs.settings import RunError
 from runs.stored import Shelf, Taken, named_types, plain, rich
 from runs.tables import Mark
@@ -293,7 +294,6 @@ def whole(tmp_path_factory):
 @given(st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_forged_index_runs_no_code_and_is_read_or_refused(whole, data):
-    from runs import checkpoints as module
 
     path = whole / "round-000001.json"
     before = path.read_bytes()
@@ -303,7 +303,7 @@ def test_a_forged_index_runs_no_code_and_is_read_or_refused(whole, data):
     for key in at[:-1]:
         within = within[key]
     within[at[-1]] = forged
-    path.write_bytes(module._signed(content))
+    path.write_bytes(signed(content))
     try:
         with contextlib.suppress(RunError):
             found, _ = checkpoints(whole).load()
@@ -314,12 +314,11 @@ def test_a_forged_index_runs_no_code_and_is_read_or_refused(whole, data):
 
 def test_a_time_beyond_all_numbers_is_one_error(whole):
     """As hypothesis found it, in a forged index."""
-    from runs import checkpoints as module
 
     path = whole / "round-000001.json"
     before = path.read_bytes()
     try:
-        path.write_bytes(module._signed({**json.loads(before)["content"], "seconds": 10**400}))
+        path.write_bytes(signed({**json.loads(before)["content"], "seconds": 10**400}))
         with pytest.raises(RunError, match="is not what a run saves"):
             checkpoints(whole).load()
     finally:

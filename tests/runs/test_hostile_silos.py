@@ -147,6 +147,11 @@ HOSTILE = st.one_of(
             {"personal": {"w": "p1-" + "g" * 64}},
             {"keep": {"w": "k2-" + "0" * 64}},
             {"personal": {str(name): "p1-" + "0" * 64 for name in range(1000)}},
+            {"keep": {"w\0": "k1-" + "0" * 64}},
+            {"keep": {"w\x1b[2J": "k1-" + "0" * 64}},
+            {"personal": {"w" * 100_000: "p1-" + "0" * 64}},
+            {"personal": {"\ud800": "p1-" + "0" * 64}},
+            {"personal": {"w": "p\u0661-" + "0" * 64}},
             {"upload": None},
             {"echo": None},
         ]

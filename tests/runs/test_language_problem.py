@@ -1,6 +1,7 @@
 """Language models in the federation: PEFT's numbers, frozen weights, and what is sent."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -352,3 +353,39 @@ def test_the_other_algorithms_train_it_too(name):
     measured = "personal_loss" if "personal_loss" in last.metrics else "loss"
     assert last.metrics[measured] != first.metrics[measured]
     assert all(torch.equal(value, model.state_dict()[name]) for name, value in before.items())
+
+
+class Unmasked(transformers.BertForSequenceClassification):
+    """A classifier that takes padding for tokens."""
+
+    def forward(self, input_ids=None, attention_mask=None, **named):
+        return super().forward(input_ids=input_ids, **named)
+
+
+def with_batch_norm(dropout, tracked):
+    model = bert(dropout=dropout)
+    model.dropout = torch.nn.Sequential(model.dropout, torch.nn.BatchNorm1d(16, track_running_stats=tracked))
+    return model.eval()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Unmasked(bert().config).eval(), r"text \d+ of the training texts depends on the padding behind it"),
+        (lambda: with_batch_norm(0.0, False), "in evaluation mode depends on the other texts of its batch"),
+        (lambda: with_batch_norm(0.1, True), "in training mode depends on the other texts|training changes the buffer"),
+    ],
+)
+def test_a_model_whose_loss_of_a_text_depends_on_its_batch_is_refused(make, message):
+    model = make()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with pytest.raises(FederationError, match=message):
+        problem_of("bert", model=model)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+
+
+def test_fixed_statistics_of_batch_norm_and_texts_of_one_length_are_taken():
+    problem_of("bert", model=with_batch_norm(0.0, True))
+    samples = texts(4)
+    samples = replace(samples, attention_mask=torch.ones_like(samples.attention_mask))
+    language_problem(Unmasked(bert().config).eval(), samples, [np.arange(4)], samples, layers=LAYERS["bert"])

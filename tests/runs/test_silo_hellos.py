@@ -21,7 +21,7 @@ from runs.silos.executor import Silos
 from runs.silos.fingerprint import fingerprint
 from runs.silos.keeping import HISTORY, Keeping, keyed_digest
 from runs.silos.line import Patience
-from runs.silos.problem import SiloSettings
+from runs.silos.problem import Distant, SiloSettings
 from runs.silos.server import serve
 from runs.silos.wire import PROTOCOL, Letter, LetterError
 from workloads.initial import initialised
@@ -334,3 +334,55 @@ def test_what_is_said_about_a_silo_is_one_printable_line(tmp_path):
     met.run(parts.algorithm, 1)
     assert any("did not answer, lost [2J" in text for text in met.said)
     assert all(text.isprintable() for text in met.said)
+
+
+@pytest.mark.parametrize(
+    "lie", [{"samples": 4.0}, {"data": "0" * 64}, {"values": True}, {"statistics": ["norm.mean"]}, {}], ids=str
+)
+@pytest.mark.parametrize("last", [False, True], ids=["before the others", "at the last hello"])
+def test_a_node_that_left_before_the_run_began_binds_nobody_to_its_facts(lie, last, tmp_path):
+    clients = run_of("fedavg").problem.clients
+    honest = {about.name: about for about in (Distant(n, *a) for n, a in zip(NAMES, met(tmp_path)[0], strict=True))}
+    silos = silos_of(clients, NAMES, tmp_path)
+    real = silos.pop(101)
+    impostor = replace(real, client=clients[0] if not lie else real.client)
+
+    def change(node, request, letter):
+        return letter if node != 999 else Letter(json.dumps({**json.loads(letter.text), **lie}), {})
+
+    line = Beside({999: impostor, **(silos if last else {})}, change)
+    receive = line.receive
+
+    def leaving(tickets):
+        yield from list(receive(tickets))
+        if line.silos.pop(999, None):
+            line.silos.update({101: real, **silos})
+
+    line.receive = leaving
+    found = Silos(NAMES, line, RUN, Patience(seconds=5.0), pause=1e-3).meet(["W"])
+    assert found == [about_of(honest[name]) for name in NAMES]
+
+
+def about_of(distant):
+    return distant.samples, distant.takes_values, distant.statistics, distant.data
+
+
+def test_a_silo_that_came_back_otherwise_before_the_run_began_is_taken_as_it_is_now(tmp_path):
+    """A silo that is mended while the server waits for the others."""
+    clients = run_of("fedavg").problem.clients
+    silos = silos_of(clients, NAMES, tmp_path)
+    last = silos.pop(102)
+    line = Beside(silos)
+    looks = []
+
+    def nodes():
+        looks.append(1)
+        if len(looks) == 3:
+            line.silos[201] = replace(line.silos.pop(101), client=replace(clients[1], B=clients[1].B[:1]))
+        if len(looks) == 6:
+            line.silos[102] = last
+        return list(line.silos)
+
+    line.nodes = nodes
+    silos = Silos(NAMES, line, RUN, Patience(seconds=5.0), pause=1e-3)
+    assert silos.meet()[1].data != met(tmp_path)[0][1].data

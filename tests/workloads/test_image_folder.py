@@ -118,6 +118,78 @@ def test_a_class_without_training_images_is_named(tmp_path):
         read_folder(tmp_path)
 
 
+def lay(root, *paths):
+    """Write an image of its own level at each path."""
+    for level, path in enumerate(paths):
+        write(root / path, grey(level))
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ("bus", "car", "train"),
+        ("exam", "test", "train"),
+        ("Train", "tram"),
+        ("invalid", "valid"),
+        ("test", "train", "training", "x"),
+        ("a", "testing"),
+    ],
+)
+def test_a_class_may_have_the_name_of_a_split(tmp_path, classes):
+    lay(tmp_path, *(f"{name}/{number}.png" for name in classes for number in range(2)))
+    train, test = read_folder(tmp_path)
+    assert train.classes == len(classes)
+    for split in (train, test):
+        assert split.labels.tolist() == [*range(len(classes))]
+        assert (split.images[:, 0, 0] // 2).tolist() == [*range(len(classes))]
+
+
+@pytest.mark.parametrize(
+    ("train_name", "test_name"), [("train", "test"), ("Train", "Test"), ("training", "testing"), ("TRAINING", "Val")]
+)
+def test_splits_may_hold_classes_with_names_of_splits(tmp_path, train_name, test_name):
+    lay(tmp_path, f"{train_name}/car/1.png", f"{train_name}/train/1.png", f"{test_name}/car/1.png")
+    lay(tmp_path, f"{test_name}/train/deep/1.png", "unlabelled/1.png", "valid/1.png")
+    train, test = read_folder(tmp_path)
+    assert train.labels.tolist() == test.labels.tolist() == [0, 1]
+    assert len(train.images) == 2
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (("bus/1.png", "car/1.png", "train/fast/1.png"), "folder train and no folder test; .* if it is a class"),
+        (("cat/1.png", "dog/1.png", "test/cat/1.png", "test/dog/1.png"), "folder test and no folder train; add"),
+        (("test/cat/1.png", "test/dog/1.png", "val/cat/1.png", "val/dog/1.png"), "folder test and no folder train"),
+        (("train/1.png", "test/2.png"), "train has the name of a split and holds images without class folders"),
+        (("Training/1.png", "Validation/2.png"), "Training has the name of a split"),
+        (("train/cat/1.png", "train/dog/1.png", "test/1.png"), "train holds class folders.*test holds images"),
+        (("train/1.png", "bus/1.png", "test/bus/1.png"), "test holds class folders.*train holds images"),
+        (("train/1.png", "train/cat/1.png", "test/cat/2.png"), "train holds images.* and the folder cat"),
+        (("train/cat/1.png", "train/dog/1.png", "val/x.png", "val/dog/2.png"), "val holds images.* the folder dog"),
+        (("train/a/1.png", "training/a/1.png", "test/a/1.png"), "two folders of training images, train and training"),
+        (("cat/train/1.png", "cat/test/1.png", "dog/1.png"), "cat holds the folders train and test.*train/cat"),
+        (("all/train/a/1.png", "all/train/b/1.png", "all/val/a/1.png"), "all holds the folders train and val"),
+        (("train/a/1.png", "train/b/1.png", "test/a/1.png", "test/b/1.png", "a/1.png"), "class 'a' both in train and"),
+    ],
+)
+def test_a_folder_with_two_meanings_is_refused_in_one_line(tmp_path, paths, message):
+    lay(tmp_path, *paths)
+    with pytest.raises(DataError, match=message) as error:
+        read_folder(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("empty", ["train", "test", "train/c", "test/b"])
+def test_an_empty_split_or_class_is_named(tmp_path, empty):
+    lay(tmp_path, *(f"{split}/{name}/1.png" for split in ("train", "test") for name in "ab"))
+    for path in sorted((tmp_path / empty).rglob("*.png")):
+        path.unlink()
+    (tmp_path / empty).mkdir(exist_ok=True)
+    with pytest.raises(DataError, match=rf"{empty} holds no image \("):
+        read_folder(tmp_path)
+
+
 def test_a_missing_folder_and_a_single_class_say_what_is_expected(tmp_path):
     with pytest.raises(DataError, match="there is no folder"):
         read_folder(tmp_path / "none")

@@ -1,0 +1,42 @@
+"""The index of a checkpoint as it is stored: JSON with a digest of its content; read without torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from runs.settings import RunError
+
+NAME = re.compile(r"round-(\d{6,18})\.json", re.ASCII)
+
+
+def signed(content: Mapping[str, Any]) -> bytes:
+    """Return the bytes of an index."""
+    text = json.dumps(content)
+    return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}).encode() + b"\n"
+
+
+def verified(path: Path) -> dict[str, Any]:
+    """Return the content of an index.
+
+    Raises:
+        RunError: It is not what was written.
+        OSError: It cannot be read.
+    """
+    try:
+        stored = json.loads(path.read_bytes())
+        content = stored["content"]
+        if hashlib.sha256(json.dumps(content).encode()).hexdigest() == stored["sha256"] and isinstance(content, dict):
+            return content
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise RunError(f"{path} is damaged or of another version")
+
+
+def digest_of(identity: Mapping[str, Any]) -> str:
+    """Return the first digits of the hash of what makes a run this one and no other."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
