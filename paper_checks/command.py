@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from figures.command import add_figure_options
 from paper_checks.selection import GROUP, add_choice, add_paper, add_papers, chosen_claims, ledger_of
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from paper_checks.result import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1
+MOST_NUMBERS = 20
+"""Number of changed numbers that `check` prints."""
 MOST_CARDS = 3
 """Number of claims that a name may mean for `show` to print their cards; more are listed."""
 CLAIM_SECONDS = {"quick": 0.35, "full": 1.0}
@@ -55,7 +57,7 @@ def declare(commands: Any) -> None:
     _add_budget(check)
     add_place_options(check, "claims")
     _add_json(check, "write manifest and results as JSON", nargs=None)
-    check.add_argument("--store", action="store_true", help="keep the witnesses found (for authors of claims)")
+    check.add_argument("--store", action="store_true", help="keep witnesses and numbers found (for authors of claims)")
 
     claims = add_command(
         commands,
@@ -232,7 +234,30 @@ def _check(options: argparse.Namespace) -> int:
         for path in store_findings(run, ledger, manifest["commit"]):
             print(f"stored {path.name}; the next check replays it", file=table)
     print(summary_table(run), file=table)
+    if run.seed == 0 and run.budget == "quick":
+        _compare_numbers(run, ledger, options.store, table)
     return AS_EXPECTED if run.as_expected else DIFFERENT
+
+
+def _compare_numbers(run: Run, ledger: Ledger, store: bool, table: TextIO) -> None:
+    """Print the numbers of the evidence that are not those on record, or put them on record."""
+    from paper_checks import evidence_record
+
+    changed: list[evidence_record.Difference] = []
+    for paper in ledger.papers:
+        of_paper = [result for result in run.results if ledger.home[result.claim.id] == paper]
+        if store and of_paper:
+            changed += evidence_record.write(paper.folder, of_paper, [claim.id for claim in paper.claims()])
+        elif record := evidence_record.read(paper.folder):
+            for result in of_paper:
+                changed += evidence_record.differences(result, record)
+    for one in changed if store else changed[:MOST_NUMBERS]:
+        print(one, file=table)
+    if changed and not store:
+        print(
+            f"{len(changed)} numbers behind verdicts are not those on record; authors of claims keep them by --store",
+            file=table,
+        )
 
 
 def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""The pytest door: every claim ends with the verdict on record. A refuted theorem is a green test."""
+"""Every claim ends with the verdict and the numbers on record. A refuted theorem is a green test."""
 
 from itertools import groupby
 
@@ -6,21 +6,30 @@ import pytest
 
 from paper_checks.claim import FAILING
 from paper_checks.context import SUITE_LEVEL
+from paper_checks.evidence_record import Difference, differences, read
 from paper_checks.ledger import Ledger
 from paper_checks.replay import Stored, replay_in_fresh_process, stored
 from paper_checks.run import run
 
 LEDGER = Ledger.of()
+RECORDS = {paper: read(paper.folder) for paper in LEDGER.papers}
 THEMES = {theme: tuple(claims) for theme, claims in groupby(LEDGER.claims, key=lambda claim: claim.module)}
 
 
-@pytest.mark.slow  # `make verify` checks every claim as well
 @pytest.mark.parametrize("theme", THEMES)
-def test_verdicts_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
+def test_verdicts_and_numbers_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
     monkeypatch.setattr("paper_checks.run.replay_in_fresh_process", stored_answers)
+    changed: list[Difference] = []
     for result in run(THEMES[theme], LEDGER).results:
+        changed += differences(result, RECORDS[LEDGER.home[result.claim.id]])
         found = f"{result.decision.verdict} ({result.decision.grade}), {result.decision.reason}"
         assert result.as_expected, f"{result.claim.id}: {found}; on record {result.claim.expect}"
+    assert not changed, "\n".join(map(str, changed))
+
+
+def test_every_claim_that_is_measured_is_on_record():
+    on_record = [id for record in RECORDS.values() for id in record]
+    assert sorted(on_record) == sorted(claim.id for claim in LEDGER.claims)
 
 
 @pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)

@@ -1,0 +1,195 @@
+"""Numbers of the evidence on record: one file for each paper, so that a number that changes is seen.
+
+A verdict says little about the numbers behind it: a check can measure something else and come to the same verdict. The
+record holds what each form of a claim states and obtains, its margin and slack, both sides of its witness, and the
+changes of constants that are noticed, of a run with the quick budget and seed 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paper_checks.replay import ReplayError
+from workloads.written import Written
+
+if TYPE_CHECKING:
+    from paper_checks.claim import Evidence
+    from paper_checks.result import Result
+
+NAME = "evidence.json"
+"""Name of the file in a paper's folder."""
+RELATIVE, ABSOLUTE = 1e-6, 1e-12
+"""Differences between processors that are no difference."""
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A number, or a text, that is not the one on record.
+
+    Attributes:
+        claim: Id of the claim.
+        name: Name of the number: `correction margin`, `constant noticed`.
+        before: What is on record; None for nothing.
+        found: What was found; None for nothing.
+    """
+
+    claim: str
+    name: str
+    before: Any
+    found: Any
+
+    def __str__(self) -> str:
+        before, found = ("nothing" if value is None else value for value in (self.before, self.found))
+        return f"{self.claim}: {self.name} was {before} and is {found}"
+
+
+def evidence_of(result: Result) -> dict[str, Any]:
+    """Return the numbers of a result by their names, as the record holds them."""
+    judged, claim = result.judged, result.claim
+    if judged is None:
+        return {}
+    numbers: dict[str, Any] = {}
+    for one in judged.readings(claim):
+        name = "printed" if one.first else one.reading.name
+        numbers |= _form(name, one.evidence)
+        for constants, mutant in one.mutants:
+            numbers |= _mutant(f"{name}, {_words(constants)}", mutant)
+    if judged.control is not None:
+        numbers |= _form("control", judged.control)
+    if judged.correction is not None and claim.correction is not None:
+        numbers |= _form("correction", judged.correction)
+        for constants, mutant in zip(claim.correction.mutants, judged.correction_mutants, strict=False):
+            numbers |= _mutant(f"correction, {_words(constants)}", mutant)
+    for side in judged.neighbours:
+        numbers[f"correction, {side.constant} = {side.value:g} ok"] = side.ok
+    for change in result.changes:
+        numbers[f"{' '.join((change.constant, *change.lines))} refuted"] = change.refuted
+    for answer in result.replayed:
+        if answer.left is not None:
+            numbers[f"{' '.join(filter(None, (answer.reading, answer.kind)))} sides"] = [answer.left, answer.right]
+    return numbers
+
+
+def _form(name: str, evidence: Evidence) -> dict[str, Any]:
+    values = {
+        "states": evidence.printed,
+        "obtains": evidence.obtained,
+        "margin": evidence.margin,
+        "slack": evidence.slack,
+        "cases": evidence.cases,
+        "tight": evidence.tight,
+        "sides": None if evidence.sides is None else list(evidence.sides),
+        "gap": evidence.gap,
+        "scope": evidence.scope,
+    }
+    return {f"{name} {word}": value for word, value in values.items() if value is not None}
+
+
+def _mutant(name: str, evidence: Evidence) -> dict[str, Any]:
+    return {f"{name}: ok": evidence.ok, f"{name}: margin": evidence.margin}
+
+
+def _words(constants: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in constants.items())
+
+
+def read(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the record of a paper by claim; empty where there is none.
+
+    Raises:
+        OSError: The file cannot be read.
+        ReplayError: It is not a record.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        return {}
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or not all(isinstance(numbers, dict) for numbers in record.values()):
+        raise ReplayError(f"{path} is not a record of evidence: move it away, or bring its copy back")
+    return record
+
+
+def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> list[Difference]:
+    """Put the numbers of results on record, and keep those of other claims.
+
+    Args:
+        folder: Folder of the paper.
+        results: Results of some of its claims.
+        ids: Ids of all of its claims, in order; what is on record of others goes.
+
+    Returns:
+        What differs from the record before.
+
+    Raises:
+        OSError: The file cannot be written.
+        ReplayError: What is there is not a record.
+    """
+    record = read(folder)
+    changed = [one for result in results for one in differences(result, record)]
+    kept = record | {result.claim.id: evidence_of(result) for result in results if not result.decision.excused}
+    kept = {id: kept[id] for id in ids if id in kept}
+    path, written = folder / NAME, Written(folder)
+    if record and not written.owns(path):
+        data = path.read_bytes()
+        if data == _text(record) and set(record) <= set(ids):  # it came with the package
+            written.note([(NAME, len(data), hashlib.sha256(data).hexdigest())])
+    written.write({path: _text(kept)})
+    return changed
+
+
+def _text(record: Mapping[str, Any]) -> bytes:
+    """The file of a record: one line for each number, so that the history shows which one changed."""
+    return (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def differences(result: Result, record: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
+    """Yield the numbers of a result that are not those on record; none where an extra that it needs is missing."""
+    if result.decision.excused:
+        return
+    before, found = record.get(result.claim.id, {}), evidence_of(result)
+    for name in dict.fromkeys((*before, *found)):
+        if not same(before.get(name), found.get(name)):
+            yield Difference(result.claim.id, name, before.get(name), found.get(name))
+
+
+def same(before: Any, found: Any) -> bool:
+    """Return whether two values are equal up to rounding.
+
+    Numbers in a text may differ by one in the last digit that is printed.
+
+    >>> same("0.31 within 2e-08", "0.32 within 2e-08"), same("0.31", "0.33"), same(1.0, 1.0 + 1e-7), same(1.0, 1.00001)
+    (True, False, True, False)
+    """
+    if isinstance(before, list) and isinstance(found, list):
+        return len(before) == len(found) and all(same(*pair) for pair in zip(before, found, strict=True))
+    if isinstance(before, str) and isinstance(found, str):
+        pairs = zip(_NUMBER.findall(before), _NUMBER.findall(found), strict=False)
+        return _NUMBER.split(before) == _NUMBER.split(found) and all(_last_digit(*pair) for pair in pairs)
+    if isinstance(before, (bool, type(None))) or isinstance(found, (bool, type(None))):
+        return before is found
+    if isinstance(before, int | float) and isinstance(found, int | float):
+        return before == found or isclose(before, found, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    return bool(before == found)
+
+
+def _last_digit(before: str, found: str) -> bool:
+    """Whether two printed numbers differ by one in the last digit at most; whole numbers must be equal."""
+    if before == found:
+        return True
+    digits = [len(text.lower().partition("e")[0].partition(".")[2]) for text in (before, found)]
+    powers = [int(text.lower().partition("e")[2] or 0) for text in (before, found)]
+    if not any(digits) and not any(powers):
+        return False
+    unit = 10.0 ** max(power - digit for power, digit in zip(powers, digits, strict=True))
+    return abs(float(before) - float(found)) <= 1.0001 * unit
