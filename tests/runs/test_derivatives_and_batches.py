@@ -87,6 +87,37 @@ def test_networks_that_differentiate_by_their_inputs_are_trained(kind, rows):
     assert factors[-1].metrics["loss"] < factors[0].metrics["loss"]
 
 
+class Normed(Forces):
+    """The same with weight norm in its first layer."""
+
+    def __init__(self):
+        super().__init__()
+        nn.utils.parametrizations.weight_norm(self.inner[0])
+
+
+class ByFormula(nn.Linear):
+    """A layer with weight norm, written out."""
+
+    def __init__(self, weight, bias):
+        super().__init__(*weight.shape[::-1], dtype=weight.dtype)
+        self.weight = nn.Parameter(weight.detach().clone())
+        self.bias = nn.Parameter(bias.detach().clone())
+        self.norms = nn.Parameter(weight.detach().square().sum(1, keepdim=True).sqrt())
+
+    def forward(self, x):
+        weight = self.norms * self.weight / self.weight.square().sum(1, keepdim=True).sqrt()
+        return nn.functional.linear(x, weight, self.bias)
+
+
+def test_derivatives_through_weight_norm_are_those_of_its_formula():
+    (x, _), targets = data(), torch.randn(12, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    made = network_problem(Normed(), (x, targets), CLIENTS, (x, targets), loss=nn.functional.mse_loss)
+    last = list(rounds(FedAvg(Descent(3, 0.02)), made, rounds=2))[-1].metrics
+    written = Forces()
+    written.inner[0] = ByFormula(written.inner[0].weight, written.inner[0].bias)
+    assert last["loss"] == pytest.approx(by_hand(written, x, targets, 0.02, 3), rel=1e-10)
+
+
 def penalised(outputs, targets):
     """Cross entropy, and the mean square of its gradient by the outputs, sample by sample."""
     each = nn.functional.cross_entropy(outputs, targets, reduction="none")
