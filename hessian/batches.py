@@ -158,6 +158,8 @@ def require_dense_tensors(data: Any) -> None:
         CurvatureError: The data hold one; the message says how to turn it into a dense one.
     """
     for leaf in leaves(data):
+        if leaf.is_meta:
+            raise CurvatureError("the data lie on the meta device and hold no numbers: make them without device='meta'")
         if fault := not_dense(leaf):
             raise CurvatureError(f"the data hold {fault}")
 

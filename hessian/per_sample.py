@@ -71,8 +71,8 @@ def mean_square(eigenvalues: NDArray[np.float64]) -> float:
     square = unit * unit * float(((eigenvalues / unit) ** 2).sum(axis=1).mean())
     if not np.finfo(float).tiny <= square < np.inf:
         raise CurvatureError(
-            f"squares of eigenvalues of the order {unit:.0e} are no numbers of double precision: multiply the loss by a "
-            "constant"
+            f"squares of eigenvalues of the order {unit:.0e} are no numbers of double precision: multiply the loss by "
+            "a constant"
         )
     return square
 

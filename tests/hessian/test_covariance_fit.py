@@ -90,7 +90,7 @@ def test_squares_that_are_no_numbers_are_refused_with_the_remedy(unit):
     hessians = SampleHessians(scaled.eigenvalues, np.eye(2), np.eye(2), 2, 1.0)
     for square in (lambda: scaled.square, lambda: hessians.square, lambda: fit_covariance(unit * values, scaled)):
         with pytest.raises(
-            CurvatureError, match="squares of eigenvalues of the order .* multiply the loss by a constant"
+            CurvatureError, match=r"squares of eigenvalues of the order .* multiply the loss by a constant"
         ):
             square()
     assert spectra.square == pytest.approx(np.mean(np.sum(spectra.eigenvalues**2, axis=1)))
