@@ -4,10 +4,11 @@ from hessian.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_ei
 from hessian.cross_blocks import CrossBlock
 from hessian.curvature import Cost, Curvature
 from hessian.difference_fit import HessianFit, HessianPrediction, fit_difference
+from hessian.eigenpairs import extreme_eigenpairs
 from hessian.elsewhere import Workers
 from hessian.exact import exact_hessian
 from hessian.intervals import Interval, StableRankInterval
-from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
+from hessian.krylov import Krylov, RitzPairs
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget
 from hessian.norms import stable_rank, stable_rank_of

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SubsetRandomSampler, WeightedRandomSampler
 
 from hessian.symmetric import CurvatureError
+from workloads.dense_tensors import not_dense
 
 Batch = Any
 """``(inputs, targets)``, where targets are anything that the loss takes, also None, as they are for ``(inputs,)``; or a
@@ -62,7 +63,7 @@ class Batches:
             raise CurvatureError(f"expected (inputs, targets), got {_described(data)}: {_SEVERAL}")
         if iter(data) is data:
             raise CurvatureError("the data are an iterator, which can be read once only; pass a list or a DataLoader")
-        if isinstance(data, Sequence) and len(data) == 1 and is_batch(data[0]):
+        if isinstance(data, Sequence) and len(data) == 1 and _may_be_batch(data[0]):
             return Batches((data[0],), resident=True)
         return Batches(data, resident=False)
 
@@ -101,10 +102,17 @@ class _Some:
 
 
 def is_batch(data: Any) -> bool:
-    """Whether it is inputs with targets or without, or a mapping with tensors, and not two of these."""
+    """Return whether it is inputs with targets or without, or a mapping with tensors, and not two of these.
+
+    Raises:
+        CurvatureError: It can be read both ways, or holds a tensor that is not dense.
+    """
     if isinstance(data, tuple | list) and len(data) == 1 and not isinstance(data[0], Tensor):
         return False  # one batch among batches
-    return _may_be_batch(data) and (isinstance(data, Mapping) or len(data) == 1 or not _are_batches(*data))
+    if not _may_be_batch(data):
+        return False
+    require_dense_tensors(data)
+    return isinstance(data, Mapping) or len(data) == 1 or not _are_batches(data)
 
 
 def _may_be_batch(item: Any) -> bool:
@@ -115,12 +123,45 @@ def _may_be_batch(item: Any) -> bool:
     return next(leaves(item[0]), None) is not None
 
 
-def _are_batches(first: Any, second: Any) -> bool:
-    """Whether two items are two batches and not inputs and targets: they look alike, and either could be one."""
+def _are_batches(data: Sequence[Any]) -> bool:
+    """Return whether two items are two batches and not inputs and targets, by the kinds and lengths of their tensors.
+
+    Raises:
+        CurvatureError: They can be either.
+    """
+    first, second = data
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return first.keys() == second.keys() and _may_be_batch(first)
     both = isinstance(first, tuple | list) and isinstance(second, tuple | list)
-    return both and len(first) == len(second) and _may_be_batch(first) and _may_be_batch(second)
+    if not both or len(first) != len(second) or not _may_be_batch(first) or not _may_be_batch(second):
+        return False
+    if rows_of(data) is None or any(part is None for item in data for part in item):
+        return True  # inputs and targets have a row for each sample
+    kinds = [[(leaf.dtype, leaf.ndim) for leaf in leaves(item)] for item in data]
+    if kinds[0] != kinds[1]:
+        return False  # batches are of one kind
+    if isinstance(data, list):
+        return True
+    shapes = [[(leaf.dtype, leaf.shape[1:]) for leaf in leaves(item)] for item in data]
+    if shapes[0] == shapes[1] and len(set(shapes[0])) > 1:
+        return True  # like inputs with their targets, and again like these
+    raise CurvatureError(
+        "the data can be read as two batches or as one of several inputs and targets, since all tensors have the same "
+        "number of rows: write [(inputs, targets), (inputs, targets)] for two batches, and [((a, b), (s, t))] for one"
+    )
+
+
+def require_dense_tensors(data: Any) -> None:
+    """Refuse sparse, nested, quantized and meta tensors.
+
+    Raises:
+        CurvatureError: The data hold one; the message says how to turn it into a dense one.
+    """
+    for leaf in leaves(data):
+        if leaf.is_meta:
+            raise CurvatureError("the data lie on the meta device and hold no numbers: make them without device='meta'")
+        if fault := not_dense(leaf):
+            raise CurvatureError(f"the data hold {fault}")
 
 
 def _whole(item: Any, number: int) -> Batch:
@@ -134,6 +175,7 @@ def _whole(item: Any, number: int) -> Batch:
             f"item {number} is no batch but {_described(item)}: expected (inputs, targets) or a mapping of tensors"
             + (f"; {_SEVERAL}" if isinstance(item, tuple | list) and len(item) > 2 else "")
         )
+    require_dense_tensors(item)
     if isinstance(item, Mapping):
         return item
     inputs, targets = (item[0], None) if len(item) == 1 else item
@@ -148,6 +190,9 @@ def _whole(item: Any, number: int) -> Batch:
 
 def _one_by_one(inputs: Sequence[Any], targets: Any) -> bool:
     """Whether inputs are one tensor for each sample, and not several tensors with a row for each."""
+    if isinstance(targets, tuple | list) and rows_of((inputs, targets)) is not None:
+        scalars = any(leaf.ndim == 0 for leaf in leaves(targets))
+        return scalars and len(inputs) == len(targets)
     samples = len(targets) if isinstance(targets, tuple | list) or (isinstance(targets, Tensor) and targets.ndim) else 0
     tensors = all(isinstance(item, Tensor) for item in inputs)
     return tensors and len(inputs) == samples and any(item.ndim == 0 or len(item) != samples for item in inputs)
@@ -170,8 +215,6 @@ def _described(data: Any) -> str:
 
 def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
     def moved(tensor: Tensor) -> Tensor:
-        if tensor.is_meta:
-            raise CurvatureError("the data lie on the meta device and hold no numbers")
         there = tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
         if there.is_inference():
             return there.clone()  # which no graph may hold

@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from scipy.stats import beta
 
 from hessian.intervals import Interval
-from hessian.krylov import Krylov
+from hessian.krylov import Array, Krylov
 from hessian.symmetric import CurvatureError
 
 MISSED = 0.05
@@ -74,9 +74,7 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
     least = float(beta.ppf(chance / 2.0, 0.5, (krylov.P - 1) / 2.0))  # for one end
 
     def excess(bound: float, sign: float) -> float:
-        _, sizes, along = np.linalg.svd(C / (bound - sign * theta), full_matrices=False)
-        most = float(((along @ first) ** 2 * sizes**2 / (1.0 + sizes**2)).sum())
-        return log(least) - log(most) if most > 0.0 else inf
+        return _excess(theta, first, C, least, bound, sign)
 
     def crossing(near: float, start: float, sign: float) -> float:
         far = max(start + scale, near)
@@ -105,6 +103,39 @@ def _probable_norm(krylov: Krylov, chance: float) -> float:
         else:
             found = max(found, crossing(last, start, sign))
     return found
+
+
+def hidden_up_to(krylov: Krylov, bound: float, sign: float, chance: float) -> float:
+    """Return up to where the one start may hide an eigenvalue beyond a bound, with more than this chance.
+
+    Args:
+        krylov: The basis, whose first row was drawn at random and is the only start.
+        bound: Returned if nothing beyond it is hidden; beyond all Ritz values, of the operator times the sign.
+        sign: 1 for the upper end, -1 for the lower one.
+        chance: Chance that the row sees too little of an eigenvector.
+    """
+    if krylov.restarted or krylov.starts != 1:
+        return inf
+    least = float(beta.ppf(chance, 0.5, (krylov.P - 1) / 2.0))
+    theta, S, _ = krylov.ritz()
+    first, C = S[0], krylov.coupling @ S
+
+    def excess(bound: float) -> float:  # not of the basis itself, which the solver would keep in memory
+        return _excess(theta, first, C, least, bound, sign)
+
+    if excess(bound) >= 0.0:
+        return bound
+    far = bound + krylov.largest + abs(bound)
+    while excess(far) < 0.0:
+        far = bound + 4.0 * (far - bound)
+    return float(brentq(excess, bound, far, xtol=1e-12 * abs(far)))
+
+
+def _excess(theta: Array, first: Array, C: Array, least: float, bound: float, sign: float) -> float:
+    """Return by how much, in logarithms, the least part of the first row is more than an eigenvector there can have."""
+    _, sizes, along = np.linalg.svd(C / (bound - sign * theta), full_matrices=False)
+    most = float(((along @ first) ** 2 * sizes**2 / (1.0 + sizes**2)).sum())
+    return log(least) - log(most) if most > 0.0 else inf
 
 
 def certified_norm(krylov: Krylov, c: float) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gamma
 
 from hessian.binned_laws import binned, law_of
-from hessian.per_sample import SampleSpectra
+from hessian.per_sample import SampleSpectra, mean_square
 from rmt import AtomicLaw, SeparableLaw
 from rmt.results import Result
 
@@ -148,7 +148,7 @@ def fit_covariance(
             "matrix; take both from the same weights, loss and data"
         )
     values, counts = known, np.ones(len(known))
-    squares = float((known**2).sum())
+    squares = mean_square(known[None])
     if rest > 1e-6 * spectra.trace:
         missing = (frobenius_squared or float("nan")) - squares
         if not (isfinite(missing) and missing > 0.0):

@@ -55,6 +55,8 @@ ZERO = 100.0
 """A product that is smaller than the whole matrix's by this number of roundings is zero."""
 MISSES = 3
 """That count, until the products are said to be wrong."""
+NOISE = 1000.0
+"""Roundings by which two evaluations may differ, since an accelerator may add in another order."""
 PARTS = 16
 """Equal parts of the way between two losses, in which slopes are taken where the losses' difference is missed."""
 _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
@@ -285,6 +287,8 @@ def _require(
             continue
         if fault == NOT_FINITE:
             raise CurvatureError(line.objective.why_not_finite(line.matrix))
+        if fault and (noise := _noise(at, given)):
+            raise CurvatureError(noise)
         if fault:
             raise CurvatureError(
                 f"the products are no second derivatives: {fault}; "
@@ -313,6 +317,26 @@ def _types(line: _Line, batch: Batch, dtype: torch.dtype) -> set[torch.dtype]:
     at = [p.requires_grad_() for p in line.weights(dtype)]
     with torch.enable_grad():
         return types_towards(line.loss(batch, at), [at[position] for position in line.inside])
+
+
+def _noise(line: _Line, batch: Batch) -> str:
+    """Return in words that two evaluations at the same weights differ; empty if they do not."""
+
+    def evaluated() -> tuple[float, Vector]:
+        point = [p.requires_grad_() for p in line.weights(line.precision.dtype)]
+        return line.gradient(batch, point, point)
+
+    (one, first), (other, second) = evaluated(), evaluated()
+    losses, size = abs(one - other), norm_of(sizes_of(first))
+    slopes = norm_of(gaps_of(first, second))
+    if max(losses - NOISE * line.precision.eps * abs(one), slopes - NOISE * line.precision.eps * size) <= 0.0:
+        return ""
+    what, gap = ("losses", losses) if losses > 0.0 else ("gradients", slopes)
+    return (
+        f"the model or the loss is random: two {what} of batch {line.number} with the same weights and samples differ "
+        f"by {gap:.2g}. Look for noise in forward, such as torch.randn_like or functional dropout with training=True, "
+        "and draw it once, before measuring, or leave it out"
+    )
 
 
 def _low_precision(line: _Line, batch: Batch) -> str:

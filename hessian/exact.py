@@ -17,7 +17,7 @@ from numbers import Integral
 import torch
 from torch import Tensor, nn
 
-from hessian.batches import Loss, cut, detached
+from hessian.batches import Loss, cut, detached, require_dense_tensors
 from hessian.differentiation import exact_algebra, gradients_of
 from hessian.objective import Objective
 from hessian.routes import RouteError, in_words, told
@@ -68,6 +68,7 @@ def exact_hessian(
         raise CurvatureError(
             f"columns and rows must be whole numbers of at least 1, got columns={columns}, rows={rows}"
         )
+    require_dense_tensors((inputs, targets))
     if not all(isinstance(part, Tensor) and part.ndim for part in (inputs, targets)):
         raise CurvatureError(
             "exact_hessian takes inputs and targets as one tensor each, with a row for each sample, got "

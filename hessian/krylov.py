@@ -13,9 +13,9 @@ recurrence is then exact for $H - E^T V - V^T E$, whose eigenvalues are within $
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,7 +26,6 @@ from torch import Tensor
 from hessian.basis_rows import Rows, Span, Store, combined, take_outside
 from hessian.symmetric import (
     CurvatureError,
-    ScaledOperator,
     SymmetricOperator,
     empty_rows,
     multiply,
@@ -36,6 +35,7 @@ from hessian.symmetric import (
 )
 
 Array = NDArray[np.float64]
+Positions = NDArray[np.int64]
 Progress = Callable[[str], None]
 Found = TypeVar("Found")
 _FLOOR = 10.0
@@ -50,11 +50,14 @@ class RitzPairs:
         values: Eigenvalues in decreasing order, shape ``(k,)``.
         vectors: Eigenvectors as orthonormal rows, shape ``(k, P)``.
         residuals: $\|Hu - \theta u\|_2$ with a floor for rounding; an eigenvalue lies within that of each value.
+        missed: How far beyond the last values an eigenvalue may be that is missing among them, such as a copy of a
+            repeated one, but with a small chance; infinite if there was no search for such.
     """
 
     values: Array
     vectors: Tensor
     residuals: Array
+    missed: float = inf
 
     def __len__(self) -> int:
         return len(self.values)
@@ -79,6 +82,7 @@ class Krylov:
         block: int = 1,
         start: Tensor | None = None,
         store: Store = Store(),  # noqa: B008
+        outside: Sequence[Tensor] = (),
     ) -> None:
         """Takes a starting vector, or draws some, normal and orthonormalised.
 
@@ -88,13 +92,14 @@ class Krylov:
             block: Number of starting vectors, and of products taken together.
             start: A single starting vector ``(P,)`` instead, not zero.
             store: How the rows are kept.
+            outside: Orthonormal rows ``(m, P)`` to whose complement the operator is compressed.
 
         Raises:
             CurvatureError: A block that is not between 1 and P.
         """
         if not 1 <= block <= operator.P:
             raise CurvatureError(f"block must lie between 1 and the dimension {operator.P}, got {block}")
-        self._operator, self._rng, self._block = operator, rng, block
+        self._operator, self._rng, self._block, self._outside = operator, rng, block, tuple(outside)
         self.products = self.steps = self.starts = 0
         self.restarted = False
         self._rows = Rows(operator.P, operator.dtype, operator.device, store)
@@ -244,14 +249,14 @@ class Krylov:
             coefficients = self._columns[: size + 1, :size] @ coefficients
         return combined(self._like(coefficients), (self._rows, power + 1))[0]
 
-    def pairs(self, wanted: Array | list[int]) -> RitzPairs:
+    def pairs(self, wanted: Positions | list[int]) -> RitzPairs:
         """Ritz pairs by their positions in increasing order; returned in decreasing order."""
         values, coefficients, residuals = self.ritz()
         order = np.sort(np.asarray(wanted, dtype=int))[::-1]
         vectors = combined(self._like(coefficients[:, order]), self.span)
         return RitzPairs(values[order], vectors, residuals[order] + self.rounding + sqrt(self.lost_square))
 
-    def restart(self, kept: Array | list[int]) -> None:
+    def restart(self, kept: Positions | list[int]) -> None:
         """Thick restart: keeps some Ritz vectors, by their positions, and the rows that wait."""
         values, coefficients, _ = self.ritz()
         self._found.clear()
@@ -304,6 +309,8 @@ class Krylov:
         total = np.zeros(count)
         before, first = float(torch.linalg.vector_norm(vector)), max(count - local, 0) if local else 0
         for number in range(1, 6):
+            for others in self._outside:
+                take_outside(vector, others)
             total[first:] += take_outside(vector, (rows, count), first)[0].double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
@@ -328,67 +335,3 @@ def _fixed(array: Array) -> Array:
     """The array, not to be written, since it is kept."""
     array.setflags(write=False)
     return array
-
-
-def usual_basis(pairs: int) -> int:
-    """Rows of the basis with which eigenpairs are found where there is room."""
-    return 2 * pairs + 40
-
-
-def extreme_eigenpairs(
-    operator: SymmetricOperator,
-    largest: int,
-    smallest: int = 0,
-    *,
-    tolerance: float = 1e-3,
-    rng: np.random.Generator,
-    block: int = 1,
-    basis: int = 0,
-    products: int = 1000,
-    progress: Progress | None = None,
-) -> RitzPairs:
-    """The algebraically largest and smallest eigenpairs, by thick-restarted (block) Lanczos.
-
-    Residuals say how near an eigenvalue is, not which one: at a loose tolerance a pair that has not shown yet may lie
-    before the last ones returned.
-
-    Args:
-        operator: The matrix.
-        largest: Number of largest eigenpairs.
-        smallest: Number of smallest eigenpairs.
-        tolerance: Largest residual, relative to the norm; reached, or the products are used up: look at `residuals`.
-        rng: Source of the starting vectors.
-        block: Starting vectors; an eigenvalue repeated more often than this can be missed.
-        basis: Rows of the basis before a restart; default: 40 more than twice the pairs. Memory is basis times P.
-        products: Largest number of products, about.
-        progress: Told what is going on.
-
-    Raises:
-        CurvatureError: Numbers of pairs that are negative, both zero, or together more than P.
-    """
-    wanted, P = largest + smallest, operator.P
-    if largest < 0 or smallest < 0 or not 1 <= wanted <= P:
-        raise CurvatureError(f"expected between 1 and P = {P} pairs, got {largest} largest and {smallest} smallest")
-    limit = min(max(basis or usual_basis(wanted), wanted + 2 * block), P)
-    scaled = ScaledOperator(operator)
-    krylov = Krylov(scaled, rng, block=min(block, P), store=Store(reserve=min(limit + block, P)))
-    while True:
-        krylov.extend(min(10, max(1, limit - krylov.size)))
-        if krylov.invariant and krylov.size < wanted:
-            krylov.seed(block)
-            continue
-        values, _, residuals = krylov.ritz()
-        positions = np.r_[:smallest, len(values) - largest : len(values)] if len(values) >= wanted else np.r_[:0]
-        floor, norm = krylov.rounding, float(np.abs(values).max(initial=0.0))
-        worst = float((residuals[positions] + floor).max(initial=0.0))
-        if progress is not None:
-            unit = scaled.unit
-            progress(f"{krylov.products} products, residual {worst * unit:.1e} of {norm * unit:.3g}")
-        reached = len(positions) == wanted and worst <= max(tolerance * norm, 2.0 * floor)
-        if reached or krylov.products >= products or (krylov.invariant and krylov.size >= wanted):
-            found = krylov.pairs(positions)
-            return RitzPairs(found.values * scaled.unit, found.vectors, found.residuals * scaled.unit)
-        if krylov.size + block > limit and krylov.size < P:
-            keep = min(wanted + (limit - wanted) // 2, krylov.size - 1)
-            low = min(smallest + (keep - wanted) // 2, keep) if smallest else 0
-            krylov.restart(np.r_[:low, len(values) - (keep - low) : len(values)])

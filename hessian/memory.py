@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from hessian.basis_rows import Store
-from hessian.krylov import usual_basis
+from hessian.eigenpairs import more_in_search, usual_basis
 from hessian.live_bytes import held_by
 from hessian.symmetric import CurvatureError, SymmetricOperator, multiply, peak_elsewhere, prepare
 
@@ -187,7 +187,8 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
         steps: Steps of the quadrature.
 
     Returns:
-        Rows of the basis that the pairs are found with, 0 where as many as usual fit; and whether the quadrature has
+        Rows of the basis that the pairs are found with, 0 where as many as usual fit, and vectors that shorten the
+        search for copies too; and whether the quadrature has
         no room for a basis and keeps three vectors.
 
     Raises:
@@ -202,7 +203,8 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
         raise CurvatureError(
             budget.too_small(least, f"{pairs} eigenpairs") + ", or fewer --outliers", keywords=("parameters",)
         )
-    return (0 if rows >= min(usual, operator.P) else rows), free - pairs < min(steps + 1, operator.P)
+    most = min(usual, operator.P)
+    return (0 if rows >= most + more_in_search(pairs) else min(rows, most)), free - pairs < min(steps + 1, operator.P)
 
 
 def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together: int) -> Plan:

@@ -247,6 +247,11 @@ class PureModel:
                 )
         return ""
 
+    def holds_others_fixed(self) -> bool:
+        """Return whether parameters that require gradients are not chosen, so nothing can differentiate by them."""
+        own = self._model.named_parameters()
+        return any(p.requires_grad and f"model.{name}" not in self._chosen for name, p in own)
+
     def require_own_unused(self, value: Tensor) -> None:
         """Refuses a value that depends on the model's own parameters, and not on what stands in for them.
 

@@ -417,6 +417,11 @@ class Objective:
         with torch.no_grad(), suppress(Exception):
             output = self.output(copied(batch))
         why = "" if output is None else labels_out_of_range(output, batch)
+        if "does not require grad" in str(error) and self.model.holds_others_fixed():
+            why = (
+                "the forward pass or the loss differentiates by parameters that are not chosen, so choose these too or "
+                "leave parameters= out; Curvature(...).block('layer.*') then is the block of some of them"
+            )
         if not why and isinstance(error, RuntimeError):
             why = self.model.part_of_another_dtype() or (strange_inputs(batch) if output is None else "")
         found = user_error(error, f"the model or the loss on batch {number}")
@@ -470,7 +475,7 @@ class Objective:
             if not abs(one - other) <= 1e3 * torch.finfo(like.dtype).eps * scale:
                 raise CurvatureError(
                     f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model "
-                    "is random, or the loss changes from call to call; fix the order, and call model.eval() if dropout "
-                    "is on"
+                    "is random, or the loss changes from call to call; fix the order, call model.eval() if dropout is "
+                    "on, and draw no noise in forward, as by torch.randn_like or functional dropout with training=True"
                 )
         return value

@@ -48,8 +48,33 @@ class SampleSpectra:
 
     @property
     def square(self) -> float:
-        """Mean squared Frobenius norm of one sample's Gauss-Newton matrix."""
-        return float((self.eigenvalues**2).sum(axis=1).mean())
+        """Mean squared Frobenius norm of one sample's Gauss-Newton matrix.
+
+        Raises:
+            CurvatureError: It is no number of double precision.
+        """
+        return mean_square(self.eigenvalues)
+
+
+def mean_square(eigenvalues: NDArray[np.float64]) -> float:
+    """Return the mean over samples of the sum of squares of each one's eigenvalues.
+
+    Args:
+        eigenvalues: Those of each sample, (N, K).
+
+    Raises:
+        CurvatureError: Eigenvalues so small or large that this is no number of double precision.
+    """
+    unit = float(np.abs(eigenvalues).max(initial=0.0))
+    if unit == 0.0:
+        return 0.0
+    square = unit * unit * float(((eigenvalues / unit) ** 2).sum(axis=1).mean())
+    if not np.finfo(float).tiny <= square < np.inf:
+        raise CurvatureError(
+            f"squares of eigenvalues of the order {unit:.0e} are no numbers of double precision: multiply the loss by "
+            "a constant"
+        )
+    return square
 
 
 def sample_factors(

@@ -22,6 +22,7 @@ from hessian.differentiation import exact_algebra, gradients_of
 from hessian.graphs import HessianGraph, Layout
 from hessian.model_state import Selection
 from hessian.objective import Objective
+from hessian.per_sample import mean_square
 from hessian.routes import fault_of, told, weighted
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import Vector, constants
@@ -55,8 +56,12 @@ class SampleHessians:
 
     @property
     def square(self) -> float:
-        """Mean squared Frobenius norm of one sample's Hessian."""
-        return float((self.eigenvalues**2).sum(axis=1).mean())
+        """Mean squared Frobenius norm of one sample's Hessian.
+
+        Raises:
+            CurvatureError: It is no number of double precision.
+        """
+        return mean_square(self.eigenvalues)
 
 
 def sample_hessian_parts(

@@ -9,8 +9,9 @@ from math import inf
 import numpy as np
 import torch
 
+from hessian.eigenpairs import extreme_eigenpairs, usual_basis
 from hessian.intervals import StableRankInterval
-from hessian.krylov import Array, Progress, extreme_eigenpairs, usual_basis
+from hessian.krylov import Array, Progress
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget, plan_pairs
 from hessian.norms import stable_rank_of
@@ -94,6 +95,8 @@ class SpectrumReport(Result):
         products: Products with one vector, by part.
         seconds: Wall time, by part.
         given_up: Compromises made for a budget of memory, in words; empty for none.
+        missed: How far beyond the last values at either end an eigenvalue may be that is missing among them, such as a
+            copy of a repeated one, but with a small chance; infinite if there was no search for such.
     """
 
     settings: SpectrumSettings
@@ -111,16 +114,23 @@ class SpectrumReport(Result):
     products: dict[str, int]
     seconds: dict[str, float]
     given_up: str = ""
+    missed: float = inf
 
     def words(self) -> dict[str, str]:
         """Return stable rank, extreme eigenvalues and the fit in words."""
         rank = self.stable_rank.words()
         smallest = len(self.eigenvalues) - self.largest
         unsettled = "" if self.converged else "; not converged: raise products"
+        if self.missed == inf:
+            lacking = "; copies of repeated ones may be missing: raise products"
+        elif self.missed > 2.0 * _allowed(self.settings, self.dtype, self.stable_rank):
+            lacking = f"; one up to {self.missed:.1g} beyond the last, such as a copy of a repeated one, may be missing"
+        else:
+            lacking = ""
         return {
             **{label: text for label, text in rank.items() if label != "memory"},
             "eigenvalues": f"{self.eigenvalues[-1]:.4g} to {self.eigenvalues[0]:.4g}; {self.largest} largest and "
-            f"{smallest} smallest computed{unsettled}",
+            f"{smallest} smallest computed{unsettled}{lacking}",
             "largest": listed([f"{value:.4g}" for value in self.eigenvalues[: self.largest]]),
             "smallest": listed([f"{value:.4g}" for value in self.eigenvalues[self.largest :][::-1]]),
             "residuals": f"at most {self.residuals.max():.1g}{unsettled}",
@@ -195,7 +205,8 @@ def measure_spectrum(
     )
     finish("quadrature", started)
     given_up = [f"stable rank: {rank.given_up}"] if rank.given_up else []
-    given_up += [f"eigenpairs: {basis} rows, not {usual_basis(len(pairs))}"] if basis else []
+    usual = usual_basis(len(pairs))
+    given_up += [f"eigenpairs: {basis} rows, not {usual}"] if 0 < basis < min(usual, operator.P) else []
     given_up += ["quadrature: three vectors, no basis"] if three_vectors else []
     fit, why = None, ""
     try:
@@ -207,24 +218,30 @@ def measure_spectrum(
         fit = fit_measured(pairs, largest, rank.frobenius, measure, confidence=settings.confidence)
     except ValueError as error:  # a matrix without noise has a spectrum all the same
         why = str(error)
-    floor = 20.0 * torch.finfo(operator.dtype).eps * rank.spectral_norm.value
+    dtype = str(operator.dtype).removeprefix("torch.")
     return SpectrumReport(
         settings=settings,
         P=operator.P,
-        dtype=str(operator.dtype).removeprefix("torch."),
+        dtype=dtype,
         device=str(operator.device),
         stable_rank=rank,
         eigenvalues=pairs.values,
         residuals=pairs.residuals,
         largest=largest,
-        converged=bool(pairs.residuals.max() <= max(settings.tolerance * rank.spectral_norm.value, floor)),
+        converged=bool(pairs.residuals.max() <= _allowed(settings, dtype, rank)),
         measure=measure,
         fit=fit,
         no_fit=why,
         products=products,
         seconds=seconds,
         given_up="; ".join(given_up),
+        missed=pairs.missed,
     )
+
+
+def _allowed(settings: SpectrumSettings, dtype: str, rank: StableRankInterval) -> float:
+    """Return the largest residual of a converged pair."""
+    return max(settings.tolerance, 20.0 * torch.finfo(getattr(torch, dtype)).eps) * rank.spectral_norm.value
 
 
 def _quiet(text: str) -> None:

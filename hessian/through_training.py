@@ -13,8 +13,9 @@ from math import acos, asin, cos, pi
 import numpy as np
 import torch
 
+from hessian.eigenpairs import extreme_eigenpairs
 from hessian.intervals import Interval, StableRankInterval
-from hessian.krylov import Array, Progress, RitzPairs, extreme_eigenpairs
+from hessian.krylov import Array, Progress, RitzPairs
 from hessian.memory import plan_pairs
 from hessian.norms import stable_rank_of
 from hessian.spectrum import SpectrumSettings
@@ -83,7 +84,7 @@ def state_spectrum(
         products=settings.products,
         progress=progress,
     )
-    pairs = RitzPairs(found.values[:wanted], found.vectors[:wanted], found.residuals[:wanted])
+    pairs = RitzPairs(found.values[:wanted], found.vectors[:wanted], found.residuals[:wanted], found.missed)
     return StateSpectrum(rank, pairs, angles_of(found)[:wanted])
 
 

@@ -32,6 +32,7 @@ from runs.network_function import (
     pieces,
     several_at_once,
 )
+from workloads.dense_tensors import not_dense
 
 
 def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
@@ -62,6 +63,8 @@ def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:
     Raises:
         FederationError: Neither; the message says what it is, and what to do.
     """
+    if fault := next(filter(None, map(not_dense, _tensors(part))), ""):
+        raise FederationError(f"the {split} {what} hold {fault}")
     if isinstance(part, list) and part and all(isinstance(one, Tensor) for one in part):
         odd = next((k for k, one in enumerate(part) if one.shape != part[0].shape or one.dtype != part[0].dtype), None)
         if odd is None:
@@ -79,6 +82,11 @@ def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:
     }
     remedy = next((text for kind, text in remedies.items() if isinstance(part, kind)), "make them one with a row each")
     raise FederationError(f"the {split} data must be two tensors, got {got}; of the {what}: {remedy}")
+
+
+def _tensors(part: Any) -> list[Tensor]:
+    """Return the tensors of one part of the data."""
+    return [one for one in (part if isinstance(part, (list, tuple)) else [part]) if isinstance(one, Tensor)]
 
 
 def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -> None:

@@ -22,6 +22,7 @@ from algorithms.federation import FederationError
 from algorithms.layers import Factorable, call, factorable, observe
 from algorithms.tree import Tree, wide
 from algorithms.weights import Weight
+from runs.plain_weight_norm import without_fused_weight_norm
 from workloads.augmentation import Offsets, Preparation
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -201,6 +202,7 @@ def network_of(
             f"the network cannot be copied ({' '.join(str(error).split())[:150]}); where weight_norm, spectral_norm or "
             "prune of torch.nn.utils is the cause, use torch.nn.utils.parametrizations, or prune.remove"
         ) from error
+    without_fused_weight_norm(twin)
     # Who puts a layer of a module in training into evaluation mode wants it to stay as it is.
     still = {of for of, layer in twin.named_modules() if not layer.training} if twin.training else set()
     travelling: dict[str, Tensor] = {}

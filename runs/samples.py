@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 
 from runs.settings import RunError
+from workloads.dense_tensors import not_dense
 
 TAKEN = "((inputs, labels), (test inputs, test labels)), or a pair of datasets or loaders"
 
@@ -66,6 +67,10 @@ def _batches(data: Any) -> Iterable[Any]:
         return
     collate, joins = (data.collate_fn, data.batch_sampler is not None) if loads else (default_collate, True)
     for sample in (inner[place] for place in range(len(inner))) if known else inner:
+        parts = sample if isinstance(sample, (tuple, list)) else [sample]
+        if any(not_dense(part) for part in parts if isinstance(part, Tensor)):
+            yield sample  # not to be collated, and refused in words
+            continue
         try:
             batch = collate([sample] if joins else sample)
         except TypeError:  # pictures, and other things that are no numbers
@@ -100,6 +105,8 @@ def _collected(batches: Iterable[Any], what: str) -> tuple[Tensor, Tensor]:
             batch = batch[0], torch.tensor(batch[1])
         if not isinstance(batch, (tuple, list)) or len(batch) != 2 or not all(isinstance(p, Tensor) for p in batch):
             raise RunError(f"sample {place} in {what} must be an input and its label as tensors, got {_kind(batch)}")
+        if fault := not_dense(batch[0]) or not_dense(batch[1]):
+            raise RunError(f"sample {place} in {what} holds {fault}")
         one = batch[1].ndim == 0  # a loader without batches
         inputs.append(batch[0][None] if one else batch[0])
         labels.append(batch[1][None] if one else batch[1])

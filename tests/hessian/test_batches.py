@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from hessian import Curvature, CurvatureError
+from hessian import Curvature, CurvatureError, exact_hessian
 from hessian.batches import Batches, counted, joined, reduction_of, rows_of, size_of
 
 X, Y = torch.arange(12.0).view(4, 3).double(), torch.ones(4, 1).double()
@@ -117,3 +117,76 @@ def test_data_that_come_in_other_batches_every_time_are_refused():
 
     with pytest.raises(CurvatureError, match="two readings of the data gave other batches: fix their order and number"):
         Curvature(nn.Linear(3, 1).double(), nn.MSELoss(), Changing())
+
+
+A, B = torch.randn(6, 5), torch.randn(6, 2)
+CLASSES = torch.tensor([0, 2, 1, 1, 0, 2])
+STRANGE = {
+    "coo": (lambda x: x.to_sparse(), r"a sparse tensor \(sparse_coo\): pass x\.to_dense\(\)"),
+    "csr": (lambda x: x.to_sparse_csr(), r"a sparse tensor \(sparse_csr\)"),
+    "bsc": (lambda x: x[:, :2].to_sparse_bsc((2, 1)), r"a sparse tensor \(sparse_bsc\)"),
+    "nested": (lambda x: torch.nested.nested_tensor([x[:2], x[2:]]), r"nested tensor: pass torch\.nested\.to_padded"),
+    "jagged": (lambda x: torch.nested.nested_tensor([x[:2], x[2:]], layout=torch.jagged), "a nested tensor"),
+    "quantized": (
+        lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
+        r"quantized tensor \(qint8\).*dequantize",
+    ),
+    "meta": (lambda x: x.to("meta"), "meta device"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", STRANGE)
+def test_tensors_that_are_not_dense_are_named_with_the_remedy(kind):
+    change, words = STRANGE[kind]
+    model, loss = nn.Linear(5, 3), nn.CrossEntropyLoss()
+    strange = change(A)
+    for data in (
+        (strange, CLASSES),
+        [(strange, CLASSES)],
+        [(A, CLASSES), (strange, CLASSES)],
+        {"x": strange},
+        ((A, strange), CLASSES),
+        ((A, CLASSES), (strange, CLASSES)),
+        (A, strange),
+    ):
+        with pytest.raises(CurvatureError, match=words):
+            Curvature(model, loss, data)
+    with pytest.raises(CurvatureError, match=words):
+        Curvature(model, loss, (strange, CLASSES), workers=2)
+    with pytest.raises(CurvatureError, match=words):
+        exact_hessian(model, loss, strange, CLASSES)
+
+
+class Two(nn.Module):
+    """Two inputs and two outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = nn.Linear(5, 3), nn.Linear(2, 4)
+
+    def forward(self, a, b):
+        return self.one(a), self.other(b)
+
+
+def both(outputs, targets):
+    return sum(nn.functional.mse_loss(output, target) for output, target in zip(outputs, targets, strict=True))
+
+
+def test_several_inputs_with_several_targets_are_told_from_two_batches():
+    s, t = torch.randn(6, 3), torch.randn(6, 4)
+    one = Curvature(Two(), both, [((A, B), (s, t))])
+    assert one.samples == 6
+    by_kind = ((A, B), (CLASSES, t))
+    assert Batches.of(by_kind).resident
+    assert Batches.of(((A, B), (s, t[:, 0]))).resident
+    for pair in ((A, CLASSES), (A, B), (A, None)):
+        for two in ((pair, pair), [pair, pair], [list(pair), list(pair)]):
+            assert not Batches.of(two).resident
+    assert not Batches.of(((A, s), (A[:4], s[:4]))).resident
+    assert not Batches.of([(A, B), (s, t)]).resident
+    for unclear in (((A, B), (s, t)), ((A, A), (A, A)), ((A,), (s,))):
+        with pytest.raises(
+            CurvatureError, match=r"two batches or as one .* write \[\(inputs, targets\), .*\[\(\(a, b\), "
+        ):
+            Curvature(Two(), both, unclear)

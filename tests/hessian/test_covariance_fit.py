@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hessian import SampleSpectra, bootstrap_eigenvalues, fit_covariance, spectra_of
+from hessian import CurvatureError, SampleHessians, SampleSpectra, bootstrap_eigenvalues, fit_covariance, spectra_of
 
 
 def gaussian_factors(N=400, K=3, P=60, seed=0):
@@ -80,6 +80,21 @@ def test_units_do_not_matter(unit):
     plain = fit_covariance(values, spectra).predict(20)
     assert scaled.eigenvalues / unit == pytest.approx(plain.eigenvalues, rel=0.01)  # bins lie elsewhere
     assert scaled.stable_rank == pytest.approx(plain.stable_rank, rel=0.01)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e160])
+def test_squares_that_are_no_numbers_are_refused_with_the_remedy(unit):
+    factors = gaussian_factors(N=10)
+    values, spectra = torch.linalg.eigvalsh(matrix(factors)).numpy(), spectra_of(factors)
+    scaled = SampleSpectra(unit * spectra.eigenvalues, spectra.blocks)
+    hessians = SampleHessians(scaled.eigenvalues, np.eye(2), np.eye(2), 2, 1.0)
+    for square in (lambda: scaled.square, lambda: hessians.square, lambda: fit_covariance(unit * values, scaled)):
+        with pytest.raises(
+            CurvatureError, match=r"squares of eigenvalues of the order .* multiply the loss by a constant"
+        ):
+            square()
+    assert spectra.square == pytest.approx(np.mean(np.sum(spectra.eigenvalues**2, axis=1)))
+    assert SampleSpectra(0.0 * values[None], spectra.blocks).square == 0.0
 
 
 def test_the_bootstrap_of_all_samples_is_the_matrix():

@@ -28,7 +28,7 @@ from hessian import (
     stable_rank_of,
 )
 from hessian.basis_rows import Rows, Store, along, combined, take_outside
-from hessian.krylov import extreme_eigenpairs
+from hessian.eigenpairs import extreme_eigenpairs
 from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words, plan_pairs
 from hessian.objective import Objective

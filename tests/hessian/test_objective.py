@@ -1,5 +1,7 @@
 """The one door: what would end in a wrong number is refused at every entrance, and a penalty is part of the loss."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -425,6 +427,54 @@ def test_noise_is_noticed_whatever_the_scale_of_the_loss():
 
     with torch.random.fork_rng(), pytest.raises(CurvatureError, match="the model is random"):
         Curvature(Noisy(6, 3), lambda out, y: 1e-6 * cross_entropy(out, y), (X, Y))
+
+
+class RandomSlope(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, slope):
+        return slope * (1.0 + 0.1 * float(np.random.default_rng().standard_normal()))
+
+
+def test_noise_that_two_readings_do_not_show_is_named():
+    noise = itertools.cycle([3e-5, -1e-5, 2e-5, -3e-5, 1e-5])
+
+    def scaled(out, y):
+        return cross_entropy(out * (1.0 + next(noise)), y)
+
+    x = X.float()
+    for loss, what in ((scaled, "losses"), (lambda out, y: cross_entropy(RandomSlope.apply(out), y), "gradients")):
+        model = perceptron(6, (5,), 3, 0).float()
+        with pytest.raises(CurvatureError, match=f"loss is random: two {what} of batch 1.*randn_like"):
+            Curvature(model, loss, (x, Y))
+
+
+class InnerStep(nn.Module):
+    """A gradient step in the forward pass."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 4).double(), nn.Linear(4, 3).double()
+
+    def forward(self, x):
+        inner = self.last(torch.tanh(self.first(x))).square().mean()
+        slopes = torch.autograd.grad(inner, list(self.first.parameters()), create_graph=True)
+        weight, bias = (p - 0.1 * slope for p, slope in zip(self.first.parameters(), slopes, strict=True))
+        return self.last(torch.tanh(nn.functional.linear(x, weight, bias)))
+
+
+def test_an_inner_step_by_parameters_that_are_not_chosen_is_named():
+    model = InnerStep()
+    with pytest.raises(CurvatureError, match=r"differentiates by parameters that are not chosen.*block\('layer"):
+        Curvature(model, cross_entropy, (X, Y), parameters="last.*")
+    whole = Curvature(model, cross_entropy, (X, Y))
+    block = whole.block("last.*")
+    dense = whole @ torch.eye(whole.P).double()
+    torch.testing.assert_close(block @ torch.eye(block.P).double(), dense[-block.P :, -block.P :])
+    assert Curvature(model, cross_entropy, (X, Y), parameters="first.*").P == 28
 
 
 def test_the_cost_of_the_checks_is_counted_apart():

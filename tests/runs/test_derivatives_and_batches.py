@@ -1,5 +1,7 @@
 """Networks and losses that take derivatives are trained, and what depends on how data are cut into batches is not."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -85,6 +87,46 @@ def test_networks_that_differentiate_by_their_inputs_are_trained(kind, rows):
     assert last["loss"] == pytest.approx(by_hand(Forces(), x, targets, 0.02, 3), rel=1e-10)
     factors = list(rounds(FedLoRA(Descent(3, 0.02), Adapter(1, layers="inner.0, inner.2")), made, rounds=2))
     assert factors[-1].metrics["loss"] < factors[0].metrics["loss"]
+
+
+class InnerStep(nn.Module):
+    """A network that takes a step of its own along the slopes of its first layer, which has weight norm."""
+
+    def __init__(self, first, last):
+        super().__init__()
+        self.first, self.last = first, last
+        self.at = torch.tensor([[0.5, -1.0, 0.25]], dtype=torch.float64)
+
+    def forward(self, x):
+        own = dict(self.first.named_parameters())
+        inner = self.last(torch.tanh(self.first(self.at))).square().sum()
+        slopes = torch.autograd.grad(inner, list(own.values()), create_graph=True)
+        moved = {name: p - 0.1 * slope for (name, p), slope in zip(own.items(), slopes, strict=True)}
+        return self.last(torch.tanh(torch.func.functional_call(self.first, moved, (x,))))
+
+
+class ByFormula(nn.Linear):
+    """A layer with weight norm, written out."""
+
+    def __init__(self, weight, bias):
+        super().__init__(*weight.shape[::-1], dtype=weight.dtype)
+        self.weight = nn.Parameter(weight.detach().clone())
+        self.bias = nn.Parameter(bias.detach().clone())
+        self.norms = nn.Parameter(weight.detach().square().sum(1, keepdim=True).sqrt())
+
+    def forward(self, x):
+        weight = self.norms * self.weight / self.weight.square().sum(1, keepdim=True).sqrt()
+        return nn.functional.linear(x, weight, self.bias)
+
+
+def test_second_derivatives_of_weight_norm_are_those_of_its_formula():
+    (x, _), targets = data(), torch.randn(12, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    first, _, last = layers()
+    written = InnerStep(ByFormula(first.weight, first.bias), copy.deepcopy(last))
+    network = InnerStep(nn.utils.parametrizations.weight_norm(first), last)
+    made = network_problem(network, (x, targets), CLIENTS, (x, targets), loss=nn.functional.mse_loss)
+    found = list(rounds(FedAvg(Descent(3, 0.02)), made, rounds=2))[-1].metrics
+    assert found["loss"] == pytest.approx(by_hand(written, x, targets, 0.02, 3), rel=1e-10)
 
 
 def penalised(outputs, targets):

@@ -99,6 +99,9 @@ def own(monkeypatch):
     y = torch.arange(40) % 2
     module.unlabelled = lambda: ((x, y[:35]), (x, y))
     module.below = lambda: ((x, y), (x, y - 1))
+    module.sparse = lambda: ((x, y), (x.to_sparse_csr(), y))
+    module.nested = lambda: ((torch.nested.nested_tensor([x[:9], x[9:]], layout=torch.jagged), y), (x, y))
+    module.quantized = lambda: (([torch.quantize_per_tensor(row, 0.1, 0, torch.qint8) for row in x], y), (x, y))
     module.infinite = lambda: ((x.clone().index_fill_(0, torch.tensor([3]), float("inf")), y), (x, y))
     monkeypatch.setitem(sys.modules, "own", module)
 
@@ -141,6 +144,9 @@ def test_own_data_and_network_by_name(own):
             RunError,
             "sample 0 of the test data has label -1; labels count",
         ),
+        ({"data": "own:sparse", "model": "own:network"}, FederationError, r"the test inputs hold a sparse .*to_dense"),
+        ({"data": "own:nested", "model": "own:network"}, FederationError, "the training inputs hold a nested tensor"),
+        ({"data": "own:quantized", "model": "own:network"}, FederationError, r"hold a quantized .*x\.dequantize\(\)"),
         ({"data": "own:infinite", "model": "own:network"}, FederationError, "input 3 of the training data is not fin"),
         ({"data": "own:data"}, RunError, r"convnet takes images, not inputs of shape \(6,\); name a model of yours"),
         ({"model": "own:network"}, FederationError, "cannot take the training data, of shape"),

@@ -108,6 +108,8 @@ def test_samples_come_in_the_order_of_the_data(train):
             ((X, np.array(["a"] * 7)), TEST),
             "the training data of my:data have an array of type <U1; make it one of num",
         ),
+        ((Made(lambda: X[0].to_sparse()), TEST), r"sample 0 in the training .* a sparse tensor .*pass x\.to_dense\(\)"),
+        ((Made(lambda: X[0].to("meta")), TEST), "sample 0 in the training data of my:data holds a tensor on the meta"),
         ((Labels(), TEST), r"label of sample 1 in .* \(2,\), the first one \(1,\)"),
     ],
 )
