@@ -246,18 +246,16 @@ def _compare_numbers(run: Run, ledger: Ledger, store: bool, table: TextIO) -> No
     changed: list[evidence_record.Difference] = []
     for paper in ledger.papers:
         of_paper = [result for result in run.results if ledger.home[result.claim.id] == paper]
+        record = evidence_record.read(paper.folder)
+        for result in of_paper if record else ():
+            changed += evidence_record.differences(result, record)
         if store and of_paper:
-            changed += evidence_record.write(paper.folder, of_paper, [claim.id for claim in paper.claims()])
-        elif record := evidence_record.read(paper.folder):
-            for result in of_paper:
-                changed += evidence_record.differences(result, record)
+            evidence_record.write(paper.folder, of_paper, [claim.id for claim in paper.claims()])
     for one in changed if store else changed[:MOST_NUMBERS]:
         print(one, file=table)
-    if changed and not store:
-        print(
-            f"{len(changed)} numbers behind verdicts are not those on record; authors of claims keep them by --store",
-            file=table,
-        )
+    if changed:
+        remedy = "now they are" if store else "--store keeps them (for authors of claims)"
+        print(f"numbers behind verdicts that were not on record: {len(changed)}; {remedy}", file=table)
 
 
 def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 NAME = "evidence.json"
 """Name of the file in a paper's folder."""
 RELATIVE, ABSOLUTE = 1e-6, 1e-12
-"""Differences between processors that are no difference."""
+"""Differences between processors that count as rounding."""
+SEARCHED = 0.1
+"""Relative difference between margins of mutants, because a search may end elsewhere on another processor."""
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -120,7 +122,7 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
     return record
 
 
-def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> list[Difference]:
+def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
     """Put the numbers of results on record, and keep those of other claims.
 
     Args:
@@ -128,15 +130,11 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> list[D
         results: Results of some of its claims.
         ids: Ids of all of its claims, in order; what is on record of others goes.
 
-    Returns:
-        What differs from the record before.
-
     Raises:
         OSError: The file cannot be written.
         ReplayError: What is there is not a record.
     """
     record = read(folder)
-    changed = [one for result in results for one in differences(result, record)]
     kept = record | {result.claim.id: evidence_of(result) for result in results if not result.decision.excused}
     kept = {id: kept[id] for id in ids if id in kept}
     path, written = folder / NAME, Written(folder)
@@ -145,7 +143,6 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> list[D
         if data == _text(record) and set(record) <= set(ids):  # it came with the package
             written.note([(NAME, len(data), hashlib.sha256(data).hexdigest())])
     written.write({path: _text(kept)})
-    return changed
 
 
 def _text(record: Mapping[str, Any]) -> bytes:
@@ -159,12 +156,13 @@ def differences(result: Result, record: Mapping[str, Mapping[str, Any]]) -> Iter
         return
     before, found = record.get(result.claim.id, {}), evidence_of(result)
     for name in dict.fromkeys((*before, *found)):
-        if not same(before.get(name), found.get(name)):
+        relative = SEARCHED if name.endswith(": margin") else RELATIVE
+        if not same(before.get(name), found.get(name), relative):
             yield Difference(result.claim.id, name, before.get(name), found.get(name))
 
 
-def same(before: Any, found: Any) -> bool:
-    """Return whether two values are equal up to rounding.
+def same(before: Any, found: Any, relative: float = RELATIVE) -> bool:
+    """Return whether two values are equal up to a relative difference, or a tiny absolute one.
 
     Numbers in a text may differ by one in the last digit that is printed.
 
@@ -179,13 +177,13 @@ def same(before: Any, found: Any) -> bool:
     if isinstance(before, (bool, type(None))) or isinstance(found, (bool, type(None))):
         return before is found
     if isinstance(before, int | float) and isinstance(found, int | float):
-        return before == found or isclose(before, found, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        return before == found or isclose(before, found, rel_tol=relative, abs_tol=ABSOLUTE)
     return bool(before == found)
 
 
 def _last_digit(before: str, found: str) -> bool:
     """Whether two printed numbers differ by one in the last digit at most; whole numbers must be equal."""
-    if before == found:
+    if before == found or max(abs(float(before)), abs(float(found))) < ABSOLUTE:
         return True
     digits = [len(text.lower().partition("e")[0].partition(".")[2]) for text in (before, found)]
     powers = [int(text.lower().partition("e")[2] or 0) for text in (before, found)]

@@ -37,6 +37,8 @@ def results(ledger):
         ("15 quantities", "16 quantities", False),
         ("15 quantities", "15 quantities, 3 seeds", False),
         ("-206.78 > -237.11", "206.78 > -237.11", False),
+        ("5.1e-15 and 1e-05", "8.7e-15 and 1e-05", True),
+        ("9e-13 and 1e-05", "2e-12 and 1e-05", False),
         (1.0, 1.0 + 9e-7, True),
         (1.0, 1.0 + 2e-6, False),
         (0.0, 9e-13, True),
@@ -71,17 +73,18 @@ def test_every_form_is_on_record(results):
 
 def test_a_change_is_named_and_kept_only_when_asked(tmp_path, results):
     assert evidence_record.read(tmp_path) == {}
-    assert [one.before for one in evidence_record.write(tmp_path, results, IDS)].count(None) > 10
+    evidence_record.write(tmp_path, results, IDS)
     record = evidence_record.read(tmp_path)
     assert list(record) == list(IDS)
     assert not [one for result in results for one in differences(result, record)]
     true, *others = results
     assert true.judged is not None
-    other = replace(true, judged=replace(true.judged, printed=replace(true.judged.printed, margin=0.25, obtained="9")))
-    found = [(one.claim, one.name, one.found) for one in differences(other, record)]
-    assert found == [("invented/true", "printed obtains", "9"), ("invented/true", "printed margin", 0.25)]
-    changed = evidence_record.write(tmp_path, [other], IDS)
-    assert f"printed margin was {true.judged.printed.margin} and is 0.25" in str(changed[-1])
+    printed = replace(true.judged.printed, margin=0.25, obtained="9")
+    other = replace(true, judged=replace(true.judged, printed=printed))
+    states, margin = differences(other, record)
+    assert (states.claim, states.name, states.found) == ("invented/true", "printed obtains", "9")
+    assert str(margin) == f"invented/true: printed margin was {true.judged.printed.margin} and is 0.25"
+    evidence_record.write(tmp_path, [other], IDS)
     again = evidence_record.read(tmp_path)
     assert again["invented/true"]["printed margin"] == 0.25
     assert {id: again[id] for id in IDS[1:]} == {id: record[id] for id in IDS[1:]}
@@ -105,8 +108,17 @@ def test_a_claim_whose_extra_is_missing_is_neither_compared_nor_lost(tmp_path, r
     decision = replace(results[0].decision, excused=True)
     excused = replace(results[0], decision=decision, judged=None)
     assert not list(differences(excused, before))
-    assert not evidence_record.write(tmp_path, [excused], IDS)
+    evidence_record.write(tmp_path, [excused], IDS)
     assert evidence_record.read(tmp_path) == before
+
+
+@pytest.mark.parametrize(("factor", "changed"), [(1.09, 0), (1.12, 1), (-1.0, 1)])
+def test_a_mutant_that_a_search_refutes_may_end_a_little_elsewhere(tmp_path, results, factor, changed):
+    evidence_record.write(tmp_path, results, IDS)
+    record = evidence_record.read(tmp_path)
+    name = next(name for name, value in record["invented/true"].items() if name.endswith(": margin") and value)
+    record["invented/true"][name] *= factor
+    assert len(list(differences(results[0], record))) == changed
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"a": 1}', "{" * 100_000])
