@@ -20,7 +20,7 @@ from workloads.progress import reporting
 if TYPE_CHECKING:
     from figures.figure import Figure
     from figures.make import Made
-    from figures.measured_spectrum import SpectrumRequest
+    from figures.measured_network import SpectrumRequest
     from hessian.memory import Budget
 
 
@@ -239,14 +239,8 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
 
 def _spectrum(options: argparse.Namespace) -> int:
-    from figures.measured_spectrum import (
-        SPECTRUM_STEPS,
-        SpectrumRequest,
-        measure_network,
-        require_room,
-        summary,
-        write_spectrum,
-    )
+    from figures.measured_network import SpectrumRequest
+    from figures.measured_spectrum import SPECTRUM_STEPS, measure_network, require_room, summary, write_spectrum
     from hessian.elsewhere import Workers
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable

@@ -11,7 +11,8 @@ import pandas as pd
 
 from figures.figure import Settings
 from figures.make import rendered
-from figures.measured_spectrum import SpectrumRequest, operators_of, settings_of, too_little_memory_told
+from figures.measured_network import SpectrumRequest
+from figures.measured_spectrum import operators_of, settings_of, too_little_memory_told
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_federation import SERVER, TrainedRun, curvatures
 from figures.spectrum_json import PACKAGES, plain

@@ -5,17 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from figures.measured_network import MeasuredNetwork, SpectrumRequest
 from figures.provenance import machine, package_versions, sources_digest
 from hessian.intervals import StableRankInterval
 from hessian.spectrum import SpectrumReport
 from hessian.spiked_fit import predict
 from hessian.symmetric import CurvatureError
 from rmt.results import plain
-
-if TYPE_CHECKING:
-    from figures.measured_spectrum import MeasuredNetwork, SpectrumRequest
 
 SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Sample sizes to predict at, relative to the measured one."""

@@ -11,10 +11,11 @@ from hessian.intervals import Interval, StableRankInterval
 from hessian.krylov import Krylov, RitzPairs
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget
-from hessian.norms import stable_rank, stable_rank_of
+from hessian.network_rank import stable_rank
 from hessian.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
 from hessian.rank_change import RankChange, rank_change
+from hessian.rank_search import stable_rank_of
 from hessian.routes import RouteWarning
 from hessian.sample_hessians import SampleHessians, sample_hessian_parts, sample_hessians
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum

@@ -10,7 +10,7 @@ import numpy as np
 from hessian.curvature import Curvature
 from hessian.intervals import StableRankInterval
 from hessian.krylov import Progress
-from hessian.norms import stable_rank_of
+from hessian.rank_search import stable_rank_of
 from hessian.spectrum import STREAMS, SpectrumSettings
 from hessian.symmetric import CurvatureError
 from rmt.results import Result

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from hessian.intervals import StableRankInterval
+from hessian.intervals import Interval, StableRankInterval
+from hessian.rank_search import stable_rank_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +79,6 @@ class CrossBlock:
         Raises:
             CurvatureError: As `stable_rank_of`.
         """
-        from hessian.intervals import Interval
-        from hessian.norms import stable_rank_of  # which imports `Curvature`
-
         found = stable_rank_of(self.dilated(), **settings)
         ends = (found.frobenius.value, found.frobenius.low, found.frobenius.high)
         return replace(

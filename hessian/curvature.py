@@ -24,13 +24,13 @@ import torch
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, size_of
+from hessian.checked_objective import checked_objective, held_by_model, require_block
 from hessian.cross_blocks import CrossBlock
 from hessian.elsewhere import PiecesElsewhere, Workers
 from hessian.graphs import Layout, Part, Positions
 from hessian.memory import Budget, give_back
 from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
-from hessian.objective import Objective, held_by_model
 from hessian.pieces import Pieces, PiecesHere, cut_up
 from hessian.product_rounding import is_ordinary, rounding_on_all
 from hessian.routes import told
@@ -150,7 +150,7 @@ class Curvature:
         budget = None if memory is None else Budget.of(memory)
         team = Workers.of(workers)
         data = data if team is None else cut_up(data, team.count, batch_norm, count)
-        self._objective = Objective.of(
+        self._objective = checked_objective(
             model,
             loss,
             data,
@@ -309,7 +309,7 @@ class Curvature:
             fault, rounding = None, 0.0
             if all(any(self._pieces.used[i] for i in positions) for positions in part):
                 try:
-                    rounding = self._objective.require_block(self._matrix, part)
+                    rounding = require_block(self._objective, self._matrix, part)
                 except CurvatureError as error:
                     fault = error
             transposed = Part(part.columns, part.rows)

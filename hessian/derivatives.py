@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -28,6 +27,7 @@ from hessian.batches import Batch, as_dtype, cut, rows_of
 from hessian.differentiation import gradients_of
 from hessian.factories import user_error
 from hessian.graphs import Graph, Part, Positions, require_dense
+from hessian.objective import Objective
 from hessian.product_rounding import FLOOR, lowest, require_little, types_towards
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import (
@@ -43,9 +43,6 @@ from hessian.vector_parts import (
     shifted,
     sizes_of,
 )
-
-if TYPE_CHECKING:
-    from hessian.objective import Objective
 
 LEAST_ROWS, MOST_ROWS, SHARE = 8, 32, 16
 """Samples on which products are tested: a sixteenth of all, between these numbers."""

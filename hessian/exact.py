@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian.batches import Loss, cut, detached, require_dense_tensors
+from hessian.checked_objective import checked_objective
 from hessian.differentiation import exact_algebra, gradients_of
 from hessian.objective import Objective
 from hessian.routes import RouteError, in_words, told
@@ -79,7 +80,7 @@ def exact_hessian(
             f"expected equally many inputs and targets, at least one, got {len(inputs)} and {len(targets)}"
         )
     parts = [slice(start, start + rows) for start in range(0, len(inputs), rows)]
-    objective = Objective.of(
+    objective = checked_objective(
         model, loss, [(inputs[part], targets[part]) for part in parts], reduction="mean"
     )  # named: it must be a mean also where one part holds all samples
     parameters = list(objective.parameters)

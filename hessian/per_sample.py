@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, cut, leaves, rows_of, size_of
+from hessian.checked_objective import checked_objective
 from hessian.differentiation import exact_algebra, gradients_of
 from hessian.graphs import pull
 from hessian.model_state import Selection
@@ -105,7 +106,7 @@ def sample_factors(
             "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
             keywords=("batch_norm",),
         )
-    objective = Objective.of(
+    objective = checked_objective(
         model,
         loss,
         data,

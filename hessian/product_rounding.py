@@ -8,7 +8,7 @@ and where these differ by more than the type explains on all of the data, along 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,11 +16,9 @@ from torch import Tensor
 from hessian.batches import as_dtype
 from hessian.differentiation import exact_algebra
 from hessian.graphs import Layout
+from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import norm_of
-
-if TYPE_CHECKING:
-    from hessian.objective import Objective
 
 Positions = Sequence[int]
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from hessian.batches import Batches, Loss
+from hessian.checked_objective import checked_objective
 from hessian.model_state import has_weight_norm
-from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
 
@@ -47,7 +47,7 @@ def require_fit(model: nn.Module, loss: Loss, batches: PlainBatches) -> None:
         raise CurvatureError(
             "PyHessian differentiates fused weight norm, whose second derivative is wrong: use Curvature"
         )
-    Objective.of(model, loss, batches.source)
+    checked_objective(model, loss, batches.source)
     _require_used(model, loss, *next(iter(batches)))
 
 

@@ -30,10 +30,11 @@ from math import inf, isfinite, sqrt
 
 import numpy as np
 
+from hessian.basis_rows import Store
 from hessian.bounds import MISSED, certified_norm, known_square, probable_norm, spectral_norm
 from hessian.intervals import Interval, StableRankInterval
 from hessian.krylov import Array, Krylov, Progress
-from hessian.memory import Plan
+from hessian.memory import Budget, Plan, plan_basis
 from hessian.probes import (
     PILOT,
     Prediction,
@@ -45,7 +46,7 @@ from hessian.probes import (
     sign_probes,
 )
 from hessian.product_rounding import MOST
-from hessian.symmetric import CountedOperator, CurvatureError, rounding_of
+from hessian.symmetric import CountedOperator, CurvatureError, ScaledOperator, SymmetricOperator, rounding_of
 
 FIRST_STEPS = 12
 SPREAD_ENOUGH = 24.0
@@ -286,3 +287,65 @@ class RankSearch:
             products=self.operator.count,
             reached=(high - low) / value <= self.width,
         )
+
+
+def stable_rank_of(
+    operator: SymmetricOperator,
+    *,
+    rng: np.random.Generator,
+    relative_width: float = 0.05,
+    confidence: float = 0.95,
+    products: int = 2000,
+    basis: int = 120,
+    chunk: int = 1,
+    memory: Budget | int | str | None = None,
+    progress: Progress | None = None,
+) -> StableRankInterval:
+    """The stable rank of a symmetric operator, as narrow as asked for.
+
+    Args:
+        operator: The matrix.
+        rng: Source of starting vectors and probes.
+        relative_width: Width of the whole interval, relative to the value.
+        confidence: Confidence level of the interval.
+        products: Largest number of products; where they do not suffice, the interval is wider and `reached` is false.
+        basis: Largest number of rows of the Krylov basis; memory is basis times P.
+        chunk: Probes multiplied together: more than 1 pays where data are streamed.
+        memory: Bytes, words such as ``6 GiB``, or a `Budget` that names a folder too: how the basis is kept rests on
+            it, and what lower precision costs is in the interval. An operator tells what it holds by its attribute
+            `held`; `Curvature` does if it was given a budget as well.
+        progress: Told what is going on.
+
+    Raises:
+        CurvatureError: A width, a confidence or a number out of its range, or a matrix that is zero to rounding.
+    """
+    if not 0.0 < relative_width < inf or not 0.0 < confidence < 1.0:
+        raise CurvatureError(
+            f"relative_width must be positive and confidence in (0, 1), got {relative_width} and {confidence}"
+        )
+    least = FIRST_STEPS + PILOT
+    if products < least or basis < 1 or chunk < 1:
+        raise CurvatureError(
+            f"expected products >= {least}, basis >= 1 and chunk >= 1, got {products}, {basis} and {chunk}"
+        )
+    scaled = ScaledOperator(operator)
+    plan = Plan(min(basis, operator.P), chunk, Store(), "")
+    if memory is not None:
+        plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
+    search = RankSearch(CountedOperator(scaled), rng, relative_width, confidence, products, plan, progress)
+    return replace(_times(search.run(), scaled.unit), given_up=plan.words)
+
+
+def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
+    """The same for the matrix times a number."""
+
+    def times(interval: Interval) -> Interval:
+        return Interval(interval.value * scale, interval.low * scale, interval.high * scale)
+
+    return replace(
+        found,
+        spectral_norm=times(found.spectral_norm),
+        frobenius=times(found.frobenius),
+        eigenvalue=found.eigenvalue * scale,
+        residual=found.residual * scale,
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,11 +19,9 @@ from torch import Tensor
 from hessian.batches import Batch, as_dtype, counted, cut, detached, joined, loss_of, rows_of
 from hessian.differentiation import gradients_of
 from hessian.graphs import HessianGraph, Layout
+from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import Vector, constants, norm_of, sizes_of, subtract
-
-if TYPE_CHECKING:
-    from hessian.objective import Objective
 
 TOLERANCE = 1e-6
 """Relative difference in double precision below which two losses or gradients are the same."""

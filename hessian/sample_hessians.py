@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, cut, leaves, rows_of, size_of
+from hessian.checked_objective import checked_objective
 from hessian.differentiation import exact_algebra, gradients_of
 from hessian.graphs import HessianGraph, Layout
 from hessian.model_state import Selection
@@ -98,7 +99,7 @@ def sample_hessian_parts(
             "batch statistics couple the samples, so that none has a share of its own: use batch_norm='running'",
             keywords=("batch_norm",),
         )
-    objective = Objective.of(
+    objective = checked_objective(
         model, loss, data, parameters=parameters, batch_norm=batch_norm, reduction="mean", count=count
     )
     P = sum(p.numel() for p in objective.parameters)

@@ -14,8 +14,8 @@ from hessian.intervals import StableRankInterval
 from hessian.krylov import Array, Progress
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.memory import Budget, plan_pairs
-from hessian.norms import stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
+from hessian.rank_search import stable_rank_of
 from hessian.symmetric import CountedOperator, CurvatureError, SymmetricOperator
 from rmt.results import Result, listed
 

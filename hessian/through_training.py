@@ -17,7 +17,7 @@ from hessian.eigenpairs import extreme_eigenpairs
 from hessian.intervals import Interval, StableRankInterval
 from hessian.krylov import Array, Progress, RitzPairs
 from hessian.memory import plan_pairs
-from hessian.norms import stable_rank_of
+from hessian.rank_search import stable_rank_of
 from hessian.spectrum import SpectrumSettings
 from hessian.symmetric import SymmetricOperator
 

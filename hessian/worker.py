@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 from torch.serialization import default_restore_location
 
+from hessian.checked_objective import held_by_model
 from hessian.factories import user_error
 from hessian.graphs import Part
 from hessian.live_bytes import held_by
-from hessian.objective import Objective, held_by_model
+from hessian.objective import Objective
 from hessian.pieces import PiecesHere
 from hessian.symmetric import CurvatureError
 

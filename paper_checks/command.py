@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from figures.command import add_figure_options
-from paper_checks.selection import GROUP, add_choice, add_paper, add_papers, chosen_claims, ledger_of
+from paper_checks import GROUP
+from paper_checks.selection import add_choice, add_paper, add_papers, chosen_claims, ledger_of
 from workloads.arguments import add_command, at_least, named
 from workloads.files import is_standard_output, require_target, require_writable
 from workloads.lifeline import worker_environment
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from paper_checks.ledger import Ledger
     from paper_checks.names import Names
     from paper_checks.replay import Stored
-    from paper_checks.report import ReportFigure
+    from paper_checks.report_figures import ReportFigure
     from paper_checks.result import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1

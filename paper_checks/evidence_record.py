@@ -39,8 +39,8 @@ class Difference:
     Attributes:
         claim: Id of the claim.
         name: Name of the number: `correction margin`, `constant noticed`.
-        before: What is on record; None for nothing.
-        found: What was found; None for nothing.
+        before: Value on record; None for nothing.
+        found: Value found; None for nothing.
     """
 
     claim: str
@@ -132,7 +132,7 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
 
     Raises:
         OSError: The file cannot be written.
-        ReplayError: What is there is not a record.
+        ReplayError: The file is not a record.
     """
     record = read(folder)
     kept = record | {result.claim.id: evidence_of(result) for result in results if not result.decision.excused}

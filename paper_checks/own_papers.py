@@ -18,10 +18,10 @@ from contextlib import contextmanager, redirect_stdout
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+from paper_checks import GROUP
 from paper_checks.ledger import PAPERS, LedgerError
 from paper_checks.paper import Paper
 from paper_checks.replay import ReplayError, replays_of
-from paper_checks.selection import GROUP
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")

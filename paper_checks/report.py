@@ -6,7 +6,6 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import metadata, version
 from itertools import groupby
@@ -30,7 +29,7 @@ from paper_checks.result import Result, Run
 from workloads.written import write_own
 
 if TYPE_CHECKING:
-    from figures.make import Made
+    from paper_checks.report_figures import ReportFigure
 
 GRADE_MEANS: Mapping[Grade, str] = {
     "proof": "a machine did it exactly: identities of symbols, comparisons of exact numbers or intervals, or a case in "
@@ -47,67 +46,6 @@ IMPORTANCE_MEANS: Mapping[Importance, str] = {
     "step": "a step of a proof, a definition, a remark.",
     "detail": "a misprint, a rounding, a single number.",
 }
-
-
-@dataclass(frozen=True)
-class ReportFigure:
-    """A figure or table of a paper as the report shows it.
-
-    Attributes:
-        id: its id, such as ``fedlrt/fig-4``.
-        title: its title; may hold LaTeX between dollar signs, like caption and found.
-        caption: what is drawn.
-        svg: the picture as SVG text, or
-        png: the picture as PNG bytes.
-        scale: quick, laptop or paper.
-        datasets: names of the data sets in it.
-        seeds: seeds of its random streams.
-        seconds: time its numbers took; 0 where they are stored.
-        command: the command that draws it again.
-        found: one sentence: what is stated and what is found.
-        reason: why it is not drawn; empty if it is.
-    """
-
-    id: str
-    title: str
-    caption: str
-    svg: str = ""
-    png: bytes = b""
-    scale: str = ""
-    datasets: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = ()
-    seconds: float = 0.0
-    command: str = ""
-    found: str = ""
-    reason: str = ""
-
-    @classmethod
-    def missing(cls, id: str, title: str, caption: str, reason: str, command: str = "") -> ReportFigure:
-        """A figure that could not be drawn, with the reason, and the command that makes what it lacks."""
-        return cls(id, title, caption, command=command, reason=reason)
-
-    @classmethod
-    def of(cls, made: Made) -> ReportFigure:
-        """A figure that was made, with the picture and the manifest that ``make`` wrote."""
-        manifest = made.manifest
-        return cls(
-            made.figure.id,
-            made.figure.title,
-            made.caption,
-            svg=made.paths["svg"].read_text(encoding="utf-8"),
-            scale=manifest["scale"],
-            datasets=tuple(entry["name"] for entry in made.manifest["data"]),
-            seeds=(manifest["seed"],),
-            seconds=0.0 if manifest["stored"] else manifest["seconds_for_the_numbers"],
-            command=manifest["command"],
-            found=made.found,
-        )
-
-    @property
-    def address(self) -> str:
-        """The picture as a data address: an image can neither run scripts nor load anything."""
-        kind, content = ("svg+xml", self.svg.encode()) if self.svg else ("png", self.png)
-        return f"data:image/{kind};base64,{base64.b64encode(content).decode()}" if content else ""
 
 
 def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], out: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -10,15 +11,75 @@ from pathlib import Path
 
 from figures.figure import SCALES, Figure, Settings
 from figures.ledger import select
-from figures.make import make
+from figures.make import Made, make
 from figures.stored_numbers import stored_numbers
 from paper_checks.processes import mapped
-from paper_checks.report import ReportFigure
 from runs.settings import RunError
 from workloads.idx import DataError
 
 NOT_COMPLETE = "its runs are not complete"
 """Why an experiment is not drawn."""
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure or table of a paper as the report shows it.
+
+    Attributes:
+        id: its id, such as ``fedlrt/fig-4``.
+        title: its title; may hold LaTeX between dollar signs, like caption and found.
+        caption: what is drawn.
+        svg: the picture as SVG text, or
+        png: the picture as PNG bytes.
+        scale: quick, laptop or paper.
+        datasets: names of the data sets in it.
+        seeds: seeds of its random streams.
+        seconds: time its numbers took; 0 where they are stored.
+        command: the command that draws it again.
+        found: one sentence: what is stated and what is found.
+        reason: why it is not drawn; empty if it is.
+    """
+
+    id: str
+    title: str
+    caption: str
+    svg: str = ""
+    png: bytes = b""
+    scale: str = ""
+    datasets: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    seconds: float = 0.0
+    command: str = ""
+    found: str = ""
+    reason: str = ""
+
+    @classmethod
+    def missing(cls, id: str, title: str, caption: str, reason: str, command: str = "") -> ReportFigure:
+        """A figure that could not be drawn, with the reason, and the command that makes what it lacks."""
+        return cls(id, title, caption, command=command, reason=reason)
+
+    @classmethod
+    def of(cls, made: Made) -> ReportFigure:
+        """A figure that was made, with the picture and the manifest that ``make`` wrote."""
+        manifest = made.manifest
+        return cls(
+            made.figure.id,
+            made.figure.title,
+            made.caption,
+            svg=made.paths["svg"].read_text(encoding="utf-8"),
+            scale=manifest["scale"],
+            datasets=tuple(entry["name"] for entry in made.manifest["data"]),
+            seeds=(manifest["seed"],),
+            seconds=0.0 if manifest["stored"] else manifest["seconds_for_the_numbers"],
+            command=manifest["command"],
+            found=made.found,
+        )
+
+    @property
+    def address(self) -> str:
+        """The picture as a data address: an image can neither run scripts nor load anything."""
+        kind, content = ("svg+xml", self.svg.encode()) if self.svg else ("png", self.png)
+        return f"data:image/{kind};base64,{base64.b64encode(content).decode()}" if content else ""
 
 
 def report_figures(

@@ -11,7 +11,7 @@ from paper_checks.report_papers import home, is_numbered, place
 from paper_checks.result import Result
 
 if TYPE_CHECKING:
-    from paper_checks.report import ReportFigure
+    from paper_checks.report_figures import ReportFigure
 
 OTHER_FIGURES = "Random matrices, spectra and training"
 """Heading of figures that belong to no paper."""

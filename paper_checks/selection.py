@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
 
-GROUP = "rankproof.papers"
-"""Entry points of installed papers, such as ``my-paper = "my_paper.paper:PAPER"``."""
 _VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
 """Those of paper_checks.claim, which brings numpy."""
 

@@ -22,7 +22,8 @@ from figures import make as making
 from figures import measured_spectrum, run_curves  # before `rendered` is replaced in `making`, of which they take it
 from figures.figure import Figure, Settings
 from figures.make import make
-from figures.measured_spectrum import MeasuredNetwork, SpectrumRequest, measure_network, require_room, write_spectrum
+from figures.measured_network import MeasuredNetwork, SpectrumRequest
+from figures.measured_spectrum import measure_network, require_room, write_spectrum
 from hessian.spectrum import SpectrumSettings
 from hessian.symmetric import CurvatureError
 from paper_checks.report import write_report

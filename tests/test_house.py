@@ -1,9 +1,10 @@
-"""The floors: imports go down only, and the lower floors stay light; docstrings name their noun first."""
+"""The floors: imports go down only and never in a circle; lower floors stay light; docstrings name their noun first."""
 
 import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,41 @@ def test_imports_go_down_the_floors_only(file):
     for other in imported_rooms(file):
         if other in FLOORS and other != room:
             assert FLOORS[other] < FLOORS[room], f"{file.relative_to(ROOT)} imports {other}"
+
+
+def imported_modules(text, modules):
+    """Modules among those given that a text imports, wherever it does so."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = {f"{node.module}.{alias.name}" for alias in node.names} & modules
+            yield from names or {node.module} & modules
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Imports inside functions and for types alone count: two modules that need each other are one."""
+    names = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES}
+    needs = {name: set(imported_modules(file.read_text(), set(names))) - {name} for name, file in names.items()}
+    with pytest.raises(CycleError):
+        TopologicalSorter({"a": {"b"}, "b": {"c"}, "c": {"a"}}).prepare()
+    TopologicalSorter(needs).prepare()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import a.b", ["a.b"]),
+        ("from a import b, c", ["a.b"]),
+        ("from a.b import c", ["a.b"]),
+        ("from a import c", ["a"]),
+        ("def f():\n    from a.b import c", ["a.b"]),
+        ("if TYPE_CHECKING:\n    from a.b import c", ["a.b"]),
+        ("import other", []),
+    ],
+)
+def test_imports_are_found_wherever_they_are(text, found):
+    assert list(imported_modules(text, {"a", "a.b"})) == found
 
 
 def lines_without_docstrings(text):

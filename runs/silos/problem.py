@@ -11,8 +11,10 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from algorithms.federation import Federation, FederationError
+from algorithms.descent import takes_values
+from algorithms.federation import Client, Federation, FederationError, Memory, Reply
 from algorithms.tree import Tree
+from algorithms.weights import dense_tree
 from runs.settings import RunError, at_least
 
 SILOS = "silos"
@@ -98,6 +100,12 @@ class DistantClients:
         return self.clients[number]
 
 
+def local_loss(client: Client, memory: Memory, w: Mapping[str, Any]) -> Reply:
+    """The loss of a client at the model, for evaluations without data at the server; in one type for all networks."""
+    loss: Tensor = client.loss(w if takes_values(client) else dense_tree(w))
+    return Reply(upload=loss.detach().double())
+
+
 @dataclass(frozen=True, eq=False)
 class SiloProblem:
     """Clients elsewhere, and where they start.
@@ -131,6 +139,4 @@ class SiloProblem:
         """How good weights are; the silos' mean loss is a trip of its own, and in the ledger."""
         if self.measure is not None:
             return self.measure(w)
-        from runs.silos.registered import local_loss
-
         return {"loss": float(fed.mean(local_loss, to=fed.everyone, w=w))}

@@ -8,25 +8,17 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from torch import Tensor
-
 from algorithms.adapter import Adapter
-from algorithms.descent import Descent, takes_values
-from algorithms.federation import Client, Memory, Reply, Work
+from algorithms.descent import Descent
+from algorithms.federation import Work
 from algorithms.low_rank import Truncation
-from algorithms.weights import dense_tree
 from runs.catalogue import ALGORITHMS, KINDS
+from runs.silos.problem import local_loss
 from runs.silos.wire import LetterError
 from runs.stored import NamedTypes, named_types
 
 DRAWS = ("draw", "_draws")
 """Methods of settings that draw a client's random numbers."""
-
-
-def local_loss(client: Client, memory: Memory, w: Mapping[str, Any]) -> Reply:
-    """The loss of a client at the model, for evaluations without data at the server; in one type for all networks."""
-    loss: Tensor = client.loss(w if takes_values(client) else dense_tree(w))
-    return Reply(upload=loss.detach().double())
 
 
 @cache

@@ -13,7 +13,8 @@ import tiny_networks
 import torch
 
 import rankproof
-from figures.measured_spectrum import SpectrumRequest, measure_network
+from figures.measured_network import SpectrumRequest
+from figures.measured_spectrum import measure_network
 from hessian import Curvature, CurvatureError, SpectrumSettings, exact_hessian
 from hessian.block_ranks import block_ranks
 from hessian.memory import Budget

@@ -8,8 +8,10 @@ import tiny_networks  # noqa: F401 - named as a module's factory below
 from scipy.stats import norm
 from seen import drawn, key, styled, texts
 
-from figures.measured_spectrum import SpectrumRequest, as_json, measure_network, summary
+from figures.measured_network import SpectrumRequest
+from figures.measured_spectrum import measure_network, summary
 from figures.measured_spectrum_picture import LAWS, draw_spectrum_report
+from figures.spectrum_json import as_json
 from hessian import SpectrumSettings
 
 

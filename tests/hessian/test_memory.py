@@ -28,10 +28,10 @@ from hessian import (
     stable_rank_of,
 )
 from hessian.basis_rows import Rows, Store, along, combined, take_outside
+from hessian.checked_objective import checked_objective, numbers_of_checks
 from hessian.eigenpairs import extreme_eigenpairs
 from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words, plan_pairs
-from hessian.objective import Objective
 from hessian.recombination import Recombination
 
 NORMAL = np.random.default_rng(0).standard_normal(300)
@@ -257,7 +257,7 @@ def set_threads():
 def test_intervals_cover_with_any_precision_of_the_basis(name, kept, monkeypatch):
     values, repetitions = SPECTRA[name], 25
     operator, truth = rotated(values, torch.float64), stable_rank_from(SPECTRA[name])
-    monkeypatch.setattr("hessian.norms.Store", lambda: Store(kept, 40))
+    monkeypatch.setattr("hessian.rank_search.Store", lambda: Store(kept, 40))
     found = [
         stable_rank_of(operator, rng=np.random.default_rng([4, s]), relative_width=0.2, confidence=0.9, basis=40)
         for s in range(repetitions)
@@ -380,8 +380,8 @@ def test_checks_hold_no_more_than_is_counted(name, matrix, misses, monkeypatch):
         x = torch.randn(8, *shape) if shape else torch.randint(classes, (8, 4))
         y = torch.randint(classes, (8,))
     loss, halves = nn.CrossEntropyLoss(), [(x[:4], y[:4]), (x[4:], y[4:])]
-    objective = Objective.of(model, loss, halves, matrix=matrix)
-    counted = objective.numbers_of_checks(matrix)
+    objective = checked_objective(model, loss, halves, matrix=matrix)
+    counted = numbers_of_checks(objective, matrix)
     if misses:  # so that differences at other steps and points are taken too
         strict = {kind: replace(one, exact=0.0, settled=0.0) for kind, one in derivatives._PRECISIONS.items()}
         monkeypatch.setattr(derivatives, "_PRECISIONS", strict)

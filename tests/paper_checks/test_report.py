@@ -19,8 +19,9 @@ from paper_checks.judging import Judged
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.replay import Replayed, Stored
-from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, exceptions_first, render, write_report
+from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, exceptions_first, render, write_report
 from paper_checks.report_cards import constants_in_words
+from paper_checks.report_figures import ReportFigure
 from paper_checks.result import Result, Run
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.status_graph import components, derived_state, draw, rests_on

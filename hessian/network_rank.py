@@ -1,0 +1,74 @@
+"""The stable rank of a network's Hessian, with an interval, by one call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from hessian.batches import Loss
+from hessian.curvature import Curvature
+from hessian.intervals import StableRankInterval
+from hessian.krylov import Progress
+from hessian.memory import Budget
+from hessian.rank_search import stable_rank_of
+from hessian.symmetric import CurvatureError
+
+
+def stable_rank(
+    model: nn.Module,
+    loss: Loss,
+    data: Any,
+    *,
+    relative_width: float = 0.05,
+    confidence: float = 0.95,
+    seed: int = 0,
+    products: int = 2000,
+    basis: int = 120,
+    chunk: int | None = None,
+    memory: Budget | int | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> StableRankInterval:
+    """The stable rank of the Hessian of a loss over data, with an interval, and what it cost in gradients.
+
+    Args:
+        model: Left as it was.
+        loss: Maps (output, target) to a scalar; (output, batch) where batches are mappings.
+        data: ``(inputs, targets)``, a mapping of tensors, or an iterable of such that can be read repeatedly.
+        relative_width: Width of the whole interval, relative to the value.
+        confidence: Confidence level of the interval.
+        seed: Seed of starting vectors and probes.
+        products: Largest number of products with the matrix.
+        basis: Largest number of rows of the Krylov basis; memory is basis times the number of parameters.
+        chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
+        memory: A budget, as in `stable_rank_of`, that the checks keep too.
+        progress: Told what is going on.
+        options: Those of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize, workers.
+
+    Raises:
+        CurvatureError: A model, a loss, data or numbers that do not serve; the message names cause and remedy.
+
+    >>> import torch
+    >>> inputs, targets = torch.eye(3).double(), torch.zeros(3, 1).double()
+    >>> found = stable_rank(nn.Linear(3, 1, bias=False).double(), nn.MSELoss(), (inputs, targets))
+    >>> round(found.value, 6), 3.0 in found  # the Hessian is 2/3 times the identity
+    (3.0, True)
+    """
+    if seed < 0:
+        raise CurvatureError(f"seed must be at least 0, got {seed}")
+    operator = Curvature(model, loss, data, memory=memory, **options)
+    found = stable_rank_of(
+        operator,
+        rng=np.random.default_rng(seed),
+        relative_width=relative_width,
+        confidence=confidence,
+        products=products,
+        basis=basis,
+        chunk=chunk or (operator.together if operator.keeps_graph else 8),
+        memory=memory,
+        progress=progress,
+    )
+    return replace(found, gradients=operator.cost().gradients)
