@@ -281,7 +281,7 @@ def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model
 
 
 def test_little_memory_changes_what_is_kept_and_says_so(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("hessian.objective.PROGRAM", 0)
+    monkeypatch.setattr("hessian.checked_objective.PROGRAM", 0)
     plain, _ = measured(capsys, tmp_path / "plain", "--blocks")
     tight, text = measured(capsys, tmp_path / "tight", "--blocks", "--memory", "20 KiB")
     assert plain["given_up_for_memory"] == ""

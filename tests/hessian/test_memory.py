@@ -52,7 +52,7 @@ def stable_rank_from(eigenvalues):
 @pytest.fixture(autouse=True)
 def no_program(monkeypatch):
     """Budgets of these small networks would drown in what the program itself takes."""
-    monkeypatch.setattr("hessian.objective.PROGRAM", 0)
+    monkeypatch.setattr("hessian.checked_objective.PROGRAM", 0)
 
 
 @pytest.fixture(scope="module")
