@@ -58,7 +58,10 @@ def declare(commands: Any) -> None:
     _add_budget(check)
     add_place_options(check, "claims")
     _add_json(check, "write manifest and results as JSON", nargs=None)
-    check.add_argument("--store", action="store_true", help="keep witnesses and numbers found (for authors of claims)")
+    check.add_argument("--store", action="store_true", help="keep the witnesses found (for authors of claims)")
+    check.add_argument(
+        "--record", action="store_true", help="put the numbers behind verdicts on record (for authors of claims)"
+    )
 
     claims = add_command(
         commands,
@@ -209,6 +212,7 @@ def _write_json(value: Any, name: str) -> None:
 
 @worker_environment()
 def _check(options: argparse.Namespace) -> int:
+    from paper_checks import evidence_record
     from paper_checks.card import summary_table
     from paper_checks.ledger import LedgerError
     from paper_checks.manifest import run_manifest
@@ -219,6 +223,8 @@ def _check(options: argparse.Namespace) -> int:
     if options.json is not None and not alone:
         require_target(Path(options.json))
         require_own([Path(options.json)], Path(options.json).parent)
+    if options.record and (options.seed, options.budget) != evidence_record.OF:
+        raise LedgerError("--record keeps numbers of seed 0 and the quick budget: leave out --seed and --budget")
     place = place_of(options, LedgerError)
     if options.dry_run:
         return _told(
@@ -235,27 +241,27 @@ def _check(options: argparse.Namespace) -> int:
         for path in store_findings(run, ledger, manifest["commit"]):
             print(f"stored {path.name}; the next check replays it", file=table)
     print(summary_table(run), file=table)
-    if run.seed == 0 and run.budget == "quick":
-        _compare_numbers(run, ledger, options.store, table)
+    if (run.seed, run.budget) == evidence_record.OF:
+        _compare_numbers(run, ledger, options.record, table)
     return AS_EXPECTED if run.as_expected else DIFFERENT
 
 
-def _compare_numbers(run: Run, ledger: Ledger, store: bool, table: TextIO) -> None:
+def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> None:
     """Print the numbers of the evidence that are not those on record, or put them on record."""
     from paper_checks import evidence_record
 
     changed: list[evidence_record.Difference] = []
     for paper in ledger.papers:
         of_paper = [result for result in run.results if ledger.home[result.claim.id] == paper]
-        record = evidence_record.read(paper.folder)
-        for result in of_paper if record else ():
-            changed += evidence_record.differences(result, record)
-        if store and of_paper:
+        before = evidence_record.read(paper.folder)
+        for result in of_paper if before else ():
+            changed += evidence_record.differences(result, before)
+        if record and of_paper:
             evidence_record.write(paper.folder, of_paper, [claim.id for claim in paper.claims()])
-    for one in changed if store else changed[:MOST_NUMBERS]:
+    for one in changed if record else changed[:MOST_NUMBERS]:
         print(one, file=table)
     if changed:
-        remedy = "now they are" if store else "--store keeps them (for authors of claims)"
+        remedy = "now they are" if record else "--record keeps them (for authors of claims)"
         print(f"numbers behind verdicts that were not on record: {len(changed)}; {remedy}", file=table)
 
 

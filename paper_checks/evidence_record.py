@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 NAME = "evidence.json"
 """Name of the file in a paper's folder."""
+OF = (0, "quick")
+"""Seed and budget of the run that is on record."""
 RELATIVE, ABSOLUTE = 1e-6, 1e-12
 """Differences between processors that count as rounding."""
 SEARCHED = 0.1

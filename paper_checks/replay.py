@@ -118,9 +118,21 @@ def _values(path: Path, id: str, kind: Kind) -> dict[str, Any]:
 
 
 def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """A witness as its claim's replay reads it; all of it where no replay is written yet."""
+    """Return a witness as its claim's replay reads it; all of it where no replay is written yet.
+
+    Raises:
+        ReplayError: The replay does not read it.
+    """
     replay = replays_of(package).get((id, "witness"))
-    return used(replay, found) if replay else dict(found)
+    if replay is None:
+        return dict(found)
+    try:
+        return used(replay, found)
+    except Exception as error:  # a replay of somebody's paper can fail in any way
+        raise ReplayError(
+            f"the replay of {id} does not read the witness that its check found ({type(error).__name__}: {error}): "
+            "let it read what the check returns as witness"
+        ) from error
 
 
 def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ...]:

@@ -265,27 +265,26 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
 
     Raises:
         OSError: the package folder cannot be written.
+        ReplayError: a replay does not read the witness that the check found; nothing is stored then.
     """
-    written = []
+    found: list[tuple[Path, dict[str, Any], int | None, Path]] = []
     for result in run.results:
+        home = ledger.home[result.claim.id]
         if result.claim.budget == "full" == run.budget:
-            path = stored_path(ledger.home[result.claim.id].folder, result.claim.id, "full")
+            path = stored_path(home.folder, result.claim.id, "full")
             decision = result.decision
             full = {"verdict": decision.verdict, "grade": decision.grade, "commit": commit, "seed": run.seed}
-            path.parent.mkdir(exist_ok=True)
-            _keep(path, full, None, ledger.home[result.claim.id].folder)
-            written.append(path)
-        home = ledger.home[result.claim.id]
+            found.append((path, full, None, home.folder))
         for reading in result.judged.readings(result.claim) if result.judged else ():
             if reading.evidence.ok is not False or reading.evidence.witness is None:
                 continue
             id = f"{result.claim.id}@{reading.key}" if reading.key else result.claim.id
-            path = stored_path(home.folder, id, "witness")
-            path.parent.mkdir(exist_ok=True)
             values = worth_storing(home.package, id, reading.evidence.witness)
-            _keep(path, {"id": id, "values": values}, 1, home.folder)
-            written.append(path)
-    return written
+            found.append((stored_path(home.folder, id, "witness"), {"id": id, "values": values}, 1, home.folder))
+    for path, content, indent, folder in found:
+        path.parent.mkdir(exist_ok=True)
+        _keep(path, content, indent, folder)
+    return [path for path, *_ in found]
 
 
 def _keep(path: Path, content: dict[str, Any], indent: int | None, folder: Path) -> None:

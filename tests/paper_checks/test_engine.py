@@ -295,6 +295,26 @@ def test_only_violations_and_full_results_are_stored(tmp_path, monkeypatch):
     assert "commit 0abc, seed 2" in check("invented/full-only").results[0].decision.reason
 
 
+def test_a_witness_that_its_replay_does_not_read_leaves_all_files_as_they_were(tmp_path, monkeypatch):
+    package, check = copied(tmp_path, monkeypatch)
+    ledger = Ledger.of([Paper(package.name, "Copied", package.name, ("claims",))])
+    found = check("invented/fixable", "invented/false")
+    assert {path.name for path in store_findings(found, ledger, None)} == {
+        "invented--fixable.json",
+        "invented--false.json",
+    }
+    before = {path: path.read_bytes() for path in package.rglob("*.json")}
+    fixable, false = found.results
+    other = replace(false.judged.printed, witness={"y": 1.0})
+    moved = replace(fixable.judged.printed, witness={"x": 0.25})
+    changed = tuple(
+        replace(one, judged=replace(one.judged, printed=printed)) for one, printed in ((fixable, moved), (false, other))
+    )
+    with pytest.raises(ReplayError, match=r"invented/false does not read the witness.*KeyError: 'x'"):
+        store_findings(replace(found, results=changed), ledger, None)
+    assert {path: path.read_bytes() for path in package.rglob("*.json")} == before
+
+
 def test_a_verdict_is_as_sure_as_its_weakest_part(results):
     sampled = Replayed("witness", True, False, 1.0, 0.5, "sampled")
     proved = Replayed("certificate", True, True, None, None, "proved")

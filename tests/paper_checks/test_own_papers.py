@@ -249,6 +249,28 @@ def _copy_under_another_package(project):
     return place
 
 
+def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys):
+    name, folder = project
+    asked = ("check", "--papers", str(folder), f"{name}/lem-1", "--jobs", "1")
+    assert "on record" not in run(capsys, *asked)[1], "there is no record yet"
+    status, out, _ = run(capsys, *asked, "--record")
+    assert (status, "on record" in out) == (0, False)
+    (record,) = folder.rglob("evidence.json")
+    kept = record.read_text()
+    numbers = json.loads(kept)
+    assert list(numbers) == [f"{name}/lem-1"]
+    found = numbers[f"{name}/lem-1"]["printed margin"]
+    numbers[f"{name}/lem-1"]["printed margin"] = found + 1.0
+    record.write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n")
+    status, out, _ = run(capsys, *asked)
+    assert f"{name}/lem-1: printed margin was {found + 1.0} and is {found}" in out
+    assert "were not on record: 1; --record keeps them" in out
+    assert status == 0
+    assert "now they are" in run(capsys, *asked, "--record")[1]
+    assert record.read_text() == kept
+    assert_refused(run(capsys, *asked, "--record", "--seed", "1"), "leave out --seed and --budget")
+
+
 def test_installed_papers_are_there_without_being_named(project, monkeypatch, capsys):
     name, folder = project
     package = name.replace("-", "_")
