@@ -304,7 +304,7 @@ def test_a_witness_that_its_replay_does_not_read_leaves_all_files_as_they_were(t
         "invented--false.json",
     }
     before = {path: path.read_bytes() for path in package.rglob("*.json")}
-    fixable, false = found.results
+    false, fixable = found.results  # in the order of the ledger
     other = replace(false.judged.printed, witness={"y": 1.0})
     moved = replace(fixable.judged.printed, witness={"x": 0.25})
     changed = tuple(
