@@ -225,6 +225,8 @@ def _check(options: argparse.Namespace) -> int:
         require_own([Path(options.json)], Path(options.json).parent)
     if options.record and (options.seed, options.budget) != evidence_record.OF:
         raise LedgerError("--record keeps numbers of seed 0 and the quick budget: leave out --seed and --budget")
+    if options.record and options.store:
+        raise LedgerError("--store changes the witnesses that are on record: check with --store, then with --record")
     place = place_of(options, LedgerError)
     if options.dry_run:
         return _told(

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isclose
+from math import isclose, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ OF = (0, "quick")
 """Seed and budget of the run that is on record."""
 RELATIVE, ABSOLUTE = 1e-6, 1e-12
 """Differences between processors that count as rounding."""
+PRINTED = 0.1
+"""Largest relative difference between printed numbers that can be one in the last digit."""
 SEARCHED = 0.1
 """Relative difference between margins of mutants, because a search may end elsewhere on another processor."""
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -168,7 +170,7 @@ def same(before: Any, found: Any, relative: float = RELATIVE) -> bool:
 
     Numbers in a text may differ by one in the last digit that is printed.
 
-    >>> same("0.31 within 2e-08", "0.32 within 2e-08"), same("0.31", "0.33"), same(1.0, 1.0 + 1e-7), same(1.0, 1.00001)
+    >>> same("0.31 within 2e-08", "0.32 within 2e-08"), same("0.31", "0.33"), same(1.0, 1.0 + 1e-7), same(1.0, 1.001)
     (True, False, True, False)
     """
     if isinstance(before, list) and isinstance(found, list):
@@ -184,12 +186,28 @@ def same(before: Any, found: Any, relative: float = RELATIVE) -> bool:
 
 
 def _last_digit(before: str, found: str) -> bool:
-    """Whether two printed numbers differ by one in the last digit at most; whole numbers must be equal."""
-    if before == found or max(abs(float(before)), abs(float(found))) < ABSOLUTE:
+    """Whether two printed numbers are one number that was rounded in two ways; whole numbers must be equal."""
+    if before == found:
         return True
-    digits = [len(text.lower().partition("e")[0].partition(".")[2]) for text in (before, found)]
-    powers = [int(text.lower().partition("e")[2] or 0) for text in (before, found)]
-    if not any(digits) and not any(powers):
+    numbers = float(before), float(found)
+    size = max(map(abs, numbers))
+    if size < ABSOLUTE:
+        return True
+    if not isfinite(size) or not (_is_rounded(before) and _is_rounded(found)):
         return False
-    unit = 10.0 ** max(power - digit for power, digit in zip(powers, digits, strict=True))
-    return abs(float(before) - float(found)) <= 1.0001 * unit
+    unit = max(10.0 ** (_power(text) - _digits(text)) for text in (before, found))
+    return abs(numbers[0] - numbers[1]) <= min(1.0001 * unit, PRINTED * size)
+
+
+def _is_rounded(text: str) -> bool:
+    return "." in text or "e" in text.lower()
+
+
+def _digits(text: str) -> int:
+    """Digits behind the point."""
+    return len(text.lower().partition("e")[0].partition(".")[2])
+
+
+def _power(text: str) -> int:
+    """Power of ten, if one is printed."""
+    return int(text.lower().partition("e")[2] or 0)
