@@ -32,7 +32,7 @@ def test_its_python_example_runs():
 @pytest.mark.slow
 def test_its_first_run_learns_what_it_says(tmp_path):
     (command,) = re.findall(r"^rankproof (train fedloru .*)$", README, flags=re.M)
-    start, end = re.search(r"from (\d+) % to (\d+) % of MNIST", README).groups()
+    start, end = re.search(r"from (\d+) % to (\d+) % accuracy on MNIST", README).groups()
     if find("mnist") is None:
         pytest.skip("MNIST is not here: rankproof data fetch mnist")
     assert rankproof.main([*shlex.split(command), "--out", str(tmp_path / "run")]) == 0
