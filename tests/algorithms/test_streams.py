@@ -113,6 +113,6 @@ def test_two_kinds_of_steps_take_batches_of_their_own(jointly):
     algorithm = PersonalFedLoRA(local, personal, Adapter(1), jointly=jointly)
     drawn = algorithm._draws(Twenty(), np.random.default_rng(4))
     rows = drawn if jointly else torch.cat(drawn)
-    assert (5,) == rows.shape[:1]
+    assert rows.shape[:1] == (5,)
     assert jointly or [len(part) for part in drawn] == [3, 2]
     require_apart(dict(enumerate(rows)))

@@ -153,7 +153,10 @@ def test_two_uniform_directions_of_few_dimensions():
     """
     rng = np.random.default_rng(0)
     drawn = [draw_two_clients(SpikedModel(), 4, rng, 1) for _ in range(1200)]
-    for sample in (np.array([clients.inner[0, 0] for clients in drawn]), *np.array([c.elsewhere[:, 0] for c in drawn]).T):
+    for sample in (
+        np.array([clients.inner[0, 0] for clients in drawn]),
+        *np.array([c.elsewhere[:, 0] for c in drawn]).T,
+    ):
         for power, mean in ((2, 1 / 4), (4, 1 / 8)):
             error = (sample**power).std() / len(sample) ** 0.5
             assert abs((sample**power).mean() - mean) < 4 * error

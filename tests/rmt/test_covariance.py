@@ -214,7 +214,9 @@ def test_a_spike_inside_follows_the_nearer_edge(bulk):
     assert not any(outlier.separated for outlier in found)
 
 
-@pytest.mark.parametrize(("spikes", "P", "samples"), [((40.0,), 3, 6), ((40.0, 3.0), 6, 3), ((), 40, 9), ((40.0,), 1, 3)])
+@pytest.mark.parametrize(
+    ("spikes", "P", "samples"), [((40.0,), 3, 6), ((40.0, 3.0), 6, 3), ((), 40, 9), ((40.0,), 1, 3)]
+)
 def test_the_frobenius_norm_of_few_dimensions_by_hand(spikes, P, samples):
     """The sum over pairs of samples of E (y_t . y_s)^2: tr Lambda^2, and for t = s also tr Lambda^2 + (tr Lambda)^2.
 
