@@ -88,7 +88,7 @@ def test_the_fit_is_consistent_with_itself_and_scales():
 @pytest.mark.parametrize("mistaken", [1e-3, 0.2])
 @pytest.mark.parametrize("R", [20, 137])
 def test_error_and_cuts_of_the_noise_by_hand(R, mistaken):
-    """Sigma over R, and 2 + q R^(-2/3) times sigma with q the quantile of Tracy and Widom; just beyond is an outlier."""
+    """Sigma over R, and 2 + q R^(-2/3) times sigma with the quantile q of Tracy and Widom; beyond is an outlier."""
     values = np.linspace(-1.0, 1.0, R)
     fit = fit_spiked(values, mistaken)
     assert fit.sigma == pytest.approx(np.sqrt((values**2).sum() / (R + 1)), rel=1e-12)

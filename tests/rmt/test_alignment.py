@@ -140,7 +140,7 @@ def test_bad_requests_are_one_line():
 
 @pytest.mark.parametrize("spike", [1.0005, 1.1, -1.0005, -1.1])
 def test_an_outlier_just_beyond_the_bulk_counts(spike):
-    """It lies at t + 1/t, by (t - 1)^2 beyond an edge of 2, and has the overlap 1 - 1/t^2; at the edge there is none."""
+    """It lies at t + 1/t, beyond the edge at 2, and has the overlap 1 - 1/t^2; at the edge there is none."""
     assert alignment_by_rank(SpikedModel((spike,)), ClientGradients((1.0,)), (1,)) == pytest.approx((1 - spike**-2,))
     with pytest.raises(ValueError, match="no component within rank 1"):
         alignment_by_rank(SpikedModel((spike / abs(spike),)), ClientGradients((1.0,)), (1,))
