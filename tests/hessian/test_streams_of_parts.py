@@ -23,7 +23,7 @@ def operator():
 
 
 def drawn(operator, seed, monkeypatch):
-    """What the search of every block would draw first."""
+    """First draws of the search of every block, by name."""
     found = []
     with monkeypatch.context() as patch:
         patch.setattr(module, "stable_rank_of", lambda block, rng, **_: found.append(tuple(rng.random(4))))
