@@ -36,6 +36,7 @@ def plan(algorithm, clients, rounds, **given):
     return planned(algorithm, "linear_of_this_test:data", {**model, **given}, Conduct(rounds=rounds))
 
 
+RANKED = {"fedavg": {}, "fedlin": {}, "fedlora": {"rank": 1, "layers": "*weight"}}
 LENGTHS = [
     ({"steps": 2, "batch": 5}, 2 * 5),
     ({"steps": 5, "batch": 2}, 5 * 2),
@@ -61,9 +62,14 @@ def test_a_gradient_over_all_of_a_clients_samples_is_counted_once_a_round(partit
     assert found.bytes == 3 * 4 * MODEL
 
 
-@pytest.mark.parametrize(("algorithm", "cohort"), [("fedavg", None), ("fedlin", 2)])
+@pytest.mark.parametrize(("algorithm", "cohort"), [("fedavg", None), ("fedlin", 2), ("fedlora", 2)])
 def test_bytes_are_those_of_the_run(algorithm, cohort):
-    of = plan(algorithm, 5, 3, steps=2, batch=3, **({} if cohort is None else {"cohort": cohort}))
+    """Those of the rounds: what is told before the first one is not counted."""
+    of = plan(algorithm, 5, 3, steps=2, batch=3, **({} if cohort is None else {"cohort": cohort}), **RANKED[algorithm])
     parts = parts_of(of)
-    (*_, last) = rounds(parts.algorithm, parts.problem, rounds=3, cohort=cohort)
-    assert cost_of(of).bytes == last.metrics["bytes_down"] + last.metrics["bytes_up"]
+    first, *_, last = (
+        step.metrics["bytes_down"] + step.metrics["bytes_up"]
+        for step in rounds(parts.algorithm, parts.problem, rounds=3, cohort=cohort)
+    )
+    assert cost_of(of).bytes == last - first
+    assert (first > 0) is (algorithm == "fedlora")

@@ -470,6 +470,12 @@ def test_messages_of_all_rounds_but_the_last_are_there(tmp_path, capsys, rounds,
         assert f"bytes {way} until round {lacking}, where metrics.csv has" in refused(capsys, "show", folder)
     else:
         assert said(capsys, "show", folder)[0].endswith(f"round {rounds} of {rounds}")
+    (folder / LEDGER).write_text("\n".join(x for x in lines if not x.startswith(f"{rounds},")) + "\n")
+    assert said(capsys, "show", folder)[0].endswith(f"round {rounds} of {rounds}")  # the last round lacks all
+    if rounds > 1:
+        some = [x for x in lines if not x.startswith((f"{rounds},", f"{rounds - 1},1,{way}"))]
+        (folder / LEDGER).write_text("\n".join(some) + "\n")
+        assert f"bytes {way} until round {rounds - 1}, where" in refused(capsys, "show", folder)
 
 
 def test_words_of_settings():
