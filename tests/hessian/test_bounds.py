@@ -34,6 +34,14 @@ def test_one_step_on_a_matrix_of_two_rows():
     assert certified_norm(krylov, 2.0) == np.inf
 
 
+def test_what_was_lost_of_products_counts_on_both_sides_of_the_diagonal():
+    krylov = Krylov(DenseOperator(torch.diag(torch.arange(1.0, 5.0).double())), np.random.default_rng(0))
+    krylov.extend(2)
+    before = known_square(krylov)
+    krylov.lost_square = 0.25
+    assert known_square(krylov) == pytest.approx(before + 2 * 0.25)
+
+
 def test_an_invariant_basis_leaves_nothing_to_bound():
     krylov = Krylov(DenseOperator(torch.diag(torch.tensor([3.0, -4.0]).double())), np.random.default_rng(0))
     krylov.extend(2)

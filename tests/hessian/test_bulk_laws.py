@@ -47,6 +47,10 @@ def test_the_distance_from_the_uniform_law_on_an_interval():
     assert found.low == 0.0
     # In the neighbourhood of node 1 everything from 0 to all three weights is open; F(1) = 1/4.
     assert found.high == pytest.approx(min(1.0, 0.75 + spread))
+    for confidence in (0.5, 0.99):
+        spread = kstwobign.ppf(confidence) * np.sqrt(2.0 / (3 * 1000))  # of three probes
+        three = Bulk(1000, ONE.nodes * 3, ONE.weights * 3, np.empty(0)).distance(law, confidence)
+        assert three.high == pytest.approx(0.75 + spread)
     assert Bulk(10**12, ONE.nodes, ONE.weights, ONE.eigenvalues).distance(law).high == pytest.approx(0.75, abs=1e-5)
 
 

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
+from scipy.stats import gamma
 
 from hessian import CurvatureError, SampleHessians, SampleSpectra, bootstrap_eigenvalues, fit_covariance, spectra_of
 
@@ -123,6 +124,28 @@ def test_doors():
         fit_covariance([], spectra)
     with pytest.raises(ValueError, match="need blocks in some directions"):
         bootstrap_eigenvalues(spectra, 10, 1, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("M", [2, 5, 8])
+def test_intervals_of_few_samples_by_hand(M):
+    """Gamma laws whose squared variation is 2 E sum of w^2 plus the variance of sum of w, over M (N - 1)/(N - M)."""
+    factors = gaussian_factors(N=9, P=7)
+    values = torch.linalg.eigvalsh(matrix(factors)).flip(0).numpy()
+    own = torch.linalg.eigvalsh(factors @ factors.mT).numpy()
+    found = fit_covariance(values, spectra_of(factors)).predict(M, top=2)
+    w = own / own.sum(axis=1).mean()
+    gaussian = 2.0 * (w**2).sum(axis=1).mean() + ((w.sum(axis=1) - 1.0) ** 2).mean()
+    variation = gaussian / (M * 8 / (9 - M))
+    for end, level in ((found.low, 0.025), (found.high, 0.975)):
+        expected = found.eigenvalues * gamma.ppf(level, 1.0 / variation) * variation
+        assert end == pytest.approx(expected, rel=1e-9)
+    frobenius, first = found.frobenius_squared, found.eigenvalues[0]
+    assert found.stable_rank == pytest.approx(frobenius / first**2)
+    # The first eigenvalue is in both norms: what it leaves of the Frobenius norm stays.
+    rest = max(frobenius - first**2 * (1.0 + variation), 0.0)
+    assert found.stable_rank_low == pytest.approx(min(found.stable_rank, 1.0 + rest / found.high[0] ** 2))
+    assert found.stable_rank_high == pytest.approx(max(found.stable_rank, 1.0 + rest / found.low[0] ** 2))
+    assert (rest > 0.0) is (M == 8)
 
 
 def test_intervals_know_the_samples_own_terms():

@@ -70,6 +70,13 @@ def test_the_negative_end_can_be_the_larger():
         assert found.value == pytest.approx(printed_stable_rank(ONE, reading).value)
 
 
+@pytest.mark.parametrize("reading", [AS_PLOTTED, RAW_NODES, Reading(ends="extreme")])
+def test_of_two_ends_of_one_modulus_the_upper_one_is_taken(reading):
+    nodes = np.array([-4.0, 0.5, 4.0])
+    found = printed_stable_rank(SpectralMeasure(10, (nodes,), (WEIGHTS,), np.empty(0)), reading)
+    assert found.sigma_1 == 4.0
+
+
 def test_the_estimate_depends_on_the_scale_of_the_loss_though_a_stable_rank_does_not():
     small, large = (SpectralMeasure(10, (c * NODES,), (WEIGHTS,), np.empty(0)) for c in (0.1, 10.0))
     assert printed_stable_rank(small, RAW_NODES).value == pytest.approx(printed_stable_rank(large, RAW_NODES).value)

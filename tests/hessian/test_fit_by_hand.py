@@ -76,6 +76,18 @@ def test_the_noise_and_the_spikes():
     assert found.spike_sd == pytest.approx(np.sqrt(theory**2 + noise**2 + (steepness * [0.1, 0.2]) ** 2), rel=1e-9)
 
 
+def test_the_ranks_that_the_model_predicts_are_said():
+    """Sum of theta^2 plus R sigma^2 over the square of theta + sigma^2 / theta; four times the samples halve sigma."""
+    found = fit()
+    ranks = []
+    for sigma in (found.sigma, found.sigma / 2.0):
+        first, squares = found.model.spikes[0], sum(spike**2 for spike in found.model.spikes)
+        ranks.append((squares + R * sigma**2) / (first + sigma**2 / first) ** 2)
+    here, more = (f"{rank:.4g}" for rank in ranks)
+    assert here != more
+    assert found.words()["model's rank"] == f"{here} here, {more} at 4 times the samples (noise halved)"
+
+
 def test_one_estimate_without_error_is_taken_alone():
     exact = Interval(sqrt(1300.0 + 200.0), sqrt(1300.0 + 200.0), sqrt(1300.0 + 200.0))
     by_norm = fit(frobenius=exact)

@@ -174,7 +174,7 @@ def test_a_semicircle_among_zeros_is_recognised():
 def test_scales_and_predicts():
     matrix = drawn(SpikedModel((5.0, -3.0)), 200, 3)
     fit, scaled = fit_measured(*measure(matrix, 3)), fit_measured(*measure(1e-6 * matrix, 3))
-    assert scaled.sigma == pytest.approx(1e-6 * fit.sigma, rel=1e-9)
+    assert scaled.sigma == pytest.approx(1e-6 * fit.sigma, rel=1e-9, abs=0)
     assert scaled.distance.value == pytest.approx(fit.distance.value, abs=1e-6)
     assert predict(fit, 0.5).sigma() == pytest.approx(0.5 * fit.sigma)
     assert predict(fit, 0.5).spikes == fit.model.spikes

@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -351,6 +353,22 @@ def test_no_scale_is_taken_for_zero(dtype, scale):
     assert (scaled.fit is None) is (scale in (1e160, 1e-160))
     exactly = stable_rank_of(diagonal(np.full(30, scale), dtype), rng=np.random.default_rng(0))
     assert exactly.value == pytest.approx(30.0, rel=1e-5)
+
+
+def test_everything_with_the_unit_of_an_eigenvalue_scales_with_the_matrix():
+    """A power of two changes no digit."""
+    values, factor = np.r_[3.0, -2.0, 0.1 * NORMAL[:60]], 2.0**9
+    plain, scaled = (
+        stable_rank_of(diagonal(values * by), rng=np.random.default_rng(0), basis=20, products=60)
+        for by in (1.0, factor)
+    )
+    assert plain.residual > 0.0
+    for name in (field.name for field in fields(plain)):
+        one, other = getattr(plain, name), getattr(scaled, name)
+        if name in ("spectral_norm", "frobenius"):
+            assert (other.value, other.low, other.high) == (factor * one.value, factor * one.low, factor * one.high)
+        else:
+            assert other == (factor * one if name in ("eigenvalue", "residual") else one), name
 
 
 def test_numbers_too_small_to_keep_their_digits_are_refused():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hessian.spiked_fit import fit_spiked, predict, spike_of
-from rmt import ENTRY_LAWS, Semicircle, SpikedModel, distribution_distance, draw_dense
+from hessian.spiked_fit import call_outliers, fit_spiked, predict, spike_of
+from rmt import ENTRY_LAWS, Semicircle, SpikedModel, TracyWidom1, distribution_distance, draw_dense
 from rmt.spiked import wigner_outlier
 
 LEVEL = 5.0  # standard deviations by theory: a false alarm in about 10^6 looks
@@ -78,11 +78,26 @@ def test_the_fit_is_consistent_with_itself_and_scales():
     fit, scaled = fit_spiked(values), fit_spiked(1e-9 * values[::-1])
     located = [outlier.location for outlier in fit.model.outliers]
     assert located == pytest.approx(list(fit.outliers), rel=1e-12)
-    assert scaled.sigma == pytest.approx(1e-9 * fit.sigma, rel=1e-12)
-    assert scaled.model.spikes == pytest.approx([1e-9 * s for s in fit.model.spikes], rel=1e-12)
+    assert scaled.sigma == pytest.approx(1e-9 * fit.sigma, rel=1e-12, abs=0)
+    assert scaled.model.spikes == pytest.approx([1e-9 * s for s in fit.model.spikes], rel=1e-12, abs=0)
     bulk = [value for value in values if fit.cuts[0] <= value <= fit.cuts[1]]
     assert len(bulk) == fit.R - len(fit.outliers)
     assert distribution_distance(bulk, Semicircle(fit.sigma)) == fit.distance
+
+
+@pytest.mark.parametrize("mistaken", [1e-3, 0.2])
+@pytest.mark.parametrize("R", [20, 137])
+def test_error_and_cuts_of_the_noise_by_hand(R, mistaken):
+    """Sigma over R, and 2 + q R^(-2/3) times sigma with the quantile q of Tracy and Widom; beyond is an outlier."""
+    values = np.linspace(-1.0, 1.0, R)
+    fit = fit_spiked(values, mistaken)
+    assert fit.sigma == pytest.approx(np.sqrt((values**2).sum() / (R + 1)), rel=1e-12)
+    assert fit.sigma_sd == pytest.approx(fit.sigma / R, rel=1e-12)
+    cut = fit.sigma * (2.0 + TracyWidom1().quantile(1.0 - mistaken) * R ** (-2.0 / 3.0))
+    assert fit.cuts == pytest.approx((-cut, cut), rel=1e-9)
+    for at in (cut * (1 - 1e-6), -cut * (1 - 1e-6), cut * (1 + 1e-6), -cut * (1 + 1e-6)):
+        called = call_outliers(np.array([at]), R, mistaken, rest=(R + 1) * fit.sigma**2 - at**2)
+        assert called.outlying.tolist() == [abs(at) > cut]
 
 
 def test_spike_of_inverts_the_outlier_map():

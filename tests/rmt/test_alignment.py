@@ -138,6 +138,30 @@ def test_bad_requests_are_one_line():
     assert draw_two_clients(MODEL, 15, rng, 5).inner.shape == (5, 5)
 
 
+@pytest.mark.parametrize("spike", [1.0005, 1.1, -1.0005, -1.1])
+def test_an_outlier_just_beyond_the_bulk_counts(spike):
+    """It lies at t + 1/t, beyond the edge at 2, and has the overlap 1 - 1/t^2; at the edge there is none."""
+    assert alignment_by_rank(SpikedModel((spike,)), ClientGradients((1.0,)), (1,)) == pytest.approx((1 - spike**-2,))
+    with pytest.raises(ValueError, match="no component within rank 1"):
+        alignment_by_rank(SpikedModel((spike / abs(spike),)), ClientGradients((1.0,)), (1,))
+
+
+def test_two_uniform_directions_of_few_dimensions():
+    """Without spikes both first eigenvectors are uniform: squared inner products of mean 1/R, fourth powers 3/(R(R+2)).
+
+    The smallest dimension is 4; 1,200 draws, within 4 standard errors.
+    """
+    rng = np.random.default_rng(0)
+    drawn = [draw_two_clients(SpikedModel(), 4, rng, 1) for _ in range(1200)]
+    for sample in (
+        np.array([clients.inner[0, 0] for clients in drawn]),
+        *np.array([c.elsewhere[:, 0] for c in drawn]).T,
+    ):
+        for power, mean in ((2, 1 / 4), (4, 1 / 8)):
+            error = (sample**power).std() / len(sample) ** 0.5
+            assert abs((sample**power).mean() - mean) < 4 * error
+
+
 @pytest.mark.parametrize(("spikes", "rank", "R"), [((2.0,), 1, 5), ((3.0, -2.0), 2, 8), ((), 2, 6)])
 def test_the_smallest_frames_have_the_moments_of_uniform_ones(spikes, rank, R):
     """The rest of a unit vector beside the spikes is spread evenly over the other R - k directions of a client."""

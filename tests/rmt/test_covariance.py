@@ -42,7 +42,7 @@ def test_edge_fluctuations_of_white_samples():
             SpikedCovariance((), PointMass(factor), UNIT, P / m),
             SpikedCovariance((), UNIT, PointMass(factor), P / m),
         ):
-            assert scaled.edge_scale(P) == pytest.approx(factor * scale, rel=1e-12)
+            assert scaled.edge_scale(P) == pytest.approx(factor * scale, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize("distance", [1e-14, 1e-9, 1e-4, 0.1, 3.0, 1e6])
@@ -202,6 +202,53 @@ def test_corollary_on_a_gap_that_suffices(others, factor):
 def test_impossible_models_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         SpikedCovariance(*arguments)
+
+
+@pytest.mark.parametrize("bulk", [UNIT, BULK])
+def test_a_spike_inside_follows_the_nearer_edge(bulk):
+    """Below the mean of the bulk that is the lower edge; at the mean and above it is the upper one."""
+    model = SpikedCovariance((), bulk, WEIGHTS, 0.7)
+    lower, upper = model.bulk_edges
+    found = [model.outlier(bulk.mean * (1 + step)) for step in (-1e-9, 0.0, 1e-9)]
+    assert [outlier.location for outlier in found] == [lower, upper, upper]
+    assert not any(outlier.separated for outlier in found)
+
+
+@pytest.mark.parametrize(
+    ("spikes", "P", "samples"), [((40.0,), 3, 6), ((40.0, 3.0), 6, 3), ((), 40, 9), ((40.0,), 1, 3)]
+)
+def test_the_frobenius_norm_of_few_dimensions_by_hand(spikes, P, samples):
+    """The sum over pairs of samples of E (y_t . y_s)^2: tr Lambda^2, and for t = s also tr Lambda^2 + (tr Lambda)^2.
+
+    A third of the samples has weight 0.5, the others 3.5; half of the eigenvalues beside the spikes are 1, half 2.
+    """
+    law, bulk = AtomicLaw((0.5, 3.5), (1 / 3, 2 / 3)), AtomicLaw((1.0, 2.0), (0.5, 0.5))
+    model = SpikedCovariance(spikes, bulk, law, P / samples)
+    others = P - len(spikes)
+    population = [*spikes, *[1.0, 2.0] * (others // 2)]
+    weights = [0.5, 3.5, 3.5] * (samples // 3)
+    trace, squares = sum(population), sum(x * x for x in population)
+    total = 0.0
+    for t, one in enumerate(weights):
+        for s, other in enumerate(weights):
+            total += one * other * (2 * squares + trace**2 if t == s else squares)
+    found = SpikedCovariance(spikes, bulk, law, P / samples).stable_rank(P)
+    assert found.frobenius_squared == pytest.approx(total / samples**2, rel=1e-12)
+    assert found.value == pytest.approx(total / samples**2 / model.spectral_norm**2, rel=1e-12)
+
+
+@pytest.mark.parametrize(("P", "ratio", "samples"), [(7, 2.6, 3), (7, 2.9, 2), (7, 1.0, 7), (8, 0.53, 15), (2, 3.9, 1)])
+def test_a_draw_has_the_spikes_and_quantiles_of_the_other_laws(P, ratio, samples):
+    """The middles of so many equal shares as there are other eigenvalues, and as there are samples."""
+    model, rng = SpikedCovariance((9.0, 5.0), BULK, WEIGHTS, ratio), np.random.default_rng(0)
+    for draw in (draw_covariance, draw_covariance_matrix_free):
+        found = draw(model, P, rng)
+        for values, law, count in ((found.population[2:], BULK, P - 2), (found.weights, WEIGHTS, samples)):
+            middles = (np.arange(count) + 0.5) / count
+            ends = np.cumsum([mass for _, mass in law.atoms])
+            expected = [law.atoms[min(np.searchsorted(ends, p - 1e-12), 2)][0] for p in middles]
+            assert values.tolist() == expected
+        assert found.population[:2].tolist() == [9.0, 5.0]
 
 
 def test_questions_without_an_answer_are_refused():

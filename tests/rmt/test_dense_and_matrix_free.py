@@ -105,3 +105,15 @@ def test_bad_requests_are_one_line():
             draw(model, 1, rng)
     with pytest.raises(ValueError, match="count must lie between 1 and R = 10, got 11"):
         draw_dense(model, 10, rng).top_overlaps(11)
+
+
+@pytest.mark.parametrize("R", [2, 3, 11])
+def test_noise_without_a_matrix_has_the_quantiles_of_its_law(R):
+    """At the middles of R equal shares, in the units of the matrix."""
+    law = MarchenkoPastur(0.4)
+    found = draw_matrix_free(SpikedModel((3.0,), law, 0.5), R, np.random.default_rng(0))
+    middles = [(2 * j + 1) / (2 * R) for j in range(R)]
+    assert found.eigenvalues == pytest.approx([0.5 * law.quantile(p) for p in middles], rel=1e-9)
+    whole = found.operator() @ np.eye(R)
+    whole[0, 0] -= 3.0
+    assert np.linalg.eigvalsh(whole) == pytest.approx(found.eigenvalues, rel=1e-9)

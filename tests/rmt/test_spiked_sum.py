@@ -200,3 +200,15 @@ def test_doors_of_draws():
         draw.extreme_overlaps(1, "left")
     with pytest.raises(ValueError, match="count must lie between 1 and P - 1 = 4"):
         draw.extreme_overlaps(5)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 5])
+@pytest.mark.parametrize("matrix_free", [False, True])
+def test_weights_of_a_draw_are_at_the_middles_of_equal_shares(samples, matrix_free):
+    """Masses between which the middles lie: 0.45 and 0.55 of two weights, and for the second group the other way."""
+    population = JointPopulation.of([[1.0, 2.0]], [4.0])
+    laws = [AtomicLaw((1.0, 3.0), masses) for masses in ((0.45, 0.55), (0.55, 0.45))]
+    found = draw_sum(population, laws, (samples, samples), np.random.default_rng(0), matrix_free=matrix_free)
+    for group, law in zip(found.groups, laws, strict=True):
+        middles = [(2 * t + 1) / (2 * samples) for t in range(samples)]
+        assert group.weights.tolist() == [1.0 if p <= law.masses[0] else 3.0 for p in middles]

@@ -27,7 +27,7 @@ from runs.listing import (
     round_of,
 )
 from runs.tables import rows_of
-from runs.words import aligned
+from runs.words import aligned, bytes_in_words
 
 ACTIONS = ("list", "show", "compare", "plot")
 
@@ -446,6 +446,36 @@ def test_bad_usage_is_one_line(tmp_path, capsys, words, reason):
 def test_help_explains_every_action(capsys):
     text = " ".join(said(capsys, "--help"))
     assert all(f"{action}:" in text for action in ACTIONS)
+
+
+@pytest.mark.parametrize("power", range(5))
+def test_sizes_change_their_unit_where_three_digits_would_round_to_a_thousand(power):
+    unit, following = ("B", "kB", "MB", "GB", "TB", "TB")[power : power + 2]
+    size = 1000.0**power
+    assert [bytes_in_words(number * size) for number in (1, 12.34, 999, 999.4)] == [
+        f"{shown} {unit}" for shown in ("1", "12.3", "999", "999")
+    ]
+    larger = ["1e+03 TB"] * 2 if power == 4 else [f"1 {following}"] * 2
+    assert [bytes_in_words(number * size) for number in (999.6, 1000)] == larger
+
+
+@pytest.mark.parametrize(("rounds", "lacking"), [(1, 1), (3, 1), (3, 2), (3, 3)])
+@pytest.mark.parametrize("way", ["down", "up"])
+def test_messages_of_all_rounds_but_the_last_are_there(tmp_path, capsys, rounds, lacking, way):
+    """A run that is writing may lack some of its last round; a message that is missing before is named."""
+    folder = write_run(tmp_path / "a", [1.0] * (rounds + 1))
+    lines = (folder / LEDGER).read_text().splitlines()
+    (folder / LEDGER).write_text("\n".join(x for x in lines if not x.startswith(f"{lacking},1,{way}")) + "\n")
+    if lacking < rounds:
+        assert f"bytes {way} until round {lacking}, where metrics.csv has" in refused(capsys, "show", folder)
+    else:
+        assert said(capsys, "show", folder)[0].endswith(f"round {rounds} of {rounds}")
+    (folder / LEDGER).write_text("\n".join(x for x in lines if not x.startswith(f"{rounds},")) + "\n")
+    assert said(capsys, "show", folder)[0].endswith(f"round {rounds} of {rounds}")  # the last round lacks all
+    if rounds > 1:
+        some = [x for x in lines if not x.startswith((f"{rounds},", f"{rounds - 1},1,{way}"))]
+        (folder / LEDGER).write_text("\n".join(some) + "\n")
+        assert f"bytes {way} until round {rounds - 1}, where" in refused(capsys, "show", folder)
 
 
 def test_words_of_settings():

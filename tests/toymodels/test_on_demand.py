@@ -1,6 +1,7 @@
 """Clients of toy problems on demand: the same client every time, of the same law, and none of them kept."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -121,6 +122,33 @@ def test_a_run_draws_its_cohort_and_what_is_evaluated_alone():
     assert last.metrics["bytes_up"] == 3 * 4 * 6 * 8
     with pytest.raises(ProblemError, match="1000000 clients are drawn on demand and cannot be pooled"):
         next(rounds(CentralTraining(Descent(2, 0.1)), problem, rounds=1))
+
+
+def test_clients_are_drawn_from_seed_and_number_and_what_they_share_from_the_seed():
+    """Each stream differs from all others: also client 1 of seed 0 from client 0 of seed 1."""
+    streams = {
+        (seed, number): ClientsOnDemand(lambda rng: tuple(rng.random(4)), 3, seed)[number]
+        for seed, number in product(range(3), range(3))
+    }
+    streams |= {seed: tuple(np.random.default_rng(seed).random(4)) for seed in range(3)}
+    assert len(set(streams.values())) == 3 * 3 + 3
+    again = ClientsOnDemand(lambda rng: tuple(rng.random(4)), 3, 2)
+    assert [again[number] for number in range(-3, 3)] == [streams[2, number] for number in (0, 1, 2, 0, 1, 2)]
+
+
+SQUARES = {Regression: 1e-6 / 4, PopulationRegression: 1e-6 / 4, Quadratics: 0.01, Ridges: 2.0}
+"""Mean squared entry of starts of 4 rows: 1e-3 of a normal row times a unit column; a tenth of a product of normal
+factors; a normal matrix, the common one, plus another."""
+
+
+@pytest.mark.parametrize("kind", SQUARES)
+@pytest.mark.parametrize("many", [False, True])
+def test_starts_have_the_size_that_is_said(kind, many, monkeypatch):
+    """Over 150 seeds, within 5 standard errors."""
+    monkeypatch.setattr("toymodels.on_demand.SAMPLED", 1)
+    problems = [kind(MILLION if many else 1, 4, 3).made(seed) for seed in range(150)]
+    found = np.array([float((problem.start["W"] ** 2).mean()) / SQUARES[kind] for problem in problems])
+    assert abs(found.mean() - 1.0) < 5 * found.std() / len(found) ** 0.5
 
 
 def test_a_planned_run_on_demand_repeats():

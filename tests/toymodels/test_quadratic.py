@@ -128,3 +128,14 @@ def test_a_problem_weighs_its_clients():
     assert Problem("", clients, {"W": torch.zeros(1, 1)}, (0.9, 0.1), 0.0).loss(
         {"W": torch.zeros(1, 1)}
     ) == pytest.approx(1.9)
+
+
+@pytest.mark.parametrize("low", [1e-3, 1e-9, 1e-11, 0.0])
+def test_a_minimiser_is_single_where_the_least_curvature_is_beyond_rounding(low):
+    """1e-10 of the largest curvature is the border."""
+    client = centred(np.diag([2.0, 2.0 * low]), np.array([[3.0], [0.0]]))
+    given = quadratic_problem("two", [client], torch.zeros(2, 1).double())
+    assert (given.minimiser is not None) is (low > 1e-10)
+    assert ("distance" in given.measures) is (low > 1e-10)
+    if low > 1e-10:
+        assert given.measures["distance"](given.start) == pytest.approx(3.0)

@@ -90,6 +90,17 @@ def test_shares_and_facts_are_weighted_by_the_samples():
         np.testing.assert_allclose(client.target, given.facts["truth"].numpy() @ b, atol=1e-14)
 
 
+@pytest.mark.parametrize("samples", [[5, 40, 15], None])
+def test_personal_losses_are_weighted_like_the_clients(samples):
+    given = made(6, 4, 3, samples=samples, heterogeneity=0.7)
+    models = [{"W": k * torch.ones(6, 4).double()} for k in range(3)]
+    shares = [1 / 3] * 3 if samples is None else [size / 60 for size in samples]
+    expected = sum(
+        share * float(client.loss(w)) for share, client, w in zip(shares, given.clients, models, strict=True)
+    )
+    assert given.evaluate_personal(models.__getitem__) == {"personal_loss": pytest.approx(expected)}
+
+
 def test_best_b_minimises():
     given = made(6, 4, 1, samples=20, rank=2)
     client = given.clients[0]

@@ -50,7 +50,7 @@ def test_the_printed_factors_hold_up_to_their_steps_and_eq_80_not_up_to_its_own(
 
 
 def test_at_the_step_of_a_half_the_convergence_is_cubic():
-    assert population_map(1e-3, 0.5) == pytest.approx(1e-9, rel=1e-5)
+    assert population_map(1e-3, 0.5) == pytest.approx(1e-9, rel=1e-5, abs=0)
 
 
 def test_ffa_expectation_against_a_simulation():

@@ -48,6 +48,16 @@ def test_one_full_batch_step_is_gradient_descent(clouds):
         torch.testing.assert_close(new, old - 0.5 * gradient, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("batch", [64, 96, 199, 1000])
+def test_the_loss_of_an_epoch_is_the_mean_over_its_samples(clouds, batch):
+    """Steps too small to matter: the last batch has 8, 8 or 1 of the 200 samples, or all of them."""
+    x, y = clouds
+    model = perceptron(2, (4,), 3, seed=0)
+    value = nn.functional.cross_entropy(model(x), y).item()
+    result = fit(model, x, y, FitSettings(2, batch, 1e-300, "sgd", momentum=0.0))
+    assert result.losses == pytest.approx((value, value), rel=1e-12)
+
+
 def test_no_epochs_change_nothing(clouds):
     model, start = perceptron(2, (4,), 3, seed=0), perceptron(2, (4,), 3, seed=0)
     assert fit(model, *clouds, FitSettings(epochs=0)).losses == ()

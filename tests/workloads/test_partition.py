@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workloads import partition
 from workloads.partition import (
     ByLabel,
     Dirichlet,
@@ -82,6 +83,35 @@ def test_every_client_keeps_some_of_both(sizes, share, seed):
         assert min(len(own), len(tested)) >= 1
         assert abs(len(tested) - share * len(whole)) <= 1
     assert np.array_equal(test.order, held_out_each(parts, share, seed)[1].order)
+
+
+@pytest.mark.parametrize(
+    ("size", "share", "tested"),
+    [(2, 0.01, 1), (2, 0.99, 1), (3, 0.9, 2), (5, 0.29, 1), (5, 0.31, 2), (8, 0.3, 2), (8, 0.32, 3), (9, 0.5, 4)],
+)
+def test_the_share_held_out_is_rounded(size, share, tested):
+    parts = Parts(np.arange(2 + size), np.array([0, 2, 2 + size]))
+    assert held_out_each(parts, share, 0)[1].sizes.tolist() == [1, tested]
+
+
+def test_every_purpose_has_a_stream_of_its_own(monkeypatch):
+    """Purposes are recorded as they are asked for; streams of (seed, purpose) differ pairwise and come again."""
+    drawn, asked = partition._generator, []
+    monkeypatch.setattr(partition, "_generator", lambda seed, purpose: asked.append(purpose) or drawn(seed, purpose))
+    labels, whole = np.arange(12) % 4, Parts(np.arange(12), np.array([0, 12]))
+    uses = [
+        lambda: Even().parts(labels, 2, 3),
+        lambda: Dirichlet().parts(labels, 2, 3),
+        lambda: DirichletInTurn().parts(labels, 2, 3),
+        lambda: ByLabel("drawn").parts(labels, 2, 3),
+        lambda: held_out(12, 5, 3),
+        lambda: held_out_each(whole, 0.5, 3),
+    ]
+    for use in uses:
+        use()
+    assert len(set(asked)) == len(asked) == len(uses)
+    streams = [tuple(drawn(seed, purpose).random(4)) for seed in range(8) for purpose in asked]
+    assert len(set(streams)) == len(streams) == len({*streams, *(tuple(drawn(7, p).random(4)) for p in asked)})
 
 
 def test_the_printed_validation_split():

@@ -1,0 +1,179 @@
+"""Decisions at their borders, and numbers of layers and clients that are not alike; by hand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.adapter import Adapter
+from algorithms.descent import OPTIMISER, Descent
+from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation, Memory
+from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt_naive import own_bases
+from algorithms.ledger import Ledger
+from algorithms.low_rank import COMPLETIONS, Truncation, augment, factorise
+from algorithms.moving_bases import BASES, following
+from algorithms.optimisers import Adam, Moments
+from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.rounds import one_round, rounds
+from algorithms.schedules import Cosine
+from algorithms.tree import Tree
+from toymodels.regression import regression
+
+KINDS = (torch.float32, torch.float64)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("count", [2, 5])
+def test_singular_values_count_beyond_rounding(dtype, count):
+    """As many units of rounding as there are values: what is less is zero where nothing else is left out."""
+    border = count * torch.finfo(dtype).eps
+    for by, rank in ((0.9, 1), (1.1, 2)):
+        sigma = torch.zeros(count, dtype=dtype)
+        sigma[0], sigma[1] = 1.0, by * border
+        assert Truncation(0.0).rank(sigma) == rank
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("completion", COMPLETIONS)
+def test_directions_count_beyond_rounding(dtype, completion):
+    """Along e_3 beside e_1, by less and by more than 10 units of rounding for each of the 6 rows."""
+    U, G = torch.zeros(6, 1, dtype=dtype), torch.zeros(6, 1, dtype=dtype)
+    U[0] = G[0] = 1.0
+    border = 10.0 * 6 * torch.finfo(dtype).eps
+    for by, seen in ((0.8, False), (1.25, True)):
+        G[2] = by * border
+        found = augment(Tree(W=U), Tree(W=G), completion)["W"]
+        assert found.shape[1] == (1 if seen or completion == "orthogonal" else 0)
+        along = float(found[2, 0].abs()) if found.shape[1] else 0.0
+        assert (along > 0.99) is seen
+
+
+def test_a_schedule_may_end_where_it_begins():
+    assert [Cosine(0.3, 4, minimum=0.3)(t) for t in range(6)] == [0.3] * 6
+
+
+@pytest.mark.parametrize(("one", "other"), [(2, 3), (3, 1)])
+def test_joint_epochs_are_those_of_both_kinds(one, other):
+    local, personal = (Descent(learning_rate=0.1, epochs=epochs, batch=4) for epochs in (one, other))
+    assert PersonalFedLoRA(local, personal, Adapter(1), jointly=True).together().epochs == one + other
+    local, personal = (Descent(steps, 0.1, batch=4) for steps in (one, other))
+    assert PersonalFedLoRA(local, personal, Adapter(1), jointly=True).together().steps == one + other
+
+
+def test_trips_are_those_of_the_round():
+    ledger = Ledger()
+    for round, trip in ((1, 1), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)):
+        ledger.add(round, trip, "up", "work", 1, 1, 8)
+    assert [ledger.trips(round) for round in range(5)] == [0, 1, 3, 2, 0]
+
+
+@dataclass(frozen=True)
+class Between:
+    """Half the squared distance from its own point; a running statistic that each step moves far."""
+
+    x: float
+    y: float
+    samples: float = 1.0
+    statistics = frozenset({"seen"})
+
+    def loss_and_statistics(self, w, batch=None):
+        at = torch.tensor([self.x, self.y], dtype=torch.float64)
+        return (w["w"] - at).square().sum() / 2.0, {"seen": w["seen"] + 1e3 * (1.0 + self.x)}
+
+
+class Statistical:
+    clients = (Between(3.0, 0.0), Between(0.0, 4.0))
+    shares = None
+    measures = {}  # noqa: RUF012
+    start = {"seen": torch.zeros(1).double(), "w": torch.zeros(2).double()}  # noqa: RUF012
+
+    def loss(self, w):
+        return 0.0
+
+
+def test_alignment_leaves_running_statistics_out():
+    """Steps to (3, 0) and (0, 4), and (3, 4)/2 together; what is only observed is no update."""
+    (_, step) = rounds(FedAvg(Descent(1, 1.0)), Statistical(), rounds=1, aligned=True)
+    assert step.metrics["alignment"] == pytest.approx((3 / 5 + 4 / 5) / 2)
+
+
+@dataclass(frozen=True)
+class TwoLayers:
+    """Two matrices of unequal shapes and unequal ranks."""
+
+    seed: int = 0
+    samples: float = 1.0
+
+    def loss(self, w, batch=None):
+        generator = torch.Generator().manual_seed(self.seed)
+        return sum((w[name] - torch.randn(w[name].shape, generator=generator).double()).square().sum() for name in w)
+
+
+def unequal():
+    """W (4 x 3) of rank 2 and V (5 x 4) of rank 1."""
+    generator = torch.Generator().manual_seed(1)
+    w = Tree(W=torch.randn(4, 3, generator=generator).double(), V=torch.randn(5, 4, generator=generator).double())
+    whole, low = factorise(w, 2), factorise(w, 1)
+    return type(whole)(*(Tree(W=one["W"], V=other["V"]) for one, other in zip(whole, low, strict=True)))
+
+
+def test_naive_steps_are_cut_to_the_largest_rank_of_all_layers():
+    """Each step doubles the columns of the bases; between two steps both layers are cut to rank 2."""
+    sent = own_bases(TwoLayers(), Memory(), *unequal(), Descent(2, 0.1)).upload
+    assert {name: tuple(S.shape) for name, S in sent.S.items()} == {"W": (4, 3), "V": (4, 4)}
+
+
+def test_the_rank_of_a_round_is_the_largest_of_unequal_ones():
+    class Problem:
+        clients, shares, measures = (TwoLayers(), TwoLayers(1)), None, {}
+        start = {"W": torch.eye(4, 3).double(), "V": torch.eye(5, 4).double()}  # noqa: RUF012
+
+        def loss(self, w):
+            return 0.0
+
+    class Unequal(FeDLRT):
+        def start(self, fed, w):
+            return unequal()
+
+        def round(self, fed, cohort, state):
+            return type(state)(*(Tree(W=tree["V"], V=tree["W"]) for tree in state))  # the other way round
+
+    found = rounds(Unequal(Descent(1, 0.1), 1), Problem(), rounds=1)
+    assert [step.metrics["rank"] for step in found] == [2.0, 2.0]
+
+
+def test_running_means_of_squares_follow_by_the_squares_of_the_turn():
+    """Between bases of 2 of 5 rows and 2 of 4 columns that are neither equal nor orthogonal to each other."""
+    generator = torch.Generator().manual_seed(2)
+    bases = {
+        side: [torch.linalg.qr(torch.randn(rows, 2, generator=generator).double())[0] for _ in range(2)]
+        for side, rows in (("U", 5), ("V", 4))
+    }
+    first, second = (torch.randn(2, 2, generator=generator).double() for _ in range(2))
+    (U, U_new), (V, V_new) = bases["U"], bases["V"]
+    personal = {OPTIMISER: Moments([first], [second.square()], torch.tensor(3.0)), BASES: (Tree(W=U), Tree(W=V))}
+    S = Tree(W=torch.eye(2).double())
+    found = following(personal, TwoLayers(), S, Tree(W=U_new), Tree(W=V_new))[OPTIMISER]
+    P, Q = U_new.T @ U, V_new.T @ V
+    for i in range(2):
+        for j in range(2):
+            terms = [(P[i, k] * Q[j, m], k, m) for k in range(2) for m in range(2)]
+            assert float(found.first[0][i, j]) == pytest.approx(sum(float(c * first[k, m]) for c, k, m in terms))
+            squares = sum(float(c**2 * second[k, m] ** 2) for c, k, m in terms)
+            assert float(found.second[0][i, j]) == pytest.approx(squares)
+    assert float(found.steps) == 3.0
+    assert isinstance(Adam().start([first]), Moments)
+
+
+@pytest.mark.parametrize(("only_b", "trips"), [(False, 2), (True, 1)])
+def test_exact_rolora_sends_a_and_b_once_each(only_b, trips):
+    """A (5, 1) goes down and b (1, 3) comes up; then b goes down and the slope in a comes up."""
+    given = regression(5, 3, 2, np.random.default_rng(0))
+    fed, algorithm = Federation(given.clients, shares=given.shares), ExactRoLoRA(0.1, only_b)
+    one_round(algorithm.round, fed, algorithm.start(fed, Tree(given.start)))
+    assert fed.ledger.trips(1) == trips
+    assert (fed.ledger.count("down"), fed.ledger.count("up")) == ((2 * 5, 2 * 3) if only_b else (2 * 8, 2 * 8))
