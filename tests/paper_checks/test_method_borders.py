@@ -236,9 +236,8 @@ def test_the_middle_of_a_robust_interval_is_catoni_s():
 def test_quantities_share_the_level_of_a_claim():
     draws = np.random.default_rng(0).standard_normal(200)
     each = {"a": draws, "b": draws, "c": draws}
-    robust = judge_means(
-        each, dict.fromkeys(each, 0.0), scope="", tails=Tails(dict.fromkeys(each, 1.0)), resolution=2.0
-    )
+    tails, zero = Tails(dict.fromkeys(each, 1.0)), dict.fromkeys(each, 0.0)
+    robust = judge_means(each, zero, scope="", tails=tails, resolution=2.0)
     assert robust.level == pytest.approx(LEVEL)
     ladders = {name: Ladder(((10**9, draws),), "the law is exact") for name in each}
     limit = judge_limit(ladders, zero, scope="", resolution=2.0)
