@@ -145,17 +145,19 @@ def test_what_fails_is_as_sure_as_its_least_sure_witness(sampled):
 
 
 @pytest.mark.parametrize("passing", GRADES)
+@pytest.mark.parametrize("other", GRADES)
 @pytest.mark.parametrize("correction", GRADES)
 @pytest.mark.parametrize("witness", [WITNESS, SAMPLED])
-def test_what_depends_on_the_reading_is_as_sure_as_its_least_sure_part(passing, correction, witness):
+def test_what_depends_on_the_reading_is_as_sure_as_its_least_sure_part(passing, other, correction, witness):
+    third = Reading("third", "$K = 3$", {"K": 3.0}, "eq. 3")
     judged = Judged(
         found(True, passing),
         (FAILS,),
-        (reading(FAILS, mutants=()),),
+        (reading(FAILS, mutants=()), reading(found(True, other), third)),
         **CORRECTED | {"correction": found(True, correction)},
     )
-    decision = decide(TWICE, judged, [replace(witness, reading="second")])
-    grades = (passing, correction, "proof" if witness.exact else "statistical")
+    decision = decide(replace(TWICE, readings=(LITERAL, SECOND, third)), judged, [replace(witness, reading="second")])
+    grades = (passing, other, correction, "proof" if witness.exact else "statistical")
     assert decision.verdict == "depends on the reading"
     assert decision.grade == max(grades, key=GRADES.index)
 
