@@ -12,7 +12,7 @@ from paper_checks.judging import Judged, JudgedReading, Neighbour, judge, obtain
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError
-from paper_checks.replay import Replayed
+from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.verdict import Decision, decide
@@ -403,3 +403,29 @@ def test_each_of_the_claims_that_one_uses_is_in_the_ledger(monkeypatch, place):
     circle = [replace(one, uses=("invented/top",)) if i == place else one for i, one in enumerate(known)]
     with pytest.raises(LedgerError, match="rest on themselves"):
         of(top, *circle)
+
+
+def told(*files):
+    """Names of the readings of each stored file: its reading, its kind, its values and whether it is exact."""
+    third = Reading("third", "$K = 3$", {"K": 3.0}, "eq. 3")
+    statement = declared(readings=(LITERAL, SECOND, third))
+    judged = Judged(PASSES, (FAILS,), (reading(FAILS), reading(FAILS, third)))
+    ids = {"": statement.id, "second": f"{statement.id}@second", "third": f"{statement.id}@third"}
+    stored = tuple(Stored(ids[key], kind, {"x": value}) for key, kind, value, _ in files)
+    answers = tuple(Replayed(kind, True, exact, 1.0, 0.5, "", reading=key) for key, kind, _, exact in files)
+    one = Result(statement, Decision("holds", "search"), judged, stored, answers, (), 0.0, None)
+    return [(file.reading, file.kind, names) for file, _, names in one.files_told_once()]
+
+
+def test_a_witness_that_readings_share_is_told_once_with_their_names():
+    of_second, of_third = ("second", "witness", 1, True), ("third", "witness", 1, True)
+    assert told(of_second) == [("second", "witness", [])]
+    assert told(of_second, of_third) == [("second", "witness", ["second", "third"])]
+    for other in (("third", "witness", 2, True), ("third", "witness", 1, False)):
+        assert told(of_second, other) == [("second", "witness", ["second"]), ("third", "witness", ["third"])]
+    proved = ("second", "certificate", 1, True), ("third", "certificate", 1, True)
+    assert told(*proved) == [("second", "certificate", []), ("third", "certificate", [])]
+    assert told(proved[0], of_second, of_third) == [
+        ("second", "certificate", []),
+        ("second", "witness", ["second", "third"]),
+    ]
