@@ -425,7 +425,7 @@ def test_medians_and_apart_intervals_are_compared_case_by_case():
     rows = [
         (cases[0], (1.0, 2.0, 3.0), (3.5, 4.0, 5.0)),
         (cases[1], (6.0, 7.0, 8.0), (3.5, 4.0, 5.0)),
-        (cases[2], (1.0, 2.0, 3.0), (2.0, 4.0, 5.0)),
+        (cases[2], (1.0, 2.0, 3.0), (3.0, 4.0, 5.0)),  # they touch
         (cases[3], (1.0, 2.0, 3.0), (1.0, 2.0, 3.0)),
     ]
     table = pd.DataFrame(

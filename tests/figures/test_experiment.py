@@ -197,9 +197,9 @@ def test_a_difference_is_what_was_obtained_minus_what_is_printed(value, differen
 
 
 def test_settings_are_counted_on_either_side():
-    effects = [Effect(5, mean, 0.015, 0.02) for mean in (0.02, 0.01, -0.01, -0.03, -0.02, 0.03)]
+    effects = [Effect(5, mean, 0.015, 0.02) for mean in (0.02, 0.01, -0.01, 0.005, -0.03, -0.02, 0.03)]
     assert (
-        counted("A", "B", effects) == "A is above B in 2 of 6 settings, below in 2, 2 undecided (-3.0 to +3.0 points)"
+        counted("A", "B", effects) == "A is above B in 2 of 7 settings, below in 2, 3 undecided (-3.0 to +3.0 points)"
     )
     assert counted("A", "B", effects[:1]) == "A is above B in 1 of 1 setting (+2.0 points)"
     nothing = Effect(0, float("nan"), float("inf"), float("inf"), 5)
