@@ -4,12 +4,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
 from figures import experiment as running
 from figures.experiment import CHOICE, RUN, Design, Line, finals, key_columns, results
 from figures.experiment_effects import POWER, Effect, by_seed, mean_and_half_width, paired, smallest_detectable
+from figures.experiment_tables import Contrast, Value, counted
 from figures.figure import FigureError, Settings
 
 METRICS = ("accuracy", "validation_accuracy")
@@ -100,6 +102,8 @@ def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
     ends = finals(table)
     assert ends.groupby("method").failed.sum().to_dict() == {"FedAvg": 0, "FedLin": 4}
     assert ends[ends.failed == 1].value.isna().all()
+    assert set(table.bytes[table.failed == 0]) == {1 + 2}  # down and up
+    assert set(table["round"]) == {5}
     effect = paired(by_seed(ends, method="FedAvg", clients=2), by_seed(ends, method="FedLin", clients=2))
     assert (effect.pairs, effect.failed, effect.above) == (0, 2, "undecided")
     assert effect.in_words == "no seed without a failed run"
@@ -145,6 +149,87 @@ def test_two_seeds_have_a_smallest_detectable_difference():
 def test_what_an_effect_says(shift, finding):
     noise = {0: 0.004, 1: -0.003, 2: -0.001}
     assert paired({seed: shift + value for seed, value in noise.items()}, dict.fromkeys(noise, 0.0)).above == finding
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "finding"),
+    [
+        (0.01, 0.02, "undecided"),
+        (-0.01, 0.02, "undecided"),
+        (0.0, 0.02, "undecided"),
+        (0.02, 0.02, "undecided"),
+        (-0.02, 0.02, "undecided"),
+        (0.02, 0.0199, "supports"),
+        (-0.02, 0.0199, "contradicts"),
+        (-0.02, float("inf"), "undecided"),
+        (0.0, 0.0, "undecided"),
+        (float("nan"), float("inf"), "undecided"),
+    ],
+)
+def test_an_effect_decides_where_its_whole_interval_lies_on_one_side(mean, half_width, finding):
+    """In a comparison, as drawn, and with the lines the other way round."""
+    effect = Effect(5, mean, half_width, 0.03, 1, "hundredths")
+    assert effect.above == finding
+    opposite = {"supports": "contradicts", "contradicts": "supports"}.get(finding, finding)
+    assert effect.reversed.above == opposite
+    assert (effect.reversed.low, effect.reversed.high) == pytest.approx((-effect.high, -effect.low), nan_ok=True)
+    same = ("pairs", "half_width", "detectable", "failed", "unit")
+    assert [getattr(effect.reversed, name) for name in same] == [getattr(effect, name) for name in same]
+    assert Contrast("", "", None, effect).finding == Contrast("", "", 0.0, effect).finding == finding
+    assert Contrast("", "", 1.0, effect).finding == finding
+    assert Contrast("", "", -1.0, effect).finding == opposite
+
+
+@pytest.mark.parametrize(
+    ("value", "difference", "cells"),
+    [
+        (Value("", "", 80.0, 75.5, 1.25, 2), -4.5, ("80.0", "75.5 ± 1.2 (2 failed)", "-4.5")),
+        (Value("", "", 70.0, 75.5, float("nan")), 5.5, ("70.0", "75.5", "+5.5")),
+        (Value("", "", 70.0, 75.5, 1.0, same_data=False), float("nan"), ("70.0", "75.5 ± 1.0", "")),
+        (Value("", "", None, 75.5, 1.0), float("nan"), ("", "75.5 ± 1.0", "")),
+        (Value("", "", 70.0, float("nan"), float("nan"), 3), float("nan"), ("70.0", "- (3 failed)", "")),
+        (Value("", "", 70.0, 69.99, 0.0), -0.01, ("70.0", "70.0 ± 0.0", "+0.0")),
+    ],
+)
+def test_a_difference_is_what_was_obtained_minus_what_is_printed(value, difference, cells):
+    assert value.difference == pytest.approx(difference, nan_ok=True)
+    assert value.cells == cells
+
+
+def test_settings_are_counted_on_either_side():
+    effects = [Effect(5, mean, 0.015, 0.02) for mean in (0.02, 0.01, -0.01, 0.005, -0.03, -0.02, 0.03)]
+    assert (
+        counted("A", "B", effects) == "A is above B in 2 of 7 settings, below in 2, 3 undecided (-3.0 to +3.0 points)"
+    )
+    assert counted("A", "B", effects[:1]) == "A is above B in 1 of 1 setting (+2.0 points)"
+    nothing = Effect(0, float("nan"), float("inf"), float("inf"), 5)
+    assert counted("A", "B", [nothing]) == "A is above B in 0 of 1 setting, 1 undecided (runs failed)"
+
+
+@pytest.mark.parametrize("values", [(0.2, 0.5, 0.3), (0.4, 0.1), (0.2, 0.5, 0.9, 0.1, 0.3)])
+def test_a_mean_has_student_s_interval(values):
+    mean, half_width = mean_and_half_width(dict(enumerate([*values, float("nan")])))
+    interval = ttest_1samp(values, 0).confidence_interval(0.95)
+    assert (mean - half_width, mean + half_width) == pytest.approx((interval.low, interval.high))
+
+
+def test_final_numbers_are_those_of_the_last_evaluation():
+    """Two lines of two seeds: rate and bytes of the last evaluation, the mean of the values, any failure."""
+    table = pd.DataFrame(
+        [
+            (CHOICE, "a", 0, 0.5, 1, 9.0, 900, 0),
+            (RUN, "a", 0, 0.1, 1, 1.0, 10, 0),
+            (RUN, "a", 0, 0.2, 2, 2.0, 20, 0),
+            (RUN, "a", 0, 0.3, 3, 4.0, 40, 0),
+            (RUN, "b", 1, 0.1, 1, 8.0, 15, 1),
+            (RUN, "b", 1, 0.4, 2, 6.0, 30, 0),
+        ],
+        columns=["stage", "method", "seed", "rate", "round", "value", "bytes", "failed"],
+    )
+    found = finals(table, 2).set_index("method")
+    assert found.loc["a"].tolist() == [0, 0.3, 3.0, 40, 0]
+    assert found.loc["b"].tolist() == [1, 0.4, 7.0, 30, 1]
+    assert finals(table).value.tolist() == [4.0, 6.0]
 
 
 def test_one_seed_and_failed_runs_decide_nothing_by_themselves():

@@ -1,12 +1,13 @@
 """Communication of FeDLRT, by counting: it equals the ledger of a run, and the stated savings ask for these ranks."""
 
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import pytest
 
 from figures import fedlrt_vision as vision
-from figures.fedlrt_communication import COMMUNICATION, largest_rank, sent, sides
+from figures.fedlrt_communication import COMMUNICATION, NETWORKS, largest_rank, sent, sides
 from figures.fedlrt_vision_runs import VARIANTS, VISION
 from figures.figure import Settings
 from workloads.datasets import find
@@ -47,3 +48,33 @@ def test_the_figure_tells_them(table):
     assert "up to rank 61" in COMMUNICATION.found(table)
     assert len(COMMUNICATION.draw(table).axes) == 4
     assert set(table.figure) == set(VISION)
+
+
+FACTORISED = {
+    "fig-5": [(10, 512)],
+    "fig-6": [(4096, 1024), (4096, 4096)],
+    "fig-7": [(512, 512)] * 2,
+    "fig-8": [(512, 512)] * 36,
+}
+SQUARES = {"without correction": (5, 2), "full correction": (13, 4), "simplified correction": (7, 4)}
+"""Matrices r x r of a round, and how often a full matrix travels in one of the counterpart."""
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("figure", NETWORKS)
+def test_every_column_by_hand(table, figure, variant):
+    every = sum(prod(shape) for shape in VISION[figure]["paper"].shapes.values())
+    layers = FACTORISED[figure]
+    squares, trips = SQUARES[variant]
+    mine = table[(table.figure == figure) & (table.variant == variant)]
+    full = sum(m * n for m, n in layers)
+    most = min(min(layer) for layer in layers) // 2
+    assert mine["rank"].tolist() == list(range(1, most + 1))
+    assert set(mine.network) == {NETWORKS[figure]}
+    for rank in sorted({1, min(3, most), most}):
+        (row,) = mine[mine["rank"] == rank].itertuples()
+        low = sum(3 * (m + n) * rank + squares * rank**2 for m, n in layers)
+        assert (row.parameters, row.factorised) == (every, full)
+        assert row.of_layers == pytest.approx(1 - low / (trips * full))
+        assert row.of_all == pytest.approx(1 - (low + trips * (every - full)) / (trips * every))
+        assert row.compression == pytest.approx(1 - sum((m + n) * rank + rank**2 for m, n in layers) / full)

@@ -223,3 +223,13 @@ def test_the_picture_shows_means_and_intervals():
         assert within(right)
     assert picture.axes[1].get_ylim() == picture.axes[3].get_ylim()
     assert [label.get_text() for label in picture.axes[3].get_xticklabels()] == ["1", "32"]
+
+
+def test_savings_are_shares_of_what_all_weights_and_the_factorised_layers_send():
+    """1000 bytes for 4000; ten entries of 4 bytes, twice or four times in each of five rounds, for each client."""
+    saved = vision.savings(written()).groupby(["method", "clients"])[["saved", "of_layers"]].agg(["min", "max"])
+    for method, trips in (("without correction", 2), ("full correction", 4)):
+        for clients in (1, 32):
+            row = saved.loc[method, clients]
+            assert set(row["saved"]) == {0.75}
+            assert row["of_layers"].tolist() == pytest.approx([3000 / (4 * trips * 10 * clients * 5)] * 2)

@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
 from seen import bars, curve, drawn, key, level, same, styled, texts
 from stripes import stripes
 
+from figures import hessian_covariance
 from figures.figure import Settings
 from figures.hessian_covariance import (
     COVARIANCE,
     NETWORKS,
     CovarianceSizes,
+    Found,
+    Stage,
     covariance_found,
     covariance_sizes,
     covariance_table,
@@ -130,3 +134,53 @@ def test_sentences(table):
     assert "of 6 networks" in covariance_found(table)
     assert "$N=24$, $M=6, 12$, 2 subsets each, 1 seeds" in covariance_sizes(table)
     assert COVARIANCE.datasets == ("fashion-mnist",)
+
+
+def a_stage(eigenvalues, samples=9, P=4):
+    rng = np.random.default_rng(0)
+    factors = torch.from_numpy(rng.standard_normal((samples, 2, P)))
+    return Stage("perceptron", 0, 0, 1.0, factors, np.array(eigenvalues), torch.eye(P, dtype=torch.float64))
+
+
+def test_clients_of_a_pair_have_no_sample_in_common(monkeypatch):
+    asked = []
+
+    def measured(stage, M, subset):
+        asked.append(set(subset.tolist()))
+        angle = 0.3 * len(asked)
+        vector = torch.tensor([np.cos(angle), np.sin(angle)])
+        return Found(np.ones(1), np.ones(1), 1.0, 1.0, vector)
+
+    monkeypatch.setattr(hessian_covariance, "measured", measured)
+    found, between = hessian_covariance.clients(a_stage([1.0]), 4, 5, np.random.default_rng(0))
+    assert len(found) == 5
+    assert [len(subset) for subset in asked] == [4] * 6
+    assert all(not one & other for one, other in zip(asked[::2], asked[1::2], strict=True))
+    assert between == pytest.approx([np.cos(0.3) ** 2] * 3)
+    found, between = hessian_covariance.clients(a_stage([1.0]), 5, 3, np.random.default_rng(0))
+    assert len(found) == 3
+    assert np.isnan(between).all()  # nine samples are not enough for two clients of five
+
+
+def test_the_spiked_model_knows_the_scatter_alone():
+    """Of noise of square 0.64 / 4 an eigenvalue theta moves to theta + 0.16 / theta."""
+    eigenvalues, square = np.array([5.0, 3.0, 2.0, 1.5, 1.25, 1e-15]), 0.64 / 6
+    stage = a_stage(eigenvalues, P=6)
+    found = hessian_covariance.wigner(stage, 0.64)
+    kept = eigenvalues[:5]
+    assert found.eigenvalues == pytest.approx(kept + square / kept)
+    assert found.overlaps == pytest.approx(1 - square / kept**2)
+    assert found.subspace == pytest.approx((1 - square / kept**2).mean())
+    assert found.stable_rank == pytest.approx(((eigenvalues**2).sum() + 0.64) / (5 + square / 5) ** 2)
+    assert found.alignment == pytest.approx((1 - square / 25) ** 2)
+
+
+def test_what_is_told_of_all_samples(table):
+    stage = next(stages(stripes(), SIZES, Settings()))
+    table = table[(table.network == stage.network) & (table.epochs == stage.epochs)]
+    values = stage.eigenvalues
+    square = (values**2).sum()
+    condition = values.sum() ** 2 / square - 1 - 2 * (values[1:] / (values[0] - values[1:])).sum()
+    assert table.condition.tolist() == pytest.approx([condition] * len(table))
+    assert table.rank_of_all.tolist() == pytest.approx([square / values[0] ** 2] * len(table))
+    assert (set(table.samples), set(table.parameters), set(table.subsets)) == ({24}, {stage.parameters}, {2})

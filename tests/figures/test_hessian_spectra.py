@@ -189,3 +189,18 @@ def test_predicted_eigenvalues():
     assert values[-1] == -2.5
     assert distribution_distance(values[1:-1], Semicircle()) < 0.01
     assert with_noise(values, 1.0).spikes == pytest.approx((3.0, -2.0))
+
+
+def test_noise_is_predicted_by_its_size_and_shrinks_as_each_fit_says(table):
+    """A subset of M of the N samples differs from all of them by 1/M - 1/N of one sample's variance."""
+    N, middle = int(table.largest.iloc[0]), int(table.fitted_at.iloc[0])
+    spread = table[table.quantity == "noise spread"].set_index(["kind", "M", "subset"]).value
+    norm = table[table.quantity == "noise norm"].set_index(["kind", "M", "subset"]).value
+    for subset in range(SIZES.subsets):
+        measured = spread["measured", middle, subset]
+        assert spread["matched", middle, subset] == pytest.approx(measured / (1 - middle / N) ** 0.5)
+        for kind, exponent in (("root", 0.5), ("inverse", 1.0), ("matched", 0.5)):
+            for M in (*SIZES.sizes, N):
+                expected = spread[kind, middle, subset] * (middle / M) ** exponent
+                assert spread[kind, M, subset] == pytest.approx(expected)
+                assert norm[kind, M, subset] == pytest.approx(2 * expected)

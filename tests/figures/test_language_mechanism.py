@@ -313,3 +313,54 @@ def test_ranks_of_layers_in_words_and_drawn():
         "accuracy 0.50",
         "perplexity 0.50",
     ]
+
+
+def by_shares(*shares):
+    """Clients with two layers, 5 x 4 and 3 x 6, and a server's own factors of rank 2."""
+    rng = np.random.default_rng(0)
+
+    def pair():
+        return AB(
+            *(
+                Tree({name: torch.from_numpy(rng.standard_normal(shape)) for name, shape in sides.items()})
+                for sides in ({"a": (5, 2), "b": (3, 2)}, {"a": (2, 4), "b": (2, 6)})
+            )
+        )
+
+    pairs = tuple(pair() for _ in shares)
+    return Averaged("train_factors", shares, pairs, mean_of(shares, pairs), {}), pair()
+
+
+def mean_of(shares, pairs):
+    """Both factors averaged apart."""
+    means = ({name: sum(s * p[i][name] for s, p in zip(shares, pairs, strict=True)) for name in "ab"} for i in (0, 1))
+    return AB(*map(Tree, means))
+
+
+def test_every_number_of_an_error_by_dense_matrices():
+    trip, server = by_shares(0.5, 0.3, 0.2)
+    before = Tree(a=torch.ones(5, 4, dtype=torch.float64), b=-2 * torch.ones(3, 6, dtype=torch.float64))
+    found = aggregation_error(trip, server, before)
+    norm = change = error = least = apart = 0.0
+    for name in "ab":
+        products = [(pair[0][name] @ pair[1][name]).numpy() for pair in trip.sent]
+        mean = sum(share * product for share, product in zip(trip.shares, products, strict=True))
+        A, B = (server[place][name].numpy() for place in (0, 1))
+        left, sigma, _ = np.linalg.svd(mean)
+        norm, change = norm + (mean**2).sum(), change + ((mean - before[name].numpy()) ** 2).sum()
+        error, least = error + ((mean - A @ B) ** 2).sum(), least + (sigma[2:] ** 2).sum()
+        apart += ((left[:, :2] - A @ np.linalg.pinv(A) @ left[:, :2]) ** 2).sum() / 4
+    assert (found.norm, found.change, found.error) == pytest.approx((sqrt(norm), sqrt(change), sqrt(error)))
+    assert (found.least, found.angle) == pytest.approx((sqrt(least), sqrt(apart)))
+
+
+def test_few_clients_keep_their_shares():
+    trip, _ = by_shares(0.7, 0.2, 0.1)
+    whole = aggregation_error(trip, trip.averaged, trip.products[0]).error
+    assert errors_of_few(trip, 3, 2, np.random.default_rng(0)) == pytest.approx(whole)
+    assert errors_of_few(trip, 1, 3, np.random.default_rng(0)) == pytest.approx(0.0, abs=1e-12)
+    pair = replace(trip, shares=(0.7 / 0.9, 0.2 / 0.9), sent=trip.sent[:2])
+    averaged = mean_of(pair.shares, pair.sent)
+    first = replace(trip, shares=(0.7, 0.2), sent=trip.sent[:2])
+    expected = aggregation_error(pair, averaged, trip.products[0]).error
+    assert errors_of_few(first, 2, 2, np.random.default_rng(0)) == pytest.approx(expected)

@@ -26,6 +26,7 @@ def test_what_is_sent_is_what_the_algorithms_send():
 def test_sizes_of_an_iteration_and_of_the_moments(rolora):
     np.testing.assert_array_equal(rolora.optimiser_bytes, 2 * 4 * rolora.trained)
     np.testing.assert_array_equal(rolora.bytes_up, 4 * rolora.trained)
+    np.testing.assert_array_equal(rolora.bytes_down, rolora.bytes_up)  # in a round, as the caption has it
     rounds = rolora.method.map({"LoRA": 1, "FlexLoRA": 1, "FFA-LoRA": 1, "RoLoRA": 2})
     np.testing.assert_array_equal(rolora.bytes_of_an_iteration, rounds * rolora.bytes_up)
     # 3 layers x 2 matrices x both factors x 1024 x rank 4, by hand

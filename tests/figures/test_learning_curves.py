@@ -5,8 +5,9 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import beta, binomtest
 
 import rankproof
 from figures import learning_curves_runs as behind
@@ -198,3 +199,17 @@ def test_the_command_draws_the_stored_numbers(capsys, tmp_path):
     drawn = (tmp_path / "training-learning-curves.csv").read_bytes()
     assert drawn == (FOLDER / "training-learning-curves.csv").read_bytes()
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_margin_is_from_the_best_constant_answer_to_the_lower_bound():
+    """Of 81 right in 100 the lower bound at 99 % is the quantile of Beta(81, 20)."""
+    rows = [("curve", 1, 0.2, 0.1), ("curve", 3, 0.81, 0.1), ("curve", 3, 0.4, 0.1), ("choice", 3, 0.0, 0.9)]
+    table = pd.DataFrame(rows, columns=["stage", "round", "accuracy", "constant"])
+    table = table.assign(samples=100, data="mnist", method="FedAvg", seed=0, split="IID")
+    found = margins(table)
+    bounds = [beta.ppf(0.01, right, 100 - right + 1) for right in (81, 40)]
+    assert found.bound.tolist() == pytest.approx(bounds)
+    assert found.margin.tolist() == pytest.approx([bound - 0.1 for bound in bounds])
+    assert found_in_short(table) == ("1 of 2 runs end less than 20 points above the best constant answer.")
+    enough = table.assign(constant=bounds[1] - MARGIN - 1e-12)
+    assert found_in_short(enough).endswith("MNIST: each run ends at least 20 points above the best constant answer.")

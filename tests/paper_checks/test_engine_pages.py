@@ -130,6 +130,7 @@ def test_the_command_repeats_the_run(ran):
     first = ran.results[0]
     assert command(ran, first) == "rankproof check invented/true --seed 3"
     assert command(replace(ran, seed=0), first) == "rankproof check invented/true"
+    assert command(replace(ran, seed=1), first) == "rankproof check invented/true --seed 1"
     assert command(replace(ran, budget="full"), first) == "rankproof check invented/true --budget full --seed 3"
 
 

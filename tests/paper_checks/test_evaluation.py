@@ -8,7 +8,8 @@ import pytest
 import sympy
 from mpmath import mpf
 
-from paper_checks.evaluation import Hypothesis, Violation, evaluated, replay, used
+from paper_checks.evaluation import Hypothesis, Proof, Violation, evaluated, plain, proof, replay, told_apart, used
+from paper_checks.facts import compared
 
 
 def outcome(*sides, values=None, **more):
@@ -102,3 +103,85 @@ def test_a_witness_holds_nothing_that_is_not_read():
     assert not more.confirmed
     assert more.detail == "nothing is made of cell, draws"
     assert used(reading, {"draws": 12, "x": 2, "cell": "4"}) == {"x": 2}
+
+
+@pytest.mark.parametrize(
+    ("relation", "below", "equal", "above"),
+    [
+        ("<", True, False, False),
+        ("<=", True, True, False),
+        ("=", False, True, False),
+        (">=", False, True, True),
+        (">", False, False, True),
+        ("!=", True, False, True),
+    ],
+)
+def test_relations_hold_on_their_sides_and_at_equality(relation, below, equal, above):
+    third = Fraction(1, 3)
+    for value, holds in ((third - Fraction(1, 10**30), below), (third, equal), (third + Fraction(1, 10**30), above)):
+        assert Hypothesis("x", value, relation, third).met == holds
+        assert (compared("x", value, relation, third) is not None) == holds
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_each_hypothesis_is_met(place):
+    assumes = [Hypothesis(name, 2 if i == place else 1, "<=", 1) for i, name in enumerate("abc")]
+    found = outcome(2, 1, assumes=assumes)
+    assert (found.confirmed, found.detail) == (False, f"an assumption is not met: {'abc'[place]} = 2 <= 1")
+
+
+@pytest.mark.parametrize(("left", "right"), [(1.0 + 1e-9, 1.0), (1000.5, 1.0), (1.0, -1000.5), (3.0, Fraction(1))])
+@pytest.mark.parametrize(("ulps", "confirmed"), [(2, True), (1, False)])
+def test_an_error_is_two_units_in_the_last_place_of_the_larger_side_at_least(left, right, ulps, confirmed):
+    larger = max(abs(side) for side in (left, right) if isinstance(side, float))
+    found = outcome(left, right, Fraction(math.ulp(larger)) * ulps)
+    assert found.confirmed == confirmed
+    assert confirmed or "is less than that of the sides" in found.detail
+
+
+def test_digits_below_the_error_are_not_told():
+    assert outcome(1e-5, -1.0, 1e-3).detail == "0 > -1 (error at most 0.001)"
+    assert outcome(1.0, -1e-5, 1e-3).detail == "1 > 0 (error at most 0.001)"
+    assert outcome(1e-2, -1.0, 1e-3).detail == "0.01 > -1 (error at most 0.001)"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        (0.1 + 0.2, 0.3, ("0.30000000000000004", "0.29999999999999999")),
+        (1.0, 1.0, ("1", "1")),
+        (123456.7, 123456.8, ("123456.7", "123456.8")),
+    ],
+)
+def test_as_many_digits_are_told_as_tell_two_floats_apart(left, right, told):
+    assert told_apart(left, right) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (Fraction(1, 10**9), "1/1000000000"),
+        (Fraction(1, 10**9 + 1), "1e-09"),
+        (Fraction(-(10**9) - 1, 3), "-3.33333e+08"),
+    ],
+)
+def test_long_fractions_are_rounded_for_people(value, told):
+    assert plain(value) == told
+
+
+@pytest.mark.parametrize("values", [{"K": "1", "n": 2}, {"K": 1, "n": "2"}, {"K": 1.0, "n": 2}, {"K": True, "n": 2}])
+def test_a_certificate_names_each_constant_as_the_statement_has_it(values):
+    stated = proof("demo/eq-1", K=1, n=2)(lambda values: Proof(bool(values["K"]) and bool(values["n"]), "steps"))
+    assert evaluated(stated, {"K": 1, "n": 2}).confirmed
+    assert evaluated(stated, values).detail.startswith("a certificate of another statement: ")
+    assert not evaluated(stated, {"K": 1}).confirmed
+
+
+def test_what_is_within_lists_and_mappings_is_read_too():
+    rows = replay("demo/eq-1")(lambda values: Violation(sum(row["a"] for row in values["rows"]["some"]), 1))
+    assert evaluated(rows, {"rows": {"some": [{"a": 1}, {"a": 2}]}}).confirmed
+    for values, unread in (
+        ({"rows": {"some": [{"a": 1}, {"a": 2, "b": 3}]}}, "b"),
+        ({"rows": {"some": [{"a": 3}], "others": []}}, "others"),
+    ):
+        assert evaluated(rows, values).detail == f"nothing is made of {unread}"

@@ -63,6 +63,12 @@ def test_multiplications_of_known_operations() -> None:
     assert Operation("client", "mm", ((3, 4), (4, 5)), (3, 5)).multiplications == 60
     assert Operation("client", "add", ((3, 4), (3, 4)), (3, 4)).multiplications == 12
     assert Operation("client", "t", ((3, 4),), (4, 3)).multiplications == 0
+    assert Operation("client", "mv", ((3, 4), (4,)), (3,)).multiplications == 12
+    assert Operation("server", "linalg_qr", ((7, 2),), (7, 2)).multiplications == 2 * 7 * 2**2
+    assert [Operation("server", "_linalg_svd", (shape,), (3,)).multiplications for shape in ((5, 3), (3, 5))] == [
+        45,
+        45,
+    ]
 
 
 def test_an_operation_on_lists_counts_once_for_each_tensor() -> None:

@@ -6,12 +6,16 @@ from types import SimpleNamespace
 import pytest
 from test_report import FAILS, PASSES, figure, page_of, result
 
-from paper_checks.claim import LITERAL, Reading
+from paper_checks.card import Mutant, cases_text, hypotheses_told
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading
 from paper_checks.judging import Judged, JudgedReading
 from paper_checks.ledger import PAPERS
-from paper_checks.report_cards import fails, figure_told, forms_told, found_in_words
+from paper_checks.replay import Replayed
+from paper_checks.report import head_and_rest, totals, values_table
+from paper_checks.report_cards import certainty, fails, figure_told, forms_told, found_in_words
 from paper_checks.report_links import OTHER_FIGURES, claims_of, figure_groups, figures_of, headings, pointers
-from paper_checks.report_papers import Theme
+from paper_checks.report_papers import PaperTold, Theme
+from paper_checks.status_graph import condensed
 from paper_checks.verdict import Decision
 
 
@@ -124,3 +128,109 @@ def test_sections_have_short_names(title, short):
 def test_no_two_sections_of_a_paper_have_one_short_name(paper):
     names = [Theme("", paper.told(theme)[0].rstrip("."), ()).short for theme in paper.themes]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        ({"cases": 1}, "1 case"),
+        ({"cases": 0}, "0 cases"),
+        ({"cases": 12, "tight": 0.1234}, "12 cases, 12.3% of them within one per cent of equality"),
+        ({"cases": 2, "tight": 0.0}, "2 cases, 0.0% of them within one per cent of equality"),
+        ({"cases": 2, "level": 1e-6}, "2 cases, false-alarm probability at most 1e-06"),
+    ],
+)
+def test_cases_are_told_with_their_share_near_equality(rest, told):
+    assert cases_text(Evidence(True, "", **rest)) == told
+
+
+@pytest.mark.parametrize(("ok", "caught"), [(True, False), (None, False), (False, True)])
+def test_a_mutant_is_caught_where_it_is_refuted(ok, caught):
+    assert Mutant("K = 2", Evidence(ok, "")).caught == caught
+
+
+def test_each_dropped_hypothesis_is_told():
+    dropped = (Dropped("a"), Dropped("b"), Dropped("c"), Dropped("d", superfluous="$x^2 \\ge 0$"))
+    one = at("a", "eq. 1", hypotheses=dropped)
+    one = replace(one, judged=replace(one.judged, dropped=(False, None, True, True)))
+    assert hypotheses_told(one) == [
+        "a: needed: a case without it violates the statement",
+        "b: not known to be needed: no case was found",
+        "c: not known to be needed: no case was found",
+        "d: not needed: $x^2 \\ge 0$",
+    ]
+
+
+@pytest.mark.parametrize(("exact", "told"), [(True, "proof, by a witness"), (False, "statistical, by a witness")])
+def test_a_failure_is_as_sure_as_its_witness(exact, told):
+    one = at("a", "eq. 1", "corrected")
+    certificate = Replayed("certificate", True, True, None, None, "proved")
+    answers = (replace(one.replayed[0], exact=exact), certificate)
+    (fails_as, how), (fixed, by) = certainty(replace(one, replayed=answers))
+    assert (fails_as, fixed) == ("It fails as printed", "The corrected statement holds")
+    assert how.startswith(told)
+    assert by == "proof, step by step"
+
+
+def test_the_certificate_of_a_reading_that_holds_is_not_one_of_the_correction():
+    other = Reading("per round", says="$x$", constants={"K": 2}, why="so counted")
+    one = at("a", "eq. 1", readings=(LITERAL, other), correction=Form("$K = 3$", {"K": 3}))
+    judged = Judged(PASSES, others=(JudgedReading(other, False, FAILS),), correction=PASSES)
+    answers = (Replayed("certificate", True, True, None, None, "proved"),)
+    told = dict(certainty(replace(one, judged=judged, replayed=answers)))
+    assert told["It holds read as “literal”"] == "proof, step by step"
+    assert told["The corrected statement holds"].startswith("search")
+
+
+def test_readings_are_counted_by_their_outcomes():
+    others = [Reading(f"number {place}", says="$x$", constants={"K": place}, why="so") for place in range(2, 7)]
+    one = at("a", "eq. 1", readings=(LITERAL, *others))
+    outcomes = (FAILS, PASSES, FAILS, PASSES, Evidence(None, ""))
+    judged = Judged(
+        PASSES, others=tuple(JudgedReading(*pair) for pair in zip(others, [False] * 5, outcomes, strict=True))
+    )
+    one = replace(one, judged=judged, decision=Decision("depends on the reading", "search"))
+    told = "Holds in 3 of 6 readings of the print, does not hold in 2, undecided in 1; they are below."
+    assert found_in_words(one) == told
+
+
+def test_statements_and_numbers_are_counted_apart_from_what_can_not_be_true():
+    known = [
+        at("a", "eq. 1", "holds", importance="result"),
+        at("b", "eq. 1", "refuted", importance="result"),
+        at("c", "eq. 1", "corrected", importance="result", kind="number"),
+        at("d", "eq. 1", "corrected", importance="step"),
+        at("e", "eq. 1", "refuted", importance="result", kind="setting"),
+        at("f", "eq. 1", "holds", importance="detail", kind="algorithm"),
+        at("g", "eq. 1", "not checkable here", importance="result"),
+    ]
+    depends = replace(at("h", "eq. 1", importance="result"), decision=Decision("depends on the reading", "search"))
+    theme = Theme("", "Theme", (*known, depends))
+    paper = PaperTold("p", "P", "", "", "", "", (theme,), (), ())
+    counts = {"holds": 1, "depends on the reading": 1, "corrected": 2, "refuted": 1, "not checkable here": 1}
+    assert dict(paper.stated) == dict(totals(theme.results)) == counts
+    assert paper.failing == (5, 2, 1)
+    assert paper.kinds == "6 statements and numbers"
+    assert paper.others == "2 settings and algorithms: 1 holds, 1 is refuted"
+    assert theme.tally == "8: 1 depends on the reading, 2 are corrected, 2 are refuted, 1 is not checkable here"
+    assert Theme("", "Theme", tuple(known[:1])).tally == "1"
+
+
+@pytest.mark.parametrize(("length", "whole"), [(90, True), (91, False)])
+def test_long_values_are_folded(length, whole):
+    ((name, shown, rest),) = values_table({"x": "1" * length})
+    assert (name, rest) == ("x", "" if whole else f'"{"1" * length}"')
+    assert shown == ("1" * length if whole else f"{length} characters")
+
+
+@pytest.mark.parametrize(("length", "whole"), [(220, True), (221, False)])
+def test_long_lists_are_folded_after_their_first_entry(length, whole):
+    text = f"{'a' * 100}; {'b' * (length - 105)}; c"
+    assert len(text) == length
+    assert head_and_rest(text) == ((text, []) if whole else ("a" * 100, ["b" * (length - 105), "c"]))
+    assert head_and_rest("a" * 300) == ("a" * 300, [])
+
+
+def test_a_result_rests_on_others_through_any_number_of_steps():
+    uses = {"a": ("x", "b"), "x": ("y",), "y": ("z", "b"), "z": ("c", "x"), "b": ("a",), "c": ()}
+    assert condensed(uses, ["a", "b", "c"]) == {"a": ("b", "c"), "b": ("a",), "c": ()}
