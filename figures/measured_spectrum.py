@@ -22,6 +22,7 @@ from hessian.block_ranks import block_ranks
 from hessian.curvature import Curvature
 from hessian.elsewhere import Workers
 from hessian.factories import count_of, data_of, law_named, loss_of_name, model_of, user_error
+from hessian.intervals import in_words
 from hessian.middles import MATRICES, Law
 from hessian.spectrum import SpectrumSettings, measure_spectrum
 from hessian.symmetric import CurvatureError
@@ -233,7 +234,7 @@ def _block_lines(measured: MeasuredNetwork) -> list[str]:
     lines = []
     for block in measured.blocks:
         rank = block.rank
-        found = block.why if rank is None else f"{rank.value:.4g}, {rank.low:.4g} to {rank.high:.4g}"
+        found = block.why if rank is None else in_words(rank.value, rank.low, rank.high)
         wider = "" if rank is None or rank.reached else "; wider than asked for"
         lines.append(f"  {block.name or '(model)':{wide}}  {block.P:>11,} parameters  {found}{wider}")
     products = sum(block.rank.products for block in measured.blocks if block.rank is not None)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, inf, log10
 
 from rmt.results import Result
+
+LEAST_DIGITS, MOST_DIGITS = 4, 12
+"""Digits of printed numbers."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Interval(Result):
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        return f"{self.value:.4g}, {self.low:.4g} to {self.high:.4g}"
+        return in_words(self.value, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,27 @@ class StableRankInterval(Result):
         """Return estimate, interval and norms in words."""
         norm = "certified" if self.certified else "not certified"
         kind = "vectors of signs" if self.signs else "probes"
-        probes = f"{100 * self.statistical_width:.2g} % {self.probes} {kind}" if self.probes else "nothing random"
+        share = f"{100 * self.statistical_width:.2g} % from {self.probes} {kind}" if self.probes else "nothing random"
         goal = "" if self.reached else "; wider than asked for: raise products"
         return {
-            "stable rank": f"{self.value:.4g}, {self.low:.4g} to {self.high:.4g} at {100 * self.confidence:g} %; "
-            f"width: {100 * self.deterministic_width:.2g} % norm ({norm}), {probes}{goal}",
+            "stable rank": f"{in_words(self.value, self.low, self.high)} at {100 * self.confidence:g} %; "
+            f"width {100 * self.deterministic_width:.2g} % from the norm ({norm}), {share}{goal}",
             "norms": f"spectral {self.spectral_norm.value:.4g} (eigenvalue {self.eigenvalue:+.4g}), Frobenius "
             f"{self.frobenius}",
             **({"memory": self.given_up} if self.given_up else {}),
         }
+
+
+def in_words(value: float, low: float, high: float) -> str:
+    """Return a value and its interval, with as many digits as tell the ends apart, four at least.
+
+    >>> in_words(3.237, 3.225, 3.252), in_words(1.00213, 1.00204, 1.00241)
+    ('3.237, 3.225 to 3.252', '1.0021, 1.0020 to 1.0024')
+    """
+    digits, width, size = LEAST_DIGITS, high - low, max(abs(low), abs(high))
+    if 0.0 < width < size < inf:
+        digits = min(max(digits, ceil(log10(size / width)) + 1), MOST_DIGITS)
+    ends = [
+        f"{number:#.{digits}g}" if digits > LEAST_DIGITS else f"{number:.{digits}g}" for number in (value, low, high)
+    ]
+    return f"{ends[0]}, {ends[1]} to {ends[2]}"

@@ -41,7 +41,8 @@ class Progress:
         self._name, self._unit, self._clock = name, unit, clock
         self._stream = sys.stderr if stream is None else stream
         self._text, self._label = "", ""
-        self._started = self._said = self._step = clock()
+        self._started = self._said = self._step = self._news = clock()
+        self._shown = (0, "")
         self._from = 0
         self._lock = threading.Lock()
         self._bar = self._open() if self._stream.isatty() else None
@@ -100,14 +101,19 @@ class Progress:
         return f"{self._name}: {', '.join(parts)}; {in_time(self._clock() - self._started)}{remains}"
 
     def left(self) -> float | None:
-        """Return the seconds left, by the pace so far, or of the step that counts itself; none where nothing tells."""
+        """Return the seconds left, by the pace at the last news, or of the step that counts itself; None if unknown.
+
+        It falls between news, and nothing is said once the news is overdue.
+        """
         counted = re.search(r"\b(\d+) of (\d+)", self._text)
         if self._label and counted and 0 < int(counted[1]) <= int(counted[2]):
-            return (self._clock() - self._step) * (int(counted[2]) / int(counted[1]) - 1.0)
-        fresh = self.done - self._from
-        if self._label or self.total is None or fresh < 1:
+            began, done, total = self._step, int(counted[1]), int(counted[2])
+        elif self._label or self.total is None or self.done - self._from < 1:
             return None
-        return (self._clock() - self._started) / fresh * max(self.total - self.done, 0)
+        else:
+            began, done, total = self._started, self.done - self._from, max(self.total - self._from, 0)
+        needed = (self._news - began) / done * max(total - done, 0) - (self._clock() - self._news)
+        return needed if needed > 0.0 or done >= total else None
 
     def close(self) -> None:
         """Takes the bar away."""
@@ -115,6 +121,8 @@ class Progress:
             self._bar.close()
 
     def _show(self, text: str) -> None:
+        if (self.done, text) != self._shown:
+            self._shown, self._news = (self.done, text), self._clock()
         self._text = text
         self.beat()
 

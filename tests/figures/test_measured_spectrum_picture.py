@@ -117,7 +117,7 @@ def test_what_did_not_converge_is_said(measured):
 
 @pytest.mark.parametrize(
     ("probes", "signs", "words"),
-    [(12, True, "2 % 12 vectors of signs"), (12, False, "2 % 12 probes"), (0, False, "nothing random")],
+    [(12, True, "2 % from 12 vectors of signs"), (12, False, "2 % from 12 probes"), (0, False, "nothing random")],
 )
 def test_the_kind_of_probes_is_said(measured, probes, signs, words):
     rank = dataclasses.replace(measured.report.stable_rank, probes=probes, signs=signs, statistical_width=0.02)

@@ -76,8 +76,24 @@ def test_the_words_of_an_interval():
         1.4e-5, 0.0084, 18, 10, 28, True,
     )  # fmt: skip
     first, second = str(rank).splitlines()
-    assert first == "stable rank    3.237, 3.225 to 3.252 at 95 %; width: 0.0014 % norm (certified), 0.84 % 10 probes"
+    width = "width 0.0014 % from the norm (certified), 0.84 % from 10 probes"
+    assert first == f"stable rank    3.237, 3.225 to 3.252 at 95 %; {width}"
     assert second == "norms          spectral 4.532 (eigenvalue -4.532), Frobenius 8.153, 8.137 to 8.172"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((1.00213, 1.00204, 1.00241), "1.0021, 1.0020 to 1.0024"),
+        ((-5.0, -5.0000004, -4.9999996), "-5.0000000, -5.0000004 to -4.9999996"),
+        ((2.0, 2.0, 2.0), "2, 2 to 2"),
+        ((0.5, 0.0, 1.0), "0.5, 0 to 1"),
+        ((3.0, 2.9, float("inf")), "3, 2.9 to inf"),
+        ((1.0, 1.0, 1.0 + 2**-52), "1.00000000000, 1.00000000000 to 1.00000000000"),
+    ],
+)
+def test_the_ends_of_an_interval_are_told_apart(numbers, words):
+    assert str(Interval(*numbers)) == words
 
 
 def test_html_is_escaped():

@@ -49,6 +49,23 @@ def test_steps_are_counted_by_their_labels_and_time_is_left_by_what_a_step_count
     assert progress.line() == "spectrum: step 2 of 3, quadrature: probe 2 of 4; 10 s, about 6 s left"
 
 
+def test_the_time_left_falls_between_news_and_is_silent_when_they_are_overdue():
+    progress, clock, _ = started(total=8, unit="claim")
+    clock.now = 10.0
+    progress.advance("a", 2)
+    assert progress.left() == 30.0
+    clock.now = 15.0
+    progress.beat()
+    assert progress.left() == 25.0
+    clock.now = 41.0
+    assert progress.left() is None
+    progress.advance("b", 2)
+    assert progress.left() == 41.0
+    clock.now = 42.0
+    progress.advance("c", 4)
+    assert progress.left() == 0.0
+
+
 def test_claims_and_rounds_are_counted_with_the_time_left():
     progress, clock, _ = started(total=8, unit="round")
     progress.resume(2)
