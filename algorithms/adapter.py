@@ -21,6 +21,9 @@ from algorithms.kernels import CONVOLUTIONS, Convolution, from_matrix, layer_nam
 from algorithms.tree import Tree, narrow, wide
 from algorithms.weights import Added
 
+NAME_LAYERS = "name the layers that are factorised, as in --layers 'layer1.*, layer2.*'"
+"""Remedy where all weights would be factorised and cannot be."""
+
 
 class AB(NamedTuple):
     r"""Factors of the update of every layer: A ``(m, r)``, B ``(r, n)``; and the weights that are not factorised."""
@@ -167,7 +170,7 @@ def fitting(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool
     """
     what = f"rank {rank} does not fit {name} of shape {tuple(W.shape)}"
     if W.ndim < 2:
-        raise FederationError(f"{what}, which is no matrix; name the layers that are factorised")
+        raise FederationError(f"{what}, which is no matrix; {NAME_LAYERS}")
     m, n = matrix_shape(W.shape, convolution)
     if rank < 1 or (rank > min(m, n) and not cap):
         raise FederationError(f"{what}: as a {m} x {n} matrix it takes 1 to {min(m, n)}; lower the rank, or set cap")

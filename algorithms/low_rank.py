@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.adapter import factorised, fitting
+from algorithms.adapter import NAME_LAYERS, factorised, fitting
 from algorithms.descent import gradient, statistics_of, takes_values
 from algorithms.federation import Client, FederationError, require_whole
 from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix
@@ -78,7 +78,7 @@ def factorise(
     parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
     for name in factorised(w, layers):
         if layers is None and w[name].ndim != 2:
-            raise FederationError(f"{name} has shape {tuple(w[name].shape)}; name the layers that are factorised")
+            raise FederationError(f"{name} has shape {tuple(w[name].shape)}; {NAME_LAYERS}")
         r = fitting(name, w[name], rank, convolution, cap)[2]
         U, sigma, Vh = torch.linalg.svd(as_matrix(w[name], convolution), full_matrices=False)
         parts[name] = (U[:, :r], torch.diag(sigma[:r]), Vh[:r].T)

@@ -333,19 +333,15 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     """The card of one claim for a terminal of an encoding: plain text of at most 100 columns."""
     claim, decision = result.claim, result.decision
     grade = f" ({decision.grade})" if decision.grade else ""
-    lines = [
-        claim.id,
-        "=" * len(claim.id),
-        *_entry("where", plain_text(claim.where, encoding)),
-        *_entry("kind", f"{claim.kind}, {claim.importance}"),
-        *_entry("statement", plain_text(claim.says, encoding)),
-    ]
+    lines = [claim.id, "=" * len(claim.id), *_entry("where", plain_text(claim.where, encoding))]
     plain = decision.verdict == "not checkable here" or (decision.verdict == "holds" and claim.kind in STATED)
     explained = "" if plain else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
     lines += _entry("because", plain_text(claim.because, encoding) if result.decision.verdict in FAILING else "")
     lines += _entry("NOT AS RECORDED", mark(result))
     lines += _entry("reason", plain_text(decision.reason, encoding))
+    lines += _entry("kind", f"{claim.kind}, {claim.importance}")
+    lines += _entry("statement", plain_text(claim.says, encoding))
     for name, says in other_forms(result) if result.judged is None else ():
         lines += _entry(name, plain_text(says, encoding))
     first: dict[str, str] = {}

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from math import log
 
-from paper_checks.claim import Claim, Verdict
+from paper_checks.claim import IMPORTANCES, Claim, Verdict
 from paper_checks.fedloru.paper import PAPER as FEDLORU
 from paper_checks.fedlrt.paper import PAPER as FEDLRT
-from paper_checks.names import Names, is_id
+from paper_checks.names import NEAREST, Names, is_id
 from paper_checks.paper import Paper
 from paper_checks.rolora.paper import PAPER as ROLORA
 
@@ -20,6 +21,12 @@ class LedgerError(ValueError):
 
 
 PAPERS = (FEDLORU, FEDLRT, ROLORA)
+ASKING = frozenset(
+    {"does", "hold", "holds", "true", "false", "right", "wrong", "that", "this", "what", "which", "prove", "proves"}
+)
+"""Words of a question that say nothing about its subject."""
+SHORT, ENDING, LEAST_STEM = 3, 3, 5
+"""Letters of words that are left out, of endings that do not count, and of the shortest stem."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class Ledger:
             found = self.names.find(one)
             wanted.update(claim.id for claim in found)
             if not found:
-                raise LedgerError(_no_match(one, self.names))
+                raise LedgerError(_no_match(one, self))
         papers = self._papers(paper)
         chosen = tuple(
             claim
@@ -111,6 +118,35 @@ class Ledger:
         """Names of the claims."""
         return Names(self.claims, {paper.name: paper.called for paper in self.papers})
 
+    def about(self, asked: str) -> list[Claim]:
+        """Return the few claims whose texts have most of the words that are asked for, main results first.
+
+        Args:
+            asked: words, with or without the name of a paper, such as ``contraction of RoLoRA``.
+        """
+        papers, words = self.names.subject(asked)
+        stems = [word[: max(LEAST_STEM, len(word) - ENDING)] for word in words - ASKING if len(word) > SHORT]
+        headlines: dict[str, str] = {}
+        for paper in self.papers:
+            for headline in (headline for page in paper.pages for headline in page.headlines):
+                for id in headline.claims:
+                    headlines[id] = f"{headlines.get(id, '')} {headline.says}"
+        texts: dict[str, str] = {}
+        for claim in self.claims if stems else ():
+            readings = (text for one in claim.readings for text in (one.name, one.says))
+            texts[claim.id] = " ".join(
+                (claim.id, claim.says, claim.because, *readings, headlines.get(claim.id, ""))
+            ).lower()
+        rare = {stem: log(len(texts) / max(1, sum(stem in text for text in texts.values()))) for stem in stems}
+        found: list[tuple[float, int, int, Claim]] = []
+        for place, claim in enumerate(self.claims if stems else ()):
+            weight = sum(rare[stem] for stem in stems if stem in texts[claim.id])
+            if weight and claim.paper in papers:
+                main = IMPORTANCES.index(claim.importance) - len(IMPORTANCES) * (claim.id in headlines)
+                found.append((-weight, main, place, claim))
+        least = min((one[0] for one in found), default=0.0) / 2.0
+        return [claim for weight, *_, claim in sorted(found, key=lambda one: one[:3])[:NEAREST] if weight <= least]
+
     def _papers(self, named: str) -> set[str]:
         """Return the papers and versions whose names begin so, or that are called so."""
         known = {claim.paper for claim in self.claims}
@@ -123,9 +159,13 @@ class Ledger:
         return found
 
 
-def _no_match(asked: str, names: Names[Claim]) -> str:
-    near = names.nearest(asked)
+def _no_match(asked: str, ledger: Ledger) -> str:
+    near = ledger.names.nearest(asked)
     if not near:
+        about = ledger.about(asked)
+        if about:
+            told = ", ".join(f"{claim.id} ({claim.expect})" for claim in about)
+            return f"no claim {asked!r} by that name; these speak of it: {told}"
         return f"no claim {asked!r}; `rankproof claims` lists all ids"
     if is_id(asked):
         return f"no claim {asked!r}; did you mean {', '.join(near)}?"

@@ -166,6 +166,11 @@ class Names(Generic[S]):
             return None
         return Spoken(meant or self.known, kind, numbers, words)
 
+    def subject(self, asked: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the papers and versions that a text may mean, and its further words."""
+        text, meant = self._paper(asked.lower())
+        return meant or self.known, frozenset(re.findall(r"[^\W\d_]+", text)) - FILLERS
+
     @property
     def vocabulary(self) -> dict[str, Any]:
         """The words of names, for a page that reads them: kinds, words that say nothing, names of papers, versions."""

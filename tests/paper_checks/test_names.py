@@ -69,6 +69,28 @@ def test_ids_and_prefixes_mean_what_they_say(ledger):
     assert ledger.select(paper="FeDLRT") == ledger.select(["fedlrt/"])
 
 
+@pytest.mark.parametrize(
+    ("asked", "ids"),
+    [
+        ("contraction of RoLoRA", ["rolora/lem-5.3", "rolora/thm-5.4"]),
+        ("is the RoLoRA contraction of the linear model true", ["rolora/lem-5.3"]),
+        ("FedLoRU's stable rank gap", ["fedloru-v2/thm-3.2"]),
+    ],
+)
+def test_words_that_name_no_statement_find_those_that_speak_of_them(ledger, asked, ids):
+    with pytest.raises(LedgerError, match="these speak of it: ") as refused:
+        ledger.select([asked])
+    assert set(ids) <= set(re.findall(r"[a-z0-9-]+/[\w.-]+", str(refused.value).partition("speak of it")[2]))
+
+
+def test_the_rarer_word_decides_and_words_of_questions_say_nothing(ledger):
+    assert ledger.about("does it hold") == []
+    assert ledger.about("the of") == []
+    assert ledger.about("zzzz") == []
+    assert {claim.paper for claim in ledger.about("contraction of RoLoRA")} == {"rolora"}
+    assert len(ledger.about("gradient")) == 4
+
+
 @pytest.mark.parametrize("asked", NOWHERE)
 def test_without_a_match_the_nearest_are_named(ledger, asked):
     with pytest.raises(LedgerError, match=rf"^no claim '{asked}': no match, try {NOWHERE[asked]}\b"):
