@@ -17,6 +17,7 @@ from typing import Any
 from algorithms.federation import Executor, FederationError, InterruptedWorkError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
+from algorithms.weights import shaped
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.estimate import estimate
 from runs.plan import (
@@ -349,11 +350,12 @@ def require_state(parts: Parts, state: Any, place: Path) -> None:
     """
     through_factors = getattr(parts.problem, "takes_values", False) and hasattr(parts.algorithm, "values")
     weights: Any = parts.algorithm.values if through_factors else parts.algorithm.weights  # type: ignore[attr-defined]
-    try:
-        found = {name: tuple(weight.shape) for name, weight in weights(state).items()}
+    shapes = {name: tuple(weight.shape) for name, weight in parts.problem.start.items()}
+    try:  # factors alone do not show a kernel's shape: a weight fits where its factors make one of that shape
+        found = {name: tuple(shaped(weight, shapes[name]).shape) for name, weight in weights(state).items()}
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         found = {}
-    if found != {name: tuple(weight.shape) for name, weight in parts.problem.start.items()}:
+    if found != shapes:
         raise RunError(f"{place} has a checkpoint without the weights of this run; bring its copy back")
 
 
