@@ -30,8 +30,10 @@ from runs.plan import (
     elsewhere,
     given_of,
     is_as_written,
+    is_edited,
     parts_of,
     require_same_given,
+    require_writable_settings,
     standing,
     write_plan,
 )
@@ -282,7 +284,9 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
     start = next(iter(parts.problem.start.values()))
     module = sys.modules[type(parts.algorithm).__module__]
     kinds = named_types(module)
-    return Checkpoints(folder / CHECKPOINTS, plan.digest, kinds, start.device, earlier, plan.conduct.keep_every)
+    edited = folder / SETTINGS if (folder / SETTINGS).exists() and is_edited(folder) else None
+    keep_every = plan.conduct.keep_every
+    return Checkpoints(folder / CHECKPOINTS, plan.digest, kinds, start.device, earlier, keep_every, edited)
 
 
 def _standing(
@@ -305,6 +309,11 @@ def _standing(
         return None, {}
     run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed(run.plan)
+    if changed and plan.digest in checkpoints.runs() and is_edited(folder):
+        raise RunError(
+            f"{folder / SETTINGS} has been changed since rankproof wrote it: it has other {', '.join(changed)} than "
+            f"the checkpoints; bring its copy back, or {_ELSEWHERE_ALONE}"
+        )
     if changed:
         raise RunError(f"{folder} holds a run with other {', '.join(changed)}; {_ELSEWHERE}")
     if plan.conduct.rounds < run.plan.conduct.rounds:
@@ -313,6 +322,9 @@ def _standing(
             f"{plan.conduct.rounds}; give --rounds {run.plan.conduct.rounds} or more, {_ELSEWHERE}"
         )
     found, wrong = checkpoints.load()
+    require_writable_settings(folder, plan, run)
+    if missing := [name for name in (METRICS, LEDGER) if not (folder / name).exists()]:
+        raise RunError(f"{folder} holds the checkpoints of a run, without its {' and '.join(missing)}; {_ELSEWHERE}")
     if found.state.round > plan.conduct.rounds:
         raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
     if set(found.marks) != {METRICS, LEDGER}:
@@ -333,6 +345,12 @@ def _standing(
         raise RunError(
             f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of "
             f"{METRICS}; bring its copy back, or {_ELSEWHERE_ALONE}"
+        )
+    longer = [name for name, before in tables.items() if (folder / name).stat().st_size > len(before)]
+    if longer:
+        say(
+            f"{' and '.join(longer)} of {folder}: removing the rows after round {found.state.round}, whose checkpoint "
+            "is the last"
         )
     return found, tables
 
