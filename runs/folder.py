@@ -329,8 +329,8 @@ def _standing(
         raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
     if set(found.marks) != {METRICS, LEDGER}:
         raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's; {_ELSEWHERE}")
+    require_same_given(folder, run, given)  # first, because another network has other weights, too
     require_state(parts, found.state.algorithm, checkpoints.folder)
-    require_same_given(folder, run, given)
     for text in (*wrong, *elsewhere(plan, run)):
         say(f"{text}; going on from round {found.state.round}")
     tables = {name: marked(folder / name, mark) for name, mark in found.marks.items()}

@@ -231,6 +231,35 @@ def test_a_label_beyond_the_outputs_is_named_whatever_way_the_loss_is_written(lo
         problem(nn.Linear(6, 2), loss=loss, y=y)
 
 
+def lazy_linear():
+    return nn.Sequential(nn.LazyLinear(4), nn.Linear(4, 2))
+
+
+def lazy_norm():
+    return nn.Sequential(nn.Linear(6, 4), nn.LazyBatchNorm1d(), nn.Linear(4, 2))
+
+
+def called_once():
+    network = lazy_linear()
+    network(torch.zeros(1, 6))
+    return network
+
+
+@pytest.mark.parametrize("network", [lazy_linear, lazy_norm])
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedlrt"])
+def test_lazy_layers_of_a_function_are_named_in_one_line(mine, tmp_path, capsys, network, algorithm):
+    more = ["--rank", "1", "--layers", "0"] if algorithm == "fedlrt" else []
+    words = ["--data", DATA, "--model", "mine_of_this_test:network", "--rounds", "1", *more]
+    mine.network = network
+    assert main(["train", algorithm, *words, "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == (
+        "rankproof: a lazy layer of the network has no weights yet; call the network once on a batch in your function\n"
+    )
+    assert not (tmp_path / "run").exists()
+    mine.network = called_once
+    assert main(["train", algorithm, *words, "--clients", "2", "--out", str(tmp_path / "run")]) == 0
+
+
 def test_lazy_layers_without_weights_are_named():
     with pytest.raises(FederationError, match="a lazy layer of the network has no weights yet; call the network once"):
         problem(nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.Linear(3, 2)))
