@@ -210,7 +210,7 @@ def write_plan(
 
 
 def _staying(conduct: Conduct) -> dict[str, Any]:
-    """What the settings keep of a conduct."""
+    """Return the parts of a conduct that settings keep."""
     return {name: value for name in STAYING if (value := conduct.kept(name)) is not None}
 
 
