@@ -212,7 +212,7 @@ class Checkpoints:
         if content.get("run") not in self._runs:
             if self._edited is not None:
                 raise RunError(
-                    f"{self._edited} has been changed since rankproof wrote it: {path.name} is of another run"
+                    f"{self._edited} has been changed since rankproof wrote it: {path.name} has other settings"
                 )
             raise RunError(f"{path} is of another run")
         try:
