@@ -347,7 +347,7 @@ def _standing(
             f"{METRICS}; bring its copy back, or {_ELSEWHERE_ALONE}"
         )
     longer = [name for name, before in tables.items() if (folder / name).stat().st_size > len(before)]
-    if longer:
+    if longer and not wrong:  # otherwise a line has already named the round from which the run goes on
         say(
             f"{' and '.join(longer)} of {folder}: removing the rows after round {found.state.round}, whose checkpoint "
             "is the last"
