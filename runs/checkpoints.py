@@ -61,6 +61,7 @@ class Checkpoints:
         device: torch.device | str = "cpu",
         earlier: str | None = None,
         keep_every: int | None = None,
+        edited: Path | None = None,
     ) -> None:
         """Names the folder; nothing is read or written yet.
 
@@ -71,10 +72,11 @@ class Checkpoints:
             device: Where the run computes.
             earlier: Identity that the run had under an earlier version; those checkpoints are read, too.
             keep_every: Rounds between checkpoints that stay.
+            edited: Settings of the run that somebody changed; they are named where checkpoints are another run's.
         """
         self.folder, self._run, self._kinds, self._device = folder, run, kinds, torch.device(device)
         self._runs = (run, run if earlier is None else earlier)
-        self._keep_every = keep_every
+        self._keep_every, self._edited = keep_every, edited
         self._clients: dict[int, tuple[Mapping[str, Any], str]] = {}
         self._digests: dict[str, str] = {}
         self._record = Written(folder.parent)
@@ -208,6 +210,10 @@ class Checkpoints:
     def _read(self, path: Path) -> Checkpoint:
         content = verified(path)
         if content.get("run") not in self._runs:
+            if self._edited is not None:
+                raise RunError(
+                    f"{self._edited} has been changed since rankproof wrote it: {path.name} has other settings"
+                )
             raise RunError(f"{path} is of another run")
         try:
             data = {name: self._bytes(name, digest) for name, digest in content["files"].items()}

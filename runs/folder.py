@@ -17,6 +17,7 @@ from typing import Any
 from algorithms.federation import Executor, FederationError, InterruptedWorkError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
+from algorithms.weights import shaped
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.estimate import estimate
 from runs.plan import (
@@ -29,8 +30,10 @@ from runs.plan import (
     elsewhere,
     given_of,
     is_as_written,
+    is_edited,
     parts_of,
     require_same_given,
+    require_writable_settings,
     standing,
     write_plan,
 )
@@ -281,7 +284,9 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
     start = next(iter(parts.problem.start.values()))
     module = sys.modules[type(parts.algorithm).__module__]
     kinds = named_types(module)
-    return Checkpoints(folder / CHECKPOINTS, plan.digest, kinds, start.device, earlier, plan.conduct.keep_every)
+    edited = folder / SETTINGS if (folder / SETTINGS).exists() and is_edited(folder) else None
+    keep_every = plan.conduct.keep_every
+    return Checkpoints(folder / CHECKPOINTS, plan.digest, kinds, start.device, earlier, keep_every, edited)
 
 
 def _standing(
@@ -304,6 +309,11 @@ def _standing(
         return None, {}
     run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed(run.plan)
+    if changed and plan.digest in checkpoints.runs() and is_edited(folder):
+        raise RunError(
+            f"{folder / SETTINGS} has been changed since rankproof wrote it: it has other {', '.join(changed)} than "
+            f"the checkpoints; bring its copy back, or {_ELSEWHERE_ALONE}"
+        )
     if changed:
         raise RunError(f"{folder} holds a run with other {', '.join(changed)}; {_ELSEWHERE}")
     if plan.conduct.rounds < run.plan.conduct.rounds:
@@ -312,12 +322,15 @@ def _standing(
             f"{plan.conduct.rounds}; give --rounds {run.plan.conduct.rounds} or more, {_ELSEWHERE}"
         )
     found, wrong = checkpoints.load()
+    require_writable_settings(folder, plan, run)
+    if missing := [name for name in (METRICS, LEDGER) if not (folder / name).exists()]:
+        raise RunError(f"{folder} holds the checkpoints of a run, without its {' and '.join(missing)}; {_ELSEWHERE}")
     if found.state.round > plan.conduct.rounds:
         raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
     if set(found.marks) != {METRICS, LEDGER}:
         raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's; {_ELSEWHERE}")
+    require_same_given(folder, run, given)  # first, because another network has other weights, too
     require_state(parts, found.state.algorithm, checkpoints.folder)
-    require_same_given(folder, run, given)
     for text in (*wrong, *elsewhere(plan, run)):
         say(f"{text}; going on from round {found.state.round}")
     tables = {name: marked(folder / name, mark) for name, mark in found.marks.items()}
@@ -332,6 +345,12 @@ def _standing(
         raise RunError(
             f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of "
             f"{METRICS}; bring its copy back, or {_ELSEWHERE_ALONE}"
+        )
+    longer = [name for name, before in tables.items() if (folder / name).stat().st_size > len(before)]
+    if longer and not wrong:  # otherwise a line has already named the round from which the run goes on
+        say(
+            f"{' and '.join(longer)} of {folder}: removing the rows after round {found.state.round}, whose checkpoint "
+            "is the last"
         )
     return found, tables
 
@@ -349,11 +368,12 @@ def require_state(parts: Parts, state: Any, place: Path) -> None:
     """
     through_factors = getattr(parts.problem, "takes_values", False) and hasattr(parts.algorithm, "values")
     weights: Any = parts.algorithm.values if through_factors else parts.algorithm.weights  # type: ignore[attr-defined]
-    try:
-        found = {name: tuple(weight.shape) for name, weight in weights(state).items()}
+    shapes = {name: tuple(weight.shape) for name, weight in parts.problem.start.items()}
+    try:  # factors alone do not show a kernel's shape: a weight fits where its factors make one of that shape
+        found = {name: tuple(shaped(weight, shapes[name]).shape) for name, weight in weights(state).items()}
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         found = {}
-    if found != {name: tuple(weight.shape) for name, weight in parts.problem.start.items()}:
+    if found != shapes:
         raise RunError(f"{place} has a checkpoint without the weights of this run; bring its copy back")
 
 

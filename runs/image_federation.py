@@ -127,7 +127,7 @@ class ImageFederation:
             train = train[held_out(len(train), len(train) - self.samples, seed)[0]]
 
         module = self._network(x, classes, seed, device)
-        given: dict[str, Any] = {"network": digest_of(module)} if ":" in self.model else {}
+        given: dict[str, Any] = {}
         if self.data not in REGISTRY:
             given["data"] = digest_of(x, y, *test)
 
@@ -155,7 +155,7 @@ class ImageFederation:
             name=f"{self.model} on {self.data}",
         )
         if ":" in self.model:
-            given[COMPUTED] = computed(made)
+            given = {"network": digest_of(module), **given, COMPUTED: computed(made)}
         return replace(made, given=given)
 
     def _splits(self, root: str | None, seed: int) -> tuple[Split, Split, int, Pixels | None]:

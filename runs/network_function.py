@@ -194,7 +194,9 @@ def network_of(
     if any(isinstance(layer, torch.jit.ScriptModule) for layer in module.modules()):
         raise FederationError("a scripted module keeps its own weights; give the module that it was made of")
     if any(map(is_lazy, (*module.parameters(), *module.buffers()))):
-        raise FederationError("a lazy layer of the network has no weights yet; call the network once on some inputs")
+        raise FederationError(
+            "a lazy layer of the network has no weights yet; call the network once on a batch in your function"
+        )
     try:
         twin = copy.deepcopy(module)
     except (RuntimeError, TypeError) as error:

@@ -24,7 +24,7 @@ from runs.versions import versions
 from workloads.code_names import names_code
 from workloads.files import write_whole
 from workloads.image_folder import is_folder
-from workloads.written import Written
+from workloads.written import ForeignFileError, Written
 
 SETTINGS = "settings.json"
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
@@ -177,6 +177,8 @@ def write_plan(
 ) -> None:
     """Writes a run's plan, how it is conducted, and the versions of the software that computes it.
 
+    Settings that somebody changed since stay as they are.
+
     Args:
         folder: Folder of the run.
         plan: The run.
@@ -187,13 +189,14 @@ def write_plan(
     Raises:
         OSError: The folder cannot be written.
     """
-    conduct = {name: value for name in STAYING if (value := plan.conduct.kept(name)) is not None}
+    if resumed and is_edited(folder):
+        return
     content = {
         "algorithm": plan.algorithm,
         "problem": plan.problem,
         "settings": plan.told,
         "rounds": plan.conduct.rounds,
-        "conduct": conduct,
+        "conduct": _staying(plan.conduct),
         "versions": versions(),
         **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
@@ -204,6 +207,31 @@ def write_plan(
         write_whole({folder / SETTINGS: data})
     else:
         Written(folder).write({folder / SETTINGS: data})
+
+
+def _staying(conduct: Conduct) -> dict[str, Any]:
+    """Return the parts of a conduct that settings keep."""
+    return {name: value for name in STAYING if (value := conduct.kept(name)) is not None}
+
+
+def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
+    """Check that the settings of a run that goes on can be written, or need not be.
+
+    Args:
+        folder: Folder of the run.
+        plan: The run as it goes on.
+        run: The run as its settings say.
+
+    Raises:
+        RunError: They must change, and somebody changed them since they were written.
+    """
+    ours, theirs = ({"rounds": one.conduct.rounds, "conduct": _staying(one.conduct)} for one in (plan, run.plan))
+    needed = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in ours.items() if theirs[name] != value]
+    if needed and is_edited(folder):
+        raise RunError(
+            f"{folder / SETTINGS} has been changed since rankproof wrote it, so it is not replaced; write "
+            f"{' and '.join(needed)} into it, or name another folder with --out"
+        )
 
 
 def stored_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
@@ -334,6 +362,23 @@ def is_as_written(folder: Path) -> bool:
         return text == json.dumps(stored, indent=1) + "\n" and set(stored) <= _PARTS
     except (OSError, ValueError, TypeError, RecursionError):
         return False
+
+
+def is_edited(folder: Path) -> bool:
+    """Whether somebody changed the settings in a folder since they were written.
+
+    Earlier versions left no record, so there the form decides.
+
+    Raises:
+        OSError: They cannot be read.
+    """
+    record = Written(folder)
+    try:
+        if any(name == SETTINGS for name, _, _ in record.lines()):
+            return not record.owns(folder / SETTINGS)
+    except ForeignFileError:  # writing into the record says so
+        pass
+    return not is_as_written(folder)
 
 
 def elsewhere(plan: Plan, run: Standing) -> list[str]:

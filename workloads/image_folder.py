@@ -217,8 +217,6 @@ def _paths(files: Files) -> Iterator[Path]:
 
 def _mode(path: Path) -> str:
     with _opened(path) as image:
-        if image.mode.startswith(("I", "F")):
-            raise DataError(f"{path} has more than 8 bits a pixel ({image.mode}); convert it to 8 bits")
         return GREY if image.mode in ("1", GREY) else COLOUR
 
 
@@ -241,13 +239,21 @@ def _read(path: Path, mode: str, side: int | None) -> NDArray[np.uint8]:
 
 
 def _opened(path: Path) -> Any:
-    """Open an image with Pillow, which is imported where it is needed."""
+    """Open an image with Pillow, which is imported where it is needed.
+
+    Raises:
+        DataError: It is no image, or has more than 8 bits a pixel, which conversion would clip.
+    """
     from PIL import Image
 
     try:
-        return Image.open(path)
+        image = Image.open(path)
     except Exception as error:
         raise _unreadable(path, error) from error
+    if image.mode.startswith(("I", "F")):
+        image.close()
+        raise DataError(f"{path} has more than 8 bits a pixel ({image.mode}); convert it to 8 bits")
+    return image
 
 
 def _unreadable(path: Path, error: Exception) -> DataError:

@@ -418,10 +418,12 @@ def _read(file: Path, count: int) -> Indices:
             with file.open("rb") as stream:
                 found = np.lib.format.read_array(stream, allow_pickle=False)
         else:
-            found = np.array([int(word) for word in file.read_text().split()], dtype=np.int64)
+            words = file.read_text(encoding="utf-8-sig").split()  # some editors begin a file by a byte order mark
+            found = np.array([int(word) for word in words], dtype=np.int64)
     except Exception as error:  # a damaged header of an array raises almost anything
         said = " ".join(str(error).split())[:200]
-        raise PartitionError(f"{file} cannot be read as indices: {said}") from error
+        form = "an array of integers" if file.suffix == ".npy" else "integers separated by spaces or lines, in UTF-8"
+        raise PartitionError(f"{file} cannot be read as indices: {said}; it must hold {form}") from error
     if found.ndim != 1 or len(found) == 0 or not np.issubdtype(found.dtype, np.integer):
         raise PartitionError(
             f"{file}: expected at least one index in a row, found {found.dtype} of shape {found.shape}"

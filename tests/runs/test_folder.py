@@ -77,10 +77,16 @@ def test_a_table_that_was_changed_is_refused_and_nothing_is_written(damage, name
     assert content(folder) == before
 
 
-def test_a_table_that_is_missing_is_named(folder):
-    (folder / METRICS).unlink()
-    with pytest.raises(OSError, match=r"metrics\.csv"):
-        run(folder)
+@pytest.mark.parametrize("names", [[METRICS], [LEDGER], [METRICS, LEDGER]])
+def test_a_table_that_is_missing_is_named(names, folder):
+    for name in names:
+        (folder / name).unlink()
+    before = content(folder)
+    with pytest.raises(RunError, match=rf"without its {' and '.join(names)}; .* start anew with --force"):
+        run(folder, rounds=9)
+    assert content(folder) == before
+    run(folder, force=lambda files: None)
+    assert set(content(folder)) >= {METRICS, LEDGER}
 
 
 def test_rows_beyond_the_checkpoint_are_written_again(folder, tmp_path_factory):
@@ -89,9 +95,67 @@ def test_rows_beyond_the_checkpoint_are_written_again(folder, tmp_path_factory):
     with (folder / METRICS).open("ab") as stream:
         stream.write(b"7,1,1,1,1\n8,1")
     (folder / LEDGER).write_bytes((whole / LEDGER).read_bytes())
-    run(folder, rounds=9)
+    told = []
+    train(plan_of(rounds=9), folder, say=told.append)
+    assert told == [
+        f"metrics.csv and ledger.csv of {folder}: removing the rows after round 6, whose checkpoint is the last"
+    ]
     for name in FILES:
         assert (folder / name).read_bytes() == (whole / name).read_bytes()
+    train(plan_of(rounds=9), folder, say=told.append)
+    assert len(told) == 1
+
+
+def test_a_row_that_looks_like_a_round_is_removed_with_a_line(folder):
+    before = (folder / METRICS).read_bytes()
+    (folder / METRICS).write_bytes(before + b"7,1.5,1.5,9999,9999\n")
+    told = []
+    train(plan_of(), folder, say=told.append)
+    assert told == [f"metrics.csv of {folder}: removing the rows after round 6, whose checkpoint is the last"]
+    assert (folder / METRICS).read_bytes() == before
+
+
+def noted(data):
+    return json.dumps({**json.loads(data), "note": "mine"}, indent=1).encode()
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("edit", [noted, lambda data: data.replace(b" ", b"\t"), lambda data: data + b"\n"])
+def test_settings_that_somebody_edited_stay(edit, recorded, folder):
+    if not recorded:  # as an earlier version left them
+        (folder / RECORD).unlink()
+    path = folder / SETTINGS
+    path.write_bytes(edit(path.read_bytes()))
+    before = content(folder)
+    run(folder)  # a run that is complete has nothing to write there
+    assert path.read_bytes() == before[SETTINGS]
+    before = content(folder)
+    for changed, needed in (({"rounds": 9}, '"rounds": 9'), ({"evaluate_every": 2}, '"evaluate_every": 2')):
+        with pytest.raises(RunError, match=rf"settings\.json has been changed since .* write .*{needed}.* into it, or"):
+            run(folder, **changed)
+    assert content(folder) == before
+    path.write_bytes(
+        edited_rounds := before[SETTINGS]
+        .replace(b'"rounds": 6', b'"rounds": 9')
+        .replace(b'"rounds":\t6', b'"rounds":\t9')
+    )
+    run(folder, rounds=9)
+    assert path.read_bytes() == edited_rounds
+    assert stored_plan(folder).conduct.rounds == 9
+
+
+def test_edited_settings_are_blamed_and_not_the_checkpoints(folder):
+    path = folder / SETTINGS
+    original = path.read_bytes()
+    path.write_text(json.dumps(edited(learning_rate=0.75)(json.loads(original)), indent=1) + "\n")
+    before = content(folder)
+    with pytest.raises(RunError, match=r"settings\.json has been changed since .* bring its copy back"):
+        train(stored_plan(folder), folder)
+    with pytest.raises(RunError, match=r"settings\.json has been changed .* other learning_rate than the checkpoints"):
+        run(folder)
+    assert content(folder) == before
+    path.write_bytes(original)
+    run(folder)
 
 
 def test_the_tables_say_what_happened(folder):
@@ -179,10 +243,16 @@ def test_checkpoints_of_every_so_many_rounds_stay(algorithm, tmp_path):
     assert [one.state.round for one in checkpoints_of(plan, parts, tmp_path).every()] == [10, 11]
 
 
+def write_settings(folder, stored):
+    """Writes settings as another version of rankproof would have, which left no record."""
+    (folder / SETTINGS).write_text(json.dumps(stored, indent=1) + "\n")
+    (folder / RECORD).unlink()
+
+
 def test_other_versions_are_told(folder):
     stored = json.loads((folder / SETTINGS).read_text())
     stored["versions"]["torch"] = "1.0"
-    (folder / SETTINGS).write_text(json.dumps(stored))
+    write_settings(folder, stored)
     told = []
     train(plan_of(rounds=7), folder, say=told.append)
     assert len(told) == 1
@@ -222,7 +292,7 @@ def as_an_earlier_version_wrote_it(folder, executor="sequential", evaluate_every
     assert stored.pop("conduct").keys() == conduct.keys()
     stored["settings"] |= conduct
     stored["settings"].pop("cap", None)
-    (folder / SETTINGS).write_text(json.dumps(stored))
+    write_settings(folder, stored)
     identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
     for path in (folder / CHECKPOINTS).glob("*.json"):

@@ -21,6 +21,7 @@ from rankproof import main
 from runs.network_problem import network_problem
 from runs.plan import SETTINGS, parts_of, planned
 from workloads.partition import Even
+from workloads.written import RECORD
 
 MODULE = """
 import dataclasses
@@ -132,7 +133,8 @@ def test_a_network_that_computes_the_same_to_rounding_goes_on_and_so_does_a_run_
         del content["given"]["computation in the network"]
         if given is not None:
             content["given"]["computation in the network"] = given
-        path.write_text(json.dumps(content))
+        path.write_text(json.dumps(content, indent=1) + "\n")
+        (tmp_path / "run" / RECORD).unlink()  # as earlier versions left it
         assert run(tmp_path / "run", 3) == 0
         content = json.loads(path.read_text())
 
@@ -227,6 +229,35 @@ def test_a_label_beyond_the_outputs_is_named_whatever_way_the_loss_is_written(lo
     y[7] = 2
     with pytest.raises(FederationError, match="sample 7 of the training data has label 2"):
         problem(nn.Linear(6, 2), loss=loss, y=y)
+
+
+def lazy_linear():
+    return nn.Sequential(nn.LazyLinear(4), nn.Linear(4, 2))
+
+
+def lazy_norm():
+    return nn.Sequential(nn.Linear(6, 4), nn.LazyBatchNorm1d(), nn.Linear(4, 2))
+
+
+def called_once():
+    network = lazy_linear()
+    network(torch.zeros(1, 6))
+    return network
+
+
+@pytest.mark.parametrize("network", [lazy_linear, lazy_norm])
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedlrt"])
+def test_lazy_layers_of_a_function_are_named_in_one_line(mine, tmp_path, capsys, network, algorithm):
+    more = ["--rank", "1", "--layers", "0"] if algorithm == "fedlrt" else []
+    words = ["--data", DATA, "--model", "mine_of_this_test:network", "--rounds", "1", *more]
+    mine.network = network
+    assert main(["train", algorithm, *words, "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == (
+        "rankproof: a lazy layer of the network has no weights yet; call the network once on a batch in your function\n"
+    )
+    assert not (tmp_path / "run").exists()
+    mine.network = called_once
+    assert main(["train", algorithm, *words, "--clients", "2", "--out", str(tmp_path / "run")]) == 0
 
 
 def test_lazy_layers_without_weights_are_named():

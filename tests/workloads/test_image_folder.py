@@ -104,6 +104,49 @@ def test_a_folder_that_cannot_be_read_is_one_line(animals, spoil, message):
     assert "\n" not in str(error.value)
 
 
+DEEP = {
+    "grey.png": np.full((4, 4), 40000, np.uint16),
+    "grey.pgm": np.full((4, 4), 300, np.uint16),
+    "whole.tif": np.full((4, 4), 70000, np.int32),
+    "real.tif": np.full((4, 4), 0.5, np.float32),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("first", ["a", "c"])
+def test_deep_images_among_colours_are_refused_wherever_they_are(tmp_path, name, split, first):
+    """Colour images sort before and after the deep one, which conversion would make all white or black."""
+    for place in ("train", "test"):
+        write(tmp_path / place / "a" / "1.png", np.full((4, 4, 3) if first == "a" else (4, 4), 9))
+        write(tmp_path / place / "b" / "1.png", grey(9))
+        write(tmp_path / place / "c" / "1.png", np.full((4, 4, 3), 9))
+    Image.fromarray(DEEP[name]).save(tmp_path / split / "b" / name)
+    with pytest.raises(DataError, match=rf"{split}/b/{name} has more than 8 bits a pixel .*; convert it to 8 bits"):
+        read_folder(tmp_path)
+
+
+def test_every_form_of_8_bits_becomes_its_colour(tmp_path):
+    """Transparency is left out, as torchvision does."""
+    palette = Image.new("P", (4, 4), 1)
+    palette.putpalette([0, 0, 0, 200, 10, 30] + [0] * 750)
+    forms = {
+        "1.png": (Image.new("1", (4, 4), 1), (255, 255, 255)),
+        "2.png": (Image.new("L", (4, 4), 80), (80, 80, 80)),
+        "3.png": (Image.new("LA", (4, 4), (80, 0)), (80, 80, 80)),
+        "4.png": (Image.new("RGBA", (4, 4), (80, 10, 30, 0)), (80, 10, 30)),
+        "5.png": (palette, (200, 10, 30)),
+        "6.tif": (Image.new("CMYK", (4, 4), (255, 0, 0, 0)), (0, 255, 255)),
+    }
+    for split in ("train", "test"):
+        write(tmp_path / split / "b" / "1.png", grey(7))
+        (tmp_path / split / "a").mkdir()
+        for name, (image, _) in forms.items():
+            image.save(tmp_path / split / "a" / name, **({"transparency": 1} if image.mode == "P" else {}))
+    for images in read_folder(tmp_path):
+        assert [tuple(image[:, 0, 0]) for image in images.images] == [*(right for _, right in forms.values()), (7,) * 3]
+
+
 def test_a_broken_image_is_named(animals):
     whole = (animals / "dog" / "3.png").read_bytes()
     (animals / "dog" / "3.png").write_bytes(whole[: len(whole) // 2])

@@ -282,13 +282,30 @@ def test_files(tmp_path):
         ("", "b.txt: expected at least one index"),
         ("one", "b.txt cannot be read as indices: invalid literal"),
         ("9" * 30, "b.txt cannot be read as indices"),
+        ("1,2", "invalid literal .*'1,2'; it must hold integers separated by spaces or lines, in UTF-8"),
+        ("[1 2]", "invalid literal .*; it must hold integers separated by spaces or lines"),
+        ("1 2".encode("utf-16"), "b.txt cannot be read as indices: .*; it must hold integers .* in UTF-8"),
     ],
 )
 def test_files_that_are_no_partition(tmp_path, content, message):
     (tmp_path / "a.txt").write_text("0")
-    (tmp_path / "b.txt").write_text(content)
+    (tmp_path / "b.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(PartitionError, match=message):
         Files(str(tmp_path)).parts(np.zeros(7, int), 2, 0)
+
+
+def test_a_damaged_array_says_what_a_file_must_hold(tmp_path):
+    (tmp_path / "a.npy").write_bytes(b"1 2")
+    with pytest.raises(
+        PartitionError, match=r"a\.npy cannot be read as indices: .*; it must hold an array of integers"
+    ):
+        Files(str(tmp_path)).parts(np.zeros(7, int), 1, 0)
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "\r\n", "\t"])
+def test_a_byte_order_mark_is_no_index(tmp_path, text):
+    (tmp_path / "a.txt").write_bytes(f"2{text}0{text}".encode("utf-8-sig"))
+    assert [part.tolist() for part in Files(str(tmp_path)).parts(np.zeros(7, int), 1, 0)] == [[0, 2]]
 
 
 def test_what_cannot_be_divided_is_named(tmp_path):
