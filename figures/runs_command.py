@@ -164,7 +164,7 @@ def described(run: FoundRun) -> list[str]:
             f"{what}: {', '.join(f'{name} {in_words(value)}' for name, value in known.items()) or 'not known'}"
             for what, known in (("conduct", run.conduct), ("versions", run.versions))
         ],
-        [_in_a_line(f"silo {name}: {why}") for name, why in run.left_out().items()],
+        [_in_a_line(f"silo {name}: {why}") for name, why in (*run.left_out().items(), *run.suspects().items())],
         aligned(
             [
                 {

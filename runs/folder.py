@@ -110,6 +110,8 @@ def train(
             _require_removable(folder, checkpoints)
         if before and before.left_out and hasattr(parts.executor, "leave_out"):
             parts.executor.leave_out(before.left_out)
+        if before and before.suspects and hasattr(parts.executor, "suspect"):
+            parts.executor.suspect(before.suspects)
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
             parts.algorithm,
@@ -231,8 +233,8 @@ class _Writer:
     def _save(self, step: Step) -> None:
         started = time.monotonic()
         with self._writing():
-            left_out = getattr(self._executor, "left_out", {})
-            self._checkpoints.save(Checkpoint(step.state, self._note(), started - self._started, left_out))
+            left_out, suspects = (getattr(self._executor, name, {}) for name in ("left_out", "suspects"))
+            self._checkpoints.save(Checkpoint(step.state, self._note(), started - self._started, left_out, suspects))
         self._kept = step.state.round
         self._saved_at = time.monotonic()
         self._cost = self._saved_at - started

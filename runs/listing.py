@@ -84,8 +84,15 @@ class FoundRun(Result):
 
     def left_out(self) -> dict[str, str]:
         """Reasons why silos take no part any more, by name, as the last checkpoint of the run has them."""
+        return self._of_silos("left_out")
+
+    def suspects(self) -> dict[str, str]:
+        """Return uploads that may have spoilt the model, by the names of their silos, as the last checkpoint has it."""
+        return self._of_silos("suspects")
+
+    def _of_silos(self, part: str) -> dict[str, str]:
         content = _last_index(self.folder)
-        found = content.get("left_out", {}) if str(content.get("run")) in _digests(self.folder) else {}
+        found = content.get(part, {}) if str(content.get("run")) in _digests(self.folder) else {}
         return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
 
     def ledger(self) -> list[dict[str, Any]]:
