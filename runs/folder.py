@@ -104,7 +104,8 @@ def train(
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
         if replace is None:
-            before, tables = _standing(folder, plan, parts, given, checkpoints, say)
+            before, tables, known = _standing(folder, plan, parts, given, checkpoints, say)
+            given = {**known, **given}  # what cannot be read this time is compared again the next time
         else:
             before, tables = None, {}
             _require_removable(folder, checkpoints)
@@ -288,14 +289,14 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
 
 def _standing(
     folder: Path, plan: Plan, parts: Parts, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
-) -> tuple[Checkpoint | None, dict[str, bytes]]:
-    """Where a run of this plan stands in a folder, and its tables; nothing where the folder is free."""
+) -> tuple[Checkpoint | None, dict[str, bytes], Given]:
+    """Where a run of this plan stands in a folder, its tables, and what it was given; nothing in a free folder."""
     there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
     if not (folder / SETTINGS).exists():
         if there:
             raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}; {_ELSEWHERE_ALONE}")
         _require_own(folder, checkpoints)
-        return None, {}
+        return None, {}, {}
     if not checkpoints.exist:
         _require_own(folder, checkpoints)
         begun = [
@@ -303,7 +304,7 @@ def _standing(
         ]
         if begun and begun[-1] == CHECKPOINTS:
             raise RunError(f"{folder} holds the results of a run, without its checkpoints; {_ELSEWHERE}")
-        return None, {}
+        return None, {}, {}
     run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed(run.plan)
     if changed:
@@ -335,7 +336,7 @@ def _standing(
             f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of "
             f"{METRICS}; bring its copy back, or {_ELSEWHERE_ALONE}"
         )
-    return found, tables
+    return found, tables, run.given
 
 
 def require_state(parts: Parts, state: Any, place: Path) -> None:

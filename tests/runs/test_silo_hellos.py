@@ -340,6 +340,47 @@ def test_a_server_that_goes_on_knows_the_data_of_its_silos(tmp_path):
     assert trained(2, X, X + 1.0)["round"] == 2
 
 
+@dataclass(frozen=True, eq=False)
+class Sized(Data):
+    fingerprint: str = "files of May"
+
+
+class Hidden:
+    """A client that holds nothing that can be read."""
+
+    samples = 3.0
+
+    def loss(self, w, batch=None):
+        return (w["W"] ** 2).sum()
+
+
+def test_a_server_that_goes_on_takes_no_other_number_of_samples_however_close(tmp_path):
+    config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results"), "seconds": 5.0, "steps": 2}
+
+    def trained(rounds, samples):
+        line = Beside(silos_of([Sized(X, samples), Sized(X)], "ab", tmp_path))
+        return serve({**config, "rounds": rounds}, line, lambda: {"W": torch.ones(2, 2)})
+
+    trained(1, 10000.0)
+    with pytest.raises(RunError, match="another sizes of silos"):
+        trained(2, 10001.0)
+    assert trained(2, 10000.0)["round"] == 2
+
+
+def test_a_server_remembers_data_that_a_silo_could_not_read_for_a_time(tmp_path):
+    config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results"), "seconds": 5.0, "steps": 2}
+
+    def trained(rounds, client):
+        line = Beside(silos_of([client, Data(X)], "ab", tmp_path))
+        return serve({**config, "rounds": rounds}, line, lambda: {"W": torch.ones(2, 2)})
+
+    trained(1, Data(X + 1.0))
+    assert trained(2, Hidden())["round"] == 2
+    with pytest.raises(RunError, match="another content of silo a"):
+        trained(3, Data(X + 2.0))
+    assert trained(3, Data(X + 1.0))["round"] == 3
+
+
 def test_answered_requests_are_forgotten_with_the_rounds_that_nobody_goes_back_to(tmp_path):
     keeping = Keeping(tmp_path, RUN)
     for round in range(1, 41):
