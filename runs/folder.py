@@ -451,7 +451,7 @@ def _logged(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
         say(text)
         before = path.read_bytes() if path.exists() else b""
         if before and not record.owns(path):
-            raise RunError(f"{path}: {_FOREIGN}")
+            raise RunError(f"{text}; that is not in {path}: {_FOREIGN}")
         record.write({path: before + f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode()})
 
     return both

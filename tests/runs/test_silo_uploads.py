@@ -15,6 +15,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.tree import Tree
+from runs.settings import RunError
 from runs.silos.server import serve
 from runs.silos.wire import Letter, Packed, pack, unpack
 
@@ -285,3 +286,48 @@ def test_silos_whose_losses_differ_among_themselves_are_not_remembered(tmp_path)
     assert not [text for text in log_of(tmp_path) if "refused" in text]
     content = json.loads((tmp_path / "results" / "checkpoints" / "round-000001.json").read_text())["content"]
     assert "suspects" not in content
+
+
+def test_a_log_that_was_changed_hides_no_silo_and_names_the_remedy_of_an_app(tmp_path):
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") != "east" or asked.get("round") != 2:
+            return letter
+        with (tmp_path / "results" / "log.txt").open("a") as log:
+            log.write("a note\n")
+        return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room"}), {})
+
+    spoilt = scaled_by("south", 900.0)
+    with pytest.raises(RunError) as error:
+        trained(tmp_path, lambda *letters: change(*letters[:2], spoilt(*letters)), 3, wrong="left out", least=2)
+    assert "silo east: refused, no room" in str(error.value)
+    assert str(error.value).endswith("name another `folder` in the app's config")
+
+
+def test_remedies_of_a_run_of_silos_are_options_of_its_app(tmp_path):
+    def honest(node, request, letter):
+        return letter
+
+    trained(tmp_path, honest, 2)
+    for more in ({"rounds": 1}, {"rounds": 2, "learning_rate": 0.06}, {"rounds": 2, "names": NAMES[:2]}):
+        with pytest.raises(RunError, match="name another `folder` in the app's config") as error:
+            trained(tmp_path, honest, **more)
+        assert "--" not in str(error.value)
+    (tmp_path / "results" / "log.txt").write_text("mine")
+    with pytest.raises(RunError, match="log.txt.* name another `folder` in the app's config$"):
+        trained(tmp_path, scaled_by("south", 900.0), 3)
+
+
+def test_two_runs_of_one_plan_do_not_forget_what_the_others_clients_keep(tmp_path):
+    clients = [Squared(torch.eye(5, 3, dtype=torch.float64) * (1.0 + 0.1 * number)) for number in range(2)]
+
+    def run(folder, rounds, first=0.1):
+        line = Beside(silos_of(clients, NAMES[:2], tmp_path))
+        config = {"algorithm": "pfedloru", "silos": "north,east", "folder": str(tmp_path / folder), "rounds": rounds}
+        start = {"W": torch.full((3, 2), first, dtype=torch.float64)}
+        return serve({**config, "steps": 1, "learning_rate": 0.05, "rank": 1, "seconds": 5.0}, line, lambda: start)
+
+    run("one", 2)
+    run("other", 10, 0.2)
+    run("again", 10)
+    assert run("one", 10)["loss"] == run("again", 10)["loss"]
