@@ -314,7 +314,7 @@ def test_remedies_of_a_run_of_silos_are_options_of_its_app(tmp_path):
             trained(tmp_path, honest, **more)
         assert "--" not in str(error.value)
     (tmp_path / "results" / "log.txt").write_text("mine")
-    with pytest.raises(RunError, match="log.txt.* name another `folder` in the app's config$"):
+    with pytest.raises(RunError, match=r"log.txt.* name another `folder` in the app's config$"):
         trained(tmp_path, scaled_by("south", 900.0), 3)
 
 
