@@ -193,9 +193,9 @@ def _found(folder: Path) -> FoundRun:
 
 
 def _is_edited(folder: Path) -> bool:
-    """Whether the settings are not those that the run wrote, by the folder's record or by its checkpoints."""
+    """Whether the settings are not those of the run, by its checkpoints; without these, by the folder's record."""
     run = _last_index(folder).get("run")
-    return is_edited(folder) or (run is not None and str(run) not in _digests(folder))
+    return is_edited(folder) if run is None else str(run) not in _digests(folder)
 
 
 def as_written(runs: Sequence[FoundRun]) -> list[FoundRun]:

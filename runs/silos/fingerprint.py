@@ -14,7 +14,7 @@ import random
 import struct
 import threading
 import warnings
-from collections.abc import Mapping, MappingView, Set
+from collections.abc import Iterable, Mapping, MappingView, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from hashlib import sha256
@@ -104,10 +104,12 @@ class _Reader:
             self._several("mapping", [part for pair in sorted(value.items(), key=_by_name) for part in pair])
         elif isinstance(value, Set):
             self._several("set", sorted(value, key=repr))
-        elif isinstance(value, MappingView):
+        elif isinstance(value, MappingView) and isinstance(value, Iterable):
             self._several("view", list(value))
+        elif isinstance(value, np.ndarray) and value.ndim == 0:
+            self._several("ndarray", [value.item()])
         elif isinstance(value, list | tuple | np.ndarray):
-            self._several(type(value).__qualname__, list(value) if getattr(value, "ndim", 1) else [value.item()])
+            self._several(type(value).__qualname__, list(value))
         elif hasattr(value, "to_numpy"):  # tables and their columns
             self._several("table", [list(getattr(value, "columns", ())), value.to_numpy()])
             index = getattr(value, "index", None)

@@ -137,8 +137,8 @@ class SiloProblem:
             numbers = entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
             digest.update(f"{name} {tuple(entry.shape)} {entry.dtype} ".encode() + numbers)
         data = {f"content of silo {client.name}": client.data for client in self.clients.clients if client.data}
-        name = {RUN_NAME: self.run} if self.run else {}
-        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data, **name}
+        own = {RUN_NAME: self.run} if self.run else {}
+        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data, **own}
 
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
         """How good weights are; the silos' mean loss is a trip of its own, and in the ledger."""

@@ -245,7 +245,9 @@ def test_runs_of_edited_settings_are_named_and_no_part_of_a_comparison(sweep, wi
     assert line in capsys.readouterr().err
 
 
-def test_a_run_whose_rounds_were_raised_by_the_command_is_as_written(sweep, capsys):
+def test_a_run_whose_rounds_were_raised_or_that_has_a_note_is_as_written(sweep, capsys):
+    path = sweep / "0.2-1" / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "note": "mine"}))
     assert main(["train", "--resume", str(sweep / "0.1-0"), "--rounds", "2"]) == 0
     capsys.readouterr()
     assert main(["runs", "list", str(sweep)]) == 0
