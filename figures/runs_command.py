@@ -80,7 +80,7 @@ def declare(commands: Any) -> None:
 
 
 def _runs(options: argparse.Namespace) -> int:
-    from runs.listing import found_runs, once_each
+    from runs.listing import as_written, found_runs, once_each, said_edited
 
     _refuse_unused(options)
     if options.action == "export":
@@ -90,20 +90,24 @@ def _runs(options: argparse.Namespace) -> int:
         print(f"the adapter after round {export(Path(options.folder), out, options.root, bool(options.trust))}\n{out}")
         return 0
     found = found_runs(Path(options.folder))
+    edited = [said_edited(run) for run in found if run.edited]
     if options.action == "list":
-        _show(listed(found))
+        _show([*listed(found), *edited])
     elif options.action == "show":
         for place, run in enumerate(found):
             _show([*([""] if place else []), *described(run)])
     elif options.action == "compare":
-        _show(compared(once_each(found), options.metric, options.round, options.against))
+        whole = once_each(as_written(found))
+        _show([f"{text}: left out" for text in edited])
+        _show(compared(whole, options.metric, options.round, options.against))
     else:
         from figures.run_curves import write_curves
 
+        whole = once_each(as_written(found))
+        _show([f"{text}: left out" for text in edited])
         print(
             ", ".join(
-                printable(str(path))
-                for path in write_curves(once_each(found), options.metric, Path(options.out or "results"))
+                printable(str(path)) for path in write_curves(whole, options.metric, Path(options.out or "results"))
             )
         )
     return 0
@@ -155,16 +159,19 @@ def described(run: FoundRun) -> list[str]:
     Raises:
         RunError: Its ledger cannot be read.
     """
-    from runs.listing import in_words
+    from runs.listing import in_words, said_edited
 
     sections = [
-        [f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}"],
+        [
+            f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}",
+            *([said_edited(run)] if run.edited else []),
+        ],
         aligned([{"setting": name, "value": in_words(value)} for name, value in run.settings.items()]),
         [
             f"{what}: {', '.join(f'{name} {in_words(value)}' for name, value in known.items()) or 'not known'}"
             for what, known in (("conduct", run.conduct), ("versions", run.versions))
         ],
-        [_in_a_line(f"silo {name}: {why}") for name, why in run.left_out().items()],
+        [_in_a_line(f"silo {name}: {why}") for name, why in (*run.left_out().items(), *run.suspects().items())],
         aligned(
             [
                 {

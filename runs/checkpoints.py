@@ -42,12 +42,14 @@ class Checkpoint:
         marks: How far the tables of the run were by then, by the names of their files.
         seconds: Wall time of the run so far.
         left_out: Reasons why clients take no part any more, by name.
+        suspects: Uploads that may have spoilt the model though they were taken, by the name of their client.
     """
 
     state: RunState
     marks: Mapping[str, Mark]
     seconds: float = 0.0
     left_out: Mapping[str, str] = field(default_factory=dict)
+    suspects: Mapping[str, str] = field(default_factory=dict)
 
 
 class Checkpoints:
@@ -115,6 +117,7 @@ class Checkpoints:
             "marks": {name: asdict(mark) for name, mark in checkpoint.marks.items()},
             "files": {name: known[name] for name in (main, *personal.values())},
             **({"left_out": dict(checkpoint.left_out)} if checkpoint.left_out else {}),
+            **({"suspects": dict(checkpoint.suspects)} if checkpoint.suspects else {}),
         }
         self.folder.mkdir(exist_ok=True)
         index = f"round-{number:06d}.json"
@@ -225,7 +228,10 @@ class Checkpoints:
             personal = {int(client): self._memory(data[name]) for client, name in content["personal"].items()}
             marks = {name: Mark.of(mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
-            left_out = {str(name): str(why) for name, why in content.get("left_out", {}).items()}
+            left_out, suspects = (
+                {str(name): str(why) for name, why in content.get(part, {}).items()}
+                for part in ("left_out", "suspects")
+            )
         except (
             ArithmeticError,
             AttributeError,
@@ -241,7 +247,7 @@ class Checkpoints:
         self._clients = {int(client): (personal[int(client)], name) for client, name in content["personal"].items()}
         self._digests = dict(content["files"])
         state = RunState(number, algorithm, FederationState(number, personal, shared, equipped))
-        return Checkpoint(state, marks, seconds, left_out)
+        return Checkpoint(state, marks, seconds, left_out, suspects)
 
     def _packed(self, memory: Mapping[str, Any]) -> bytes:
         shelf = Shelf()

@@ -107,12 +107,15 @@ def train(
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
         if replace is None:
-            before, tables = _standing(folder, plan, parts, given, checkpoints, say)
+            before, tables, known = _standing(folder, plan, parts, given, checkpoints, say)
+            given = {**known, **given}  # what cannot be read this time is compared again the next time
         else:
             before, tables = None, {}
             _require_removable(folder, checkpoints)
         if before and before.left_out and hasattr(parts.executor, "leave_out"):
             parts.executor.leave_out(before.left_out)
+        if before and before.suspects and hasattr(parts.executor, "suspect"):
+            parts.executor.suspect(before.suspects)
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
             parts.algorithm,
@@ -234,8 +237,8 @@ class _Writer:
     def _save(self, step: Step) -> None:
         started = time.monotonic()
         with self._writing():
-            left_out = getattr(self._executor, "left_out", {})
-            self._checkpoints.save(Checkpoint(step.state, self._note(), started - self._started, left_out))
+            left_out, suspects = (getattr(self._executor, name, {}) for name in ("left_out", "suspects"))
+            self._checkpoints.save(Checkpoint(step.state, self._note(), started - self._started, left_out, suspects))
         self._kept = step.state.round
         self._saved_at = time.monotonic()
         self._cost = self._saved_at - started
@@ -291,14 +294,14 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
 
 def _standing(
     folder: Path, plan: Plan, parts: Parts, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
-) -> tuple[Checkpoint | None, dict[str, bytes]]:
-    """Where a run of this plan stands in a folder, and its tables; nothing where the folder is free."""
+) -> tuple[Checkpoint | None, dict[str, bytes], Given]:
+    """Where a run of this plan stands in a folder, its tables, and what it was given; nothing in a free folder."""
     there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
     if not (folder / SETTINGS).exists():
         if there:
             raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}; {_ELSEWHERE_ALONE}")
         _require_own(folder, checkpoints)
-        return None, {}
+        return None, {}, {}
     if not checkpoints.exist:
         _require_own(folder, checkpoints)
         begun = [
@@ -306,7 +309,7 @@ def _standing(
         ]
         if begun and begun[-1] == CHECKPOINTS:
             raise RunError(f"{folder} holds the results of a run, without its checkpoints; {_ELSEWHERE}")
-        return None, {}
+        return None, {}, {}
     run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed(run.plan)
     if changed and plan.digest in checkpoints.runs() and is_edited(folder):
@@ -352,7 +355,7 @@ def _standing(
             f"{' and '.join(longer)} of {folder}: removing the rows after round {found.state.round}, whose checkpoint "
             "is the last"
         )
-    return found, tables
+    return found, tables, run.given
 
 
 def require_state(parts: Parts, state: Any, place: Path) -> None:
@@ -468,7 +471,7 @@ def _logged(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
         say(text)
         before = path.read_bytes() if path.exists() else b""
         if before and not record.owns(path):
-            raise RunError(f"{path}: {_FOREIGN}")
+            raise RunError(f"{text}; that is not in {path}: {_FOREIGN}")
         record.write({path: before + f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode()})
 
     return both

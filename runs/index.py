@@ -6,11 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from runs.settings import RunError
+from workloads.written import Written
 
+SETTINGS = "settings.json"
 NAME = re.compile(r"round-(\d{6,18})\.json", re.ASCII)
 
 
@@ -40,3 +43,28 @@ def verified(path: Path) -> dict[str, Any]:
 def digest_of(identity: Mapping[str, Any]) -> str:
     """Return the first digits of the hash of what makes a run this one and no other."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def is_edited(folder: Path) -> bool:
+    """Return whether the settings in a folder are not those that the run wrote, by the folder's record.
+
+    Runs of earlier versions left no record, so nothing is known of theirs.
+    """
+    record = Written(folder)
+    with suppress(OSError):
+        return any(name == SETTINGS for name, _, _ in record.lines()) and not record.owns(folder / SETTINGS)
+    return False
+
+
+def known_digest(folder: Path, stored: Mapping[str, Any], digest: str) -> str:
+    """Return the digest under which the checkpoints in a folder may know its run.
+
+    A run that an earlier version began has that version's digest in its settings. It cannot be computed from what is
+    there now, so it counts in settings that the folder's record knows.
+
+    Args:
+        folder: Folder of the run.
+        stored: Content of its settings.
+        digest: Digest of what makes it this run, as the settings are.
+    """
+    return digest if is_edited(folder) else str(stored.get("earlier", digest))

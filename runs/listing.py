@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rmt.results import Result
-from runs.index import NAME, digest_of, verified
+from runs.index import NAME, digest_of, is_edited, known_digest, verified
 from runs.settings import STAYING, RunError
 from runs.tables import Mark, rows_of
 from runs.words import printable
@@ -45,6 +45,7 @@ class FoundRun(Result):
         rounds: Number of rounds asked for.
         rows: Metrics of the rounds so far; a row lacks those that were not evaluated in its round.
         versions: Versions of the software that computed it.
+        edited: Whether its settings are not those that it wrote, so that its numbers may be those of others.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class FoundRun(Result):
     rounds: int
     rows: Sequence[Row]
     versions: Mapping[str, Any]
+    edited: bool = False
 
     @property
     def done(self) -> int:
@@ -84,8 +86,15 @@ class FoundRun(Result):
 
     def left_out(self) -> dict[str, str]:
         """Reasons why silos take no part any more, by name, as the last checkpoint of the run has them."""
+        return self._of_silos("left_out")
+
+    def suspects(self) -> dict[str, str]:
+        """Return uploads that may have spoilt the model, by the names of their silos, as the last checkpoint has it."""
+        return self._of_silos("suspects")
+
+    def _of_silos(self, part: str) -> dict[str, str]:
         content = _last_index(self.folder)
-        found = content.get("left_out", {}) if str(content.get("run")) in _digests(self.folder) else {}
+        found = content.get(part, {}) if str(content.get("run")) in _digests(self.folder) else {}
         return {str(name): str(why) for name, why in found.items()} if isinstance(found, dict) else {}
 
     def ledger(self) -> list[dict[str, Any]]:
@@ -180,7 +189,30 @@ def _found(folder: Path) -> FoundRun:
         raise _broken(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
-    return FoundRun(folder, *names, settings, conduct, rounds, rows, versions)
+    return FoundRun(folder, *names, settings, conduct, rounds, rows, versions, _is_edited(folder))
+
+
+def _is_edited(folder: Path) -> bool:
+    """Whether the settings are not those of the run, by its checkpoints; without these, by the folder's record."""
+    run = _last_index(folder).get("run")
+    return is_edited(folder) if run is None else str(run) not in _digests(folder)
+
+
+def as_written(runs: Sequence[FoundRun]) -> list[FoundRun]:
+    """Return the runs whose settings are those that they wrote; the numbers of others are of unknown settings.
+
+    Raises:
+        RunError: There are no such runs.
+    """
+    kept = [run for run in runs if not run.edited]
+    if not kept:
+        raise RunError(f"{said_edited(runs[0])}; bring its copy back, or name a folder with runs as they were written")
+    return kept
+
+
+def said_edited(run: FoundRun) -> str:
+    """Return the line about a run whose settings were edited."""
+    return f"{run.folder}: {SETTINGS} was edited since the run wrote it"
 
 
 def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -278,7 +310,7 @@ def _digests(folder: Path) -> set[str]:
     """Names under which the checkpoints of the run in a folder may know it; see `runs.plan.Plan.digest`."""
     stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
-    return {digest_of(identity), str(stored.get("earlier", digest_of(identity)))}
+    return {digest_of(identity), known_digest(folder, stored, digest_of(identity))}
 
 
 def _is_number(value: Any) -> bool:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +60,10 @@ _UNDERSTOOD = frozenset(
     )
 )
 """Entries of a configuration that are heeded, or that change nothing of what a trained adapter computes."""
+_BY_LAYER = (("lora_alpha", "alpha_pattern"), ("r", "rank_pattern"))
+"""Entries with a number for all layers, and those for layers by patterns."""
+LARGEST = 1e100
+"""Largest size of a number in a configuration."""
 LEFT_OVER, ROUNDED = 0.01, 1e-6
 """Share of a merged update, or of the weight, that may lie outside of its rank; roundings in float32 are below."""
 
@@ -244,15 +247,60 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
             raise RunError(
                 f"{folder} has {key}, and {'no B beside it' if B is None else 'the model has no such layer'}"
             )
+        _require_named(folder, config, layer)
         left, right = (A.mT, B.mT) if embedded else (B, A)
         if left.shape[1] != right.shape[0] or (len(left), right.shape[1]) != tuple(shapes[f"{layer}.weight"]):
             raise RunError(f"{folder}: {layer} is an update of {len(left)} x {right.shape[1]}; the model is another")
         alpha, rank = _matching(config.get("alpha_pattern"), layer, config.get("lora_alpha", 8)), left.shape[1]
+        if rank != _matching(config.get("rank_pattern"), layer, config.get("r", 8)):
+            raise RunError(
+                f"{folder}: {layer} has rank {rank}, which r and rank_pattern of {CONFIG} contradict; bring the "
+                "configuration of these tensors back"
+            )
         found[f"{layer}.weight"] = Update(alpha / (rank**0.5 if config.get("use_rslora") else rank), left, right)
     unknown = [name for name, tensor in others.items() if shapes.get(name) != tensor.shape]
     if unknown or not found:
         raise RunError(f"{folder} is of another model: {f'{unknown[0]} does not fit' if unknown else 'no layer fits'}")
+    infinite = [key for key, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]
+    if infinite:
+        raise RunError(f"{folder} has {infinite[0]} with numbers that are not finite; start from another adapter")
     return found, others
+
+
+def _require_named(folder: Path, config: Mapping[str, Any], layer: str) -> None:
+    """Check that PEFT would give a layer an adapter, by the configuration.
+
+    Raises:
+        RunError: It would leave the layer's tensors out.
+    """
+    targets, excluded, saved = (config.get(name) for name in ("target_modules", "exclude_modules", "modules_to_save"))
+    found = targets in (None, "all-linear") or _is_among(targets, layer)
+    if found and not isinstance(targets, str | None) and layer not in targets:
+        found = _is_transformed(config, layer)
+    if (
+        not found
+        or (excluded and _is_among(excluded, layer))
+        or any(re.match(rf"(^|.*\.){name}($|\..*)", layer) for name in _listed(saved))
+    ):
+        raise RunError(
+            f"{folder} has factors of {layer}, which {CONFIG} leaves out; bring the configuration of these tensors back"
+        )
+
+
+def _is_among(names: str | Sequence[str], layer: str) -> bool:
+    if isinstance(names, str):
+        return re.fullmatch(names, layer) is not None
+    return layer in names or any(layer.endswith(f".{name}") for name in names)
+
+
+def _is_transformed(config: Mapping[str, Any], layer: str) -> bool:
+    """Whether the number of a layer is among those that are asked for; PEFT takes the first number in its name."""
+    asked = config.get("layers_to_transform")
+    if asked is None or asked == []:
+        return True
+    forms = [rf"(?:^|.*?\.){one}\.(\d+)\." for one in _listed(config.get("layers_pattern"))]
+    matches = [match for form in forms or [r".*?\.[^.]*\.(\d+)\."] if (match := re.match(form, layer))]
+    return bool(matches) and int(matches[0][1]) in ([asked] if isinstance(asked, int) else asked)
 
 
 def _require_plain(folder: Path, config: Any) -> None:
@@ -268,15 +316,42 @@ def _require_plain(folder: Path, config: Any) -> None:
     odd += ["init_lora_weights"] if config.get("init_lora_weights", True) not in (True, False, "gaussian") else []
     if odd:
         raise RunError(f"{folder} holds an adapter that is no plain LoRA ({', '.join(odd)}), which is not read")
-    patterns = config.get("alpha_pattern") or {}
-    alphas = [config.get("lora_alpha", 8), *(patterns.values() if isinstance(patterns, dict) else [None])]
-    if not all(isinstance(alpha, int | float) and type(alpha) is not bool and isfinite(alpha) for alpha in alphas):
+    alphas, ranks = ([config.get(name, 8), *_values(config.get(pattern))] for name, pattern in _BY_LAYER)
+    if not all(type(alpha) in (int, float) and abs(alpha) <= LARGEST for alpha in alphas):
         raise RunError(f"{folder}: {CONFIG} has a lora_alpha or an alpha_pattern that is no finite number")
-    try:
-        for pattern in patterns:
+    if not all(type(rank) is int and 1 <= rank <= LARGEST for rank in ranks):
+        raise RunError(f"{folder}: {CONFIG} has an r or a rank_pattern that is no whole number of at least 1")
+    if not isinstance(config.get("layers_to_transform"), int | None):
+        _require_texts_or_numbers(folder, config, "layers_to_transform", int)
+    for name in ("target_modules", "exclude_modules", "layers_pattern", "modules_to_save"):
+        if not isinstance(config.get(name), str | None):
+            _require_texts_or_numbers(folder, config, name, str)
+    patterns = [(part, one) for _, part in _BY_LAYER for one in config.get(part) or ()]
+    patterns += [
+        (part, config[part]) for part in ("target_modules", "exclude_modules") if type(config.get(part)) is str
+    ]
+    patterns += [(part, one) for part in ("layers_pattern", "modules_to_save") for one in _listed(config.get(part))]
+    for part, pattern in patterns:
+        try:
             re.compile(pattern)
-    except re.error as error:
-        raise RunError(f"{folder}: {CONFIG} has the alpha_pattern {pattern!r}, which is no pattern: {error}") from error
+        except (re.error, RecursionError, OverflowError) as error:
+            raise RunError(f"{folder}: {CONFIG} has the {part} {pattern!r}, which is no pattern: {error}") from error
+
+
+def _require_texts_or_numbers(folder: Path, config: Mapping[str, Any], name: str, kind: type) -> None:
+    value = config[name]
+    if not isinstance(value, list) or not all(type(one) is kind for one in value):
+        kinds = "names" if kind is str else "whole numbers"
+        raise RunError(f"{folder}: {CONFIG} has {name} that is no list of {kinds}")
+
+
+def _values(patterns: Any) -> Sequence[Any]:
+    """The values of a pattern; none that is a number, where it is no table."""
+    return list(patterns.values()) if isinstance(patterns, dict) else [] if patterns is None else [None]
+
+
+def _listed(value: Any) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value or ()
 
 
 def _matching(patterns: Any, layer: str, otherwise: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
-from runs.index import digest_of
+from runs.index import digest_of, known_digest
 from runs.options import is_name, resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
@@ -317,7 +317,7 @@ def require_same_given(folder: Path, run: Standing, given: Given) -> None:
     Raises:
         RunError: Something differs now; the message names it.
     """
-    changed = [name for name, now in given.items() if name in run.given and not _same(run.given[name], now)]
+    changed = [name for name, now in given.items() if name in run.given and not _same(name, run.given[name], now)]
     causes = [name for name in changed if name != COMPUTED] or changed
     if causes:
         raise RunError(
@@ -326,9 +326,9 @@ def require_same_given(folder: Path, run: Standing, given: Given) -> None:
         )
 
 
-def _same(before: Any, now: str | Sequence[float]) -> bool:
-    """Digests are equal; numbers are so to rounding, which is another on another device."""
-    if isinstance(now, str):
+def _same(name: str, before: Any, now: str | Sequence[float]) -> bool:
+    """Facts are equal; numbers of a network are so to rounding, which is another on another device."""
+    if name != COMPUTED or isinstance(now, str):
         return bool(before == now)
     if not isinstance(before, list) or not all(isinstance(number, float) for number in before):
         return False
@@ -349,7 +349,7 @@ def earlier_digest(folder: Path) -> str | None:
     try:
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
         as_it_stands = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
-        return str(stored.get("earlier", digest_of(as_it_stands)))
+        return known_digest(folder, stored, digest_of(as_it_stands))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # whoever needs the settings says what is wrong with them
 

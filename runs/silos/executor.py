@@ -18,10 +18,12 @@ from torch import Tensor
 
 from algorithms.federation import FederationError, InterruptedWorkError, Receipt, Reply, Trip
 from algorithms.partial_sums import Form, flattened, fold
-from algorithms.tree import tensors, wide
+from algorithms.tree import wide
 from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
 from runs.silos.keeping import TOKEN
 from runs.silos.line import About, Line, Patience
+from runs.silos.norms import FAR, Compared, compared, norm_of, sent_norm
+from runs.silos.problem import local_loss
 from runs.silos.registered import answered_kinds, drawing, sent_kinds, work_name
 from runs.silos.roll import Roll, said_in
 from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
@@ -30,8 +32,6 @@ SLACK, SLACK_EACH = 1 << 16, 1 << 9
 """Bytes that an upload may have beyond its numbers, and again for each tensor, which has a name, a type and a shape."""
 KEPT_NAMES, NAME = 64, 200
 """At most so many things a client keeps, and signs of the name of one."""
-MANY_TIMES, FAR = 1e3, 1e9
-"""Norms of uploads that are reported and refused, as multiples of the others' in the middle, of what was sent, or 1."""
 LINE = 2000
 """Signs of a line that is said."""
 ATTEMPTS = 6
@@ -92,7 +92,7 @@ class Silos:
         self._known: dict[tuple[int, int], set[str]] = {}
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
         self._left_out: dict[int, str] = {}
-        self._suspects: dict[int, str] = {}
+        self._suspects: dict[str, str] = {}
         self._missed: tuple[int, set[int]] = (0, set())
         self._rehearsal: Rehearsal | None = None
 
@@ -133,6 +133,15 @@ class Silos:
     def left_out(self) -> Mapping[str, str]:
         """Reasons why silos are left out of the rest of the run, by name."""
         return {self.names[number]: why for number, why in self._left_out.items()}
+
+    @property
+    def suspects(self) -> Mapping[str, str]:
+        """Silos that sent an upload that may have spoilt the model, by name, with what they sent."""
+        return dict(self._suspects)
+
+    def suspect(self, silos: Mapping[str, str]) -> None:
+        """Remember the suspects that a run had when it was stored."""
+        self._suspects |= {name: said for name, said in silos.items() if name in self.names}
 
     def leave_out(self, silos: Mapping[str, str]) -> None:
         """Leaves out the silos that a run had left out where it stood."""
@@ -341,22 +350,38 @@ class Silos:
                 self._refuse(trip, number, "an upload of another form than most silos'")
 
     def _require_near(self, trip: Trip, found: dict[int, Reply]) -> None:
-        """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them."""
-        norms = {number: _norm(reply.upload) for number, reply in found.items()}
-        for number, norm in norms.items():
-            others = sorted(other for one, other in norms.items() if one != number)
-            if not others:
-                return
-            usual = max(others[(len(others) - 1) // 2], _norm(trip.sent_to(number)), 1.0)
-            if not norm > MANY_TIMES * usual:
-                continue
-            said = f"an upload of norm {norm:.3g}, where the other silos' and what was sent have {usual:.3g}"
-            if norm > FAR * usual:
+        """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them.
+
+        A loss spoils no model, so a silo of a large one is not remembered as a cause of others' errors.
+        """
+        norms = {number: norm_of(reply.upload) for number, reply in found.items()}
+        sent = {number: sent_norm(trip.sent_to(number), reply.upload) for number, reply in found.items()}
+        among = compared(norms, sent)
+        self._require_decided(trip, among)
+        for number, one in among.items():
+            said = f"an upload of norm {one.norm:.3g}, where the other silos' and what was sent have {one.usual:.3g}"
+            if one.far:
                 del found[number]
                 self._refuse(trip, number, f"{said}; lower the learning rate or look at its data")
-            else:
+                continue
+            remembered = one.remembered and trip.work is not local_loss
+            if one.reported or (remembered and self.names[number] not in self._suspects):
                 self._note(trip, number, said)
-                self._suspects[number] = f"silo {self.names[number]} sent {said} in round {trip.round}"
+            if remembered:
+                self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
+
+    def _require_decided(self, trip: Trip, among: Mapping[int, Compared]) -> None:
+        """Ends the round where half of the silos sent far more than the other half: none of them is that of most."""
+        apart = max((one.undecided for one in among.values()), default=0.0)
+        if not apart:
+            return
+        norms = ", ".join(f"{self.names[number]} {one.norm:.3g}" for number, one in among.items())
+        said = f"uploads' norms are more than {apart:g} times apart, and none is that of most silos: {norms}"
+        if apart < FAR:
+            self.say(printable(f"round {trip.round}, trip {trip.number}: {said}", LINE))
+            return
+        before = [f"; but before, silo {name} {text}" for name, text in self._suspects.items()]
+        raise InterruptedWorkError(f"{said}; look at the data and the learning rate{''.join(before)}")
 
     def _named(self, numbers: Sequence[int]) -> str:
         """Names of silos, with the reason where one is known."""
@@ -373,9 +398,17 @@ class Silos:
 
     def _refuse(self, trip: Trip, number: int, why: str) -> None:
         self._note(trip, number, "refused", why)
-        others = [said for one, said in self._suspects.items() if one != number]
+        before = {name: text for name, text in self._suspects.items() if name != self.names[number]}
+        said = "; but before, ".join(
+            [f"silo {self.names[number]}: {why}", *(f"silo {name} {text}" for name, text in before.items())]
+        )
         if self._patience.wrong == "stop":
-            raise InterruptedWorkError("; but before, ".join([f"silo {self.names[number]}: {why}", *others]))
+            raise InterruptedWorkError(said)
+        if before:
+            raise InterruptedWorkError(
+                f"{said}; that may be the cause, so nobody is left out: look at {' and '.join(before)}, or begin "
+                "another run without"
+            )
         self._left_out[number] = f"left out in round {trip.round}: {why}"
 
     def _note(self, trip: Trip, number: int, what: str, detail: str = "") -> None:
@@ -434,16 +467,6 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
             largest = float(leaf.abs().max())
             if largest > sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / leaf.numel()):
                 raise LetterError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
-
-
-def _norm(message: Any) -> float:
-    """The norm of all numbers in a message; those that are sent have squares that can be added."""
-    leaves = [leaf.detach().double().flatten() for leaf in tensors(message) if leaf.is_floating_point()]
-    return (
-        float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(leaf) for leaf in leaves])))
-        if leaves
-        else 0.0
-    )
 
 
 def _made_form(trip: Trip, reply: Reply, number: int) -> Form:

@@ -68,7 +68,10 @@ class Keeping:
             raise LetterError("asks for what no silo keeps")
         data = _read(self._own / token)
         if data is None:
-            raise LetterError(f"asks for what the client kept in round {token[1:].partition('-')[0]}, which is gone")
+            raise LetterError(
+                f"asks for what the client kept in round {token[1:].partition('-')[0]}, which is gone; bring a copy of "
+                "the silo's folder back, or begin another run in another `folder` of the app's config"
+            )
         if not hmac.compare_digest(hmac.new(self._secret, data, sha256).hexdigest(), token[-64:]):
             raise LetterError(f"asks for {token[:12]}, which is damaged in the silo's folder")
         return Packed.of_whole(data)

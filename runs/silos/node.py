@@ -16,7 +16,7 @@ from typing import Any
 from algorithms.descent import statistics_of, takes_values
 from algorithms.federation import Client, FederationError, Reply, Sequential, Trip, Work
 from algorithms.trip import Receipt, is_whole
-from runs.silos.fingerprint import fingerprint
+from runs.silos.fingerprint import fingerprint_of
 from runs.silos.keeping import Keeping, keyed_digest
 from runs.silos.registered import answered_kinds, drawer, sent_kinds, works
 from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
@@ -25,6 +25,8 @@ from runs.versions import versions
 ECHOED = ("run", "silo", "nonce", "round", "trip")
 """Parts of a request that its answer repeats."""
 _SAID = 500
+MOST, NAME = 8, 80
+"""At most so many kinds of objects that a silo's digest does not cover are sent, and signs of the name of one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ class Node:
         samples = float(self.client.samples)
         if not isfinite(samples):
             raise FederationError(f"its client has {samples} samples; it has to count them")
-        found = fingerprint(self.client)
+        found, unread = fingerprint_of(self.client)
         return {
             "silo": self.name,
             "protocol": PROTOCOL,
@@ -89,6 +91,7 @@ class Node:
             "values": takes_values(self.client),
             "statistics": sorted(statistics_of(self.client)),
             "data": "" if found is None else keyed_digest(self.folder, found),
+            "unread": [name[:NAME] for name in unread[:MOST]],
         }
 
     def _reply(self, order: _Order, trip: Trip, reply: Reply, keeping: Keeping, echo: Mapping[str, Any]) -> Letter:

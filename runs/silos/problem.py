@@ -19,6 +19,8 @@ from runs.settings import RunError, at_least
 
 SILOS = "silos"
 """Name of the problem in runs."""
+RUN_NAME = "name at the silos"
+"""Name of what a run's settings have of the name under which silos keep what belongs to it."""
 Evaluate = Callable[[Mapping[str, Any]], Mapping[str, float]]
 
 
@@ -114,11 +116,13 @@ class SiloProblem:
         clients: Clients as the server knows them.
         start: Initial weights.
         measure: Numbers by name for weights, evaluated at the server; default: the clients are asked for their losses.
+        run: Name under which silos keep what belongs to the run; empty for those that an earlier version began.
     """
 
     clients: DistantClients
     start: Tree
     measure: Evaluate | None = None
+    run: str = ""
 
     @property
     def shares(self) -> None:
@@ -133,7 +137,8 @@ class SiloProblem:
             numbers = entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
             digest.update(f"{name} {tuple(entry.shape)} {entry.dtype} ".encode() + numbers)
         data = {f"content of silo {client.name}": client.data for client in self.clients.clients if client.data}
-        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data}
+        own = {RUN_NAME: self.run} if self.run else {}
+        return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data, **own}
 
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
         """How good weights are; the silos' mean loss is a trip of its own, and in the ledger."""

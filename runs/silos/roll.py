@@ -124,6 +124,12 @@ class Roll:
         self._say(f"silo {name}: there, with {about.samples:g} samples")
         if not about.data:
             self._say(f"silo {name}: its client holds nothing to know its data by; other data would not be noticed")
+        unread = content.get("unread")
+        if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):
+            self._say(
+                f"silo {name}: the digest of its data covers no {_listed(unread)}; other data there would not be "
+                "noticed, unless its client has an attribute fingerprint"
+            )
         others = _other_versions(content.get("versions"))
         if others:
             self._say(f"silo {name}: {others}; its bits may differ")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+import secrets
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,12 +17,13 @@ from torch import Tensor
 
 from algorithms.tree import Tree
 from runs.catalogue import CONDUCT, algorithm_of, options_of
-from runs.folder import Metrics, train
-from runs.plan import Parts, Plan, planned
+from runs.folder import CHECKPOINTS, Metrics, train
+from runs.plan import SETTINGS, Parts, Plan, planned
 from runs.settings import Conduct, RunError
 from runs.silos.executor import Silos
+from runs.silos.keeping import RUN
 from runs.silos.line import Line, Patience
-from runs.silos.problem import SILOS, Distant, DistantClients, Evaluate, SiloProblem, SiloSettings
+from runs.silos.problem import RUN_NAME, SILOS, Distant, DistantClients, Evaluate, SiloProblem, SiloSettings
 from runs.silos.wire import Limits, printable
 
 _PATIENCE = {entry.name for entry in fields(Patience)}
@@ -54,14 +59,52 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
         raise RunError(f"{plan.algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
     if plan.settings["alignment"] and evaluate is None:
         raise RunError("alignment needs a function evaluate at the server; else losses take the place of updates")
-    silos = Silos(settings.names, line, plan.digest, patience, limits, say)
+    name, run = _name_of(plan, folder)
+    silos = Silos(settings.names, line, name, patience, limits, say)
     clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(weights.keys()), strict=True)]
     first = Tree({name: entry.detach() for name, entry in weights.items()})
-    problem = SiloProblem(DistantClients(tuple(clients)), first, evaluate)
+    problem = SiloProblem(DistantClients(tuple(clients)), first, evaluate, run)
     try:
-        return train(plan, folder, _round, say=say, parts=Parts(algorithm, problem, silos))
-    finally:
-        silos.say(f"{silos.bytes_sent:,} bytes sent to silos, {silos.bytes_received:,} received")
+        metrics = train(plan, folder, _round, say=say, parts=Parts(algorithm, problem, silos))
+    except BaseException as error:
+        with suppress(RunError, OSError):  # a log that cannot be written hides no other error
+            silos.say(_travelled(silos))
+        if isinstance(error, RunError) and (said := _of_config(str(error))) != str(error):
+            raise type(error)(said) from error
+        raise
+    silos.say(_travelled(silos))
+    return metrics
+
+
+def _travelled(silos: Silos) -> str:
+    return f"{silos.bytes_sent:,} bytes sent to silos, {silos.bytes_received:,} received"
+
+
+def _of_config(text: str) -> str:
+    """The remedies of an error of `rankproof train`, as those of an app that `flwr run` starts."""
+    text = re.sub(r",? or start anew with --force", "", text)
+    text = re.sub(r"name another( folder)? with --out", "name another `folder` in the app's config", text)
+    return re.sub(r"give --rounds (\d+) or more", r"set rounds to \1 or more there", text)
+
+
+def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
+    """The name under which silos keep what belongs to a run, and what its settings say of it.
+
+    Each run has its own, so that two runs of one plan do not forget what the other's clients keep. A run that an
+    earlier version began has the plan's digest.
+    """
+    try:
+        stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        run = stored.get("given", {}).get(RUN_NAME, "")
+    except FileNotFoundError:
+        run = None
+    except (OSError, ValueError, AttributeError, RecursionError):
+        run = ""  # the run itself says what is wrong with its settings
+    if run is None or (run == "" and not (folder / CHECKPOINTS).exists()):
+        run = secrets.token_hex(12)
+    if not isinstance(run, str) or not (run == "" or RUN.fullmatch(run)):
+        raise RunError(f"{folder / SETTINGS} has a {RUN_NAME} that no run writes; bring its copy back")
+    return run or plan.digest, run
 
 
 def _asked(config: Mapping[str, Any]) -> tuple[Plan, Path, Patience, Limits]:

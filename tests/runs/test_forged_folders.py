@@ -9,6 +9,7 @@ import pytest
 
 from rankproof import main
 from runs.index import signed
+from runs.plan import earlier_digest
 
 SIZES = ("--clients", "2", "--steps", "1", "--rows", "3", "--columns", "2", "--rounds", "2", "--keep-every", "1")
 INDEX = "checkpoints/round-000002.json"
@@ -199,3 +200,63 @@ def test_texts_of_any_length_are_shown_in_lines_that_can_be_read(run, capsys):
     for action in ("list", "show"):
         assert main(["runs", action, str(run)]) == 0
         assert max(map(len, capsys.readouterr().out.splitlines())) <= 10_000
+
+
+EDITED = "settings.json was edited since the run wrote it"
+
+
+def set_to(folder, **settings):
+    path = folder / "settings.json"
+    stored = json.loads(path.read_text())
+    more = {name: settings.pop(name) for name in ("earlier",) if name in settings}
+    path.write_text(json.dumps({**stored, "settings": {**stored["settings"], **settings}, **more}, indent=1) + "\n")
+
+
+@pytest.fixture
+def sweep(tmp_path, capsys):
+    """Runs of two learning rates and two seeds."""
+    for rate in ("0.1", "0.2"):
+        for seed in ("0", "1"):
+            place = ["--learning-rate", rate, "--seed", seed, "--out", str(tmp_path / f"{rate}-{seed}")]
+            assert main(["train", "fedavg", "--clients", "2", "--steps", "1", "--rounds", "1", *place]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+@pytest.mark.parametrize("with_record", [True, False])
+def test_runs_of_edited_settings_are_named_and_no_part_of_a_comparison(sweep, with_record, capsys):
+    assert main(["runs", "compare", str(sweep)]) == 0
+    whole = capsys.readouterr().out
+    assert "edited" not in whole
+    shutil.copytree(sweep / "0.1-0", sweep / "copy")
+    set_to(sweep / "copy", seed=2)
+    if not with_record:
+        (sweep / "copy" / ".rankproof-written").unlink()
+    line = f"{sweep / 'copy'}: {EDITED}"
+    for action in ("list", "show", "compare"):
+        assert main(["runs", action, str(sweep)]) == 0
+        shown = capsys.readouterr().out
+        assert shown.count(EDITED) == 1
+        assert line in shown
+        assert action != "compare" or shown == f"{line}: left out\n{whole}"
+    assert main(["runs", "plot", str(sweep), "--out", str(sweep / "out")]) == 0
+    assert f"{line}: left out" in capsys.readouterr().out
+    assert main(["runs", "compare", str(sweep / "copy")]) == 2
+    assert line in capsys.readouterr().err
+
+
+def test_a_run_whose_rounds_were_raised_or_that_has_a_note_is_as_written(sweep, capsys):
+    path = sweep / "0.2-1" / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "note": "mine"}))
+    assert main(["train", "--resume", str(sweep / "0.1-0"), "--rounds", "2"]) == 0
+    capsys.readouterr()
+    assert main(["runs", "list", str(sweep)]) == 0
+    assert "edited" not in capsys.readouterr().out
+
+
+def test_the_digest_of_an_earlier_version_counts_in_settings_that_were_not_edited(sweep, capsys):
+    folder = sweep / "0.1-0"
+    set_to(folder, learning_rate=0.3, earlier=earlier_digest(folder))
+    refused(capsys, "train", "--resume", folder, "--rounds", "2")
+    assert main(["runs", "list", str(sweep)]) == 0
+    assert f"{folder}: {EDITED}" in capsys.readouterr().out

@@ -345,6 +345,23 @@ def test_the_factor_that_ffa_lora_freezes_is_at_the_inputs(tmp_path, kind, layer
         ({"lora_alpha": float("nan")}, "no finite number"),
         ({"alpha_pattern": [3]}, "no finite number"),
         ({"alpha_pattern": {"(": 3}}, "is no pattern"),
+        ({"lora_alpha": 10**400}, "no finite number"),
+        ({"r": 4}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
+        ({"r": 10**400}, "r or a rank_pattern that is no whole number"),
+        ({"r": 0}, "r or a rank_pattern that is no whole number"),
+        ({"rank_pattern": {"v_proj": 1}}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
+        ({"rank_pattern": {"(": 2}}, "is no pattern"),
+        ({"target_modules": ["q_proj"]}, "layers.0.self_attn.v_proj, which adapter_config.json leaves out"),
+        ({"target_modules": r".*0.*v_proj"}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
+        ({"target_modules": "("}, "is no pattern"),
+        ({"target_modules": [1]}, "no list of names"),
+        ({"exclude_modules": ["v_proj"]}, "v_proj, which adapter_config.json leaves out"),
+        ({"exclude_modules": r".*1.*v_proj"}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
+        ({"modules_to_save": ["self_attn"]}, "v_proj, which adapter_config.json leaves out"),
+        ({"layers_to_transform": [0]}, "layers.1.self_attn.v_proj, which adapter_config.json leaves out"),
+        ({"layers_to_transform": 1}, "layers.0.self_attn.v_proj, which adapter_config.json leaves out"),
+        ({"layers_to_transform": [0, 1], "layers_pattern": "blocks"}, "v_proj, which adapter_config.json leaves out"),
+        ({"layers_to_transform": "all"}, "no list of whole numbers"),
         ([1], "not that of a LoRA"),
         (None, "not that of a LoRA"),
     ],
@@ -369,6 +386,49 @@ def test_tensors_that_are_not_understood_are_refused(tmp_path):
         read_adapter(tmp_path, llama())
     save_file({**tensors, f"{layer}.other": torch.ones(8)}, path)
     with pytest.raises(RunError, match=r"v_proj.other does not fit"):
+        read_adapter(tmp_path, llama())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"target_modules": "all-linear"},
+        {"target_modules": None},
+        {"target_modules": r".*(q|v)_proj"},
+        {"exclude_modules": ["q_proj"]},
+        {"layers_to_transform": [0, 1], "layers_pattern": ["blocks", "layers"]},
+        {"r": 3, "rank_pattern": {r"layers\.\d\..*v_proj": 2}},
+    ],
+)
+def test_a_configuration_that_names_all_layers_is_read(changed, tmp_path):
+    peft.get_peft_model(llama(), peft.LoraConfig(r=2, target_modules=["v_proj"])).save_pretrained(tmp_path)
+    path = tmp_path / "adapter_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    assert len(read_adapter(tmp_path, llama())[0]) == 2
+
+
+@pytest.mark.parametrize("value", [float("nan"), -float("inf")])
+@pytest.mark.parametrize("part", ["lora_B", "norm"])
+def test_numbers_that_are_not_finite_are_the_adapters_fault(part, value, tmp_path):
+    config = peft.LoraConfig(r=2, target_modules=["v_proj"])
+    peft.get_peft_model(llama(), config).save_pretrained(tmp_path)
+    path = tmp_path / "adapter_model.safetensors"
+    tensors = load_file(path)
+    if part == "norm":
+        tensors["base_model.model.model.norm.weight"] = torch.full_like(llama().model.norm.weight, value)
+    else:
+        odd = next(name for name in tensors if part in name)
+        tensors[odd][0, 0] = value
+    save_file(tensors, path)
+    with pytest.raises(RunError, match=rf"{tmp_path} has base_model\..* with numbers that are not finite; start from"):
+        read_adapter(tmp_path, llama())
+
+
+def test_an_adapter_of_rank_0_is_refused(tmp_path):
+    peft.get_peft_model(llama(), peft.LoraConfig(r=2, target_modules=["v_proj"])).save_pretrained(tmp_path)
+    path = tmp_path / "adapter_model.safetensors"
+    save_file({k: (t[:0] if "lora_A" in k else t[:, :0]).contiguous() for k, t in load_file(path).items()}, path)
+    with pytest.raises(RunError, match=r"v_proj has rank 0, which r and rank_pattern .* contradict"):
         read_adapter(tmp_path, llama())
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from rankproof import main
 from runs.plan import planned, stored_plan
 from runs.settings import RunError
+from workloads.written import RECORD
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = """
@@ -138,6 +140,8 @@ def test_nothing_in_a_run_reaches_the_terminal_raw(action, tmp_path, capsys):
         folder = tmp_path / f"runs{NASTY.replace('/', '')}" / str(seed)
         assert main(["train", "fedavg", *SMALL, "--out", str(folder)]) == 0
         naming(folder, algorithm=f"fedavg{word}", note=word, **{f"name{NASTY}": word})
+        (folder / RECORD).unlink()  # of what the sender's own rankproof wrote nothing shows here
+        shutil.rmtree(folder / "checkpoints")
     capsys.readouterr()
     more = ["--out", str(tmp_path / "out")] if action == "plot" else []
     assert main(["runs", action, str(folder.parent), *more]) == 0

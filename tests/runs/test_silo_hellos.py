@@ -1,14 +1,21 @@
 """Silos that say who they are: what they say is compared, and the one that differs is named."""
 
+import array
 import functools
+import io
 import json
 import re
+from collections import deque
 from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from PIL import Image
 from silo_line import Beside, silos_of
 from test_silos import NAMES, RUN, Met
 from test_silos import given as run_of
@@ -18,7 +25,7 @@ from algorithms.federation import FederationError
 from runs.network_problem import network_problem
 from runs.settings import RunError
 from runs.silos.executor import Silos
-from runs.silos.fingerprint import fingerprint
+from runs.silos.fingerprint import fingerprint, fingerprint_of
 from runs.silos.keeping import HISTORY, Keeping, keyed_digest
 from runs.silos.line import Patience
 from runs.silos.problem import Distant, SiloSettings
@@ -193,6 +200,16 @@ class Data:
 X = torch.arange(6.0).view(3, 2)
 
 
+class OwnDeque(deque):
+    pass
+
+
+class OwnList(list):
+    def __init__(self, site, values):
+        super().__init__(values)
+        self.site = site
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -217,11 +234,51 @@ X = torch.arange(6.0).view(3, 2)
         ({"ab": "c"}, {"a": "bc"}),
         (["ab"], ["a", "b"]),
         (X > 2.0, X > 3.0),
+        (range(4), range(4, 8)),
+        (slice(0, 4), slice(4, 8)),
+        (array.array("d", [1.0, 2.0]), array.array("d", [1.0, 3.0])),
+        (deque([1.0, 2.0]), deque([1.0, 3.0])),
+        (OwnDeque([1.0, 2.0]), OwnDeque([1.0, 3.0])),
+        (OwnList("a", [1.0]), OwnList("b", [1.0])),
+        (bytearray(b"ab"), bytearray(b"ac")),
+        (memoryview(b"ab"), memoryview(b"ac")),
+        (io.BytesIO(b"ab"), io.BytesIO(b"ac")),
+        ([Decimal("0.1")], [Decimal("0.2")]),
+        ([date(2020, 1, 1)], [date(2020, 1, 2)]),
+        ({1: 2.0}.values(), {1: 3.0}.values()),
+        (iter([1.0, 2.0]), iter([1.0, 3.0])),
+        (deque([X]).__iter__(), deque([X + 1.0]).__iter__()),
+        ([1.0, 2.0].__getitem__, [1.0, 3.0].__getitem__),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.array([1.0, 2.0], mask=[1, 0])),
+        (np.array({1: 2.0}, dtype=object), np.array({1: 3.0}, dtype=object)),
+        (torch.utils.data.Subset([X], range(4)), torch.utils.data.Subset([X], range(4, 8))),
+        ([Image.new("L", (2, 2), 1)], [Image.new("L", (2, 2), 2)]),
+        (pd.DataFrame({"a": [1, 1]}, index=[0, 1]), pd.DataFrame({"a": [1, 1]}, index=[1, 0])),
     ],
 )
 def test_other_data_of_the_same_size_have_another_fingerprint(one, other):
     assert fingerprint(Data(one)) != fingerprint(Data(other))
     assert fingerprint(Data(one)) == fingerprint(Data(one)) is not None
+
+
+def opened():
+    yield X
+
+
+@pytest.mark.parametrize(("value", "kind"), [(opened(), "generator"), ([{"rows": opened()}], "generator")])
+def test_what_a_fingerprint_does_not_cover_is_said(value, kind, tmp_path):
+    assert fingerprint_of(Data(X)).unread == ()
+    assert fingerprint_of(Data(value)).unread == (kind,)
+    said = []
+    line = Beside(silos_of([Data(value), Data(X)], NAMES[:2], tmp_path))
+    Silos(NAMES[:2], line, RUN, Patience(seconds=5.0), say=said.append, pause=1e-3).meet()
+    (text,) = [text for text in said if "covers no" in text]
+    assert text.startswith(f"silo north: the digest of its data covers no {kind}; ")
+
+
+def test_a_client_that_holds_no_data_is_not_known_by_it():
+    assert fingerprint(SimpleNamespace(root=None)) is None
+    assert fingerprint(lambda: 1) is None
 
 
 def test_the_fingerprint_is_that_of_the_data_and_not_of_the_process():
@@ -281,6 +338,47 @@ def test_a_server_that_goes_on_knows_the_data_of_its_silos(tmp_path):
     with pytest.raises(RunError, match="another content of silo b"):
         trained(2, X, X + 2.0)
     assert trained(2, X, X + 1.0)["round"] == 2
+
+
+@dataclass(frozen=True, eq=False)
+class Sized(Data):
+    fingerprint: str = "files of May"
+
+
+class Hidden:
+    """A client that holds nothing that can be read."""
+
+    samples = 3.0
+
+    def loss(self, w, batch=None):
+        return (w["W"] ** 2).sum()
+
+
+def test_a_server_that_goes_on_takes_no_other_number_of_samples_however_close(tmp_path):
+    config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results"), "seconds": 5.0, "steps": 2}
+
+    def trained(rounds, samples):
+        line = Beside(silos_of([Sized(X, samples), Sized(X)], "ab", tmp_path))
+        return serve({**config, "rounds": rounds}, line, lambda: {"W": torch.ones(2, 2)})
+
+    trained(1, 10000.0)
+    with pytest.raises(RunError, match="another sizes of silos"):
+        trained(2, 10001.0)
+    assert trained(2, 10000.0)["round"] == 2
+
+
+def test_a_server_remembers_data_that_a_silo_could_not_read_for_a_time(tmp_path):
+    config = {"algorithm": "fedavg", "silos": "a,b", "folder": str(tmp_path / "results"), "seconds": 5.0, "steps": 2}
+
+    def trained(rounds, client):
+        line = Beside(silos_of([client, Data(X)], "ab", tmp_path))
+        return serve({**config, "rounds": rounds}, line, lambda: {"W": torch.ones(2, 2)})
+
+    trained(1, Data(X + 1.0))
+    assert trained(2, Hidden())["round"] == 2
+    with pytest.raises(RunError, match="another content of silo a"):
+        trained(3, Data(X + 2.0))
+    assert trained(3, Data(X + 1.0))["round"] == 3
 
 
 def test_answered_requests_are_forgotten_with_the_rounds_that_nobody_goes_back_to(tmp_path):

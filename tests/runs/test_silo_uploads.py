@@ -15,6 +15,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.tree import Tree
+from runs.settings import RunError
 from runs.silos.server import serve
 from runs.silos.wire import Letter, Packed, pack, unpack
 
@@ -179,3 +180,154 @@ def test_an_upload_in_which_torch_does_not_compute_is_of_its_sender(name, kind, 
     met = Met(run.problem.clients, tmp_path, run.problem.start, change)
     with pytest.raises(FederationError, match=r"silo east: .* torch\.float8"):
         met.run(run.algorithm, 1)
+
+
+def scaled_by(odd, times, loss=None):
+    """Answers of a silo that multiplies each upload, and says what its loss is."""
+
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") != odd or content["kind"] != "done":
+            return letter
+        upload = unpack(Packed(content["upload"], letter.blobs["upload"]), {})
+        if isinstance(upload, torch.Tensor):
+            upload = upload if loss is None else torch.tensor(loss, dtype=upload.dtype)
+        else:
+            upload = Tree({name: entry * times for name, entry in upload.items()})
+        packed = pack(upload, {})
+        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+
+    return change
+
+
+@dataclass(frozen=True, eq=False)
+class Squared:
+    x: torch.Tensor
+    samples: float = 4.0
+
+    def loss(self, w, batch=None):
+        return ((self.x @ w["W"] - 1.0) ** 2).mean()
+
+
+def trained(folder, change, rounds, names=NAMES, kind=torch.float64, **more):
+    clients = [Squared(torch.eye(5, 3, dtype=kind) * (1.0 + 0.1 * number)) for number in range(len(names))]
+    config = {"algorithm": "fedavg", "silos": ",".join(names), "folder": str(folder / "results"), "rounds": rounds}
+    config |= {"steps": 2, "learning_rate": 0.05, "seconds": 5.0, **more}
+    line = Beside(silos_of(clients, names, folder), change)
+    return serve(config, line, lambda: {"W": torch.full((3, 2), 0.1, dtype=kind)})
+
+
+def log_of(folder):
+    return (folder / "results" / "log.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("times", "odd", "wrong"),
+    [(12.0, "north", "left out"), (900.0, "south", "left out"), (-900.0, "east", "stop"), (900.0, "north", "stop")],
+)
+def test_a_silo_that_spoils_the_model_and_denies_its_loss_is_named_and_no_honest_one(times, odd, wrong, tmp_path):
+    last = trained(tmp_path, scaled_by(odd, times, 1.0), 6, wrong=wrong, **({"least": 1} if wrong != "stop" else {}))
+    assert last["loss"] > 1e3
+    said = [text for text in log_of(tmp_path) if "norm" in text]
+    assert said
+    assert not [text for text in said if f"silo {odd}:" not in text]
+    content = json.loads((tmp_path / "results" / "checkpoints" / "round-000006.json").read_text())["content"]
+    assert set(content["suspects"]) == {odd}
+    assert "left_out" not in content
+
+
+def test_an_honest_silo_that_fails_at_a_spoilt_model_is_not_left_out(tmp_path, capsys):
+    """It stays so when the run goes on, and `runs show` names the silo that spoilt it."""
+    lie = scaled_by("south", 900.0, 0.01)
+
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") == "north" and asked["round"] == 3:
+            return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "not finite"}), {})
+        return lie(node, request, letter) if asked.get("round", 3) < 3 else letter
+
+    said = (
+        r"silo north: not finite; but before, silo south sent .* in round 2; .* nobody is left out: look at south, or"
+    )
+    for _ in range(2):
+        with pytest.raises(FederationError, match=said):
+            trained(tmp_path, change, 4, wrong="left out", least=1)
+    assert rankproof.main(["runs", "show", str(tmp_path / "results")]) == 0
+    shown = capsys.readouterr().out
+    assert "silo south: sent an upload of norm" in shown
+    assert "silo north" not in shown
+
+
+def test_of_two_silos_that_differ_in_their_losses_both_are_named_and_neither_is_left_out(tmp_path):
+    names = NAMES[:2]
+    with pytest.raises(
+        FederationError,
+        match=r"uploads' norms are more than 1e\+09 times apart, and none is that of most silos: north .*, "
+        r"east 1; .*but before, silo east sent",
+    ):
+        trained(tmp_path, scaled_by("east", 900.0, 1.0), 9, names, wrong="left out", least=1)
+
+
+@pytest.mark.parametrize("value", [1e10, 1e13])
+def test_a_silo_alone_in_its_cohort_is_compared_with_what_it_was_sent(value, tmp_path):
+    with pytest.raises(FederationError, match=r"silo east: an upload of norm .*; lower the learning rate"):
+        trained(tmp_path, scaled_by("east", value), 9, cohort=1, seed=2)
+
+
+def test_silos_whose_losses_differ_among_themselves_are_not_remembered(tmp_path):
+    def change(node, request, letter):
+        content = json.loads(letter.text)
+        if json.loads(request.text).get("work") != "problem.local_loss":
+            return letter
+        packed = pack(torch.tensor(10.0 ** (6 * (node - 100)), dtype=torch.float64), {})
+        return Letter(json.dumps({**content, "upload": packed.structure}), {"upload": packed.blob})
+
+    trained(tmp_path, change, 1)
+    assert not [text for text in log_of(tmp_path) if "refused" in text]
+    content = json.loads((tmp_path / "results" / "checkpoints" / "round-000001.json").read_text())["content"]
+    assert "suspects" not in content
+
+
+def test_a_log_that_was_changed_hides_no_silo_and_names_the_remedy_of_an_app(tmp_path):
+    def change(node, request, letter):
+        content, asked = json.loads(letter.text), json.loads(request.text)
+        if asked.get("silo") != "east" or asked.get("round") != 2:
+            return letter
+        with (tmp_path / "results" / "log.txt").open("a") as log:
+            log.write("a note\n")
+        return Letter(json.dumps({"echo": content["echo"], "kind": "failed", "said": "no room"}), {})
+
+    spoilt = scaled_by("south", 900.0)
+    with pytest.raises(RunError) as error:
+        trained(tmp_path, lambda *letters: change(*letters[:2], spoilt(*letters)), 3, wrong="left out", least=2)
+    assert "silo east: refused, no room" in str(error.value)
+    assert str(error.value).endswith("name another `folder` in the app's config")
+
+
+def test_remedies_of_a_run_of_silos_are_options_of_its_app(tmp_path):
+    def honest(node, request, letter):
+        return letter
+
+    trained(tmp_path, honest, 2)
+    for more in ({"rounds": 1}, {"rounds": 2, "learning_rate": 0.06}, {"rounds": 2, "names": NAMES[:2]}):
+        with pytest.raises(RunError, match="name another `folder` in the app's config") as error:
+            trained(tmp_path, honest, **more)
+        assert "--" not in str(error.value)
+    (tmp_path / "results" / "log.txt").write_text("mine")
+    with pytest.raises(RunError, match=r"log.txt.* name another `folder` in the app's config$"):
+        trained(tmp_path, scaled_by("south", 900.0), 3)
+
+
+def test_two_runs_of_one_plan_do_not_forget_what_the_others_clients_keep(tmp_path):
+    clients = [Squared(torch.eye(5, 3, dtype=torch.float64) * (1.0 + 0.1 * number)) for number in range(2)]
+
+    def run(folder, rounds, first=0.1):
+        line = Beside(silos_of(clients, NAMES[:2], tmp_path))
+        config = {"algorithm": "pfedloru", "silos": "north,east", "folder": str(tmp_path / folder), "rounds": rounds}
+        start = {"W": torch.full((3, 2), first, dtype=torch.float64)}
+        return serve({**config, "steps": 1, "learning_rate": 0.05, "rank": 1, "seconds": 5.0}, line, lambda: start)
+
+    run("one", 2)
+    run("other", 10, 0.2)
+    run("again", 10)
+    assert run("one", 10)["loss"] == run("again", 10)["loss"]

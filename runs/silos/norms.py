@@ -1,0 +1,86 @@
+"""Norms of uploads, compared with those of the same trip: what one silo sends far out spoils the model of all.
+
+An upload is far out when it is so in the eyes of a majority: more than half of the cohort sent far less. So a silo that
+sends too little, such as a loss of 1 where all others report more, makes nobody else far out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp, hypot, log
+from typing import Any, NamedTuple
+
+import torch
+
+from algorithms.tree import tensors
+
+SOME_TIMES, MANY_TIMES, FAR = 10.0, 1e3, 1e9
+"""Norms that are remembered, reported in every trip, and refused, as multiples of the usual one."""
+SPREADS = 4.45
+"""Spread of the others' norms, in logarithms, up to which one is not remembered: 3 standard deviations of a normal."""
+
+
+class Compared(NamedTuple):
+    """An upload's norm among those of its trip.
+
+    Attributes:
+        norm: The norm.
+        usual: Largest of three: the norm in the middle of the others, that of what was sent of the same kind, and 1.
+        remembered: Whether it is so large that it may spoil the model, though it is taken.
+        reported: Whether it is reported in every trip.
+        far: Whether it is refused.
+        undecided: The larger of `MANY_TIMES` and `FAR` by which half of the cohort is larger than the other half; 0
+            where there is none.
+    """
+
+    norm: float
+    usual: float
+    remembered: bool
+    reported: bool
+    far: bool
+    undecided: float
+
+
+def compared(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> dict[int, Compared]:
+    """Compare each upload with the others of its trip.
+
+    Args:
+        norms: Norms of the uploads, by client.
+        sent: Norm of what each client was sent, where that is of the same kind as its upload; it decides where half of
+            the cohort differs from the other half, and for a cohort of one.
+    """
+    return {
+        number: _compared(norm, [other for one, other in norms.items() if one != number], sent.get(number))
+        for number, norm in norms.items()
+    }
+
+
+def norm_of(message: Any) -> float:
+    """Return the norm of all numbers in a message whose squares can be added in each tensor."""
+    leaves = [leaf.detach().double().flatten() for leaf in tensors(message) if leaf.is_floating_point()]
+    return hypot(*(float(torch.linalg.vector_norm(leaf)) for leaf in leaves))
+
+
+def sent_norm(sent: Mapping[str, Any], upload: Any) -> float | None:
+    """Return the norm of what was sent in tensors of the same shapes as an upload; none where nothing was."""
+    shapes = [leaf.shape for leaf in tensors(upload)]
+    alike = [value for value in sent.values() if [leaf.shape for leaf in tensors(value)] == shapes]
+    return max(map(norm_of, alike), default=None)
+
+
+def _compared(norm: float, others: Sequence[float], sent: float | None) -> Compared:
+    floor = max(1.0, sent or 0.0)
+    levels = sorted(max(other, floor) for other in others)
+    usual = levels[(len(levels) - 1) // 2] if levels else floor
+    spread = sorted(abs(log(level / usual)) for level in levels)[len(levels) // 2] if levels else 0.0
+    some = max(SOME_TIMES, exp(min(SPREADS * spread, log(MANY_TIMES))))
+
+    def half(times: float) -> bool:
+        return 2 * sum(norm > times * level for level in levels) == len(levels) + 1
+
+    def exceeds(times: float) -> bool:
+        most = 2 * sum(norm > times * level for level in levels) > len(levels) + 1
+        return most or (sent is not None and norm > times * floor and (half(times) or not levels))
+
+    undecided = next((times for times in (FAR, MANY_TIMES) if half(times) and not exceeds(times)), 0.0)
+    return Compared(norm, usual, exceeds(some), exceeds(MANY_TIMES), exceeds(FAR), undecided)
