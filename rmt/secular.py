@@ -9,11 +9,16 @@ $$\#\{\lambda_i(H) > \lambda\} = \#\{d_j > \lambda\} + n_-(\Theta^{-1} - M(\lamb
 with $n_-$ the number of negative eigenvalues: a count in O(R k^2), for spikes of any sign, and any eigenvalue by
 bisection. For one spike this is the secular equation $1/\theta = \sum_j v_j^2 / (\lambda - d_j)$.
 
+Next to an entry of $D$, or for a tiny spike, one direction of $\Theta^{-1} - M$ is huge and its rounding hides the others. With
+$\Theta^{-1} - M = F^T S F$, where $S$ holds signs and $F$ has a row for each spike and each entry of $D$, a QR
+decomposition of $F^T$ with pivoting separates the sizes, and each direction is then counted in units of its own.
+
 Noise $X = O\,\mathrm{diag}(x)\,O^T$ with $O$ uniform on the orthogonal group turns the spikes' directions into
 uniformly random ones in the basis of $X$, so only these are drawn. Its eigenvalues do not fluctuate: they are the
 quantiles of the law, and its extreme ones tend to the edges.
 
-Source: Golub (1973) for the secular equation, Haynsworth (1968) for the inertia.
+Source: Golub (1973) for the secular equation, Haynsworth (1968) for the inertia, Cox and Higham (1998) for the accuracy
+of QR with pivoting on rows of very different size.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr
 
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
@@ -30,6 +36,9 @@ from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 _STEPS = 60
 _GRID = 4097
 _SMALLEST = 1e-290  # a gap whose inverse does not overflow
+_EVEN = (
+    128.0  # entries up to which the signs of all eigenvalues survive rounding, as spikes have an inverse of at least 1
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +98,19 @@ class RotatedDraw:
             direction = self.directions[:, 0]
             outside = int(inverse[0] < direction @ (direction / gaps))
         else:
-            shifted = np.linalg.eigvalsh(np.diag(inverse) - self.directions.T @ (self.directions / gaps[:, None]))
-            outside = int((shifted < 0).sum())
+            shifted = np.diag(inverse) - self.directions.T @ (self.directions / gaps[:, None])
+            if np.abs(shifted).max() > _EVEN:
+                shifted = self._in_own_units(gaps, inverse)
+            outside = int((np.linalg.eigvalsh(shifted) < 0).sum())
         return above + outside - int((inverse < 0).sum())
+
+    def _in_own_units(self, gaps: NDArray[np.float64], inverse: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Matrix congruent to the one of the inertia, ``(spikes, spikes)``, in which all directions are of order 1."""
+        rows = np.vstack([np.diag(np.sqrt(np.abs(inverse))), self.directions / np.sqrt(np.abs(gaps))[:, None]])
+        signs = np.concatenate([np.sign(inverse), -np.sign(gaps)])
+        triangle, order = qr(rows.T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
+        triangle /= np.linalg.norm(triangle, axis=1, keepdims=True)
+        return (triangle * signs[order]) @ triangle.T
 
     def eigenvalue(self, index: int) -> float:
         """The ``index``-th largest eigenvalue, anywhere in the spectrum, to 1e-13 of the bracket it lies in.

@@ -42,6 +42,34 @@ def test_eigenvalues_above_a_point_are_counted_with_and_without_spikes():
     assert RotatedDraw(SpikedModel(), np.array([2.0, 1.0, 1.0]), np.empty((3, 0))).count_above(1.0) == 1
 
 
+@pytest.mark.parametrize(
+    ("spikes", "noise"),
+    [
+        ((2.0, -2.0), [2.0, 0.0, 0.0, 0.0]),
+        ((2.0, 1.5), np.linspace(-1.0, 1.0, 101)),
+        ((2.0, -2.0, 0.1), np.arange(50.0)),
+        ((1.0, 1.0, -3.0), [1.0, 1.0, 1.0, 1.0, 0.5, -1.0, -1.0]),
+        ((2.0, -2.0), [0.866, 0.0, -0.866]),
+        ((2.0, 1e-20, -1e-9), np.linspace(-2.0, 1.0, 7)),
+    ],
+)
+@pytest.mark.parametrize("unit", [1.0, 1e-100, 1e100])
+def test_bisection_may_land_on_eigenvalues_of_the_noise(spikes, noise, unit):
+    """Ends of a bracket, and its middle, can be eigenvalues of the noise, where the secular matrix is infinite."""
+    model, noise = SpikedModel(tuple(unit * spike for spike in spikes)), unit * np.asarray(noise)
+    for seed in range(3):
+        draw = draw_rotated(model, len(noise), np.random.default_rng(seed), spectrum=noise)
+        values = dense(draw)
+        np.testing.assert_allclose(draw.top(len(noise)), values, rtol=0, atol=2e-13 * np.abs(values).max())
+        assert draw.stable_rank().value == pytest.approx(
+            (values / unit) @ (values / unit) / np.abs(values / unit).max() ** 2
+        )
+        for point in noise:
+            clear = np.abs(values - point) > 1e-12 * unit
+            if clear.all():
+                assert draw.count_above(point) == int((values > point).sum())
+
+
 def test_stable_rank_is_that_of_the_dense_matrix():
     for spikes in SPIKES:
         draw = draw_rotated(SpikedModel(spikes, MarchenkoPastur(0.5), 0.6), 50, np.random.default_rng(1))
