@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmt import AtomicLaw, DensityLaw, MarchenkoPastur, Semicircle, SpikedModel
+from rmt import AtomicLaw, DensityLaw, FreeSum, MarchenkoPastur, PointMass, Semicircle, SeparableLaw, SpikedModel
 from rmt.secular import RotatedDraw, draw_rotated, law_spectrum
 
 SPIKES = [(2.0,), (0.3,), (-1.5,), (3.0, 1.0, -0.2, -2.0), (1.0, 1.0), ()]
@@ -46,8 +46,8 @@ def test_eigenvalues_above_a_point_are_counted_with_and_without_spikes():
     ("spikes", "noise"),
     [
         ((2.0, -2.0), [2.0, 0.0, 0.0, 0.0]),
-        ((2.0, 1.5), np.linspace(-1.0, 1.0, 101)),
-        ((2.0, -2.0, 0.1), np.arange(50.0)),
+        ((2.0, 1.5), np.linspace(-1.0, 1.0, 41)),
+        ((2.0, -2.0, 0.1), np.arange(25.0)),
         ((1.0, 1.0, -3.0), [1.0, 1.0, 1.0, 1.0, 0.5, -1.0, -1.0]),
         ((2.0, -2.0), [0.866, 0.0, -0.866]),
         ((2.0, 1e-20, -1e-9), np.linspace(-2.0, 1.0, 7)),
@@ -85,6 +85,29 @@ def test_spectrum_follows_the_law(law):
     levels = 1.0 - (np.arange(2000) + 0.5) / 2000
     np.testing.assert_allclose(points, law.quantile(levels), atol=1e-5)
     assert law.support[1] - points[0] < 0.02 * (law.support[1] - law.support[0])
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        AtomicLaw((-1.0, 0.1, 1.0), (0.3, 0.4, 0.3)),
+        AtomicLaw(tuple(range(7)), (0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.1)),
+        PointMass(2.0),
+        MarchenkoPastur(2.0).shifted(-1.0),
+        SeparableLaw(PointMass(1.0), AtomicLaw((-1.0, 1.0), (0.5, 0.5)), 3.0),
+        SeparableLaw(PointMass(1.0), AtomicLaw((1.0, 100.0), (0.5, 0.5)), 0.1),
+        FreeSum(AtomicLaw((-3.0, 3.0), (0.4, 0.6)), Semicircle(0.3)),
+        FreeSum(AtomicLaw((-3.0, 3.0), (0.4, 0.6)), AtomicLaw((0.0, 1.0), (0.75, 0.25))),
+        DensityLaw(lambda x: np.where(x < 0.25, 0.2, 1.9 / 2), (0.0, 1.25)),
+        DensityLaw(np.abs, (-1.0, 1.0)),
+    ],
+)
+@pytest.mark.parametrize("R", [5, 10, 301])
+def test_spectrum_is_exact_at_atoms_and_close_next_to_edges_and_jumps_inside(law, R):
+    points, exact = law_spectrum(law, R), np.asarray(law.quantile((np.arange(R) + 0.5) / R))[::-1]
+    assert np.abs(points - exact).max() <= 1e-6 * (law.support[1] - law.support[0])
+    for location, mass in law.atoms:
+        assert (points == location).sum() == (exact == location).sum() >= int(R * mass) - 1
 
 
 def test_outliers_settle_at_the_predicted_place():
