@@ -35,6 +35,8 @@ _AIRY_TAIL = 6.5
 _LONG_BAND = 1500
 _ONE_IN = 20
 _HEAD = 600
+# Eigenvectors of eigenvalues closer than this would keep, by rounding, a part of each other above 1e-9.
+_CLOSE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +310,11 @@ def _largest(
         values = _largest_of_long_band(band, count)
     if not vectors:
         return values, np.empty((rows, 0))
-    return values, np.stack([_inverse_iteration(band, value)[1] for value in values], axis=1)
+    found = np.empty((rows, count))
+    for index, value in enumerate(values):
+        close = np.flatnonzero(np.abs(values[:index] - value) < _CLOSE)
+        found[:, index] = _inverse_iteration(band, value, found[:, close])[1]
+    return values, found
 
 
 def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -352,16 +358,36 @@ def _solver(band: NDArray[np.float64], shift: float) -> Callable[[NDArray[np.flo
     return lambda right: dgbtrs(factors, width, width, right, pivots)[0]
 
 
-def _inverse_iteration(band: NDArray[np.float64], value: float) -> tuple[float, NDArray[np.float64]]:
-    """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only."""
+def _inverse_iteration(
+    band: NDArray[np.float64], value: float, known: NDArray[np.float64] | None = None
+) -> tuple[float, NDArray[np.float64]]:
+    """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only.
+
+    Args:
+        band: lower band, entries of order 1.
+        value: eigenvalue.
+        known: eigenvectors of eigenvalues next to it, shape ``(rows, n)``, to which the new one is orthogonal.
+    """
     rows = band.shape[1]
     solve = _solver(band, value + 4e-16 * (abs(value) + 1.0))
     vector, quotient = np.linspace(1.0, 0.5, rows), value
+    if known is not None and known.shape[1]:  # the same start would leave nothing but what is known already
+        vector *= np.cos(known.shape[1] * np.arange(rows))
+        vector = _orthogonal(vector, known)
     for _ in range(4):
         found = solve(vector)
         quotient = value + 4e-16 * (abs(value) + 1.0) + float(vector @ vector) / float(vector @ found)
+        if known is not None and known.shape[1]:
+            found = _orthogonal(found, known)
         vector = found / np.linalg.norm(found)
     return quotient, vector
+
+
+def _orthogonal(vector: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part of a vector orthogonal to orthonormal columns, in two passes: one leaves rounding of what it removes."""
+    for _ in range(2):
+        vector = vector - known @ (known.T @ vector)
+    return vector
 
 
 def _residual(matrix: csc_array, value: float, vector: NDArray[np.float64]) -> float:

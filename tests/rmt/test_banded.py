@@ -87,6 +87,18 @@ def test_overlaps_are_squared_components_of_unit_vectors():
     np.testing.assert_allclose(draw.top_overlaps(3)[1], vectors[:2, ::-1][:, :3].T ** 2, atol=1e-12)
 
 
+@pytest.mark.parametrize("spikes", [(2.0, 2.0), (3.0, 2.0, 2.0, 2.0), (2.0, 2.0, -1.0, -1.0)])
+@pytest.mark.parametrize("scale", [1e-9, 1e-12, 1e-16, 1e-20, 1e-100])
+def test_eigenvectors_of_equal_spikes_stay_orthogonal_however_close_they_are(spikes, scale):
+    positive = sum(spike > 0 for spike in spikes)
+    draw = draw_banded(SpikedModel(spikes, scale=scale), 50, np.random.default_rng(0), top=positive, bottom=2)
+    _, top = draw.top_components(positive)
+    np.testing.assert_allclose(top @ top.T, np.eye(positive), atol=1e-9)
+    np.testing.assert_allclose(draw.top_overlaps(positive)[1].sum(axis=0)[:positive], 1.0, atol=1e-9)
+    if positive < len(spikes):
+        np.testing.assert_allclose(draw.bottom_overlaps(2)[1].sum(axis=0)[positive:], 1.0, atol=1e-9)
+
+
 def test_counts_are_those_of_the_eigenvalues():
     draw = draw_banded(SpikedModel((2.0,)), 700, np.random.default_rng(1), rows=700)
     values = np.linalg.eigvalsh(dense_of(draw))
