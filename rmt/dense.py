@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -192,7 +191,12 @@ def rotated(law: Law, R: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return (basis * _quantiles(law, R)) @ basis.T
 
 
-@lru_cache(maxsize=8)
 def _quantiles(law: Law, R: int) -> NDArray[np.float64]:
-    """The eigenvalues of all draws of one law and size."""
-    return np.asarray(law.quantile((np.arange(R) + 0.5) / R))
+    """The eigenvalues of all draws of one law and size.
+
+    They are kept with this very law: laws that compare equal need not be, since a density is code that may change.
+    """
+    if law.__dict__.get("_quantiles", ((), 0))[1] != R:
+        law.__dict__["_quantiles"] = np.asarray(law.quantile((np.arange(R) + 0.5) / R)), R
+    kept: NDArray[np.float64] = law.__dict__["_quantiles"][0]
+    return kept
