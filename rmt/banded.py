@@ -26,6 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from rmt.checks import whole
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
@@ -98,6 +99,7 @@ class BandedDraw:
             raise ValueError(f"needs all {self.R} rows and at most one spike, got {self.rows} rows")
         if not 1 <= index <= self.R:
             raise ValueError(f"index must lie between 1 and R = {self.R}, got {index}")
+        index = whole("index", index)
         window, (band, unit) = (self.R - index, self.R - index), self._scaled
         return unit * float(
             eigh_tridiagonal(band[0], band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
@@ -183,7 +185,7 @@ class BandedDraw:
                 f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, asked for {count}; "
                 "draw with a larger top or bottom, or with more rows"
             )
-        return count
+        return whole("count", count)
 
 
 def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, tolerance: float = 1e-12) -> int:
@@ -244,11 +246,12 @@ def draw_banded(
     R = check_dimension(R, at_least=max(1, len(spikes)))
     if min(top, bottom) < 0 or max(top, bottom) > R:
         raise ValueError(f"top and bottom must lie between 0 and R = {R}, got {top} and {bottom}")
+    top, bottom = whole("top", top), whole("bottom", bottom)
     if rows is None:
         rows = rows_needed(model, R, top, bottom)
     if not max(1, len(spikes)) <= rows <= R:
         raise ValueError(f"rows must lie between {max(1, len(spikes))} and R = {R}, got {rows}")
-    width = max(1, len(spikes))
+    rows, width = whole("rows", rows), max(1, len(spikes))
     scale = sigma / np.sqrt(R)
     band = np.empty((width + 1, rows))
     band[0] = np.sqrt(2.0) * rng.standard_normal(rows)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
+from rmt.checks import whole
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
@@ -123,6 +124,7 @@ class RotatedDraw:
         R, (noise, spikes) = self.R, self._scaled
         if not 1 <= index <= R:
             raise ValueError(f"index must lie between 1 and R = {R}, got {index}")
+        index = whole("index", index)
         positive = sum(spike > 0 for spike in spikes)
         negative = len(spikes) - positive
         # Weyl: at most ``positive`` eigenvalues move up past one of the noise, at most ``negative`` down.
@@ -139,11 +141,11 @@ class RotatedDraw:
 
     def top(self, count: int) -> NDArray[np.float64]:
         """The ``count`` largest eigenvalues, in decreasing order."""
-        return np.array([self.eigenvalue(index) for index in range(1, count + 1)])
+        return np.array([self.eigenvalue(index) for index in range(1, whole("count", count) + 1)])
 
     def bottom(self, count: int) -> NDArray[np.float64]:
         """The ``count`` smallest eigenvalues, in increasing order."""
-        return np.array([self.eigenvalue(self.R - index) for index in range(count)])
+        return np.array([self.eigenvalue(self.R - index) for index in range(whole("count", count))])
 
     def stable_rank(self) -> StableRank:
         r"""Stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""

@@ -198,3 +198,15 @@ def test_bad_requests_are_one_line():
         draw_banded(SpikedModel(), 10, rng, top=11)
     with pytest.raises(ValueError, match="semicircular"):
         draw_banded(SpikedModel((1.0,), PointMass(0.0)), 10, rng)
+
+
+def test_counts_may_be_whole_floats():
+    model, rng = SpikedModel((2.0,)), np.random.default_rng
+    one, two = draw_banded(model, 100, rng(0), top=2.0, bottom=1.0), draw_banded(model, 100, rng(0), top=2, bottom=1)
+    np.testing.assert_array_equal(one.top(2.0), two.top(2))
+    np.testing.assert_array_equal(one.bottom_overlaps(1.0)[1], two.bottom_overlaps(1)[1])
+    full = draw_banded(model, 20, rng(0), rows=20.0)
+    assert full.at(3.0) == full.at(3)
+    for ask in (lambda: draw_banded(model, 100, rng(0), top=1.5), lambda: one.top(1.5), lambda: full.at(1.5)):
+        with pytest.raises(ValueError, match=r"must be an integer >= 0, got 1\.5"):
+            ask()

@@ -124,3 +124,11 @@ def test_bad_arguments_are_named():
         draw_rotated(SpikedModel((1.0, 2.0)), 1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="index must lie"):
         draw_rotated(SpikedModel((1.0,)), 5, np.random.default_rng(0)).eigenvalue(6)
+
+
+def test_counts_and_indices_may_be_whole_floats():
+    draw = draw_rotated(SpikedModel((1.0,)), 5, np.random.default_rng(0))
+    assert draw.eigenvalue(2.0) == draw.eigenvalue(2)
+    np.testing.assert_array_equal(draw.top(2.0), draw.top(2))
+    with pytest.raises(ValueError, match=r"must be an integer >= 0, got 1\.5"):
+        draw.bottom(1.5)

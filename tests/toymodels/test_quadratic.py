@@ -128,3 +128,18 @@ def test_a_problem_weighs_its_clients():
     assert Problem("", clients, {"W": torch.zeros(1, 1)}, (0.9, 0.1), 0.0).loss(
         {"W": torch.zeros(1, 1)}
     ) == pytest.approx(1.9)
+
+
+def test_clients_and_shares_of_a_problem_are_checked():
+    good = centred(torch.eye(2).double(), torch.ones(1, 2).double())
+    bad = centred(torch.tensor([[float("nan"), 0.0], [0.0, 1.0]]).double(), torch.ones(1, 2).double())
+    start = torch.zeros(1, 2).double()
+    for clients, shares, message in (
+        ([], None, "at least one client"),
+        ([good, bad], None, "those of client 1 are not"),
+        ([good], [0.0], r"must not be 0 altogether, got \[0.0\]"),
+        ([good, good], [1.0, float("nan")], "shares must be finite and at least 0"),
+        ([good, good], [2.0, -1.0], "shares must be finite and at least 0"),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            quadratic_problem("", clients, start, shares)
