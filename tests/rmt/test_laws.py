@@ -396,3 +396,26 @@ def test_an_outlier_needs_a_scale_and_a_spike():
     for spike in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="a spike must be finite"):
             MarchenkoPastur(0.5).outlier(spike)
+
+
+def test_edges_steeper_than_quadrature_resolves_are_refused():
+    """x^-a on (0, 1) has the distribution function x^(1 - a)."""
+    for power in (0.3, 0.5, 0.6):
+        law = DensityLaw(lambda x, a=power: (1 - a) * x**-a, (0.0, 1.0))
+        assert law.cdf(0.5) == pytest.approx(0.5 ** (1 - power), abs=1e-8)
+    for interval, density in (
+        ((0.0, 1.0), lambda x: 0.1 * x**-0.9),
+        ((0.0, 2.0), lambda x: 0.12 * 2**-0.12 * x**-0.88),
+    ):
+        with pytest.raises(ValueError, match=r"steep: the mass of this density is known to .* only, .* power -1/2"):
+            DensityLaw(density, interval, "steep")
+
+
+def test_an_r_transform_with_a_cut_is_refused():
+    """A fair coin plus a semicircle: the root of the coin changes its branch between the bands."""
+
+    def coin_and_semicircle(w):
+        return (np.sqrt(1 + 4 * w * w) - 1) / np.where(w == 0, 1, 2 * w) + 0.09 * w
+
+    with pytest.raises(ValueError, match="not the R-transform of a law with a density"):
+        RTransformLaw(coin_and_semicircle)
