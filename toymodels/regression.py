@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,7 +106,7 @@ def regression(
     """
     sizes = (
         [None if samples is None else int(samples)] * clients
-        if samples is None or isinstance(samples, Integral)
+        if samples is None or isinstance(samples, int | np.integer)
         else list(samples)
     )
     if min(d, k, clients, rank) < 1 or rank > min(d, k) or len(sizes) != clients or heterogeneity < 0.0:

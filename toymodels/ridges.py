@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import exp, inf
-from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -227,7 +226,7 @@ def ridge_problem(
     Raises:
         ProblemError: Numbers that do not fit, or an unknown profile.
     """
-    sizes = [int(samples)] * clients if isinstance(samples, Integral) else list(samples)
+    sizes = [int(samples)] * clients if isinstance(samples, int | np.integer) else list(samples)
     if min(*shape, clients, *sizes) < 1 or len(sizes) != clients or heterogeneity < 0.0:
         raise ProblemError(f"expected positive sizes and heterogeneity >= 0, got {shape}, {clients}, {samples}")
     if isinstance(profile, str):
