@@ -37,7 +37,7 @@ from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 _STEPS = 60
 _GRID = 4097
 _ERROR = 1e-6
-"""Of quantiles found by interpolation, in widths of the law."""
+"""Allowed error of quantiles found by interpolation, in widths of the law."""
 _SMALLEST = 1e-290  # a gap whose inverse does not overflow
 _EVEN = (
     128.0  # entries up to which the signs of all eigenvalues survive rounding, as spikes have an inverse of at least 1
