@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
 from rmt.banded import BandedDraw, draw_banded
-from rmt.spiked import SpikedModel, power_of_two
+from rmt.checks import whole
+from rmt.spiked import SpikedModel, check_dimension, power_of_two
 
 Array = NDArray[np.float64]
 
@@ -213,6 +214,7 @@ def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank:
     spikes = len(model.spikes)
     if rank < 1 or 2 * rank + spikes + 2 > R:
         raise ValueError(f"need 1 <= rank and 2 rank + spikes + 2 <= R, got rank {rank}, {spikes} spikes, R = {R}")
+    rank, R = whole("rank", rank), check_dimension(R)
     leading = [_leading(draw_banded(model, R, rng, top=rank, bottom=rank), rank) for _ in range(2)]
     values, towards = np.array([pair[0] for pair in leading]), np.array([pair[1] for pair in leading])
     complement = R - spikes

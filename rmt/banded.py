@@ -26,6 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from rmt.checks import whole
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
@@ -35,6 +36,8 @@ _AIRY_TAIL = 6.5
 _LONG_BAND = 1500
 _ONE_IN = 20
 _HEAD = 600
+# Eigenvectors of eigenvalues closer than this would keep, by rounding, a part of each other above 1e-9.
+_CLOSE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,7 @@ class BandedDraw:
             raise ValueError(f"needs all {self.R} rows and at most one spike, got {self.rows} rows")
         if not 1 <= index <= self.R:
             raise ValueError(f"index must lie between 1 and R = {self.R}, got {index}")
+        index = whole("index", index)
         window, (band, unit) = (self.R - index, self.R - index), self._scaled
         return unit * float(
             eigh_tridiagonal(band[0], band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
@@ -181,7 +185,7 @@ class BandedDraw:
                 f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, asked for {count}; "
                 "draw with a larger top or bottom, or with more rows"
             )
-        return count
+        return whole("count", count)
 
 
 def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, tolerance: float = 1e-12) -> int:
@@ -242,11 +246,12 @@ def draw_banded(
     R = check_dimension(R, at_least=max(1, len(spikes)))
     if min(top, bottom) < 0 or max(top, bottom) > R:
         raise ValueError(f"top and bottom must lie between 0 and R = {R}, got {top} and {bottom}")
+    top, bottom = whole("top", top), whole("bottom", bottom)
     if rows is None:
         rows = rows_needed(model, R, top, bottom)
     if not max(1, len(spikes)) <= rows <= R:
         raise ValueError(f"rows must lie between {max(1, len(spikes))} and R = {R}, got {rows}")
-    width = max(1, len(spikes))
+    rows, width = whole("rows", rows), max(1, len(spikes))
     scale = sigma / np.sqrt(R)
     band = np.empty((width + 1, rows))
     band[0] = np.sqrt(2.0) * rng.standard_normal(rows)
@@ -308,7 +313,11 @@ def _largest(
         values = _largest_of_long_band(band, count)
     if not vectors:
         return values, np.empty((rows, 0))
-    return values, np.stack([_inverse_iteration(band, value)[1] for value in values], axis=1)
+    found = np.empty((rows, count))
+    for index, value in enumerate(values):
+        close = np.flatnonzero(np.abs(values[:index] - value) < _CLOSE)
+        found[:, index] = _inverse_iteration(band, value, found[:, close])[1]
+    return values, found
 
 
 def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -352,16 +361,36 @@ def _solver(band: NDArray[np.float64], shift: float) -> Callable[[NDArray[np.flo
     return lambda right: dgbtrs(factors, width, width, right, pivots)[0]
 
 
-def _inverse_iteration(band: NDArray[np.float64], value: float) -> tuple[float, NDArray[np.float64]]:
-    """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only."""
+def _inverse_iteration(
+    band: NDArray[np.float64], value: float, known: NDArray[np.float64] | None = None
+) -> tuple[float, NDArray[np.float64]]:
+    """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only.
+
+    Args:
+        band: lower band, entries of order 1.
+        value: eigenvalue.
+        known: eigenvectors of eigenvalues next to it, shape ``(rows, n)``, to which the new one is orthogonal.
+    """
     rows = band.shape[1]
     solve = _solver(band, value + 4e-16 * (abs(value) + 1.0))
     vector, quotient = np.linspace(1.0, 0.5, rows), value
+    if known is not None and known.shape[1]:  # the same start would leave nothing but what is known already
+        vector *= np.cos(known.shape[1] * np.arange(rows))
+        vector = _orthogonal(vector, known)
     for _ in range(4):
         found = solve(vector)
         quotient = value + 4e-16 * (abs(value) + 1.0) + float(vector @ vector) / float(vector @ found)
+        if known is not None and known.shape[1]:
+            found = _orthogonal(found, known)
         vector = found / np.linalg.norm(found)
     return quotient, vector
+
+
+def _orthogonal(vector: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part of a vector orthogonal to orthonormal columns, in two passes: one leaves rounding of what it removes."""
+    for _ in range(2):
+        vector = vector - known @ (known.T @ vector)
+    return vector
 
 
 def _residual(matrix: csc_array, value: float, vector: NDArray[np.float64]) -> float:

@@ -15,9 +15,10 @@ def require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def whole(name: str, n: float) -> None:
-    """Refuses an order that is no whole number >= 0."""
+def whole(name: str, n: float) -> int:
+    """Return an order as an int, if it is a whole number >= 0."""
     require(math.isfinite(n) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}")
+    return int(n)
 
 
 def representable(value: float, n: int) -> float:
@@ -35,15 +36,15 @@ def power(base: float, n: int) -> float:
 
 
 def finite(name: str, value: float) -> float:
-    """The value itself, if it is finite."""
+    """Return the value as a float, if it is finite: numbers of fewer digits would spread theirs."""
     require(math.isfinite(value), f"{name} must be finite, got {value}")
-    return value
+    return float(value)
 
 
 def positive(name: str, value: float) -> float:
-    """The value itself, if it is positive and finite."""
+    """Return the value as a float, if it is positive and finite."""
     require(math.isfinite(value) and value > 0, f"{name} must be positive and finite, got {value}")
-    return value
+    return float(value)
 
 
 def reals(name: str, values: ArrayLike) -> np.ndarray:

@@ -35,8 +35,8 @@ class Semicircle(_CumulantsFirst):
     center: float = 0.0
 
     def __post_init__(self) -> None:
-        positive("sigma", self.sigma)
-        finite("center", self.center)
+        object.__setattr__(self, "sigma", positive("sigma", self.sigma))
+        object.__setattr__(self, "center", finite("center", self.center))
         finite("the width 4 sigma", 4 * self.sigma)
         finite("an end, center -+ 2 sigma,", abs(self.center) + 2 * self.sigma)
 
@@ -57,12 +57,12 @@ class Semicircle(_CumulantsFirst):
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """(center, sigma^2, 0, 0, ...)."""
-        whole("the number of cumulants", n)
+        n = whole("the number of cumulants", n)
         return (self.center, power(self.sigma, 2), *[0.0] * n)[:n] if n > 1 else (self.center,)[:n]
 
     def scaled(self, s: float) -> Semicircle:
         """The law of s X, s > 0."""
-        return Semicircle(self.sigma * positive("s", s), self.center * s)
+        return Semicircle(self.sigma * positive("s", s), self.center * float(s))
 
     def shifted(self, m: float) -> Semicircle:
         """The law of X + m."""
@@ -113,8 +113,8 @@ class MarchenkoPastur(_CumulantsFirst):
     entry_variance: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("ratio", self.ratio)
-        positive("entry_variance", self.entry_variance)
+        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
+        object.__setattr__(self, "entry_variance", positive("entry_variance", self.entry_variance))
         finite("the upper end, entry_variance (1 + sqrt(ratio))^2,", self._interval[1])
 
     @property
@@ -142,7 +142,7 @@ class MarchenkoPastur(_CumulantsFirst):
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """C_k = ratio^(k-1) v^k."""
-        whole("the number of cumulants", n)
+        n = whole("the number of cumulants", n)
         return tuple(power(self.ratio, k - 1) * power(self.entry_variance, k) for k in range(1, n + 1))
 
     def scaled(self, s: float) -> MarchenkoPastur:
@@ -267,7 +267,7 @@ class AtomicLaw(Law):
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0."""
-        whole("the order of a moment", n)
+        n, about = whole("the order of a moment", n), finite("about", about)
         return representable(sum(mass * power(location - about, n) for location, mass in self.atoms), n)
 
     def scaled(self, s: float) -> AtomicLaw:
@@ -308,7 +308,7 @@ class PointMass(Law):
     location: float
 
     def __post_init__(self) -> None:
-        finite("location", self.location)
+        object.__setattr__(self, "location", finite("location", self.location))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -327,7 +327,7 @@ class PointMass(Law):
 
     def moment(self, n: int, about: float = 0.0) -> float:
         """The power (location - about)^n, n >= 0."""
-        whole("the order of a moment", n)
+        n, about = whole("the order of a moment", n), finite("about", about)
         return power(self.location - about, n)
 
     def scaled(self, s: float) -> PointMass:

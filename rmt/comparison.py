@@ -12,6 +12,12 @@ from scipy.stats import norm, t
 
 from rmt.laws import Law
 from rmt.results import Result
+from rmt.spiked import power_of_two
+
+_ALIKE = 1e-8
+"""Draws that differ by less, relative to the largest, are averaged as differences: their mean would round by more."""
+_ROUNDING = 4.0 * float(np.finfo(float).eps)
+"""Relative difference that rounding of a measurement and of its prediction can make."""
 
 
 @dataclass(frozen=True)
@@ -44,38 +50,50 @@ class Comparison(Result):
         draws = np.asarray(sample, dtype=float).reshape(-1)
         if len(draws) < 2 or not np.isfinite(draws).all():
             raise ValueError(f"{quantity}: a sample needs at least two finite draws, got {len(draws)}")
-        error = float(draws.std(ddof=1)) / sqrt(len(draws))
-        return cls(quantity, float(predicted), float(draws.mean()), error, "sample", len(draws))
+        unit = power_of_two(draws)  # squares of the draws themselves may leave double precision
+        draws = draws / unit
+        common = float(draws[0]) if np.ptp(draws) <= _ALIKE * np.abs(draws).max() else 0.0
+        draws = draws - common
+        mean, error = common + float(draws.mean()), float(draws.std(ddof=1)) / sqrt(len(draws))
+        return cls(quantity, float(predicted), unit * mean, unit * error, "sample", len(draws))
 
     @classmethod
     def from_theory(cls, quantity: str, observed: float, predicted: float, standard_error: float) -> Comparison:
         """Compares a single value whose fluctuation theory predicts.
 
         Raises:
-            ValueError: a standard error that is not positive.
+            ValueError: a standard error that is not positive and finite.
         """
-        if not standard_error > 0:
-            raise ValueError(f"{quantity}: the predicted standard error must be positive, got {standard_error}")
+        if not 0 < standard_error < inf:
+            raise ValueError(
+                f"{quantity}: the predicted standard error must be positive and finite, got {standard_error}"
+            )
         return cls(quantity, float(predicted), float(observed), float(standard_error), "theory", 1)
 
     @property
     def deviation(self) -> float:
-        """Observed minus predicted, in standard errors."""
+        """Observed minus predicted, in standard errors; 0 where rounding alone makes both."""
         difference = self.observed - self.predicted
+        rounding = _ROUNDING * max(abs(self.observed), abs(self.predicted))
+        if abs(difference) <= rounding and self.standard_error <= rounding:
+            return 0.0
         if self.standard_error == 0.0:
-            return 0.0 if difference == 0.0 else inf * np.sign(difference)
+            return inf * np.sign(difference)
         return difference / self.standard_error
 
     def interval(self, level: float = 1e-6) -> tuple[float, float]:
         """Two-sided confidence interval of the measured quantity that misses with probability ``level``."""
-        tail = 1.0 - level / 2.0
-        quantile = float(t.ppf(tail, self.draws - 1)) if self.source == "sample" else float(norm.ppf(tail))
-        return self.observed - quantile * self.standard_error, self.observed + quantile * self.standard_error
+        reach = self._quantile(level) * self.standard_error
+        return self.observed - reach, self.observed + reach
 
     def agrees(self, level: float = 1e-6) -> bool:
-        """Whether the prediction lies inside the interval."""
-        low, high = self.interval(level)
-        return low <= self.predicted <= high
+        """Whether the prediction lies inside the interval, or differs by rounding alone."""
+        return bool(abs(self.deviation) <= self._quantile(level))
+
+    def _quantile(self, level: float) -> float:
+        """Half the width of the interval, in standard errors."""
+        tail = 1.0 - level / 2.0
+        return float(t.ppf(tail, self.draws - 1)) if self.source == "sample" else float(norm.ppf(tail))
 
 
 def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:

@@ -63,7 +63,7 @@ class SpikedCovariance:
             if not (isfinite(spike) and spike > 0.0):
                 raise ValueError(f"spikes of a population must be positive and finite, got {spike}")
         object.__setattr__(self, "spikes", spikes)
-        object.__setattr__(self, "ratio", positive("ratio", float(self.ratio)))
+        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
         if self.law.weights.support[0] < 0:
             raise ValueError(
                 f"weights must not be negative here, got {self.weights.support[0]}; SeparableLaw takes them"
@@ -92,12 +92,12 @@ class SpikedCovariance:
 
     def separates(self, spike: float) -> bool:
         """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold."""
-        below, above = self.thresholds
+        spike, (below, above) = positive("spike", spike), self.thresholds
         return spike > above or spike < below
 
     def outlier(self, spike: float) -> Outlier:
         """Limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
-        positive("spike", spike)
+        spike = positive("spike", spike)
         if not self.separates(spike):
             lower, upper = self.bulk_edges
             return Outlier(spike, upper if spike >= self.bulk.mean else lower, False, 0.0)

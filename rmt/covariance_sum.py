@@ -93,8 +93,7 @@ class CovarianceSum(CountedLaw):
         for law in self.weights:
             require(isinstance(law, Atoms), f"weights must be an AtomicLaw or a PointMass, got {type(law).__name__}")
             require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
-        for count in self.samples:
-            positive("a number of samples", count)
+        object.__setattr__(self, "samples", tuple(positive("a number of samples", count) for count in self.samples))
         positive("the product of the largest eigenvalue and the largest weight", self._unit)
 
     @property

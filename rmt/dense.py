@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from rmt.checks import whole
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, check_dimension
@@ -114,6 +114,7 @@ class DenseDraw:
         R = len(self.matrix)
         if not 1 <= count <= R:
             raise ValueError(f"count must lie between 1 and R = {R}, got {count}")
+        count = whole("count", count)
         if self.device is None:
             window = (R - count, R - 1) if largest else (0, count - 1)
             values, vectors = eigh(self.matrix, subset_by_index=window, check_finite=False)
@@ -192,7 +193,12 @@ def rotated(law: Law, R: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return (basis * _quantiles(law, R)) @ basis.T
 
 
-@lru_cache(maxsize=8)
 def _quantiles(law: Law, R: int) -> NDArray[np.float64]:
-    """The eigenvalues of all draws of one law and size."""
-    return np.asarray(law.quantile((np.arange(R) + 0.5) / R))
+    """The eigenvalues of all draws of one law and size.
+
+    They are kept with this very law: laws that compare equal need not be, since a density is code that may change.
+    """
+    if law.__dict__.get("_quantiles", ((), 0))[1] != R:
+        law.__dict__["_quantiles"] = np.asarray(law.quantile((np.arange(R) + 0.5) / R)), R
+    kept: NDArray[np.float64] = law.__dict__["_quantiles"][0]
+    return kept

@@ -11,7 +11,7 @@ import numpy as np
 
 from .checks import require
 from .continuation import descend
-from .laws import Law
+from .laws import ROUNDING, Law
 from .panel_quadrature import Panels
 
 MASS_TOLERANCE = 1e-8
@@ -20,6 +20,10 @@ FLAT_EXPONENT = 0.02
 
 CLOSEST = 1e-10
 """Distance from an edge, in units of the width, below which the nodes no longer resolve 1/(z - x)."""
+
+
+ROUGH = 50
+"""Panels to be halved at once, of a density that solves an analytic equation, beyond which this is not solved."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class DensityLaw(Law):
 
     Raises:
         ValueError: an unbounded support; a negative or non-finite density; a total mass other than 1 (within 1e-8, or
-            the quadrature error where that is larger).
+            the quadrature error where that is larger); a density whose quadrature error exceeds 1e-6, which is too
+            steep at an edge or not smooth.
 
     >>> uniform = DensityLaw(lambda x: 0.5, (-1.0, 1.0), "uniform")
     >>> round(uniform.stieltjes(2.0), 12), uniform.edge_stieltjes  # log(3) / 2
@@ -68,6 +73,11 @@ class DensityLaw(Law):
                 raise ValueError(f"{self.name}: density must be {fault}, got {self._pdf(np.array([x]))[0]} at x = {x}")
         total, allowed = self._panels.total, max(MASS_TOLERANCE, self._panels.error)
         require(abs(total - 1) <= allowed, f"{self.name}: density must integrate to 1, got {total}")
+        require(
+            allowed <= ROUNDING,
+            f"{self.name}: the mass of this density is known to {allowed:.1g} only, and {ROUNDING} is needed; it grows "
+            "faster than the power -1/2 of the distance from an edge, or it is not smooth enough",
+        )
 
     @property
     def support(self) -> tuple[float, float]:
@@ -167,6 +177,9 @@ class RTransformLaw(Law):
         total = self._panels.total + discrete
         fault = f"{self.name}: not the R-transform of a law with a density and atoms at the edges only"
         require(bool(abs(total - 1) <= 1e-6), f"{fault}: total mass {total}")
+        require(
+            self._panels.error <= ROUNDING, f"{fault}, or there is a cut in the way of its continuation: rough density"
+        )
         require(bool(density.min() > -1e-9), f"{fault}: negative density")
 
     @cached_property
@@ -205,7 +218,7 @@ class RTransformLaw(Law):
 
     @cached_property
     def _panels(self) -> Panels:
-        return Panels.of(self._pdf, self.support, tolerance=1e-10)
+        return Panels.of(self._pdf, self.support, tolerance=1e-10, widest=ROUGH)
 
     def _edge(self, side: float) -> tuple[float, float, float]:
         """(edge, g at the edge, mass of an atom there) on one side."""

@@ -65,6 +65,8 @@ class JointPopulation:
         return cls(found, np.asarray(counts, dtype=float), given)
 
     def __post_init__(self) -> None:
+        for name in ("atoms", "counts", "block"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
         shapes = f"got atoms {self.atoms.shape}, counts {self.counts.shape} and block {self.block.shape}"
         require(self.atoms.ndim == 2 and self.atoms.shape[1] > 0, f"atoms must be (n, G), {shapes}")
         require(self.counts.shape == self.atoms.shape[:1], f"every atom needs one count, {shapes}")

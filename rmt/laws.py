@@ -118,7 +118,7 @@ class Law(ABC):
         Raises:
             ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
         """
-        whole("the order of a moment", n)
+        n, about = whole("the order of a moment", n), finite("about", about)
         if n == 0:
             return 1.0
         locations, weights = np.array(self.atoms).reshape(-1, 2).T
@@ -128,7 +128,7 @@ class Law(ABC):
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """The first n free cumulants, (mean, variance, ...)."""
-        whole("the number of cumulants", n)
+        n = whole("the number of cumulants", n)
         # Only the first cumulant feels a shift: central moments avoid the cancellation of a far-away mean.
         central = [0.0, *(self.moment(k, about=self.mean) for k in range(2, n + 1))]
         return (self.mean, *free_cumulants_from_moments(central)[1:])[:n]
@@ -159,8 +159,9 @@ class Law(ABC):
         which rounding leaves between the edge and the far side, and between 0 and 1.
 
         Raises:
-            ValueError: theta inside the thresholds, or zero.
+            ValueError: theta inside the thresholds, zero or not finite, or a scale that is not positive and finite.
         """
+        theta, scale = finite("a spike", theta), positive("scale", scale)
         below, above = self.thresholds
         outside = theta > scale * above if theta > 0 else theta < scale * below
         require(outside, f"a spike must lie outside [{scale * below}, {scale * above}], got {theta}")
@@ -381,7 +382,7 @@ class _CumulantsFirst(Law):
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the free cumulants."""
-        whole("the order of a moment", n)
+        n, about = whole("the order of a moment", n), finite("about", about)
         cumulants = self.free_cumulants(n)
         if n == 0:
             return 1.0
@@ -411,8 +412,8 @@ class Affine(_CumulantsFirst):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
-        finite("shift", self.shift)
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "shift", finite("shift", self.shift))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -448,7 +449,7 @@ class Affine(_CumulantsFirst):
 
     def scaled(self, s: float) -> Law:
         """The law of s X, s > 0."""
-        return Affine(self.base, self.scale * positive("s", s), self.shift * s)
+        return Affine(self.base, self.scale * positive("s", s), self.shift * float(s))
 
     def shifted(self, m: float) -> Law:
         """The law of X + m."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from rmt.checks import whole
 from rmt.spiked import SpikedModel, check_dimension, power_of_two
 
 _ROUNDS = 3
@@ -80,6 +81,7 @@ class MatrixFreeDraw:
     def _overlaps(self, count: int, which: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if not 1 <= count < len(self.eigenvalues):
             raise ValueError(f"count must lie between 1 and R - 1 = {len(self.eigenvalues) - 1}, got {count}")
+        count = whole("count", count)
         start = np.ones(len(self.eigenvalues))
         # ARPACK stops on an absolute tolerance below 1e-11: let it see numbers of order 1.
         unit = power_of_two(self.eigenvalues, self.model.spikes)

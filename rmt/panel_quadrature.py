@@ -76,11 +76,15 @@ class Panels:
         support: tuple[float, float],
         tolerance: float = 1e-13,
         below: Callable[[np.ndarray], np.ndarray] | None = None,
+        widest: int | None = None,
     ) -> Panels:
         """Sample a density, halving panels until the last Legendre coefficients weigh less than the tolerance.
 
         Where the mass below points is known as well, every panel must also have the mass between its ends: bands that
         fall between the nodes are found. What is narrower than the smallest panel is spread over it.
+
+        More than ``widest`` panels to be halved at once are left as they are, with their part of the error: the density
+        is rough all over.
         """
         lower, upper = support
         half = (upper - lower) / 2
@@ -107,7 +111,7 @@ class Panels:
             tails = np.abs(coefficients[:, -4:]).max(axis=1)
             missed = np.abs(right - left - 2 * coefficients[:, 0]) > MISSED
             coarse = ((tails > tolerance) | missed) & np.isfinite(tails)
-            rough = coarse & (halving < most)
+            rough = coarse & (halving < most and (widest is None or np.count_nonzero(coarse) <= widest))
             spread = coarse & ~rough & np.isfinite(right - left)
             values[spread] = (right - left)[spread, None] / 2
             coefficients[spread] = np.eye(1, NODES) * (right - left)[spread, None] / 2

@@ -8,7 +8,7 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from rmt.checks import representable, whole
+from rmt.checks import finite, representable, whole
 
 Array = NDArray[np.float64]
 
@@ -38,9 +38,9 @@ def moment_of_sum(
     Raises:
         ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
     """
-    whole("the order of a moment", n)
+    n, about = whole("the order of a moment", n), finite("about", about)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _moment_in_units(int(n), about / unit, population, weights, samples)
+        found = _moment_in_units(n, about / unit, population, weights, samples)
         return representable(float(np.ldexp(found, int(n) * round(log2(unit)))), n)
 
 

@@ -9,11 +9,16 @@ $$\#\{\lambda_i(H) > \lambda\} = \#\{d_j > \lambda\} + n_-(\Theta^{-1} - M(\lamb
 with $n_-$ the number of negative eigenvalues: a count in O(R k^2), for spikes of any sign, and any eigenvalue by
 bisection. For one spike this is the secular equation $1/\theta = \sum_j v_j^2 / (\lambda - d_j)$.
 
+Next to an entry of $D$, or for a tiny spike, one direction of $\Theta^{-1} - M$ is huge and its rounding hides the
+others. With $\Theta^{-1} - M = F^T S F$, where $S$ holds signs and $F$ has a row for each spike and each entry of $D$,
+a QR decomposition of $F^T$ with pivoting separates the sizes, and each direction is then counted in units of its own.
+
 Noise $X = O\,\mathrm{diag}(x)\,O^T$ with $O$ uniform on the orthogonal group turns the spikes' directions into
 uniformly random ones in the basis of $X$, so only these are drawn. Its eigenvalues do not fluctuate: they are the
 quantiles of the law, and its extreme ones tend to the edges.
 
-Source: Golub (1973) for the secular equation, Haynsworth (1968) for the inertia.
+Source: Golub (1973) for the secular equation, Haynsworth (1968) for the inertia, Cox and Higham (1998) for the accuracy
+of QR with pivoting on rows of very different size.
 """
 
 from __future__ import annotations
@@ -23,13 +28,20 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr
 
+from rmt.checks import whole
 from rmt.laws import Law
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 _STEPS = 60
 _GRID = 4097
+_ERROR = 1e-6
+"""Allowed error of quantiles found by interpolation, in widths of the law."""
 _SMALLEST = 1e-290  # a gap whose inverse does not overflow
+_EVEN = (
+    128.0  # entries up to which the signs of all eigenvalues survive rounding, as spikes have an inverse of at least 1
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +101,19 @@ class RotatedDraw:
             direction = self.directions[:, 0]
             outside = int(inverse[0] < direction @ (direction / gaps))
         else:
-            shifted = np.linalg.eigvalsh(np.diag(inverse) - self.directions.T @ (self.directions / gaps[:, None]))
-            outside = int((shifted < 0).sum())
+            shifted = np.diag(inverse) - self.directions.T @ (self.directions / gaps[:, None])
+            if np.abs(shifted).max() > _EVEN:
+                shifted = self._in_own_units(gaps, inverse)
+            outside = int((np.linalg.eigvalsh(shifted) < 0).sum())
         return above + outside - int((inverse < 0).sum())
+
+    def _in_own_units(self, gaps: NDArray[np.float64], inverse: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Matrix congruent to the one of the inertia, ``(spikes, spikes)``, in which all directions are of order 1."""
+        rows = np.vstack([np.diag(np.sqrt(np.abs(inverse))), self.directions / np.sqrt(np.abs(gaps))[:, None]])
+        signs = np.concatenate([np.sign(inverse), -np.sign(gaps)])
+        triangle, order = qr(rows.T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
+        triangle /= np.linalg.norm(triangle, axis=1, keepdims=True)
+        return (triangle * signs[order]) @ triangle.T
 
     def eigenvalue(self, index: int) -> float:
         """The ``index``-th largest eigenvalue, anywhere in the spectrum, to 1e-13 of the bracket it lies in.
@@ -102,6 +124,7 @@ class RotatedDraw:
         R, (noise, spikes) = self.R, self._scaled
         if not 1 <= index <= R:
             raise ValueError(f"index must lie between 1 and R = {R}, got {index}")
+        index = whole("index", index)
         positive = sum(spike > 0 for spike in spikes)
         negative = len(spikes) - positive
         # Weyl: at most ``positive`` eigenvalues move up past one of the noise, at most ``negative`` down.
@@ -118,11 +141,11 @@ class RotatedDraw:
 
     def top(self, count: int) -> NDArray[np.float64]:
         """The ``count`` largest eigenvalues, in decreasing order."""
-        return np.array([self.eigenvalue(index) for index in range(1, count + 1)])
+        return np.array([self.eigenvalue(index) for index in range(1, whole("count", count) + 1)])
 
     def bottom(self, count: int) -> NDArray[np.float64]:
         """The ``count`` smallest eigenvalues, in increasing order."""
-        return np.array([self.eigenvalue(self.R - index) for index in range(count)])
+        return np.array([self.eigenvalue(self.R - index) for index in range(whole("count", count))])
 
     def stable_rank(self) -> StableRank:
         r"""Stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""
@@ -143,12 +166,36 @@ def law_spectrum(law: Law, R: int) -> NDArray[np.float64]:
     """R points that follow a law, in decreasing order: its quantiles at (j - 1/2) / R.
 
     The distribution function is inverted by interpolation between points that crowd at the edges, to about 1e-6 of the
-    width of the law.
+    width of the law; next to edges and jumps inside by bisection. Levels inside an atom give its location.
     """
+    levels = (np.arange(check_dimension(R)) + 0.5) / R
     lower, upper = law.support
     grid = lower + (upper - lower) * np.sin(np.linspace(0.0, np.pi / 2, _GRID)) ** 2
-    levels = (np.arange(check_dimension(R)) + 0.5) / R
-    return np.interp(levels, np.maximum.accumulate(law.cdf(grid)), grid)[::-1].copy()
+    reached = np.maximum.accumulate(law.cdf(grid))
+    for location, mass in law.atoms:
+        place, up_to = int(grid.searchsorted(location)), float(law.cdf(location))
+        grid = np.insert(grid, place, [location, location])
+        reached = np.insert(reached, place, [max(up_to - mass, 0.0), up_to])
+    reached = np.maximum.accumulate(reached)
+    points = np.interp(levels, reached, grid)
+    bent = np.concatenate([[False], _bent(reached, grid), [False]])[reached.searchsorted(levels)]
+    for location, mass in reversed(law.atoms):
+        up_to = float(law.cdf(location))
+        inside = (levels > up_to - mass) & (levels <= up_to)
+        points[inside], bent[inside] = location, False
+    points[bent] = law.quantile(levels[bent])
+    return points[::-1].copy()
+
+
+def _bent(reached: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether a distribution function bends so much in a cell of the grid that interpolation misses by the error."""
+    widths, masses = np.diff(grid), np.diff(reached)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = np.nan_to_num(masses / widths, nan=np.inf, posinf=np.inf)
+        change = np.abs(np.diff(slopes))
+        missed = widths / 4 * np.maximum(np.append(0.0, change), np.append(change, 0.0)) / slopes
+    allowed = _ERROR * (grid[-1] - grid[0])
+    return (widths > allowed) & ~(missed <= allowed)
 
 
 def draw_rotated(

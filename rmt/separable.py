@@ -98,7 +98,7 @@ class SeparableLaw(CountedLaw):
             require(any(location for location, _ in part.atoms), f"{name} must not be 0 altogether")
         least = self.population.support[0]
         require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
-        positive("ratio", self.ratio)
+        object.__setattr__(self, "ratio", positive("ratio", self.ratio))
         positive("the product of the largest eigenvalue and the largest weight", self._unit)
         products = 1.0
         for part in (self.population, self.weights):

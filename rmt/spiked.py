@@ -78,10 +78,11 @@ class SpikedModel(Result):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        spikes = tuple(sorted((float(spike) for spike in self.spikes), reverse=True))
-        for spike in spikes:
-            if not isfinite(spike) or spike == 0.0:
-                raise ValueError(f"spikes must be finite and non-zero, got {spike}; leave a zero spike out")
+        if np.ndim(self.spikes) != 1:
+            raise ValueError(
+                f"spikes must be a sequence of numbers, got {self.spikes!r}; write (2.0,) for a single one"
+            )
+        spikes = tuple(sorted(map(_nonzero, self.spikes), reverse=True))
         if not (isfinite(self.scale) and self.scale > 0.0):
             raise ValueError(f"scale must be positive and finite, got {self.scale}")
         if not isinstance(self.noise, Law):
@@ -117,8 +118,12 @@ class SpikedModel(Result):
         return self.scale * below, self.scale * above
 
     def separates(self, spike: float) -> bool:
-        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold."""
-        below, above = self.thresholds
+        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold.
+
+        Raises:
+            ValueError: a spike that is zero or not finite.
+        """
+        spike, (below, above) = _nonzero(spike), self.thresholds
         return spike > above if spike > 0 else spike < below
 
     def outlier(self, spike: float) -> Outlier:
@@ -127,9 +132,12 @@ class SpikedModel(Result):
         As $\theta + R(1/\theta)$ and $1 - R'(1/\theta)/\theta^2$ they keep their digits at the threshold, where the
         eigenvalue is lost in the edge long before its overlap has vanished.
 
+        Raises:
+            ValueError: a spike that is zero or not finite.
+
         Source: Benaych-Georges and Nadakuditi (2011), Theorems 2.1 and 2.2.
         """
-        left, right = self.bulk_edges
+        spike, (left, right) = _nonzero(spike), self.bulk_edges
         if not self.separates(spike):
             return Outlier(spike, right if spike > 0 else left, False, 0.0)
         location, overlap = self.noise.outlier(spike, self.scale)
@@ -182,7 +190,7 @@ class SpikedModel(Result):
         Raises:
             ValueError: non-semicircular noise, R < 1, or a spike that stays inside the bulk.
         """
-        sigma, R = self.sigma(), check_dimension(R)
+        sigma, R, spike = self.sigma(), check_dimension(R), _nonzero(spike)
         if not self.separates(spike):
             raise ValueError(f"spike {spike} has no outlier; its eigenvalue follows the edge (edge_scale)")
         ratio = (sigma / spike) ** 2
@@ -225,6 +233,17 @@ class SpikedModel(Result):
                 f"take R of at least {least}, or draw the model"
             )
         return StableRank(value, value * norm * norm, norm)
+
+
+def _nonzero(spike: float) -> float:
+    """Return a spike as a float.
+
+    Raises:
+        ValueError: It is zero or not finite.
+    """
+    if not isfinite(spike) or spike == 0.0:
+        raise ValueError(f"spikes must be finite and non-zero, got {spike}; leave a zero spike out")
+    return float(spike)
 
 
 def wigner_outlier(theta: Number, noise: Number) -> Number:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,11 +90,20 @@ def quadratic_problem(
     """A problem of quadratic clients, with its minimiser where the mean is positive definite.
 
     Raises:
-        ProblemError: Shares that do not fit.
+        ProblemError: No clients, one whose loss is not finite, or shares that do not fit.
     """
+    if not clients:
+        raise ProblemError("a problem needs at least one client, got none")
+    for number, client in enumerate(clients):
+        if not all(torch.isfinite(part).all() for part in client.tensors().values()):
+            raise ProblemError(f"H, B and c must be finite, those of client {number} are not")
+    if shares is not None and not all(0.0 <= share < inf for share in shares):
+        raise ProblemError(f"shares must be finite and at least 0, got {list(shares)}")
+    if shares is not None and len(shares) != len(clients):
+        raise ProblemError(f"expected {len(clients)} shares, got {len(shares)}")
+    if shares is not None and not sum(shares) > 0.0:
+        raise ProblemError(f"shares must not be 0 altogether, got {list(shares)}")
     parts = [1.0 / len(clients)] * len(clients) if shares is None else [float(w) / sum(shares) for w in shares]
-    if len(parts) != len(clients):
-        raise ProblemError(f"expected {len(clients)} shares, got {len(parts)}")
     whole = mean_of(clients, parts)
     spectrum = torch.linalg.eigvalsh(whole.matrix)
     smoothness = max(float(torch.linalg.eigvalsh(q.matrix).abs().max()) for q in clients)

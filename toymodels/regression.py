@@ -104,7 +104,11 @@ def regression(
     Raises:
         ProblemError: Sizes that do not fit.
     """
-    sizes = [samples] * clients if samples is None or isinstance(samples, int) else list(samples)
+    sizes = (
+        [None if samples is None else int(samples)] * clients
+        if samples is None or isinstance(samples, int | np.integer)
+        else list(samples)
+    )
     if min(d, k, clients, rank) < 1 or rank > min(d, k) or len(sizes) != clients or heterogeneity < 0.0:
         raise ProblemError(
             f"expected positive sizes, a rank of at most {min(d, k)} and samples of {clients} clients, got d={d}, "
@@ -190,8 +194,11 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     least value at $W_0$.
 
     Raises:
-        ProblemError: The minimiser over all matrices is not single.
+        ProblemError: A rank that is not a whole number of at least 0, or the minimiser over all matrices is not single.
     """
+    if not rank >= 0 or rank % 1 != 0:
+        raise ProblemError(f"the rank must be a whole number of at least 0, got {rank}")
+    rank = int(rank)
     if problem.minimiser is None:
         raise ProblemError("the clients have fewer samples than d in total: many matrices minimise the loss")
     L = torch.linalg.cholesky(_mean_gram(problem.clients, problem.shares))

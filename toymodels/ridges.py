@@ -226,7 +226,7 @@ def ridge_problem(
     Raises:
         ProblemError: Numbers that do not fit, or an unknown profile.
     """
-    sizes = [samples] * clients if isinstance(samples, int) else list(samples)
+    sizes = [int(samples)] * clients if isinstance(samples, int | np.integer) else list(samples)
     if min(*shape, clients, *sizes) < 1 or len(sizes) != clients or heterogeneity < 0.0:
         raise ProblemError(f"expected positive sizes and heterogeneity >= 0, got {shape}, {clients}, {samples}")
     if isinstance(profile, str):

@@ -264,3 +264,11 @@ def test_the_longest_outlier_comes_first_whatever_its_sign():
     assert overlaps == pytest.approx([8 / 9, 3 / 4])
     assert slopes == pytest.approx([0.5 * np.sqrt(8 / 9), np.sqrt(3 / 4)])
     assert alignment_by_rank(model, gradients, (1,)) == pytest.approx([8 / 9])
+
+
+def test_the_rank_of_two_clients_may_be_a_whole_float():
+    model = SpikedModel((2.0,))
+    one, two = (draw_two_clients(model, 100.0, np.random.default_rng(0), rank) for rank in (2.0, 2))
+    np.testing.assert_array_equal(one.values, two.values)
+    with pytest.raises(ValueError, match=r"rank must be an integer >= 0, got 1\.5"):
+        draw_two_clients(model, 100, np.random.default_rng(0), 1.5)

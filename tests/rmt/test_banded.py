@@ -87,6 +87,18 @@ def test_overlaps_are_squared_components_of_unit_vectors():
     np.testing.assert_allclose(draw.top_overlaps(3)[1], vectors[:2, ::-1][:, :3].T ** 2, atol=1e-12)
 
 
+@pytest.mark.parametrize("spikes", [(2.0, 2.0), (3.0, 2.0, 2.0, 2.0), (2.0, 2.0, -1.0, -1.0)])
+@pytest.mark.parametrize("scale", [1e-9, 1e-12, 1e-16, 1e-20, 1e-100])
+def test_eigenvectors_of_equal_spikes_stay_orthogonal_however_close_they_are(spikes, scale):
+    positive = sum(spike > 0 for spike in spikes)
+    draw = draw_banded(SpikedModel(spikes, scale=scale), 50, np.random.default_rng(0), top=positive, bottom=2)
+    _, top = draw.top_components(positive)
+    np.testing.assert_allclose(top @ top.T, np.eye(positive), atol=1e-9)
+    np.testing.assert_allclose(draw.top_overlaps(positive)[1].sum(axis=0)[:positive], 1.0, atol=1e-9)
+    if positive < len(spikes):
+        np.testing.assert_allclose(draw.bottom_overlaps(2)[1].sum(axis=0)[positive:], 1.0, atol=1e-9)
+
+
 def test_counts_are_those_of_the_eigenvalues():
     draw = draw_banded(SpikedModel((2.0,)), 700, np.random.default_rng(1), rows=700)
     values = np.linalg.eigvalsh(dense_of(draw))
@@ -186,3 +198,15 @@ def test_bad_requests_are_one_line():
         draw_banded(SpikedModel(), 10, rng, top=11)
     with pytest.raises(ValueError, match="semicircular"):
         draw_banded(SpikedModel((1.0,), PointMass(0.0)), 10, rng)
+
+
+def test_counts_may_be_whole_floats():
+    model, rng = SpikedModel((2.0,)), np.random.default_rng
+    one, two = draw_banded(model, 100, rng(0), top=2.0, bottom=1.0), draw_banded(model, 100, rng(0), top=2, bottom=1)
+    np.testing.assert_array_equal(one.top(2.0), two.top(2))
+    np.testing.assert_array_equal(one.bottom_overlaps(1.0)[1], two.bottom_overlaps(1)[1])
+    full = draw_banded(model, 20, rng(0), rows=20.0)
+    assert full.at(3.0) == full.at(3)
+    for ask in (lambda: draw_banded(model, 100, rng(0), top=1.5), lambda: one.top(1.5), lambda: full.at(1.5)):
+        with pytest.raises(ValueError, match=r"must be an integer >= 0, got 1\.5"):
+            ask()

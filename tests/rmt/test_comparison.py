@@ -29,8 +29,8 @@ def test_a_miss_in_a_million_unless_told():
 
 def test_standard_errors_of_any_size_and_samples_without_spread():
     assert Comparison.from_theory("x", 0.5, 0.0, 1e-9).standard_error == 1e-9
-    for bad in (0.0, -1.0, float("nan")):
-        with pytest.raises(ValueError, match="x: the predicted standard error must be positive, got"):
+    for bad in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="x: the predicted standard error must be positive and finite, got"):
             Comparison.from_theory("x", 0.5, 0.0, bad)
     same = Comparison.from_sample("x", [2.0, 2.0, 2.0], 2.0)
     assert (same.deviation, same.agrees(), same.draws) == (0.0, True, 3)
@@ -39,6 +39,37 @@ def test_standard_errors_of_any_size_and_samples_without_spread():
     for sample in ([], [1.0], [1.0, float("nan")]):
         with pytest.raises(ValueError, match="x: a sample needs at least two finite draws"):
             Comparison.from_sample("x", sample, 0.0)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 0.7, 2.2, -0.1, 1e-200, 1e300])
+@pytest.mark.parametrize("size", [2, 100, 1000, 12345])
+def test_draws_that_are_equal_have_this_mean_and_no_error(value, size):
+    found = Comparison.from_sample("x", [value] * size, value)
+    assert (found.observed, found.standard_error, found.deviation) == (value, 0.0, 0.0)
+    assert found.agrees()
+    for other in (value * (1 + 1e-12), value * (1 - 1e-12), 0.0):
+        assert not Comparison.from_sample("x", [value] * size, other).agrees()
+
+
+def test_draws_and_predictions_that_differ_by_rounding_agree():
+    above = np.nextafter(0.3, 1.0)
+    assert Comparison.from_sample("x", [0.3] * 50, above).agrees()
+    found = Comparison.from_sample("x", [0.3, above, above] * 40, 0.3)
+    assert (found.deviation, found.agrees()) == (0.0, True)
+    assert Comparison.from_theory("x", above, 0.3, 1e-18).agrees()
+    spread = Comparison.from_sample("x", [1.0 + 1e-12, 1.0 - 1e-12, 1.0 + 2e-12], 1.0 + 5e-12)
+    assert spread.deviation == pytest.approx(-13 / np.sqrt(7), rel=1e-3)  # mean 2/3, standard error sqrt(7)/3
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-12, 1.0, 1e200, 1e307])
+def test_a_comparison_knows_no_unit(unit):
+    """1, 1.1 and 0.9: mean 1, standard error 0.1 / sqrt(3)."""
+    sample = unit * np.array([1.0, 1.1, 0.9])
+    near, far = (Comparison.from_sample("x", sample, place * unit) for place in (1.05, 5.0))
+    assert near.standard_error == pytest.approx(0.1 / np.sqrt(3) * unit)
+    assert near.deviation == pytest.approx(-0.05 * np.sqrt(3) / 0.1)
+    assert far.deviation == pytest.approx(-4 * np.sqrt(3) / 0.1)
+    assert (near.agrees(), far.agrees(), far.agrees(0.01)) == (True, True, False)  # t(1 - 5e-7; 2) = 1000
 
 
 def test_predictions_on_either_side_are_refused():

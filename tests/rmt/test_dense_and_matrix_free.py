@@ -6,6 +6,7 @@ from scipy.stats import chi2
 
 from rmt import (
     ENTRY_LAWS,
+    DensityLaw,
     MarchenkoPastur,
     Semicircle,
     SpikedModel,
@@ -107,6 +108,7 @@ def test_bad_requests_are_one_line():
         draw_dense(model, 10, rng).top_overlaps(11)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("R", [2, 3, 11])
 def test_noise_without_a_matrix_has_the_quantiles_of_its_law(R):
     """At the middles of R equal shares, in the units of the matrix."""
@@ -117,3 +119,22 @@ def test_noise_without_a_matrix_has_the_quantiles_of_its_law(R):
     whole = found.operator() @ np.eye(R)
     whole[0, 0] -= 3.0
     assert np.linalg.eigvalsh(whole) == pytest.approx(found.eigenvalues, rel=1e-9)
+=======
+def test_laws_whose_density_has_changed_or_has_no_hash():
+    """The last density is 1 - x^2 up to its factor, whose quantile at 1/2 + t is the root of (3 x - x^3) / 4 = t."""
+    tilt = {"a": 0.0}
+
+    def density(x):
+        return 0.5 * (1.0 + tilt["a"] * x)
+
+    def eigenvalues(density):
+        model = SpikedModel((), DensityLaw(density, (-1.0, 1.0)))
+        return draw_dense(model, 5, np.random.default_rng(0)).eigenvalues()
+
+    np.testing.assert_allclose(eigenvalues(density), [-0.8, -0.4, 0.0, 0.4, 0.8], atol=1e-9)
+    tilt["a"] = 0.5
+    levels = (np.arange(5) + 0.5) / 5  # (x + 1) / 2 + (x^2 - 1) / 8
+    np.testing.assert_allclose(eigenvalues(density), -2.0 + np.sqrt(1.0 + 8.0 * levels), atol=1e-9)
+    found = eigenvalues(np.polynomial.Polynomial([0.75, 0.0, -0.75]))
+    np.testing.assert_allclose((3.0 * found - found**3) / 4.0, levels - 0.5, atol=1e-9)
+>>>>>>> fix-laws

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
+from rmt.free import FreeSum
 from rmt.general_laws import DensityLaw, RTransformLaw
 from rmt.laws import Affine, Law
 from rmt.separable import SeparableLaw
@@ -342,3 +343,79 @@ def test_moments_of_a_point_about_another():
     assert PointMass(2.0).moment(3, about=0.5) == pytest.approx(1.5**3)
     assert AtomicLaw((0.0, 2.0), (0.5, 0.5)).moment(1, about=0.5) == pytest.approx(0.5)
     assert Semicircle(1.0, 2.0).moment(2, about=0.5) == pytest.approx(1 + 1.5**2)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.uint8, np.uint64, int])
+def test_numbers_of_fewer_digits_are_taken_as_floats(kind):
+    one, two = (kind(2.0), kind(1.0)) if issubclass(kind, int | np.integer) else (kind(0.3), kind(1.7))
+    made = [
+        (Semicircle(one, two), Semicircle(float(one), float(two))),
+        (MarchenkoPastur(one, two), MarchenkoPastur(float(one), float(two))),
+        (PointMass(one), PointMass(float(one))),
+        (AtomicLaw((one, two), (0.5, 0.5)), AtomicLaw((float(one), float(two)), (0.5, 0.5))),
+        (Semicircle().scaled(one).shifted(two), Semicircle().scaled(float(one)).shifted(float(two))),
+        (MarchenkoPastur(0.5).shifted(one).scaled(two), MarchenkoPastur(0.5).shifted(float(one)).scaled(float(two))),
+        (SeparableLaw(PointMass(1.0), PointMass(1.0), one), SeparableLaw(PointMass(1.0), PointMass(1.0), float(one))),
+    ]
+    for law, same in made:
+        assert law == same
+        for found, right in (
+            (law.support, same.support),
+            (law.thresholds, same.thresholds),
+            (law.pdf(0.1), same.pdf(0.1)),
+            (law.moment(3, about=one), same.moment(3, about=float(one))),
+            (law.outlier(kind(20), one), same.outlier(20.0, float(one))),
+        ):
+            assert found == right
+            assert isinstance(np.ravel(found)[0], np.float64)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Semicircle(0.5, 1.0),
+        MarchenkoPastur(0.5),
+        AtomicLaw((-1.0, 2.0), (0.25, 0.75)),
+        PointMass(2.0),
+        FreeSum(Semicircle(), MarchenkoPastur(0.5)),
+        MarchenkoPastur(0.5).shifted(1.0),
+        DensityLaw(lambda x: 0.5, (-1.0, 1.0)),
+        SeparableLaw(PointMass(1.0), AtomicLaw((1.0, 2.0), (0.5, 0.5)), 0.5),
+    ],
+)
+def test_whole_numbers_may_be_floats(law):
+    for n in (0, 1, 3):
+        assert law.moment(float(n)) == law.moment(n)
+        assert law.free_cumulants(float(n)) == law.free_cumulants(n)
+
+
+def test_an_outlier_needs_a_scale_and_a_spike():
+    for scale in (-1.0, 0.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="scale must be positive and finite"):
+            MarchenkoPastur(0.5).outlier(0.1, scale=scale)
+    for spike in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="a spike must be finite"):
+            MarchenkoPastur(0.5).outlier(spike)
+
+
+def test_edges_steeper_than_quadrature_resolves_are_refused():
+    """x^-a on (0, 1) has the distribution function x^(1 - a)."""
+    for power in (0.3, 0.5, 0.6):
+        law = DensityLaw(lambda x, a=power: (1 - a) * x**-a, (0.0, 1.0))
+        assert law.cdf(0.5) == pytest.approx(0.5 ** (1 - power), abs=1e-8)
+    for interval, density in (
+        ((0.0, 1.0), lambda x: 0.1 * x**-0.9),
+        ((0.0, 2.0), lambda x: 0.12 * 2**-0.12 * x**-0.88),
+    ):
+        with pytest.raises(ValueError, match=r"steep: the mass of this density is known to .* only, .* power -1/2"):
+            DensityLaw(density, interval, "steep")
+
+
+def test_an_r_transform_with_a_cut_is_refused():
+    """A fair coin plus a semicircle: the root of the coin changes its branch between the bands."""
+
+    def coin_and_semicircle(w):
+        return (np.sqrt(1 + 4 * w * w) - 1) / np.where(w == 0, 1, 2 * w) + 0.09 * w
+
+    with pytest.raises(ValueError, match="not the R-transform of a law with a density"):
+        RTransformLaw(coin_and_semicircle)

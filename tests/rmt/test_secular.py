@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmt import AtomicLaw, DensityLaw, MarchenkoPastur, Semicircle, SpikedModel
+from rmt import AtomicLaw, DensityLaw, FreeSum, MarchenkoPastur, PointMass, Semicircle, SeparableLaw, SpikedModel
 from rmt.secular import RotatedDraw, draw_rotated, law_spectrum
 
 SPIKES = [(2.0,), (0.3,), (-1.5,), (3.0, 1.0, -0.2, -2.0), (1.0, 1.0), ()]
@@ -42,6 +42,34 @@ def test_eigenvalues_above_a_point_are_counted_with_and_without_spikes():
     assert RotatedDraw(SpikedModel(), np.array([2.0, 1.0, 1.0]), np.empty((3, 0))).count_above(1.0) == 1
 
 
+@pytest.mark.parametrize(
+    ("spikes", "noise"),
+    [
+        ((2.0, -2.0), [2.0, 0.0, 0.0, 0.0]),
+        ((2.0, 1.5), np.linspace(-1.0, 1.0, 41)),
+        ((2.0, -2.0, 0.1), np.arange(25.0)),
+        ((1.0, 1.0, -3.0), [1.0, 1.0, 1.0, 1.0, 0.5, -1.0, -1.0]),
+        ((2.0, -2.0), [0.866, 0.0, -0.866]),
+        ((2.0, 1e-20, -1e-9), np.linspace(-2.0, 1.0, 7)),
+    ],
+)
+@pytest.mark.parametrize("unit", [1.0, 1e-100, 1e100])
+def test_bisection_may_land_on_eigenvalues_of_the_noise(spikes, noise, unit):
+    """Ends of a bracket, and its middle, can be eigenvalues of the noise, where the secular matrix is infinite."""
+    model, noise = SpikedModel(tuple(unit * spike for spike in spikes)), unit * np.asarray(noise)
+    for seed in range(3):
+        draw = draw_rotated(model, len(noise), np.random.default_rng(seed), spectrum=noise)
+        values = dense(draw)
+        np.testing.assert_allclose(draw.top(len(noise)), values, rtol=0, atol=2e-13 * np.abs(values).max())
+        assert draw.stable_rank().value == pytest.approx(
+            (values / unit) @ (values / unit) / np.abs(values / unit).max() ** 2
+        )
+        for point in noise:
+            clear = np.abs(values - point) > 1e-12 * unit
+            if clear.all():
+                assert draw.count_above(point) == int((values > point).sum())
+
+
 def test_stable_rank_is_that_of_the_dense_matrix():
     for spikes in SPIKES:
         draw = draw_rotated(SpikedModel(spikes, MarchenkoPastur(0.5), 0.6), 50, np.random.default_rng(1))
@@ -59,6 +87,29 @@ def test_spectrum_follows_the_law(law):
     assert law.support[1] - points[0] < 0.02 * (law.support[1] - law.support[0])
 
 
+@pytest.mark.parametrize(
+    "law",
+    [
+        AtomicLaw((-1.0, 0.1, 1.0), (0.3, 0.4, 0.3)),
+        AtomicLaw(tuple(range(7)), (0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.1)),
+        PointMass(2.0),
+        MarchenkoPastur(2.0).shifted(-1.0),
+        SeparableLaw(PointMass(1.0), AtomicLaw((-1.0, 1.0), (0.5, 0.5)), 3.0),
+        SeparableLaw(PointMass(1.0), AtomicLaw((1.0, 100.0), (0.5, 0.5)), 0.1),
+        FreeSum(AtomicLaw((-3.0, 3.0), (0.4, 0.6)), Semicircle(0.3)),
+        FreeSum(AtomicLaw((-3.0, 3.0), (0.4, 0.6)), AtomicLaw((0.0, 1.0), (0.75, 0.25))),
+        DensityLaw(lambda x: np.where(x < 0.25, 0.2, 1.9 / 2), (0.0, 1.25)),
+        DensityLaw(np.abs, (-1.0, 1.0)),
+    ],
+)
+@pytest.mark.parametrize("R", [5, 10, 301])
+def test_spectrum_is_exact_at_atoms_and_close_next_to_edges_and_jumps_inside(law, R):
+    points, exact = law_spectrum(law, R), np.asarray(law.quantile((np.arange(R) + 0.5) / R))[::-1]
+    assert np.abs(points - exact).max() <= 1e-6 * (law.support[1] - law.support[0])
+    for location, mass in law.atoms:
+        assert (points == location).sum() == (exact == location).sum() >= int(R * mass) - 1
+
+
 def test_outliers_settle_at_the_predicted_place():
     model = SpikedModel((1.5, -2.0), MarchenkoPastur(0.25), 0.8)
     draws = [draw_rotated(model, 20_000, np.random.default_rng(seed)) for seed in range(8)]
@@ -73,3 +124,11 @@ def test_bad_arguments_are_named():
         draw_rotated(SpikedModel((1.0, 2.0)), 1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="index must lie"):
         draw_rotated(SpikedModel((1.0,)), 5, np.random.default_rng(0)).eigenvalue(6)
+
+
+def test_counts_and_indices_may_be_whole_floats():
+    draw = draw_rotated(SpikedModel((1.0,)), 5, np.random.default_rng(0))
+    assert draw.eigenvalue(2.0) == draw.eigenvalue(2)
+    np.testing.assert_array_equal(draw.top(2.0), draw.top(2))
+    with pytest.raises(ValueError, match=r"must be an integer >= 0, got 1\.5"):
+        draw.bottom(1.5)

@@ -210,3 +210,22 @@ def test_spiked_covariance_of_the_literature(ratio, variance):
             moved = SpikedModel((0.5 * theta,), MarchenkoPastur(ratio, variance).shifted(-3.0), 0.5).outliers[0]
             assert moved.location == pytest.approx(0.5 * outlier.location - 1.5)
             assert moved.overlap == pytest.approx(outlier.overlap)
+
+
+@pytest.mark.parametrize("spike", [0.0, float("nan"), float("inf"), -float("inf")])
+def test_a_spike_that_is_zero_or_not_finite_is_refused(spike):
+    model = SpikedModel((2.0,))
+    for ask in (
+        model.outlier,
+        model.separates,
+        lambda spike: model.outlier_sd(spike, 100),
+        lambda s: SpikedModel((s,)),
+    ):
+        with pytest.raises(ValueError, match="spikes must be finite and non-zero, got"):
+            ask(spike)
+
+
+def test_spikes_are_a_sequence():
+    with pytest.raises(ValueError, match=r"spikes must be a sequence of numbers, got 2.0; write \(2.0,\) for a single"):
+        SpikedModel(2.0)
+    assert SpikedModel(np.array([1.0, 2.0])).spikes == (2.0, 1.0)

@@ -192,3 +192,13 @@ def test_bad_input_gets_one_clear_line():
     ):
         with pytest.raises(ProblemError, match=r"expected|needs"):
             made(*sizes, **options)
+
+
+def test_numbers_of_numpy_and_ranks_that_are_not_whole():
+    one, same = (regression(4, 3, 3, np.random.default_rng(0), samples=size) for size in (np.int64(5), 5))
+    assert one.loss(one.start) == same.loss(same.start)
+    assert one.facts["sizes"] == same.facts["sizes"]
+    for rank in (-1, 1.5, float("nan")):
+        with pytest.raises(ProblemError, match=f"the rank must be a whole number of at least 0, got {rank}"):
+            best_of_rank(regression(4, 3, 3, np.random.default_rng(0)), rank)
+    assert float(best_of_rank(regression(4, 3, 3, np.random.default_rng(0)), 0).abs().max()) == 0.0

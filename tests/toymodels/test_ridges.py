@@ -144,3 +144,8 @@ def test_numbers_that_do_not_fit_are_refused(options, cause):
         ridge_problem((3, 2), 2, np.random.default_rng(0), **options)
     with pytest.raises(ProblemError, match="increasing"):
         Pieces((1.0, 1.0), (0.0, 1.0, 0.0))
+
+
+def test_numbers_of_samples_may_be_those_of_numpy():
+    one, same = (ridge_problem((3, 4), 3, np.random.default_rng(0), samples=size) for size in (np.int64(5), 5))
+    assert one.loss(one.start) == same.loss(same.start)
