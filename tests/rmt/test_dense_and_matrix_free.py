@@ -108,7 +108,6 @@ def test_bad_requests_are_one_line():
         draw_dense(model, 10, rng).top_overlaps(11)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("R", [2, 3, 11])
 def test_noise_without_a_matrix_has_the_quantiles_of_its_law(R):
     """At the middles of R equal shares, in the units of the matrix."""
@@ -119,7 +118,8 @@ def test_noise_without_a_matrix_has_the_quantiles_of_its_law(R):
     whole = found.operator() @ np.eye(R)
     whole[0, 0] -= 3.0
     assert np.linalg.eigvalsh(whole) == pytest.approx(found.eigenvalues, rel=1e-9)
-=======
+
+
 def test_laws_whose_density_has_changed_or_has_no_hash():
     """The last density is 1 - x^2 up to its factor, whose quantile at 1/2 + t is the root of (3 x - x^3) / 4 = t."""
     tilt = {"a": 0.0}
@@ -137,4 +137,3 @@ def test_laws_whose_density_has_changed_or_has_no_hash():
     np.testing.assert_allclose(eigenvalues(density), -2.0 + np.sqrt(1.0 + 8.0 * levels), atol=1e-9)
     found = eigenvalues(np.polynomial.Polynomial([0.75, 0.0, -0.75]))
     np.testing.assert_allclose((3.0 * found - found**3) / 4.0, levels - 0.5, atol=1e-9)
->>>>>>> fix-laws

@@ -130,7 +130,6 @@ def test_a_problem_weighs_its_clients():
     ) == pytest.approx(1.9)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("low", [1e-3, 1e-9, 1e-11, 0.0])
 def test_a_minimiser_is_single_where_the_least_curvature_is_beyond_rounding(low):
     """1e-10 of the largest curvature is the border."""
@@ -140,7 +139,8 @@ def test_a_minimiser_is_single_where_the_least_curvature_is_beyond_rounding(low)
     assert ("distance" in given.measures) is (low > 1e-10)
     if low > 1e-10:
         assert given.measures["distance"](given.start) == pytest.approx(3.0)
-=======
+
+
 def test_clients_and_shares_of_a_problem_are_checked():
     good = centred(torch.eye(2).double(), torch.ones(1, 2).double())
     bad = centred(torch.tensor([[float("nan"), 0.0], [0.0, 1.0]]).double(), torch.ones(1, 2).double())
@@ -154,4 +154,3 @@ def test_clients_and_shares_of_a_problem_are_checked():
     ):
         with pytest.raises(ProblemError, match=message):
             quadratic_problem("", clients, start, shares)
->>>>>>> fix-laws
