@@ -182,7 +182,7 @@ def fit_measured(
     spike_sd = np.sqrt(
         theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * pairs.residuals[mine]) ** 2
     )
-    bulk = Bulk.of(measure, int(mine.sum()), values[~mine])
+    bulk = Bulk.of(measure, int(mine.sum()), values[~mine], rounding=measure.rounding, residuals=pairs.residuals[~mine])
     nodes, counts = _counted(measure)
     return MeasuredFit(
         model=model,
