@@ -178,7 +178,7 @@ def test_intervals_of_laws_with_an_atom_cover_the_distance_of_a_singular_matrix(
     missed = 0
     for seed in range(12):
         operator, values = problem(seed, dtype)
-        rest = spectral_measure(operator, rng=np.random.default_rng([6, seed]), probes=4, steps=40)
+        rest = spectral_measure(operator, rng=np.random.default_rng([6, seed]), probes=4, steps=60)
         bulk = Bulk.of(rest, 0, np.empty(0), rounding=rest.rounding)
         (found,) = [one for one in law_fits(bulk) if one.name == law]
         missed += exact_distance(values, found) not in found.distance
