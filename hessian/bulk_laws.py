@@ -6,8 +6,8 @@ Stieltjes). A Kolmogorov distance from such a measurement is therefore an interv
 the probes' own fluctuation about the spectrum, which is that of $R/2$ independent draws for each probe.
 
 A repeated eigenvalue comes back as several nodes, apart by the rounding of the products and on both sides of it. A law
-with an atom there jumps between them. So nodes within that rounding of a law's atom are moved onto it and merged, and
-so is a computed eigenvalue that lies within its own residual of the atom.
+with an atom there jumps between them. So several nodes within that rounding of a law's atom are merged on it, and a
+computed eigenvalue within its own residual of the atom is moved onto it.
 """
 
 from __future__ import annotations
@@ -83,19 +83,12 @@ class Bulk:
         known = float(((self.eigenvalues - about) ** power).sum()) / self.size
         return known + (sum(parts) / len(parts) if parts else 0.0)
 
-    def cdf(self, points: Array, jumps: Sequence[float] = ()) -> Array:
-        """Return the share at or below the points, each rule joined by lines between the middles of its gaps.
-
-        Args:
-            points: Where, one-dimensional.
-            jumps: A node at one of these is a jump, not a line.
-        """
+    def cdf(self, points: Array) -> Array:
+        """Return the share at or below the points, each rule joined by lines between the middles of its gaps."""
         parts = []
         for x, w in zip(self.nodes, self.weights, strict=True):
-            jump = np.isin(x, jumps)
-            lines = np.concatenate([[0.0], np.cumsum(np.where(jump, 0.0, w))])
-            steps = sum((mass * (points >= place) for place, mass in zip(x[jump], w[jump], strict=True)), 0.0)
-            parts.append(np.interp(points, _middles(x), lines) + steps)
+            middles = _middles(x)
+            parts.append(np.interp(points, middles, np.concatenate([[0.0], np.cumsum(w)])))
         return self._known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
 
     def bracket(self, points: Array) -> tuple[Array, Array]:
@@ -116,19 +109,28 @@ class Bulk:
         return settled._distance(cdf, confidence, atoms)
 
     def _settled(self, atoms: Sequence[float]) -> Bulk:
-        """Return the bulk with nodes and eigenvalues on the atoms that they cannot be told from, equal nodes merged."""
-        nodes, weights = [], []
+        """Return the bulk with copies of a node merged on the atoms, and eigenvalues that may be atoms moved there."""
+        nodes: list[Array] = []
+        weights: list[Array] = []
         for x, w in zip(self.nodes, self.weights, strict=True):
-            places, where = np.unique(_moved(x, np.full(len(x), self.rounding), atoms), return_inverse=True)
-            nodes.append(places)
-            weights.append(np.bincount(where, w, minlength=len(places)))
-        errors = np.zeros(len(self.eigenvalues)) if self.residuals is None else self.residuals
-        moved = np.sort(_moved(self.eigenvalues, errors, atoms))
-        return replace(self, nodes=tuple(nodes), weights=tuple(weights), eigenvalues=moved, residuals=None)
+            for atom in atoms:
+                copies = np.abs(x - atom) <= self.rounding
+                if copies.sum() > 1:  # a single one leaves its own weight open on both sides
+                    first, last = np.flatnonzero(copies)[[0, -1]]
+                    x = np.concatenate([x[:first], [atom], x[last + 1 :]])
+                    w = np.concatenate([w[:first], [w[copies].sum()], w[last + 1 :]])
+            nodes.append(x)
+            weights.append(w)
+        known = self.eigenvalues.copy()
+        for atom in atoms:
+            known[np.abs(known - atom) <= (0.0 if self.residuals is None else self.residuals)] = atom
+        return replace(self, nodes=tuple(nodes), weights=tuple(weights), eigenvalues=np.sort(known), residuals=None)
 
     def _distance(self, cdf: Callable[[Array], Array], confidence: float, atoms: Sequence[float]) -> Interval:
-        middles = np.unique(np.concatenate([*(_middles(x) for x in self.nodes), self.eigenvalues]))
-        value = float(np.abs(cdf(middles) - self.cdf(middles, atoms)).max())
+        # At an atom the law jumps and the lines do not, so they are compared next to it.
+        known = self.eigenvalues[~np.isin(self.eigenvalues, atoms)] if self.nodes else self.eigenvalues
+        middles = np.unique(np.concatenate([*(_middles(x) for x in self.nodes), known]))
+        value = float(np.abs(cdf(middles) - self.cdf(middles)).max())
         at = np.unique(np.concatenate([*self.nodes, self.eigenvalues]))
         # An atom's location and the law's distribution function are rounded, so its limits are taken a little off it.
         reach = np.where(np.isin(at, atoms), 8.0 * np.spacing(np.abs(at).max()), 0.0)
@@ -157,14 +159,6 @@ class Bulk:
     def _known(self, points: Array, side: str) -> Array:
         place = np.searchsorted(self.eigenvalues, points, side="left" if side == "left" else "right")
         return np.asarray(place / self.size, dtype=np.float64)
-
-
-def _moved(values: Array, errors: Array, atoms: Sequence[float]) -> Array:
-    """Return the values, those within their errors of an atom moved onto it."""
-    values = values.copy()
-    for atom in atoms:
-        values[np.abs(values - atom) <= errors] = atom
-    return values
 
 
 def _middles(x: Array) -> Array:

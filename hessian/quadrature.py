@@ -145,7 +145,9 @@ def spectral_measure(
     atoms = without.values if without is not None else np.empty(0)
     left = operator.P - len(V)
     scaled = ScaledOperator(operator)
-    nodes, weights, rounding = [], [], 0.0
+    # Eigenvalues that are taken out belong to the products, and round them.
+    floor = max(10.0 * torch.finfo(operator.dtype).eps, rounding_of(operator))
+    nodes, weights, rounding = [], [], floor * float(np.abs(atoms).max(initial=0.0))
     for probe in range(probes if left else 0):
         start = project_out(normal_rows(operator, rng, 1), V)[0]
         count, rest = min(steps, left), _Rest(scaled, V)

@@ -137,7 +137,7 @@ def test_whole_numbers_of_a_model_are_read_from_whole_numbers_alone(tmp_path, st
         load_state(model, tmp_path / "step-1.pt")
         assert int(model.num_batches_tracked) == 3
     else:
-        with pytest.raises(CurvatureError, match="num_batches_tracked in .* and int64 in the model"):
+        with pytest.raises(CurvatureError, match=r"num_batches_tracked in .* and int64 in the model"):
             load_state(model, tmp_path / "step-1.pt")
 
 
