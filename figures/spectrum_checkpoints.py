@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,8 @@ def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None)
     """A row for each eigenvalue, with the overlaps of their vectors with those of another state."""
     shared: Sequence[Interval | None] = (None,) * len(now.pairs) if other is None else overlaps(other, now)
     for place, overlap in enumerate(shared):
-        ends = (None,) * 3 if overlap is None else (overlap.value, overlap.low, overlap.high)
+        # Not None: a column without any number would have another type.
+        ends = (nan,) * 3 if overlap is None else (overlap.value, overlap.low, overlap.high)
         yield same | {
             "place": place,
             "eigenvalue": now.pairs.values[place],

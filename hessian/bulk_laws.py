@@ -4,12 +4,16 @@ The bulk is known through Gauss rules, one for each random probe. Each rule brac
 probe: at its k-th node that lies between the sums of the first k - 1 and of the first k weights (Chebyshev, Markov and
 Stieltjes). A Kolmogorov distance from such a measurement is therefore an interval: what the brackets leave open, and
 the probes' own fluctuation about the spectrum, which is that of $R/2$ independent draws for each probe.
+
+A repeated eigenvalue comes back as several nodes, apart by the rounding of the products and on both sides of it. A law
+with an atom there jumps between them. So several nodes within that rounding of a law's atom are merged on it, and a
+computed eigenvalue within its own residual of the atom is moved onto it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -38,25 +42,40 @@ class Bulk:
         nodes: Nodes of each probe, increasing.
         weights: Weights of the nodes; each probe's and the eigenvalues' masses add up to 1.
         eigenvalues: Eigenvalues that were computed, increasing, each of mass 1/size.
+        rounding: A node may be off by this much, because products are rounded.
+        residuals: The same for each of the eigenvalues; None: they are exact.
     """
 
     size: int
     nodes: tuple[Array, ...]
     weights: tuple[Array, ...]
     eigenvalues: Array
+    rounding: float = 0.0
+    residuals: Array | None = None
 
     @staticmethod
-    def of(measure: SpectralMeasure, outliers: int, eigenvalues: Array) -> Bulk:
-        """The bulk beside some outliers.
+    def of(
+        measure: SpectralMeasure,
+        outliers: int,
+        eigenvalues: Array,
+        *,
+        rounding: float = 0.0,
+        residuals: Array | None = None,
+    ) -> Bulk:
+        """Return the bulk next to some outliers.
 
         Args:
             measure: Measure of the whole spectrum.
             outliers: Number of its atoms that are outliers.
             eigenvalues: The other atoms.
+            rounding: Rounding of the measure's nodes.
+            residuals: Residuals of the other atoms; None: they are exact.
         """
         size = measure.P - outliers
         weights = tuple(w * (measure.P / size) for w in measure.weights)
-        return Bulk(size, measure.nodes, weights, np.sort(eigenvalues))
+        order = np.argsort(eigenvalues)
+        sorted_residuals = None if residuals is None else residuals[order]
+        return Bulk(size, measure.nodes, weights, eigenvalues[order], rounding, sorted_residuals)
 
     def moment(self, power: int, about: float = 0.0) -> float:
         """Mean power of the eigenvalues' distance from a point."""
@@ -65,7 +84,7 @@ class Bulk:
         return known + (sum(parts) / len(parts) if parts else 0.0)
 
     def cdf(self, points: Array) -> Array:
-        """Share at or below the points, each rule joined by lines between the middles of its gaps."""
+        """Return the share at or below the points, each rule joined by lines between the middles of its gaps."""
         parts = []
         for x, w in zip(self.nodes, self.weights, strict=True):
             middles = _middles(x)
@@ -76,17 +95,46 @@ class Bulk:
         """Bounds of the distribution function that the rules leave: the probes' mean lower and mean upper ones."""
         return self._bracket(points, tight=True)
 
-    def distance(self, cdf: Callable[[Array], Array], confidence: float = CONFIDENCE) -> Interval:
-        """Kolmogorov distance from a law.
+    def distance(
+        self, cdf: Callable[[Array], Array], confidence: float = CONFIDENCE, atoms: Sequence[float] = ()
+    ) -> Interval:
+        """Return the Kolmogorov distance from a law.
 
         Args:
             cdf: Distribution function of the law.
             confidence: Confidence that the interval covers the distance of the bulk itself.
+            atoms: Locations of the law's atoms. What cannot be told from one of them counts as equal to it.
         """
-        middles = np.unique(np.concatenate([*(_middles(x) for x in self.nodes), self.eigenvalues]))
+        settled = self._settled(atoms) if len(atoms) else self
+        return settled._distance(cdf, confidence, atoms)
+
+    def _settled(self, atoms: Sequence[float]) -> Bulk:
+        """Return the bulk with copies of a node merged on the atoms, and eigenvalues that may be atoms moved there."""
+        nodes: list[Array] = []
+        weights: list[Array] = []
+        for x, w in zip(self.nodes, self.weights, strict=True):
+            for atom in atoms:
+                copies = np.abs(x - atom) <= self.rounding
+                if copies.sum() > 1:  # a single one leaves its own weight open on both sides
+                    first, last = np.flatnonzero(copies)[[0, -1]]
+                    x = np.concatenate([x[:first], [atom], x[last + 1 :]])
+                    w = np.concatenate([w[:first], [w[copies].sum()], w[last + 1 :]])
+            nodes.append(x)
+            weights.append(w)
+        known = self.eigenvalues.copy()
+        for atom in atoms:
+            known[np.abs(known - atom) <= (0.0 if self.residuals is None else self.residuals)] = atom
+        return replace(self, nodes=tuple(nodes), weights=tuple(weights), eigenvalues=np.sort(known), residuals=None)
+
+    def _distance(self, cdf: Callable[[Array], Array], confidence: float, atoms: Sequence[float]) -> Interval:
+        # At an atom the law jumps and the lines do not, so they are compared next to it.
+        known = self.eigenvalues[~np.isin(self.eigenvalues, atoms)] if self.nodes else self.eigenvalues
+        middles = np.unique(np.concatenate([*(_middles(x) for x in self.nodes), known]))
         value = float(np.abs(cdf(middles) - self.cdf(middles)).max())
         at = np.unique(np.concatenate([*self.nodes, self.eigenvalues]))
-        below, upto = cdf(np.nextafter(at, -np.inf)), cdf(at)
+        # An atom's location and the law's distribution function are rounded, so its limits are taken a little off it.
+        reach = np.where(np.isin(at, atoms), 8.0 * np.spacing(np.abs(at).max()), 0.0)
+        below, upto = cdf(np.nextafter(at - reach, -np.inf)), cdf(at + reach)
         least, most = self._bracket(at, tight=True)
         certain = max(0.0, float((upto - most).max()), float((least - below).max()))
         least, most = self._bracket(at, tight=False)
@@ -140,7 +188,7 @@ class LawFit(Result):
     distance: Interval
 
     def cdf(self, points: Array) -> Array:
-        """Distribution function."""
+        """Return the distribution function."""
         return _mixed(self.law, self.share)(points)
 
 
@@ -168,7 +216,14 @@ def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
         if fourth > 2.0 * second**2:
             part = Semicircle(sqrt(fourth / (2.0 * second)))
             laws.append(("semicircle on a share of the directions", part, 2.0 * second**2 / fourth))
-    return tuple(LawFit(name, law, share, bulk.distance(_mixed(law, share))) for name, law, share in laws)
+    return tuple(
+        LawFit(name, law, share, bulk.distance(_mixed(law, share), atoms=_atoms(law, share)))
+        for name, law, share in laws
+    )
+
+
+def _atoms(law: Law, share: float) -> tuple[float, ...]:
+    return (*(place for place, _ in law.atoms), *((0.0,) if share < 1.0 else ()))
 
 
 def _mixed(law: Law, share: float) -> Callable[[Array], Array]:

@@ -423,7 +423,7 @@ class Curvature:
         """Places of parameters among the names."""
         if parameters is None:
             return list(range(len(self._names)))
-        chosen = matching(self._names, parameters)
+        chosen = set(matching(self._names, parameters))
         return [place for place, name in enumerate(self._names) if name in chosen]
 
     def _time_gradient(self) -> float:

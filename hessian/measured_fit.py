@@ -31,6 +31,8 @@ from hessian.spiked_fit import MISTAKEN, call_outliers, fitted_model, predict
 from rmt.results import Result
 from rmt.spiked import SpikedModel
 
+UNDECIDED = 0.9
+"""Width of the interval of a distance from which on it says nothing."""
 ROUNDING = 10.0
 """Units of rounding, relative to the norm, that noise must exceed."""
 
@@ -98,6 +100,8 @@ class MeasuredFit(Result):
     def words(self) -> dict[str, str]:
         """Return the model, its outliers and how far the bulk is from laws, in words."""
         verdict = "no semicircle" if self.distance.low > 0.0 else "a semicircle is possible"
+        if self.distance.high - self.distance.low > UNDECIDED:
+            verdict = "too few steps and probes to tell"
         others = [
             f"{law.name} {law.distance.value:.2f} ({law.distance.low:.2f} to {law.distance.high:.2f})"
             for law in self.alternatives
@@ -182,7 +186,7 @@ def fit_measured(
     spike_sd = np.sqrt(
         theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * pairs.residuals[mine]) ** 2
     )
-    bulk = Bulk.of(measure, int(mine.sum()), values[~mine])
+    bulk = Bulk.of(measure, int(mine.sum()), values[~mine], rounding=measure.rounding, residuals=pairs.residuals[~mine])
     nodes, counts = _counted(measure)
     return MeasuredFit(
         model=model,

@@ -76,7 +76,10 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
 
 
 def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
-    """The names that match a pattern, in their order.
+    """Return the names that match a pattern, in their order.
+
+    A pattern that is itself a name means that name alone, and one that is a module's name and ``.*`` means that module,
+    because names may hold ``*``, ``?`` and brackets.
 
     Raises:
         CurvatureError: No pattern, or one that matches nothing.
@@ -86,10 +89,19 @@ def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
         raise CurvatureError(f"parameters must be names or patterns such as 'layer1.*', got {patterns!r}")
     if not wanted:
         raise CurvatureError("no parameter was named; pass names or patterns, or None for all trainable ones")
+    chosen: set[str] = set()
     for pattern in wanted:
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+        if not (found := _matching_one(names, pattern)):
             raise CurvatureError(f"no parameter matches {pattern!r}; the first are {', '.join(list(names)[:6])}")
-    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in wanted)]
+        chosen.update(found)
+    return [name for name in names if name in chosen]
+
+
+def _matching_one(names: Sequence[str], pattern: str) -> list[str]:
+    if pattern in names:
+        return [pattern]
+    within = [name for name in names if name.startswith(pattern[:-1])] if pattern.endswith(".*") else []
+    return within or [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 
 def check_modes(model: nn.Module, batch_norm: str | None) -> None:

@@ -25,6 +25,8 @@ from hessian.batches import (
     loss_of,
     output_of,
     require_untouched,
+    rows_of,
+    size_of,
     strange_inputs,
 )
 from hessian.differentiation import gradients_of
@@ -175,6 +177,24 @@ class Objective:
                 "samples"
             )
         return float(rows) if self.mean else 1.0
+
+    def count_per_row(self) -> float:
+        """Return how many samples, by `count`, a row of the data has on average.
+
+        Raises:
+            CurvatureError: A batch whose tensors differ in length, so that it has no rows.
+        """
+        if self.count is size_of:
+            return 1.0
+        rows = 0
+        for number, batch in enumerate(self.moved(), start=1):
+            if (found := rows_of(batch)) is None:
+                raise CurvatureError(
+                    f"the tensors of batch {number} have several lengths, so that its samples cannot be taken one by "
+                    "one: give every tensor one row for each sample"
+                )
+            rows += found
+        return self.samples / rows
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
         """Number, weight and content of every batch, on the parameters' device."""

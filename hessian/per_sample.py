@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,8 @@ def sample_factors(
         data: As for `Curvature`.
         parameters: Names or patterns; default: all that require gradients.
         batch_norm: `running` if batch norm is in training mode.
-        count: Samples of a batch.
+        count: Samples of a batch, or its tokens where the loss is a mean over tokens. A row's factor is weighted by its
+            share of them, so that the mean over rows is the matrix of `Curvature` with the same count.
 
     Raises:
         CurvatureError: As raised by `Objective`; or batch statistics, outputs that are not one row for each sample, or
@@ -159,7 +161,7 @@ def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = N
 
 
 def _factors(objective: Objective) -> Iterator[Tensor]:
-    faults = dict[Any, str]()
+    faults, each = dict[Any, str](), objective.count_per_row()
     for number, _, batch in objective.weighted_batches():
         with torch.enable_grad():
             roots = _roots(objective, batch, number)
@@ -167,6 +169,7 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
             raise CurvatureError(
                 f"batch {number}: the output has {len(roots)} rows, the batch {rows_of(batch)} samples"
             )
+        roots = roots * sqrt(objective.sizes[number - 1] / len(roots) / each)
         together = max(1, min(TOGETHER, len(roots), SMALL // sum(p.numel() for p in objective.parameters)))
         for part in range(0, len(roots), together):
             few = cut(batch, slice(part, part + together))

@@ -31,6 +31,7 @@ from hessian.symmetric import (
     multiply,
     normal_rows,
     not_finite,
+    rounding_of,
 )
 from rmt.results import Result
 
@@ -61,12 +62,14 @@ class SpectralMeasure:
         nodes: One array per probe: Ritz values of what is left when the atoms are taken out.
         weights: Weights of the nodes, each probe's of sum 1 - len(atoms)/P.
         atoms: Eigenvalues taken out, decreasing; each has mass 1/P.
+        rounding: Rounding of the products: copies of one eigenvalue come back as nodes apart by that much.
     """
 
     P: int
     nodes: tuple[Array, ...]
     weights: tuple[Array, ...]
     atoms: Array
+    rounding: float = 0.0
 
     def moment(self, power: int) -> Moment:
         """The mean of the eigenvalues' powers, with the standard error over probes."""
@@ -142,25 +145,29 @@ def spectral_measure(
     atoms = without.values if without is not None else np.empty(0)
     left = operator.P - len(V)
     scaled = ScaledOperator(operator)
-    nodes, weights = [], []
+    # Eigenvalues that are taken out belong to the products, and round them.
+    floor = max(10.0 * torch.finfo(operator.dtype).eps, rounding_of(operator))
+    nodes, weights, rounding = [], [], floor * float(np.abs(atoms).max(initial=0.0))
     for probe in range(probes if left else 0):
         start = project_out(normal_rows(operator, rng, 1), V)[0]
         count, rest = min(steps, left), _Rest(scaled, V)
         if three_vectors:
-            values, coefficients = _by_three_vectors(rest, start, count)
+            values, coefficients, rounded = _by_three_vectors(rest, start, count)
         else:
             krylov = Krylov(rest, rng, start=start, store=Store(reserve=min(count + 1, left)))
             krylov.extend(count)
             values, coefficients, _ = krylov.ritz()
+            rounded = krylov.rounding
+        rounding = max(rounding, rounded * scaled.unit)
         nodes.append(values * scaled.unit)
         weights.append(coefficients[0] ** 2 * left / operator.P)
         if progress is not None:
             progress(f"probe {probe + 1} of {probes}")
-    return SpectralMeasure(operator.P, tuple(nodes), tuple(weights), atoms)
+    return SpectralMeasure(operator.P, tuple(nodes), tuple(weights), atoms, rounding)
 
 
-def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) -> tuple[Array, Array]:
-    """Nodes, and the coefficients of their vectors in columns, by the three-term recurrence alone (Paige, 1972)."""
+def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) -> tuple[Array, Array, float]:
+    """Return nodes, coefficients of their vectors in columns, and rounding, by three terms alone (Paige, 1972)."""
     before, now, coupling = torch.zeros_like(start), start / torch.linalg.vector_norm(start), 0.0
     diagonal, beside, scale = [], [], 0.0
     for _ in range(steps):
@@ -177,7 +184,10 @@ def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) ->
             break
         beside.append(coupling)
         before, now = now, image.div_(coupling)
-    return eigh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
+    values, coefficients = eigh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
+    # Without a basis, each step adds its own rounding to the nodes.
+    unit = max(10.0 * torch.finfo(operator.dtype).eps, rounding_of(operator)) * sqrt(len(diagonal))
+    return values, coefficients, unit * scale
 
 
 class _Rest(OperatorAround):

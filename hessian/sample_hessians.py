@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hessian.batches import Batch, Loss, cut, leaves, rows_of, size_of
+from hessian.batches import Batch, Loss, counted, cut, leaves, rows_of, size_of
 from hessian.checked_objective import checked_objective
 from hessian.differentiation import exact_algebra, gradients_of
 from hessian.graphs import HessianGraph, Layout
@@ -88,7 +88,8 @@ def sample_hessian_parts(
         rank: Random vectors; at least 1, at most P.
         parameters: Names or patterns; default: all that require gradients.
         batch_norm: `running` if batch norm is in training mode.
-        count: Samples of a batch.
+        count: Samples of a batch, or its tokens where the loss is a mean over tokens. A row's part is weighted by its
+            own count, so that the mean over rows is the Hessian of `Curvature` with the same count.
         seed: Seed of the random vectors.
 
     Raises:
@@ -158,15 +159,19 @@ def _parts(
     objective: Objective, P: int, rank: int, generator: torch.Generator
 ) -> Iterator[tuple[Tensor, Tensor, float]]:
     parameters = objective.parameters
-    like, faults = parameters[0], dict[Any, str]()
+    like, faults, each = parameters[0], dict[Any, str](), objective.count_per_row()
     for number, _, batch in objective.weighted_batches():
-        for row in range(rows_of(batch) or 0):
+        for row, own in enumerate(_counts(objective, batch, number)):
             sample = cut(batch, slice(row, row + 1))
+            if not own:  # its loss is a mean over nothing
+                basis = torch.linalg.qr(_drawn(rank, P, generator, like).T)[0]
+                yield basis.new_zeros(rank), basis, 0.0
+                continue
             with torch.enable_grad():
                 value = objective.batch_loss(sample, number, parameters)
                 found = gradients_of(value, parameters, create_graph=True, allow_unused=True)
             graph = HessianGraph(parameters, found)
-            drawn = torch.randn(rank, P, generator=generator, dtype=torch.float64, device="cpu").to(like)
+            drawn = _drawn(rank, P, generator, like)
             shapes = tuple(leaf.shape for leaf in leaves(sample))
             if shapes not in faults:
                 faults[shapes] = _fault_of(graph, drawn)
@@ -180,7 +185,29 @@ def _parts(
                 inner = images @ basis
                 values, turn = torch.linalg.eigh((inner + inner.T) / 2)
                 vectors = basis @ turn
-            yield values, vectors, float(first.square().sum()) / rank
+            weight = own / each
+            yield values * weight, vectors, float(first.square().sum()) / rank * weight**2
+
+
+def _drawn(rank: int, P: int, generator: torch.Generator, like: Tensor) -> Tensor:
+    return torch.randn(rank, P, generator=generator, dtype=torch.float64, device="cpu").to(like)
+
+
+def _counts(objective: Objective, batch: Batch, number: int) -> list[int]:
+    """Return the count of each row of a batch.
+
+    Raises:
+        CurvatureError: They do not add up to that of the batch.
+    """
+    rows = rows_of(batch) or 0
+    found = [counted(objective.count, cut(batch, slice(row, row + 1)), least=0) for row in range(rows)]
+    if sum(found) != objective.sizes[number - 1]:
+        raise CurvatureError(
+            f"count must add up: it gives {objective.sizes[number - 1]} for batch {number}, and {sum(found)} for its "
+            f"{rows} rows one by one",
+            keywords=("count",),
+        )
+    return found
 
 
 def _fault_of(graph: HessianGraph, rows: Tensor) -> str:

@@ -352,7 +352,7 @@ def _measure_missing(
     from paper_checks.card import card_text
 
     told = ", ".join(missing) if len(missing) <= MOST_CARDS else f"{len(missing)} claims"
-    why = "" if options.again else ": no current results are on disk"
+    why = "" if options.again else ", because it was not measured with this code yet"
     print(f"rankproof: measuring {told}{why}", file=sys.stderr)
     ledger = ledger or ledger_of(options, missing)
     run = _run(ledger.select(missing), ledger, options)

@@ -89,6 +89,58 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
         assert re.search(rf"^ +{number}  loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, flags=re.M)
 
 
+def test_one_state_alone_has_no_overlaps(capsys, tmp_path, states):
+    folder, spectra = states
+    alone = tmp_path / "states"
+    alone.mkdir()
+    (alone / "after-20.pt").write_bytes((folder / "after-20.pt").read_bytes())
+    status, out, err = run(capsys, alone, tmp_path / "out")
+    assert status == 0, err
+    table = pd.read_csv(tmp_path / "out" / "checkpoints.csv")
+    assert table.overlap.isna().tolist() == [True] * 3
+    assert table.eigenvalue.to_numpy() == pytest.approx(spectra[20][0].flip(0)[:3].numpy(), abs=table.residual.max())
+    rows = json.loads((tmp_path / "out" / "checkpoints.json").read_text())["rows"]
+    assert [[row[name] for name in ("overlap", "overlap_low", "overlap_high")] for row in rows] == [[None] * 3] * 3
+    (line,) = [line for line in out.splitlines() if re.match(r" +20 ", line)]
+    assert "nan" not in line.lower()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "int64", "int8", "bool"])
+def test_weights_of_another_kind_of_number_are_one_line(capsys, tmp_path, states, dtype):
+    state = torch.load(states[0] / "after-20.pt", weights_only=True)
+    name = list(state)[1]
+    folder = tmp_path / "states"
+    folder.mkdir()
+    torch.save(state | {name: state[name].to(getattr(torch, dtype))}, folder / "step-1.pt")
+    status, out, err = run(capsys, folder, tmp_path / "out")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"{name} in " in err
+    assert f"is {dtype} and float" in err
+    assert not any((tmp_path / "out").glob("checkpoints*"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_weights_of_any_precision_are_read(tmp_path, dtype):
+    model = tiny_networks.mlp()
+    state = {name: value.to(getattr(torch, dtype)) for name, value in model.state_dict().items()}
+    torch.save(state, tmp_path / "step-1.pt")
+    load_state(model, tmp_path / "step-1.pt")
+    assert all(torch.equal(value, state[name].to(value.dtype)) for name, value in model.state_dict().items())
+
+
+@pytest.mark.parametrize(("steps", "serves"), [(3.0, True), (3.5, False), (float("nan"), False), (3 + 0j, False)])
+def test_whole_numbers_of_a_model_are_read_from_whole_numbers_alone(tmp_path, steps, serves):
+    """An average of states turns the count of batches of batch norm into a floating-point number."""
+    model = torch.nn.BatchNorm1d(2)
+    torch.save(model.state_dict() | {"num_batches_tracked": torch.tensor(steps)}, tmp_path / "step-1.pt")
+    if serves:
+        load_state(model, tmp_path / "step-1.pt")
+        assert int(model.num_batches_tracked) == 3
+    else:
+        with pytest.raises(CurvatureError, match=r"num_batches_tracked in .* and int64 in the model"):
+            load_state(model, tmp_path / "step-1.pt")
+
+
 def test_what_is_no_state_of_the_model_is_one_line(capsys, tmp_path, states):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()

@@ -137,6 +137,54 @@ def test_blocks_are_those_of_the_matrix():
     assert list(stages) == ["conv1", "norm1", "layer1", "layer2", "layer3", "layer4", "head"]
 
 
+class Named(nn.Module):
+    """A chain of linear layers whose names may hold the characters of patterns."""
+
+    def __init__(self, *names):
+        super().__init__()
+        self.d = nn.ModuleDict({name: nn.Linear(2 + k, 3 + k) for k, name in enumerate(names)})
+
+    def forward(self, x):
+        for layer in self.d.values():
+            x = torch.tanh(layer(x))
+        return x
+
+
+@pytest.mark.parametrize(
+    "names", [("conv[1]", "conv1", "out"), ("a?", "ab", "c"), ("*", "b", "c"), ("b", "c", "*"), ("[!x]", "y", "[x]")]
+)
+def test_a_name_with_the_characters_of_a_pattern_is_that_parameter(names):
+    torch.manual_seed(0)
+    model, x, y = Named(*names).double(), torch.randn(7, 2).double(), torch.randint(0, 5, (7,))
+    whole = Curvature(model, nn.CrossEntropyLoss(), (x, y))
+    every, ends, start = matrix(whole), {}, 0
+    for k, name in enumerate(names):
+        ends[name] = slice(start, start := start + (3 + k) ** 2)
+    blocks = whole.blocks()
+    assert list(blocks) == [f"d.{name}" for name in names]
+    for name in names:
+        close(matrix(blocks[f"d.{name}"]), every[ends[name], ends[name]])
+        close(matrix(whole.block(f"d.{name}.*")), every[ends[name], ends[name]])
+        alone = Curvature(model, nn.CrossEntropyLoss(), (x, y), parameters=[f"d.{name}.weight", f"d.{name}.bias"])
+        close(matrix(alone), every[ends[name], ends[name]])
+        assert whole.block(f"d.{name}.bias").names == (f"d.{name}.bias",)
+    rows, columns = names[0], names[2]
+    cross = whole.between(f"d.{rows}.*", f"d.{columns}.*")
+    identity = torch.eye(cross.shape[1], dtype=torch.float64)
+    close(cross.products(identity).T, every[ends[rows], ends[columns]])
+
+
+def test_patterns_that_are_no_name_stay_patterns():
+    model = Named("conv[1]", "conv1", "conv2").double()
+    data = (torch.randn(4, 2).double(), torch.randint(0, 5, (4,)))
+    whole = Curvature(model, nn.CrossEntropyLoss(), data)
+    assert whole.block("d.conv?.bias").names == ("d.conv1.bias", "d.conv2.bias")
+    assert whole.block("d.conv[[]1].*").names == ("d.conv[1].weight", "d.conv[1].bias")
+    assert whole.block("d.conv[12].*").names == whole.block("d.conv?.*").names
+    assert whole.block(["d.conv[1].bias", "d.conv2.*"]).names == ("d.conv[1].bias", "d.conv2.weight", "d.conv2.bias")
+    assert len(whole.block("*").names) == 6
+
+
 def test_batch_statistics_couple_the_samples_and_leave_the_buffers():
     case = CASES["resnet"]
     before = {name: buffer.clone() for name, buffer in case.model.named_buffers()}

@@ -262,3 +262,18 @@ def test_probes_fluctuate_about_the_distribution_as_much_as_said(shift):
         whole = spectral_measure(operator, rng=np.random.default_rng(seed), probes=1, steps=60)
         missed += truth not in Bulk.of(whole, 0, np.empty(0)).distance(cdf)
     assert missed <= binom.ppf(1 - 1e-6, 300, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.0, 0.9, "a semicircle is possible"),
+        (0.0, 0.91, "too few steps and probes to tell"),
+        (0.01, 0.5, "no semicircle"),
+        (0.01, 0.92, "too few steps and probes to tell"),
+    ],
+)
+def test_the_words_on_the_bulk_say_no_more_than_the_interval(low, high, verdict):
+    fit = fit_measured(*measure(drawn(SpikedModel((5.0,)), 60, 0), 0))
+    words = dataclasses.replace(fit, distance=Interval(0.1, low, high)).words()["bulk"]
+    assert words.endswith(f"{low:.2f} to {high:.2f}: {verdict}")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import Curvature, CurvatureError, sample_factors, sample_spectra, spectra_of
+from hessian import Curvature, CurvatureError, sample_factors, sample_hessian_parts, sample_spectra, spectra_of
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(11, 5, generator=GENERATOR, dtype=torch.float64)
@@ -98,3 +98,114 @@ def test_losses_without_a_square_root_are_refused():
 def test_losses_that_are_sums_are_refused():
     with pytest.raises(CurvatureError, match="reduces by 'sum'"):
         sample_factors(network(), nn.CrossEntropyLoss(reduction="sum"), (X, CLASSES))
+
+
+IGNORING = nn.CrossEntropyLoss(ignore_index=-100)
+
+
+class Tokens(nn.Module):
+    """Three classes for each of four tokens."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.layer, self.out = nn.Linear(5, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.out(torch.tanh(self.layer(x))).movedim(-1, 1)
+
+
+def tokens_of(batch):
+    return int((batch[1] != -100).sum())
+
+
+def language(empty=()):
+    """Eleven samples of 1 to 4 tokens that count, and none for some of them."""
+    x = torch.randn(11, 4, 5, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    y = torch.randint(0, 3, (11, 4), generator=torch.Generator().manual_seed(5))
+    for sample in range(11):
+        y[sample, 1 + sample % 4 :] = -100
+    y[list(empty)] = -100
+    return x, y
+
+
+def ignored_labels():
+    """Eleven samples, four of which count for nothing, all but one of them in the second batch."""
+    targets = CLASSES.clone()
+    targets[[1, 6, 8, 9]] = -100
+    return X, targets
+
+
+COUNTED = {
+    "tokens": (Tokens, language()),
+    "samples without tokens": (Tokens, language(empty=(0, 7))),
+    "ignored labels": (network, ignored_labels()),
+}
+
+
+@pytest.mark.parametrize("case", COUNTED)
+@pytest.mark.parametrize("cuts", [(11,), (4, 7), (2, 3, 6)])
+def test_rows_are_weighted_by_their_count(case, cuts):
+    """Against `Curvature`, and against all tokens that count in one plain mean."""
+    model, (x, y) = COUNTED[case][0]().double(), COUNTED[case][1]
+    data = list(zip(x.split(cuts), y.split(cuts), strict=True))
+    for matrix in ("gauss-newton", "hessian"):
+        operator = Curvature(model, IGNORING, data, matrix=matrix, count=tokens_of)
+        whole = operator @ torch.eye(operator.P, dtype=torch.float64)
+        at_once = Curvature(model, IGNORING, (x, y), matrix=matrix)
+        assert torch.allclose(whole, at_once @ torch.eye(operator.P, dtype=torch.float64), atol=1e-13)
+        if matrix == "gauss-newton":
+            factors = torch.stack(list(sample_factors(model, IGNORING, data, count=tokens_of)))
+            found = torch.einsum("nkp,nkq->pq", factors, factors) / len(factors)
+        else:
+            parts = list(sample_hessian_parts(model, IGNORING, data, rank=operator.P, count=tokens_of))
+            assert len(parts) == 11
+            for (values, vectors, square), targets in zip(parts, y, strict=True):
+                assert torch.allclose(vectors.T @ vectors, torch.eye(operator.P, dtype=torch.float64))
+                assert bool(values.any()) == (square > 0.0) == bool((targets != -100).any())
+            found = sum(vectors * values @ vectors.T for values, vectors, _ in parts) / len(parts)
+        assert torch.allclose(found, whole, atol=1e-13)
+
+
+def test_norms_of_parts_are_weighted_by_their_count():
+    """Of one vector, the estimate of a squared norm goes with the square of the weight."""
+    x, y = language()
+    model = Tokens().double()
+    parts = list(sample_hessian_parts(model, IGNORING, (x, y), rank=3, count=tokens_of, seed=2))
+    each = tokens_of((x, y)) / 11
+    for sample in (0, 5):
+        own = tokens_of((x, y[sample]))
+        others = [(x[:1], y[3:4])] * sample  # the random vectors go by the place
+        data = [*others, (x[sample : sample + 1], y[sample : sample + 1])]
+        alone = list(sample_hessian_parts(model, IGNORING, data, rank=3, count=tokens_of, seed=2))[-1]
+        weight = (own / each) / (own / (tokens_of((x, y[3])) * sample + own) * len(data))
+        assert parts[sample][2] == pytest.approx(alone[2] * weight**2)
+
+
+def test_a_count_that_is_one_for_each_row_changes_no_bit():
+    model, loss = network(), nn.CrossEntropyLoss()
+    data = [(X[:4], CLASSES[:4]), (X[4:], CLASSES[4:])]
+    for rows in (lambda batch: len(batch[0]), lambda batch: 3 * len(batch[0])):
+        for one, other in zip(
+            sample_factors(model, loss, data), sample_factors(model, loss, data, count=rows), strict=True
+        ):
+            assert torch.equal(one, other)
+        pairs = zip(
+            sample_hessian_parts(model, loss, data, rank=5),
+            sample_hessian_parts(model, loss, data, rank=5, count=rows),
+            strict=True,
+        )
+        for one, other in pairs:
+            assert torch.equal(one[0], other[0])
+            assert one[2] == other[2]
+
+
+def test_counts_of_rows_that_do_not_add_up_are_one_line():
+    """Two for every batch of one row, three for every other row: additive in thirds, as the check of a batch cuts."""
+
+    def count(batch):
+        rows = len(batch[0])
+        return 2 if rows == 1 else 3 * rows
+
+    with pytest.raises(CurvatureError, match=r"count must add up: it gives 33 for batch 1, and 22 for its 11 rows"):
+        list(sample_hessian_parts(network(), nn.CrossEntropyLoss(), (X, CLASSES), rank=3, count=count))
