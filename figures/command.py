@@ -319,9 +319,9 @@ def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, ou
 
     with reporting("spectrum") as bar:
         if clients is None:
-            table = measure_checkpoints(request, folder, bar.step)
+            table = measure_checkpoints(request, folder, bar.step, bar.expect)
         else:
-            table = measure_run(request, folder, clients, bar.step, trust)
+            table = measure_run(request, folder, clients, bar.step, trust, bar.expect)
     paths = write_checkpoints(table, request, folder, out)
     print("\n".join(map(printable, checkpoints_summary(table, request.settings.confidence).splitlines())))
     print(printable(", ".join(str(path) for path in paths)))

@@ -57,8 +57,10 @@ def measure_network(
     with too_little_memory_told():
         if expect is not None:
             products = usual_products(settings, operator.P)
-            seconds = products * GRADIENTS * operator.cost().gradient_seconds
-            expect(seconds, f"some {products:,} products; fewer --steps, --probes or --outliers shorten it")
+            expect(
+                usual_seconds(products, operator),
+                f"some {products:,} products; fewer --steps, --probes or --outliers shorten it",
+            )
         report = measure_spectrum(operator, settings, progress)
         blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
     return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks)
@@ -68,9 +70,19 @@ def usual_products(settings: SpectrumSettings, P: int) -> int:
     """Return about how many products a measurement takes, exact for the quadrature and usual for the rest.
 
     >>> usual_products(SpectrumSettings(probes=4, steps=60, outliers=10), P=10**6)
-    330
+    370
     """
-    return settings.probes * min(settings.steps, P) + min(3 * 2 * settings.outliers, P) + min(30, P)
+    return settings.probes * min(settings.steps, P) + usual_pair_products(2 * settings.outliers, P)
+
+
+def usual_pair_products(pairs: int, P: int) -> int:
+    """Return about how many products a stable rank and so many eigenpairs usually take."""
+    return min(4 * pairs + 50, 2 * P)
+
+
+def usual_seconds(products: int, operator: Curvature) -> float:
+    """Return about how long products take, from the time of a gradient."""
+    return products * GRADIENTS * operator.cost().gradient_seconds
 
 
 def operators_of(

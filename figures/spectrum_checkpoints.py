@@ -13,7 +13,13 @@ import pandas as pd
 from figures.figure import Settings
 from figures.make import rendered
 from figures.measured_network import SpectrumRequest
-from figures.measured_spectrum import operators_of, settings_of, too_little_memory_told
+from figures.measured_spectrum import (
+    operators_of,
+    settings_of,
+    too_little_memory_told,
+    usual_pair_products,
+    usual_seconds,
+)
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_federation import SERVER, TrainedRun, curvatures
 from figures.spectrum_json import PACKAGES, plain
@@ -24,6 +30,7 @@ from hessian.intervals import Interval
 from hessian.state_files import load_state, numbered_states
 from hessian.symmetric import CurvatureError
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
+from runs.folder import CHECKPOINTS
 from workloads.files import require_writable
 from workloads.written import write_own
 
@@ -31,12 +38,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 Progress = Callable[[str], None]
+Expect = Callable[[float, str], None]
 SHOWN = 6
 """Eigenvalues in the picture."""
 
 
-def measure_checkpoints(request: SpectrumRequest, folder: Path, progress: Progress | None = None) -> pd.DataFrame:
-    """Measures a network at every file of weights in a folder.
+def measure_checkpoints(
+    request: SpectrumRequest, folder: Path, progress: Progress | None = None, expect: Expect | None = None
+) -> pd.DataFrame:
+    """Measure a network at every file of weights in a folder.
+
+    Args:
+        request: Names, accuracy, device.
+        folder: Folder of the files.
+        progress: Called with what is going on.
+        expect: Called with the seconds that the work is likely to take, and its name, before the first measurement.
 
     Returns:
         One row for each eigenvalue at each state: number (in the file's name), file, samples, loss, value, low, high
@@ -52,6 +68,8 @@ def measure_checkpoints(request: SpectrumRequest, folder: Path, progress: Progre
     rows: list[dict[str, Any]] = []
     before = None
     for (number, path), operator in zip(files.items(), operators_of(request, states, progress), strict=True):
+        if not rows:
+            _expect(expect, request, operator, len(files))
         found, now = _state(request, operator, path.name, progress)
         del operator  # its graph, before the next one is built
         rows += _rows({"number": number, "file": path.name, **found}, now, before)
@@ -60,7 +78,12 @@ def measure_checkpoints(request: SpectrumRequest, folder: Path, progress: Progre
 
 
 def measure_run(
-    request: SpectrumRequest, folder: Path, clients: int, progress: Progress | None = None, trust: bool = False
+    request: SpectrumRequest,
+    folder: Path,
+    clients: int,
+    progress: Progress | None = None,
+    trust: bool = False,
+    expect: Expect | None = None,
 ) -> pd.DataFrame:
     """Measures the server's model of a run at its start and after every round whose checkpoint is in the folder.
 
@@ -70,6 +93,7 @@ def measure_run(
         clients: So many of the first clients stand beside the server, each with the matrix of its own samples.
         progress: Told what is going on.
         trust: Whether code that the run names may run.
+        expect: Called with the seconds that the work is likely to take, and its name, before the first measurement.
 
     Returns:
         The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). Overlaps of
@@ -93,14 +117,24 @@ def measure_run(
     }
     rows: list[dict[str, Any]] = []
     before = None
+    kept = sum(1 for _ in (folder / CHECKPOINTS).glob("round-*.json"))
     for number, weights in run.states():
         measured = (SERVER, *range(clients))
         for client, operator in curvatures(run.problem, weights, measured, request.double, **options):
+            if not rows:  # the clients' own samples are as many as the server's together
+                _expect(expect, request, operator, (kept + 1) * (1 + bool(clients)))
             found, now = _state(request, operator, f"round {number}, {_name(client)}", progress)
             del operator
             rows += _rows({"number": number, "client": client, **found}, now, before)
             before = now if client == SERVER else before
     return pd.DataFrame(rows)
+
+
+def _expect(expect: Expect | None, request: SpectrumRequest, operator: Curvature, states: int) -> None:
+    if expect is not None:
+        products = states * usual_pair_products(request.settings.outliers, operator.P)
+        what = f"some {products:,} products at {states} states; fewer --outliers or files shorten it"
+        expect(usual_seconds(products, operator), what)
 
 
 def _name(client: int) -> str:

@@ -39,6 +39,8 @@ MOST_CARDS = 3
 """Number of claims that a name may mean for `show` to print their cards; more are listed."""
 CLAIM_SECONDS = {"quick": 0.35, "full": 1.0}
 """Time that a claim takes on average, on one processor; for the estimate before a run alone."""
+REPLAY_SECONDS = 0.15
+"""Time to replay a stored file, on average."""
 FIGURE_SECONDS = 4.0
 """Time to draw a figure whose numbers are stored."""
 _CLAIM = "claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
@@ -423,6 +425,7 @@ def _replay(options: argparse.Namespace) -> int:
         raise LedgerError("none of these claims has a stored witness or certificate; `rankproof check` checks them")
     confirmed = 0
     with reporting("replaying", number, "file") as bar:
+        bar.expect(number * REPLAY_SECONDS, f"{number} files")
         for paper in ledger.papers:
             of_paper = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
             answers = replay_in_fresh_process(paper.package, of_paper, progress=lambda file: bar.advance())

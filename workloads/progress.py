@@ -113,7 +113,7 @@ class Progress:
         else:
             began, done, total = self._started, self.done - self._from, max(self.total - self._from, 0)
         needed = (self._news - began) / done * max(total - done, 0) - (self._clock() - self._news)
-        return needed if needed > 0.0 or done >= total else None
+        return needed if needed >= 0.0 else None
 
     def close(self) -> None:
         """Takes the bar away."""

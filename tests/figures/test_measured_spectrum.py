@@ -45,8 +45,8 @@ def test_the_time_is_estimated_from_the_products_before_the_first(capsys, tmp_pa
     request = SpectrumRequest("tiny_networks:mlp", "tiny_networks:pair", settings=SpectrumSettings(probes=3, steps=20))
     found = measure_network(request, expect=lambda seconds, work: asked.append((seconds, work)))
     ((seconds, work),) = asked
-    assert work.startswith("some 150 products")
-    assert seconds == pytest.approx(300 * found.cost.gradient_seconds)
+    assert work.startswith("some 190 products")
+    assert seconds == pytest.approx(380 * found.cost.gradient_seconds)
 
 
 @pytest.fixture(scope="module")

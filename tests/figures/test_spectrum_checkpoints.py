@@ -14,7 +14,9 @@ from safetensors.torch import save_file
 import rankproof
 from algorithms.rounds import rounds
 from algorithms.weights import dense_tree
-from hessian import CurvatureError, RitzPairs, exact_hessian
+from figures.measured_network import SpectrumRequest
+from figures.spectrum_checkpoints import measure_checkpoints, measure_run
+from hessian import CurvatureError, RitzPairs, SpectrumSettings, exact_hessian
 from hessian.state_files import load_state, numbered_states
 from hessian.through_training import angles_of
 from runs.folder import train
@@ -87,6 +89,24 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
         before = leading
         one = state.iloc[0]
         assert re.search(rf"^ +{number}  loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, flags=re.M)
+
+
+def test_the_time_of_all_states_is_estimated_before_the_first(states, trained):
+    asked, folder = [], trained[0]
+
+    def expect(seconds, work):
+        asked.append((seconds, work))
+
+    settings = SpectrumSettings(outliers=3)
+    files = SpectrumRequest("tiny_networks:mlp", "tiny_networks:pair", settings=settings)
+    measure_checkpoints(files, states[0], expect=expect)
+    request = SpectrumRequest(str(folder), str(folder), settings=settings)
+    measure_run(request, folder, 1, trust=True, expect=expect)
+    (seconds, of_files), (_, of_run) = asked
+    assert seconds > 0.0
+    assert of_files.startswith("some 186 products at 3 states")
+    kept = len(list((folder / "checkpoints").glob("round-*.json")))
+    assert of_run.startswith(f"some {62 * 2 * (kept + 1)} products at {2 * (kept + 1)} states")
 
 
 def test_one_state_alone_has_no_overlaps(capsys, tmp_path, states):

@@ -64,6 +64,8 @@ def test_the_time_left_falls_between_news_and_is_silent_when_they_are_overdue():
     clock.now = 42.0
     progress.advance("c", 4)
     assert progress.left() == 0.0
+    clock.now = 43.0
+    assert progress.left() is None
 
 
 def test_claims_and_rounds_are_counted_with_the_time_left():
