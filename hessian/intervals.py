@@ -7,8 +7,8 @@ from math import ceil, inf, log10
 
 from rmt.results import Result
 
-LEAST_DIGITS, MOST_DIGITS = 4, 12
-"""Digits of printed numbers."""
+LEAST_DIGITS, MOST_DIGITS = 4, 8
+"""Digits of printed numbers; ends that only more would tell apart are printed with the fewest."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ def in_words(value: float, low: float, high: float) -> str:
     """
     digits, width, size = LEAST_DIGITS, high - low, max(abs(low), abs(high))
     if 0.0 < width < size < inf:
-        digits = min(max(digits, ceil(log10(size / width)) + 1), MOST_DIGITS)
+        needed = ceil(log10(size / width)) + 1
+        digits = needed if LEAST_DIGITS < needed <= MOST_DIGITS else LEAST_DIGITS
     ends = [
         f"{number:#.{digits}g}" if digits > LEAST_DIGITS else f"{number:.{digits}g}" for number in (value, low, high)
     ]
