@@ -325,7 +325,7 @@ def budgets(repetitions: int, out: Path) -> int:
 def estimator_digest() -> str:
     """Digest of what the estimator's code does, on which the numbers depend."""
     return sources_digest(
-        [f"hessian/{name}.py" for name in ("basis_rows", "bounds", "krylov", "norms", "probes", "rank_search")]
+        [f"hessian/{name}.py" for name in ("basis_rows", "bounds", "krylov", "probes", "rank_search")]
     )[:16]
 
 

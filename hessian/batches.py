@@ -159,7 +159,7 @@ def require_dense_tensors(data: Any) -> None:
     """
     for leaf in leaves(data):
         if leaf.is_meta:
-            raise CurvatureError("the data lie on the meta device and hold no numbers: make them without device='meta'")
+            raise CurvatureError("the data lie on the meta device and hold no numbers: make them on another one")
         if fault := not_dense(leaf):
             raise CurvatureError(f"the data hold {fault}")
 

@@ -96,7 +96,7 @@ def quadratic_problem(
         raise ProblemError("a problem needs at least one client, got none")
     for number, client in enumerate(clients):
         if not all(torch.isfinite(part).all() for part in client.tensors().values()):
-            raise ProblemError(f"H, B and c must be finite, those of client {number} are not")
+            raise ProblemError(f"H, B and c must be finite, those of client {number} are not: lower heterogeneity")
     if shares is not None and not all(0.0 <= share < inf for share in shares):
         raise ProblemError(f"shares must be finite and at least 0, got {list(shares)}")
     if shares is not None and len(shares) != len(clients):

@@ -163,7 +163,7 @@ def test_clients_of_a_pair_have_no_sample_in_common(monkeypatch):
 
 
 def test_the_spiked_model_knows_the_scatter_alone():
-    """Of noise of square 0.64 / 4 an eigenvalue theta moves to theta + 0.16 / theta."""
+    """Noise of square 0.64 / 4 moves an eigenvalue theta to theta + 0.16 / theta."""
     eigenvalues, square = np.array([5.0, 3.0, 2.0, 1.5, 1.25, 1e-15]), 0.64 / 6
     stage = a_stage(eigenvalues, P=6)
     found = hessian_covariance.wigner(stage, 0.64)

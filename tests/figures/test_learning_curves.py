@@ -202,7 +202,7 @@ def test_the_command_draws_the_stored_numbers(capsys, tmp_path):
 
 
 def test_a_margin_is_from_the_best_constant_answer_to_the_lower_bound():
-    """Of 81 right in 100 the lower bound at 99 % is the quantile of Beta(81, 20)."""
+    """The lower bound at 99 % for 81 right in 100 is the quantile of Beta(81, 20)."""
     rows = [("curve", 1, 0.2, 0.1), ("curve", 3, 0.81, 0.1), ("curve", 3, 0.4, 0.1), ("choice", 3, 0.0, 0.9)]
     table = pd.DataFrame(rows, columns=["stage", "round", "accuracy", "constant"])
     table = table.assign(samples=100, data="mnist", method="FedAvg", seed=0, split="IID")

@@ -145,7 +145,7 @@ def test_intervals_of_few_samples_by_hand(M):
     rest = max(frobenius - first**2 * (1.0 + variation), 0.0)
     assert found.stable_rank_low == pytest.approx(min(found.stable_rank, 1.0 + rest / found.high[0] ** 2))
     assert found.stable_rank_high == pytest.approx(max(found.stable_rank, 1.0 + rest / found.low[0] ** 2))
-    assert (rest > 0.0) is (M == 8)
+    assert bool(rest > 0.0) is (M == 8)
 
 
 def test_intervals_know_the_samples_own_terms():

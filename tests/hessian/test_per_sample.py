@@ -168,7 +168,7 @@ def test_rows_are_weighted_by_their_count(case, cuts):
 
 
 def test_norms_of_parts_are_weighted_by_their_count():
-    """Of one vector, the estimate of a squared norm goes with the square of the weight."""
+    """The estimate of a squared norm of one vector goes with the square of the weight."""
     x, y = language()
     model = Tokens().double()
     parts = list(sample_hessian_parts(model, IGNORING, (x, y), rank=3, count=tokens_of, seed=2))
