@@ -10,6 +10,8 @@ import pytest
 
 from workloads.datasets import DataError, load
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

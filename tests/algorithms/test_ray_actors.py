@@ -37,6 +37,8 @@ from runs.settings import Conduct
 from workloads.cluster import installed
 from workloads.pool import Place, RayPool, slots_of
 
+pytestmark = pytest.mark.slow
+
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 LOCAL = Descent(3, 0.05)
 CLIENTS = 23

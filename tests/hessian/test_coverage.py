@@ -73,6 +73,7 @@ def test_moments_are_as_far_off_as_their_standard_errors_say(name):
         assert sum(np.abs(found) <= t.ppf(0.75, 7)) <= binom.ppf(1 - CHANCE, len(found), 0.5), power
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["outliers", "semicircle"])
 def test_both_estimates_of_the_rest_are_as_far_off_as_they_say(name):
     values, scores = SPECTRA[name], {"norm": [], "quadrature": []}

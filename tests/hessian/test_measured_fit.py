@@ -63,6 +63,7 @@ def test_agrees_with_the_fit_to_all_eigenvalues(spikes, scale, seed):
     assert abs(fit.disagreement) < LEVEL
 
 
+@pytest.mark.slow
 def test_the_errors_of_the_noise_are_those_stated():
     """Standard deviation of the difference from the full fit over 60 draws: its own relative error is 9 %."""
     R, scores = 150, []
@@ -246,6 +247,7 @@ def test_a_last_pair_that_reaches_beyond_the_cut_leaves_the_count_open():
     assert fit_measured(within, largest, frobenius, rest).above.complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 def test_probes_fluctuate_about_the_distribution_as_much_as_said(shift):
     """Complete rules, which leave little open: the interval is what the probes may differ from the spectrum by."""

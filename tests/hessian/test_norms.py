@@ -270,6 +270,7 @@ def test_the_bound_of_the_norm_is_wrong_as_often_as_said(sign):
     assert binom.ppf(1e-6, 600, 0.1) <= missed <= binom.ppf(1 - 1e-6, 600, 0.1)  # half the chance is the other end's
 
 
+@pytest.mark.slow
 def test_copies_hidden_from_the_basis_are_covered_as_often_as_said():
     operator, truth, repetitions = diagonal(SPECTRA["copies"]), exact(SPECTRA["copies"]), 200
     found = [
@@ -282,6 +283,7 @@ def test_copies_hidden_from_the_basis_are_covered_as_often_as_said():
     assert np.mean([one.products for one in found]) < 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 2])
 def test_copies_above_a_bulk_as_large_as_they_are_covered_as_often_as_said(copies):
     """They make less than half of the square of what is left, and most of its spread."""
@@ -322,6 +324,7 @@ HIDDEN = {
 """Eigenvalues of which a few are told apart late and make the probes differ, settings, and repetitions."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HIDDEN)
 def test_few_large_directions_beside_the_basis_are_covered_as_often_as_said(name):
     values, settings, repetitions = HIDDEN[name]

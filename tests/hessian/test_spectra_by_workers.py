@@ -368,6 +368,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_whatever_ends_the_program_ends_its_workers(tmp_path, end):
@@ -377,6 +378,7 @@ def test_whatever_ends_the_program_ends_its_workers(tmp_path, end):
     assert status == -end
 
 
+@pytest.mark.slow
 def test_ray_actors_multiply():
     pytest.importorskip("ray")
     with Workers(2, ray="local") as team:
