@@ -295,7 +295,7 @@ def _spectrum(options: argparse.Namespace) -> int:
 def _require_names(options: argparse.Namespace) -> bool:
     """Whether network, data and loss are those of a run's folder; elsewhere they must be named, and there not."""
     from hessian.symmetric import CurvatureError
-    from runs.listing import SETTINGS
+    from runs.index import SETTINGS
 
     if options.blocks is not None and options.checkpoints is not None:
         raise CurvatureError("--blocks and --checkpoints are two measurements: ask for one at a time")

@@ -31,6 +31,7 @@ from hessian.state_files import load_state, numbered_states
 from hessian.symmetric import CurvatureError
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
 from runs.folder import CHECKPOINTS
+from runs.index import NAME
 from workloads.files import require_writable
 from workloads.written import write_own
 
@@ -117,7 +118,7 @@ def measure_run(
     }
     rows: list[dict[str, Any]] = []
     before = None
-    kept = sum(1 for _ in (folder / CHECKPOINTS).glob("round-*.json"))
+    kept = sum(bool(NAME.fullmatch(path.name)) for path in (folder / CHECKPOINTS).glob("*"))
     for number, weights in run.states():
         measured = (SERVER, *range(clients))
         for client, operator in curvatures(run.problem, weights, measured, request.double, **options):

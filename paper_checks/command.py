@@ -257,7 +257,7 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
     changed: list[evidence_record.Difference] = []
     for paper in ledger.papers:
         of_paper = [result for result in run.results if ledger.home[result.claim.id] == paper]
-        before = evidence_record.read(paper.folder)
+        before = evidence_record.read(paper.folder) if of_paper else {}
         for result in of_paper if before else ():
             changed += evidence_record.differences(result, before)
         if record and of_paper:

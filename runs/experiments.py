@@ -17,7 +17,8 @@ from typing import Any
 
 from algorithms.federation import FederationError
 from runs.folder import BusyError, Progress, train
-from runs.listing import EVERY, SETTINGS, FoundRun, found_runs
+from runs.index import SETTINGS
+from runs.listing import EVERY, FoundRun, found_runs
 from runs.plan import Plan, planned
 from runs.settings import Conduct, RunError, at_least
 

@@ -20,8 +20,8 @@ from algorithms.rounds import Step, rounds
 from algorithms.weights import shaped
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.estimate import estimate
+from runs.index import SETTINGS
 from runs.plan import (
-    SETTINGS,
     Given,
     Parts,
     Plan,

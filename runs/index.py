@@ -45,14 +45,24 @@ def digest_of(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def is_edited(folder: Path) -> bool:
-    """Return whether the settings in a folder are not those that the run wrote, by the folder's record.
+def recorded_edit(folder: Path) -> bool | None:
+    """Return whether the settings in a folder are not those that the run wrote; None where no record knows them.
 
-    Runs of earlier versions left no record, so nothing is known of theirs.
+    Runs of earlier versions left no record.
+
+    Raises:
+        ForeignFileError: Another file has the name of the record.
+        OSError: The record or the settings cannot be read.
     """
     record = Written(folder)
+    known = any(name == SETTINGS for name, _, _ in record.lines())
+    return not record.owns(folder / SETTINGS) if known else None
+
+
+def is_edited(folder: Path) -> bool:
+    """Return whether the folder's record shows that somebody changed the settings of a run."""
     with suppress(OSError):
-        return any(name == SETTINGS for name, _, _ in record.lines()) and not record.owns(folder / SETTINGS)
+        return recorded_edit(folder) is True
     return False
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from rmt.results import Result
-from runs.index import NAME, digest_of, is_edited, known_digest, verified
+from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, verified
 from runs.settings import STAYING, RunError
 from runs.tables import Mark, rows_of
 from runs.words import printable
 
-METRICS, LEDGER, SETTINGS = "metrics.csv", "ledger.csv", "settings.json"
+METRICS, LEDGER = "metrics.csv", "ledger.csv"
 SUMS = ("bytes_down", "bytes_up")
 """Columns of the metrics that add up over rounds."""
 SEED = "seed"

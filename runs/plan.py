@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
-from runs.index import digest_of, known_digest
+from runs.index import SETTINGS, digest_of, known_digest, recorded_edit
 from runs.options import is_name, resolved
 from runs.peft_format import begun
 from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
@@ -26,7 +26,6 @@ from workloads.files import write_whole
 from workloads.image_folder import is_folder
 from workloads.written import ForeignFileError, Written
 
-SETTINGS = "settings.json"
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
@@ -365,20 +364,17 @@ def is_as_written(folder: Path) -> bool:
 
 
 def is_edited(folder: Path) -> bool:
-    """Whether somebody changed the settings in a folder since they were written.
+    """Return whether somebody changed the settings in a folder since they were written.
 
     Earlier versions left no record, so there the form decides.
 
     Raises:
         OSError: They cannot be read.
     """
-    record = Written(folder)
-    try:
-        if any(name == SETTINGS for name, _, _ in record.lines()):
-            return not record.owns(folder / SETTINGS)
-    except ForeignFileError:  # writing into the record says so
-        pass
-    return not is_as_written(folder)
+    known = None
+    with suppress(ForeignFileError):  # writing into the record says so
+        known = recorded_edit(folder)
+    return not is_as_written(folder) if known is None else known
 
 
 def elsewhere(plan: Plan, run: Standing) -> list[str]:

@@ -18,7 +18,8 @@ from torch import Tensor
 from algorithms.tree import Tree
 from runs.catalogue import CONDUCT, algorithm_of, options_of
 from runs.folder import CHECKPOINTS, Metrics, train
-from runs.plan import SETTINGS, Parts, Plan, planned
+from runs.index import SETTINGS
+from runs.plan import Parts, Plan, planned
 from runs.settings import Conduct, RunError
 from runs.silos.executor import Silos
 from runs.silos.keeping import RUN
