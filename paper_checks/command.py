@@ -284,12 +284,11 @@ def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 def _claims(options: argparse.Namespace) -> int:
     from paper_checks.card import counted_by_kind
     from paper_checks.places import check_place, replay_places
-    from paper_checks.replay import stored
 
     ledger = ledger_of(options)
     claims = chosen_claims(ledger, options)
     if options.json is not None:
-        files = {c.id: stored(ledger.home[c.id].folder, c.id) for c in claims}
+        files = {c.id: ledger.home[c.id].to_replay(c.id) for c in claims}
         replays = {c.id: replay_places(ledger.home[c.id].package, files[c.id]) for c in claims}
         fields = [
             {
@@ -379,7 +378,7 @@ def _replay(options: argparse.Namespace) -> int:
     from paper_checks.ledger import LedgerError
     from paper_checks.places import replay_places
     from paper_checks.plain_mathematics import plain_text
-    from paper_checks.replay import replay_in_fresh_process, replays_of, stored, without_file
+    from paper_checks.replay import replay_in_fresh_process, replays_of, without_file
     from paper_checks.script import script_of
 
     filtered = options.all or options.paper or options.verdict
@@ -392,7 +391,7 @@ def _replay(options: argparse.Namespace) -> int:
     every: dict[str, tuple[Stored, ...]] = {}
     files: dict[str, tuple[Stored, ...]] = {}
     for claim in chosen_claims(ledger, options):
-        every[claim.id] = own = stored(ledger.home[claim.id].folder, claim.id)
+        every[claim.id] = own = ledger.home[claim.id].to_replay(claim.id)
         if not own and claim.id in options.ids:
             raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
         wanted = [id for id in of_readings if id.startswith(f"{claim.id}@")]

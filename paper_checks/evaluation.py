@@ -1,17 +1,19 @@
-"""Replays of stored witnesses and certificates, and the results of their evaluation.
+"""Replays of witnesses and proofs, and the results of their evaluation.
 
-Everything that belongs to a statement stands here as data and not as text: the hypotheses that a witness meets, each
-with its value and its bound, and the constants and the scope of what a certificate proves.
+Everything that belongs to a statement is data here and not text: the hypotheses that a witness meets, each with its
+value and its bound, and the constants and the scope of what a proof proves.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Literal
 
 Number = Fraction | float
@@ -161,9 +163,29 @@ def _finite(side: Number) -> Fraction:
     return Fraction(side)
 
 
+class FlawError(ValueError):
+    """A step of a proof that does not hold."""
+
+
+def require(holds: object, step: str) -> None:
+    """Continue a proof if one of its steps holds.
+
+    Args:
+        holds: Whether the step holds.
+        step: Its name, which the answer gives if it fails.
+
+    Raises:
+        FlawError: The step does not hold.
+
+    >>> require(2 + 2 == 4, "the sum")
+    """
+    if not holds:
+        raise FlawError(step)
+
+
 @dataclass(frozen=True)
 class Proof:
-    """A certificate checked step by step.
+    """What a proof in the form of version 0.1 returns; a proof now returns its steps as text, see `require`.
 
     Attributes:
         verified: whether every step holds exactly.
@@ -222,17 +244,30 @@ class Replay:
     Attributes:
         id: of the claim; ``claim@reading`` for another reading than the first.
         kind: what it evaluates.
-        evaluate: the evaluation of stored values.
-        states: for a proof, the constants, the scope and the sizes of what it proves. They belong to the statement
-            and not to the certificate, which must name the same.
+        evaluate: the evaluation of stored values; a proof that needs none takes its constants alone.
+        states: for a proof in the form of version 0.1, constants that its file must repeat.
         words: what stored values are in the field's words, by name, where the name does not say it.
     """
 
     id: str
     kind: Kind
-    evaluate: Callable[[Mapping[str, Any]], Violation | Proof]
+    evaluate: Callable[..., Violation | Proof | str]
     states: Mapping[str, Any] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Constants, scope and sizes of what a proof proves, by name, as JSON has them."""
+        if self.kind == "witness" or self.states:
+            return dict(self.states)
+        parameters = inspect.signature(self.evaluate).parameters.items()
+        return {name: _as_in_json(one.default) for name, one in parameters if one.default is not one.empty}
+
+    @property
+    def reads_a_file(self) -> bool:
+        """Whether it evaluates stored values; a proof whose parameters all have defaults needs none."""
+        parameters = inspect.signature(self.evaluate).parameters.values()
+        return any(one.default is one.empty for one in parameters)
 
 
 def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
@@ -247,24 +282,43 @@ def replay(id: str, **words: str) -> Callable[[Callable[[Mapping[str, Any]], Vio
 
 def proof(
     id: str, words: Mapping[str, str] | None = None, /, **states: Any
-) -> Callable[[Callable[[Mapping[str, Any]], Proof]], Replay]:
-    """Declares the decorated function as the verification of one claim's certificate.
+) -> Callable[[Callable[..., Proof | str]], Replay]:
+    """Declare the decorated function as the proof of one claim.
 
-    It proves the printed statement of a claim that holds, and the correction of one that is corrected.
+    It proves the printed statement of a claim that holds, and the correction of one that is corrected. Its docstring is
+    the argument. Its keyword defaults are the constants and the scope of the statement, and the sizes at which a step
+    is repeated for an argument that holds for all of them. The body checks each step with `require`, so that a changed
+    constant makes it fail, and returns what was checked. A parameter without default receives the values of the claim's
+    certificate file, for data such as multipliers.
 
     Args:
-        id: of the claim.
-        words: what the other stored values are in the field's words, by name.
-        states: the constants and the scope of that statement, and the sizes at which a step is repeated for an
-            argument that stands for all of them. A certificate that names others is one of another statement.
+        id: Of the claim, or ``claim@reading``.
+        words: What the values of the file are in the field's words, by name.
+        states: The form of version 0.1, where a file repeats the constants and the function returns a `Proof`.
+
+    >>> @proof("demo/sum-of-squares")
+    ... def sum_of_squares(factor=2):
+    ...     "$2(3^2 + 4^2) - (3 + 4)^2 = (4 - 3)^2$."
+    ...     require(factor * (3**2 + 4**2) - (3 + 4) ** 2 >= 0, "the difference")
+    ...     return "a square"
+    >>> evaluated(sum_of_squares, {}).detail, evaluated(sum_of_squares, {}, {"factor": 1}).detail
+    ('a square', 'the difference')
     """
     return lambda evaluate: Replay(id, "certificate", evaluate, states, words or {})
 
 
-def evaluated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
-    """Evaluates stored values; whatever they are, the answer is one line and no exception."""
+def evaluated(
+    replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any] = MappingProxyType({})
+) -> Replayed:
+    """Evaluate stored values; whatever they are, the answer is one line and no exception.
+
+    Args:
+        replay: What evaluates them.
+        values: The stored values; empty for a proof that reads none.
+        constants: Other constants than a proof has, by name, to see that it needs its own.
+    """
     try:
-        return (_proved if replay.kind == "certificate" else _violated)(replay, values)
+        return _violated(replay, values) if replay.kind == "witness" else _proved(replay, values, constants)
     except UnmetError as error:
         return Replayed(replay.kind, False, False, None, None, str(error), _told(error.assumes))
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
@@ -322,18 +376,31 @@ def _mappings(value: Any) -> Iterator[_Read]:
         yield from _mappings(part)
 
 
-def _proved(replay: Replay, values: Mapping[str, Any]) -> Replayed:
+def _as_in_json(value: Any) -> Any:
+    """Return a value with lists for its tuples, and fractions as text."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: _as_in_json(part) for name, part in value.items()}
+    return [_as_in_json(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
     for name, stated in replay.states.items():
         if repr(values[name]) != repr(stated):  # 1, 1.0, True and "1" are four values
             detail = f"a certificate of another statement: {name} = {values[name]}, and here it is {stated}"
             return Replayed("certificate", False, False, None, None, detail)
     read = _Read(values)
-    outcome = replay.evaluate(read)
-    assert isinstance(outcome, Proof)
-    if outcome.verified and read.unread:
+    try:
+        outcome = replay.evaluate(*([read] if replay.reads_a_file else []), **constants)
+    except FlawError as flaw:
+        outcome = Proof(False, str(flaw))
+    met, steps = (outcome.verified, outcome.steps) if isinstance(outcome, Proof) else (True, outcome)
+    if not isinstance(steps, str) or not steps:
+        raise TypeError(f"a proof returns what it checked, in words, got {steps!r}")
+    if met and read.unread:
         return Replayed("certificate", False, False, None, None, read.unread)
-    met = outcome.verified
-    return Replayed("certificate", met, met, None, None, outcome.steps, words=replay.words, proves=replay.states)
+    return Replayed("certificate", met, met, None, None, steps, words=replay.words, proves=replay.constants)
 
 
 def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:

@@ -19,7 +19,7 @@ from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
 from paper_checks.places import check_place, replay_places
-from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
+from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of
 from runs.words import printable
 from workloads.files import write_whole
 from workloads.written import Written, write_own
@@ -44,7 +44,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     """
     told = [paper.told(theme) for theme in page.themes]
     claims = [claim for _, group in told for claim in group]
-    files = {claim.id: stored(paper.folder, claim.id) for claim in claims}
+    files = {claim.id: paper.to_replay(claim.id) for claim in claims}
     whole = [file for of_claim in files.values() for file in of_claim]
     answers = iter(replay_in_fresh_process(paper.package, whole))
     replayed = {id: [(file, next(answers)) for file in of_claim] for id, of_claim in files.items()}
@@ -169,7 +169,7 @@ def proof_pages(paper: Paper) -> dict[str, str]:
     """A page in Markdown for every proof of a paper, by its name in ``docs/proofs``."""
     replays = replays_of(paper.package)
     claims = {claim.id: claim for claim in paper.claims()}
-    on_file = [file for id in claims for file in stored(paper.folder, id)]
+    on_file = [file for id in claims for file in paper.to_replay(id)]
     refuted = {file.id for file in on_file if file.kind == "witness"}
     files = [file for file in on_file if file.kind == "certificate"]
     answers = replay_in_fresh_process(paper.package, files)

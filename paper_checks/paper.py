@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paper_checks.claim import Claim
+from paper_checks.replay import Stored, to_replay
 
 Rows = tuple[tuple[str, ...], ...]
 
@@ -114,6 +115,10 @@ class Paper:
         """The modules that one worker checks, of which one is given."""
         pieces = (tuple(f"{self.package}.{theme}" for theme in some) for some in self.together)
         return next((some for some in pieces if module in some), (module,))
+
+    def to_replay(self, id: str) -> tuple[Stored, ...]:
+        """Return the witnesses and proofs of one of its claims, those of its first reading first."""
+        return to_replay(self.package, self.folder, id)
 
     @property
     def folder(self) -> Path:

@@ -1,9 +1,9 @@
-"""Witnesses and certificates as data files, evaluated a second time by naive code in a fresh process.
+"""Witnesses and proofs, evaluated a second time by naive code in a fresh process.
 
-A paper's folder holds ``replays`` (a module, or a package with one per theme: naive evaluations) and ``witnesses/``
-and ``certificates/`` (small JSON files). A witness violates the printed statement; a certificate proves the statement
-that stands, which is the printed one or its correction. The fresh process may import the standard library, numpy,
-mpmath and sympy; an import guard keeps it from everything that took part in the search.
+A paper's folder holds ``replays`` (a module, or a package of modules: naive evaluations and proofs) and ``witnesses/``
+(small JSON files). A witness violates the printed statement. A proof proves the printed statement or its correction;
+where it needs data, such as multipliers, they are in ``certificates/``. The fresh process may import the standard
+library, numpy, mpmath and sympy; an import guard keeps it from everything that took part in the search.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
 from paper_checks.evaluation import (
     KINDS,
+    FlawError,
     Hypothesis,
     Kind,
     Proof,
@@ -30,6 +32,7 @@ from paper_checks.evaluation import (
     evaluated,
     proof,
     replay,
+    require,
     used,
 )
 from paper_checks.processes import ProcessError, end_with_input, fresh_interpreter
@@ -37,6 +40,7 @@ from paper_checks.stored_values import require_short
 
 __all__ = [
     "KINDS",
+    "FlawError",
     "Hypothesis",
     "Kind",
     "Proof",
@@ -51,8 +55,10 @@ __all__ = [
     "replay",
     "replay_in_fresh_process",
     "replays_of",
+    "require",
     "stored",
     "stored_path",
+    "to_replay",
     "worth_storing",
 ]
 
@@ -90,10 +96,10 @@ def stored_path(folder: Path, id: str, kind: str) -> Path:
 
 
 def stored(folder: Path, id: str) -> tuple[Stored, ...]:
-    """Reads the witnesses and certificates of a claim, those of its first reading first.
+    """Read the witness and certificate files of a claim, those of its first reading first.
 
     Raises:
-        ReplayError: the file is not a JSON object for this claim.
+        ReplayError: A file is not a JSON object for this claim.
     """
     found = []
     for kind in KINDS:
@@ -104,6 +110,33 @@ def stored(folder: Path, id: str) -> tuple[Stored, ...]:
                 reading = path.stem.removeprefix(first.stem)
                 found.append(Stored(f"{id}{reading}", kind, _values(path, f"{id}{reading}", kind)))
     return tuple(found)
+
+
+def to_replay(package: str, folder: Path, id: str) -> tuple[Stored, ...]:
+    """Return what there is to replay of a claim: its files, and its proofs that read none, which have no values.
+
+    Args:
+        package: The paper's package, whose ``replays`` hold the proofs.
+        folder: The folder of its files.
+        id: Of the claim.
+
+    Raises:
+        ReplayError: A file is not a JSON object for this claim.
+    """
+    proofs = {one: Stored(one, "certificate", {}) for one in _without_values(package).get(id, ())}
+    files = [file for file in stored(folder, id) if file.kind == "witness" or file.id not in proofs]
+    return tuple(sorted((*files, *proofs.values()), key=lambda one: (KINDS.index(one.kind), one.id)))
+
+
+@cache
+def _without_values(package: str) -> dict[str, tuple[str, ...]]:
+    """Ids of the proofs that read no file, by claim."""
+    found: dict[str, tuple[str, ...]] = {}
+    for (id, kind), one in replays_of(package).items():
+        if kind == "certificate" and not one.reads_a_file:
+            claim = id.partition(_READING)[0]
+            found[claim] = (*found.get(claim, ()), id)
+    return found
 
 
 def _values(path: Path, id: str, kind: Kind) -> dict[str, Any]:
@@ -143,7 +176,10 @@ def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ..
         folder: its folder.
         ids: ids of the claims, and ``claim@reading``.
     """
-    known = {stored_path(folder, id, kind) for id in ids for kind in _PLACES}
+    unread = {
+        stored_path(folder, id, "certificate") for of_claim in _without_values(package).values() for id in of_claim
+    }
+    known = {stored_path(folder, id, kind) for id in ids for kind in _PLACES} - unread
     found = [path for place in _PLACES.values() for path in sorted((folder / place).glob("*.json"))]
     files = [str(path.relative_to(folder)) for path in found if path not in known]
     return (*files, *(f"replays: {kind} of {id}" for id, kind in replays_of(package) if id not in ids))

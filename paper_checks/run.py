@@ -29,7 +29,6 @@ from paper_checks.replay import (
     Stored,
     of_no_claim,
     replay_in_fresh_process,
-    stored,
     stored_path,
     without_file,
     worth_storing,
@@ -85,7 +84,7 @@ def run(
     """
     began = time.perf_counter()
     papers = tuple(dict.fromkeys(ledger.home[claim.id] for claim in claims))
-    files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
+    files = {claim.id: ledger.home[claim.id].to_replay(claim.id) for claim in claims}
     pieces = groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module))
     themes = [_Theme(ledger.home[some[0].id], some, seed, budget) for some in (tuple(found) for _, found in pieces)]
     on_file = _on_file(claims, ledger, files, jobs)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from paper_checks.ledger import PAPERS
-from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored
+from paper_checks.replay import Replayed, Stored, replay_in_fresh_process
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def _answers(package: str, shared: Path) -> dict[tuple[str, str], tuple[Stored, 
     with _alone(shared / f"{package}.lock"):
         if not kept.exists():
             (paper,) = (paper for paper in PAPERS if paper.package == package)
-            files = [file for claim in paper.claims() for file in stored(paper.folder, claim.id)]
+            files = [file for claim in paper.claims() for file in paper.to_replay(claim.id)]
             answers = replay_in_fresh_process(package, files)
             kept.write_bytes(pickle.dumps(list(zip(files, answers, strict=True))))
         return {(file.id, file.kind): (file, answer) for file, answer in pickle.loads(kept.read_bytes())}

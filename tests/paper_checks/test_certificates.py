@@ -15,13 +15,13 @@ import pytest
 
 from paper_checks.evaluation import Replay, Replayed, evaluated
 from paper_checks.ledger import PAPERS, Ledger
-from paper_checks.replay import replays_of, stored
+from paper_checks.replay import replays_of
 
 PROOFS: dict[str, tuple[Replay, dict[str, Any]]] = {}
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
-        if kind == "certificate":
-            (file,) = (one for one in stored(paper.folder, id) if (one.id, one.kind) == (id, kind))
+        if kind == "certificate" and found.states:
+            (file,) = (one for one in paper.to_replay(id) if (one.id, one.kind) == (id, kind))
             PROOFS[id] = found, dict(file.values)
 
 OTHER_QUANTITIES = {

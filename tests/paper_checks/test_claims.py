@@ -8,7 +8,7 @@ from paper_checks.claim import FAILING
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.evidence_record import Difference, differences, read
 from paper_checks.ledger import Ledger
-from paper_checks.replay import Stored, replay_in_fresh_process, stored
+from paper_checks.replay import Stored, replay_in_fresh_process
 from paper_checks.run import run
 
 LEDGER = Ledger.of()
@@ -49,7 +49,7 @@ def test_claim_is_declared_completely(claim):
 @pytest.mark.parametrize("paper", LEDGER.papers, ids=lambda paper: paper.name)
 def test_no_replay_confirms_an_empty_witness(paper):
     claims = [claim for claim in LEDGER.claims if LEDGER.home[claim.id] == paper]
-    files = [file for claim in claims for file in stored(paper.folder, claim.id)]
+    files = [file for claim in claims for file in paper.to_replay(claim.id)]
     emptied = [Stored(file.id, file.kind, {}) for file in files]
     assert emptied or all(claim.expect in ("holds", "not checkable here") for claim in claims)
     for file, answer in zip(emptied, replay_in_fresh_process(paper.package, emptied), strict=True):

@@ -12,7 +12,7 @@ from paper_checks.arguments import Argument
 from paper_checks.card import SUITE_LEVEL, card_text, command, summary_table, tally
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.paper import Headline, Listing, Page
-from paper_checks.replay import replay_in_fresh_process, stored
+from paper_checks.replay import replay_in_fresh_process
 from paper_checks.run import run
 
 PAGE = Page(
@@ -195,7 +195,7 @@ def test_the_report_has_the_argument_of_a_proof(ran):
 
 
 def test_replays_tell_each_file_as_it_is_done():
-    files = [file for label in ("false", "proved-fix") for file in stored(PAPER.folder, f"invented/{label}")]
+    files = [file for label in ("false", "proved-fix") for file in PAPER.to_replay(f"invented/{label}")]
     told = []
     answers = replay_in_fresh_process("invented", files, progress=told.append)
     assert told == files

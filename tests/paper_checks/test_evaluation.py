@@ -8,7 +8,18 @@ import pytest
 import sympy
 from mpmath import mpf
 
-from paper_checks.evaluation import Hypothesis, Proof, Violation, evaluated, plain, proof, replay, told_apart, used
+from paper_checks.evaluation import (
+    Hypothesis,
+    Proof,
+    Violation,
+    evaluated,
+    plain,
+    proof,
+    replay,
+    require,
+    told_apart,
+    used,
+)
 from paper_checks.facts import compared
 
 
@@ -175,6 +186,41 @@ def test_a_certificate_names_each_constant_as_the_statement_has_it(values):
     assert evaluated(stated, {"K": 1, "n": 2}).confirmed
     assert evaluated(stated, values).detail.startswith("a certificate of another statement: ")
     assert not evaluated(stated, {"K": 1}).confirmed
+
+
+@proof("demo/eq-2")
+def sum_of_two(half: Fraction = Fraction(1, 2), sizes: tuple[int, ...] = (2, 3)) -> str:
+    """A proof that reads no file."""
+    require(len(sizes) > 1, "more than one size")
+    require(half + half == 1, "the sum")
+    return f"the sum of two halves, {len(sizes)} times"
+
+
+def test_a_proof_without_a_file_says_its_constants_and_the_step_that_fails():
+    answer = evaluated(sum_of_two, {})
+    assert (answer.kind, answer.confirmed, answer.exact) == ("certificate", True, True)
+    assert answer.detail == "the sum of two halves, 2 times"
+    assert answer.proves == sum_of_two.constants == {"half": "1/2", "sizes": [2, 3]}
+    failing = evaluated(sum_of_two, {}, {"half": Fraction(1, 3)})
+    assert (failing.confirmed, failing.detail) == (False, "the sum")
+    assert evaluated(sum_of_two, {}, {"sizes": ()}).detail == "more than one size"
+
+
+def test_a_proof_reads_all_of_its_file_and_takes_no_other_constants():
+    multipliers = proof("demo/eq-3")(lambda certificate, K=2: certificate["a"] if K == 2 else "")
+    assert not sum_of_two.reads_a_file
+    assert multipliers.reads_a_file
+    assert evaluated(multipliers, {"a": "steps"}).detail == "steps"
+    assert evaluated(multipliers, {"a": "steps", "b": 1}).detail == "nothing is made of b"
+    assert evaluated(sum_of_two, {"b": 1}).detail == "nothing is made of b"
+    for answer in (
+        evaluated(multipliers, {}),
+        evaluated(multipliers, {"a": "steps"}, {"L": 1}),
+        evaluated(multipliers, {"a": "steps"}, {"K": 3}),  # it says nothing
+        evaluated(proof("demo/eq-4")(lambda K=1: None), {}),
+    ):
+        assert not answer.confirmed
+        assert answer.detail.startswith("not a case of this claim: ")
 
 
 def test_what_is_within_lists_and_mappings_is_read_too():

@@ -7,7 +7,7 @@ import pytest
 
 from paper_checks.evaluation import evaluated
 from paper_checks.fedloru.paper import PAPER
-from paper_checks.replay import replays_of, stored
+from paper_checks.replay import replays_of
 
 REPLAYS = replays_of(PAPER.package)
 
@@ -73,7 +73,7 @@ TAMPERED = {
     "claim-rank-growth": [{"per": "1/2"}, {"per": "2"}, {"fewer": 1}, {"sizes": []}],
 }
 FILES = {
-    label: next(file for file in stored(PAPER.folder, f"fedloru-v2/{label}") if file.kind == "certificate")
+    label: next(file for file in PAPER.to_replay(f"fedloru-v2/{label}") if file.kind == "certificate")
     for label in TAMPERED
 }
 

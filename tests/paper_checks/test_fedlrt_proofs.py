@@ -11,7 +11,7 @@ from paper_checks.evaluation import evaluated
 from paper_checks.fedlrt.paper import PAPER
 from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_rise, flaw_of_series
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
-from paper_checks.replay import replays_of, stored
+from paper_checks.replay import replays_of
 
 F = Fraction
 REPLAYS = replays_of(PAPER.package)
@@ -45,7 +45,7 @@ TOO_MUCH = {
 
 
 def certificate(label):
-    return next(file for file in stored(PAPER.folder, f"fedlrt/{label}") if file.kind == "certificate")
+    return next(file for file in PAPER.to_replay(f"fedlrt/{label}") if file.kind == "certificate")
 
 
 @pytest.mark.parametrize("label", TOO_MUCH)

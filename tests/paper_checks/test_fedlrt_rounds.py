@@ -7,7 +7,7 @@ from algorithms.descent import Descent
 from paper_checks.fedlrt.least_squares import follow_all
 from paper_checks.fedlrt.paper import PAPER
 from paper_checks.fedlrt.traces import norm, trace, with_slope
-from paper_checks.replay import Stored, replay_in_fresh_process, stored
+from paper_checks.replay import Stored, replay_in_fresh_process
 
 CHANGES = {
     "eq-36": ({"theta": "2"}, {"step": "1/10"}),
@@ -31,14 +31,14 @@ CHANGES = {
 
 @pytest.mark.parametrize("label", CHANGES)
 def test_a_witness_must_meet_every_hypothesis(label):
-    file = stored(PAPER.folder, f"fedlrt/{label}")[0]
+    file = PAPER.to_replay(f"fedlrt/{label}")[0]
     files = [Stored(file.id, file.kind, {**file.values, **change}) for change in ({}, *CHANGES[label])]
     answers = [answer.confirmed for answer in replay_in_fresh_process(PAPER.package, files)]
     assert answers == [True] + [False] * len(CHANGES[label])
 
 
 def test_the_simplified_correction_fails_however_small_delta_is():
-    file = stored(PAPER.folder, "fedlrt/thm-4")[0]
+    file = PAPER.to_replay("fedlrt/thm-4")[0]
     small = {"delta": "1/10000", "slope": [["20200", "44"], ["7", "196"]], "norm": "20201"}
     apart = {"apart_inside": str(10**13), "apart_outside": "4000000"}
     files = [Stored(file.id, file.kind, {**file.values, **small, **more}) for more in (apart, {"apart_outside": "9"})]

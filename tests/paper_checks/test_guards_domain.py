@@ -31,7 +31,7 @@ from paper_checks.methods.domain import (
 )
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.sides import UndefinedError
-from paper_checks.replay import replays_of, stored
+from paper_checks.replay import replays_of
 
 X = Axis("x", 1e-3, 1e3, POSITIVE)
 BOTH = Axis("x", 1e-3, 1e3, POSITIVE, signed=True)
@@ -273,7 +273,7 @@ def test_an_axis_whose_name_is_no_symbol_of_its_statement_says_what_it_is():
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_words_are_of_values_that_are_stored(paper):
     replays = replays_of(paper.package)
-    files = {(file.id, file.kind): file for claim in paper.claims() for file in stored(paper.folder, claim.id)}
+    files = {(file.id, file.kind): file for claim in paper.claims() for file in paper.to_replay(claim.id)}
     assert any(replay.words for replay in replays.values())
     for key, replay in replays.items():
         assert set(replay.words) <= set(files[key].values), key

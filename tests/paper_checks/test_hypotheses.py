@@ -11,12 +11,12 @@ import pytest
 
 from paper_checks.evaluation import Hypothesis, Replay, Replayed, Violation, evaluated, replay
 from paper_checks.ledger import PAPERS
-from paper_checks.replay import replays_of, stored
+from paper_checks.replay import replays_of
 
 WITNESSES: dict[str, tuple[Replay, dict[str, Any]]] = {}
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
-        files = [file for file in stored(paper.folder, id) if file.kind == kind == "witness"]
+        files = [file for file in paper.to_replay(id) if file.kind == kind == "witness"]
         if files:
             WITNESSES[id] = found, dict(files[0].values)
 

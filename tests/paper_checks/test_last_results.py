@@ -12,7 +12,6 @@ import rankproof
 from paper_checks import last_results
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.places import check_place, replay_places
-from paper_checks.replay import stored
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = "fedlrt/claim-trunc"
@@ -117,7 +116,7 @@ def test_replay_and_claims_take_names(capsys):
     assert rankproof.main(["replay", "Theorem 9 of FeDLRT"]) == 0
     out = capsys.readouterr().out
     assert "fedlrt/thm-2: witness confirmed" in out
-    place = replay_places("paper_checks.fedlrt", stored(PAPERS[1].folder, "fedlrt/thm-2"))[0]
+    place = replay_places("paper_checks.fedlrt", PAPERS[1].to_replay("fedlrt/thm-2"))[0]
     assert f"replay at    {place}" in out
     assert rankproof.main(["replay", "eq. (1) of FedLoRU v2@one-matrix-x"]) == 0
     assert "fedloru-v2/eq-1@one-matrix-x: witness confirmed" in capsys.readouterr().out
@@ -134,7 +133,7 @@ def test_places_are_those_of_checks_and_replays(capsys):
         assert entries[claim.id]["source"] == str(place)
         below = "\n".join((ROOT / place.file).read_text().splitlines()[place.line - 1 :])
         assert f"def {place.name}(" in below or below.startswith(f"{place.name} = "), claim.id
-        files = stored(ledger.home[claim.id].folder, claim.id)
+        files = ledger.home[claim.id].to_replay(claim.id)
         places = replay_places(ledger.home[claim.id].package, files)
         assert entries[claim.id]["replay_source"] == (str(places[0]) if places else None)
         for one in places:

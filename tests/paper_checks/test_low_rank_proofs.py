@@ -11,7 +11,7 @@ import torch
 from paper_checks.evaluation import evaluated
 from paper_checks.fedlrt.legendre_grid import on_grid
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.replay import Stored, replays_of, stored
+from paper_checks.replay import Stored, replays_of
 from toymodels.legendre import data_client, legendre_features
 
 REPLAYS = replays_of(PAPER.package)
@@ -72,7 +72,7 @@ TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
 def test_proofs_verify_and_tampered_ones_do_not():
     files = {}
     for label in dict.fromkeys(label for label, _ in TAMPERED):
-        of_claim = stored(PAPER.folder, f"fedlrt/{label.partition('@')[0]}")
+        of_claim = PAPER.to_replay(f"fedlrt/{label.partition('@')[0]}")
         (files[label],) = (file for file in of_claim if (file.kind, file.id) == ("certificate", f"fedlrt/{label}"))
     changed, empty = [], [replace(file, values={}) for file in files.values()]
     for label, change in TAMPERED:

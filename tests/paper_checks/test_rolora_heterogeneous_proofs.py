@@ -9,7 +9,7 @@ import sympy
 
 from paper_checks.evaluation import evaluated
 from paper_checks.proof_steps import positive
-from paper_checks.replay import Stored, replays_of, stored
+from paper_checks.replay import Stored, replays_of
 from paper_checks.rolora.paper import PAPER
 from paper_checks.rolora.replays import rank_one
 from paper_checks.rolora.replays.rate_proofs import not_negative
@@ -80,7 +80,7 @@ def test_every_certificate_verifies_and_none_that_is_empty_or_changed_does():
     # A larger constant or a smaller one makes the statement false, or less than the one that stands.
     for label in PROVED:
         id = f"rolora/{label}"
-        (file,) = (one for one in stored(PAPER.folder, id) if one.kind == "certificate" and one.id == id)
+        (file,) = (one for one in PAPER.to_replay(id) if one.kind == "certificate" and one.id == id)
         files += [file, Stored(id, "certificate", {})]
         expected += [True, False]
         for name in file.values:

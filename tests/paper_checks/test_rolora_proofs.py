@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from paper_checks.evaluation import evaluated
-from paper_checks.replay import Stored, replays_of, stored
+from paper_checks.replay import Stored, replays_of
 from paper_checks.rolora.fixed_samples import excess, follow, worst_gram
 from paper_checks.rolora.laws import plane_tail
 from paper_checks.rolora.paper import PAPER
@@ -111,7 +111,7 @@ TAMPERED = {
 
 
 def certificate(label: str) -> Stored:
-    files = stored(PAPER.folder, f"rolora/{label.partition('@')[0]}")
+    files = PAPER.to_replay(f"rolora/{label.partition('@')[0]}")
     return next(file for file in files if (file.id, file.kind) == (f"rolora/{label}", "certificate"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from paper_checks.evaluation import evaluated
 from paper_checks.ledger import PAPERS
-from paper_checks.replay import replays_of, stored
+from paper_checks.replay import replays_of
 from paper_checks.replay_source import ScriptError
 from paper_checks.script import script_of
 
@@ -41,7 +41,7 @@ WITH_PACKAGES = {
 WITNESSES = {}
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
-        files = [file for file in stored(paper.folder, id) if file.kind == kind == "witness"]
+        files = [file for file in paper.to_replay(id) if file.kind == kind == "witness"]
         if files:
             WITNESSES[id] = found, files[0].values
 

@@ -22,7 +22,7 @@ from paper_checks.methods.worst_case.closed_form import (
 )
 from paper_checks.methods.worst_case.exact import is_positive_semidefinite
 from paper_checks.methods.worst_case.problem import FEDAVG
-from paper_checks.replay import Stored, replay_in_fresh_process, stored
+from paper_checks.replay import Stored, replay_in_fresh_process
 
 F = Fraction
 SIZES = [(1, 1), (1, 4), (2, 1), (2, 3), (3, 3), (4, 4), (100, 6)]
@@ -68,7 +68,7 @@ def test_tampered_certificates_are_rejected():
 
 @pytest.mark.parametrize("label", NUMBERED)
 def test_tampered_files_are_rejected_by_the_fresh_process(label):
-    (file,) = stored(PAPER.folder, f"fedlrt/{label}")
+    (file,) = PAPER.to_replay(f"fedlrt/{label}")
     changed = {
         "thm-1": lambda v: v["certificates"][3].update(bound="1"),
         "thm-6-proof": lambda v: v.update(steps=[]),
@@ -87,7 +87,7 @@ def test_tampered_files_are_rejected_by_the_fresh_process(label):
     }
     files = [file]
     for change in (changed[label], other[label]):
-        copy = stored(PAPER.folder, f"fedlrt/{label}")[0].values
+        copy = PAPER.to_replay(f"fedlrt/{label}")[0].values
         change(copy)
         files.append(Stored(file.id, file.kind, copy))
     answers = replay_in_fresh_process(PAPER.package, files)
@@ -95,10 +95,10 @@ def test_tampered_files_are_rejected_by_the_fresh_process(label):
 
 
 def test_a_bound_below_the_worst_case_is_rejected_wherever_it_stands():
-    (file,) = stored(PAPER.folder, "fedlrt/thm-8")
+    (file,) = PAPER.to_replay("fedlrt/thm-8")
     files = []
     for number in (0, 9, len(file.values["certificates"]) - 1):
-        copy = stored(PAPER.folder, "fedlrt/thm-8")[0].values
+        copy = PAPER.to_replay("fedlrt/thm-8")[0].values
         content = copy["certificates"][number]
         content["bound"] = str(F(content["bound"]) * F(102, 100))
         files.append(Stored(file.id, file.kind, copy))
@@ -106,7 +106,7 @@ def test_a_bound_below_the_worst_case_is_rejected_wherever_it_stands():
 
 
 def test_the_witness_of_truncation_must_meet_every_hypothesis():
-    file = stored(PAPER.folder, "fedlrt/thm-2")[0]
+    file = PAPER.to_replay("fedlrt/thm-2")[0]
     changes = [{}, {"step": "1/10"}, {"theta": "2"}, {"tail": "2"}, {"B": [["65", "0"], ["0", "136"]]}, {"theta": "40"}]
     files = [Stored(file.id, file.kind, {**file.values, **change}) for change in changes]
     answers = replay_in_fresh_process(PAPER.package, files)
