@@ -39,7 +39,7 @@ def files(place):
     return {
         path.relative_to(place).as_posix()
         for path in place.rglob("*")
-        if path.is_file() and path.suffix not in LEFT_OVER and "__pycache__" not in path.parts
+        if path.is_file() and path.suffix not in LEFT_OVER and "__pycache__" not in path.parts and path.name[0] != "."
     }
 
 

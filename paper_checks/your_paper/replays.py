@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.proof_steps import rational
-from paper_checks.replay import Proof, Violation, proof, replay
+from paper_checks.replay import Violation, proof, replay, require
 from paper_checks.stored_values import Values
 
 
@@ -18,9 +17,10 @@ def lem_2(values: Values) -> Violation:
     return Violation((a + b) ** 2, a**2 + b**2, reads="(a + b)^2 against a^2 + b^2")
 
 
-@proof("your-paper/lem-2", K="2")
-def lem_2_corrected(values: Values) -> Proof:
+@proof("your-paper/lem-2")
+def lem_2_corrected(K: Fraction = Fraction(2)) -> str:
     """$2(a^2 + b^2) - (a + b)^2 = (a - b)^2$, a square."""
     a, b = sympy.symbols("a b", real=True)
-    difference = rational(values["K"]) * (a**2 + b**2) - (a + b) ** 2
-    return Proof(sympy.expand(difference - (a - b) ** 2) == 0, "the difference of the sides is the square of a - b")
+    difference = K * (a**2 + b**2) - (a + b) ** 2
+    require(sympy.expand(difference - (a - b) ** 2) == 0, "the difference of the sides")
+    return "the difference of the sides is the square of a - b"

@@ -336,7 +336,7 @@ def test_a_replay_tells_the_sides_apart():
 
 def test_values_that_a_replay_reads_are_those_worth_storing():
     def three(values):
-        return Proof(sum(values[name] for name in values if name != "c") == 3, "")
+        return Proof(sum(values[name] for name in values if name != "c") == 3, "the sum")
 
     replay = Replay("id", "certificate", three, {})
     assert used(replay, {"a": 1, "b": 2, "c": 5}) == {"a": 1, "b": 2}
