@@ -185,7 +185,7 @@ def require(holds: object, step: str) -> None:
 
 @dataclass(frozen=True)
 class Proof:
-    """What a proof in the form of version 0.1 returns; a proof now returns its steps as text, see `require`.
+    """The result of a proof in the form of version 0.1; a proof now returns its steps as text, see `require`.
 
     Attributes:
         verified: whether every step holds exactly.
@@ -292,8 +292,8 @@ def proof(
     certificate file, for data such as multipliers.
 
     Args:
-        id: Of the claim, or ``claim@reading``.
-        words: What the values of the file are in the field's words, by name.
+        id: Id of the claim, or ``claim@reading``.
+        words: Meaning of the values of the file in the field's words, by name.
         states: The form of version 0.1, where a file repeats the constants and the function returns a `Proof`.
 
     >>> @proof("demo/sum-of-squares")
@@ -313,7 +313,7 @@ def evaluated(
     """Evaluate stored values; whatever they are, the answer is one line and no exception.
 
     Args:
-        replay: What evaluates them.
+        replay: Their evaluation.
         values: The stored values; empty for a proof that reads none.
         constants: Other constants than a proof has, by name, to see that it needs its own.
     """

@@ -118,7 +118,7 @@ def to_replay(package: str, folder: Path, id: str) -> tuple[Stored, ...]:
     Args:
         package: The paper's package, whose ``replays`` hold the proofs.
         folder: The folder of its files.
-        id: Of the claim.
+        id: Id of the claim.
 
     Raises:
         ReplayError: A file is not a JSON object for this claim.
