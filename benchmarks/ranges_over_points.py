@@ -24,10 +24,10 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions, sources_digest
 from paper_checks.context import Context
-from paper_checks.fedlrt import heterogeneous_setting, homogeneous_setting
 from paper_checks.fedlrt.assumption_met import measure_met
 from paper_checks.fedlrt.different_targets import ALONG_TWO, CLOSE, TWO_AXES
-from paper_checks.fedlrt.homogeneous_setting import BASES, CLIENTS, STEPS
+from paper_checks.fedlrt.heterogeneous_setting import stream_of_own_targets
+from paper_checks.fedlrt.homogeneous_setting import BASES, CLIENTS, RANK, STEPS, stream_of_one_target
 from paper_checks.fedlrt.least_squares import FOLLOWED, GRID, LEVELS, Followed, count_rounds, settled
 from paper_checks.fedlrt.legendre_runs import (
     SINGLE,
@@ -55,23 +55,23 @@ Numbers = dict[str, float]
 
 def admitted_rates(seed: int) -> Numbers:
     """Largest rate that Theorem 2 admits for every number of clients, polynomials of value 1 at 1."""
-    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-stepsize", seed))
+    stream = stream_of_one_target(Context("fedlrt/claim-hom-stepsize", seed))
     clients = (client for C in CLIENTS for client in one_target(stream, "plain", C))
     return {"largest admitted rate": 1.0 / (12.0 * STEPS * max(float(eigvalsh(client.H)[-1]) for client in clients))}
 
 
 def weak_targets(seed: int) -> Numbers:
     """Share of 1,000 targets of rank 4 with normal factors whose last singular value is too small for the test."""
-    rng = np.random.default_rng([homogeneous_setting.stream(Context("fedlrt/exp-homogeneous", seed)), 1])
+    rng = np.random.default_rng([stream_of_one_target(Context("fedlrt/exp-homogeneous", seed)), 1])
     weak = sum(target_share(random_targets(1, (20, 20), 4, rng)) <= WEAKEST for _ in range(1000))
     return {"share of targets drawn again": weak / 1000}
 
 
 def _medians(seed: int, scale: float, rounds: int) -> Numbers:
     """The median rank over 20 starts of some size, polynomials of value 1 at 1."""
-    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-rank", seed))
+    stream = stream_of_one_target(Context("fedlrt/claim-hom-rank", seed))
     ranks = median_ranks(stream, Choice(basis="plain", scale=scale), rounds)
-    found, never_below = ranks[-1] == homogeneous_setting.RANK, min(ranks) >= homogeneous_setting.RANK
+    found, never_below = ranks[-1] == RANK, min(ranks) >= RANK
     return {
         "least median rank": min(ranks),
         "never below 4": float(never_below),
@@ -92,7 +92,7 @@ def median_ranks_from_larger_starts(seed: int) -> Numbers:
 
 def run_from_a_start_of_size_1(seed: int) -> Numbers:
     """A run from a start of size 1, polynomials of value 1 at 1, for 160,000 rounds."""
-    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-rank", seed))
+    stream = stream_of_one_target(Context("fedlrt/claim-hom-rank", seed))
     run = long_run(stream, Choice(basis="plain", scale=1.0), 160_000, CLOSE)
     return {
         "least rank": float(min(run.ranks)),
@@ -104,7 +104,7 @@ def run_from_a_start_of_size_1(seed: int) -> Numbers:
 
 def shares_of_the_run(seed: int) -> Numbers:
     """The round from which on the rank is 4, as a share of the rounds to 1e-5, in each basis that comes to them."""
-    stream, found = homogeneous_setting.stream(Context("fedlrt/claim-hom-rank", seed)), {}
+    stream, found = stream_of_one_target(Context("fedlrt/claim-hom-rank", seed)), {}
     for name, (choice, most) in FOLLOWED.items():
         if choice.basis != "plain":
             run = long_run(stream, choice, most, CLOSE)
@@ -116,7 +116,7 @@ def shares_of_the_run(seed: int) -> Numbers:
 
 def rounds_from_other_starts(number: int) -> Numbers:
     """Rounds to 1e-5 from one of 20 starts, on the draw of the checks."""
-    stream, found = homogeneous_setting.stream(Context("fedlrt/claim-hom-error", 0)), {}
+    stream, found = stream_of_one_target(Context("fedlrt/claim-hom-error", 0)), {}
     for name, (choice, most) in FOLLOWED.items():
         if choice.basis != "plain":
             run = long_run(stream, choice, most, CLOSE, number)
@@ -138,7 +138,7 @@ def deltas_of_assumption_1(seed: int) -> Numbers:
 
 def run_to_the_end(seed: int) -> Numbers:
     """The same run until 1e-5, of hundreds of thousands of rounds, and FedLin from the same start."""
-    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-jointly", seed))
+    stream = stream_of_one_target(Context("fedlrt/claim-hom-jointly", seed))
     run = long_run(stream, Choice(basis="plain", scale=0.1), 1_500_000, CLOSE)
     distances = full_rank_distances(stream, "plain", 0.1, GRID)
     return {
@@ -162,7 +162,7 @@ def rounds_with_more_clients(seed: int) -> Numbers:
 
 def quotients_of_rounds(seed: int) -> Numbers:
     """Largest quotient of FedLin's and FeDLRT's rounds to one of the distances, in each basis that comes to them."""
-    stream = homogeneous_setting.stream(Context("fedlrt/claim-hom-10x", seed))
+    stream = stream_of_one_target(Context("fedlrt/claim-hom-10x", seed))
     found = {}
     for name, (choice, most) in FOLLOWED.items():
         if choice.basis != "plain":
@@ -175,7 +175,7 @@ def quotients_of_rounds(seed: int) -> Numbers:
 
 def ends_with_four_targets(seed: int) -> Numbers:
     """Where FedLin and FeDLRT are after the 900 rounds of the heterogeneous test, the latter until single precision."""
-    stream = heterogeneous_setting.stream(Context("fedlrt/fig-1", seed))
+    stream = stream_of_own_targets(Context("fedlrt/fig-1", seed))
     size = limits(stream, "uniform", "all").size
     return {
         "FeDLRT": long_heterogeneous_run(stream, heterogeneous_setting.START, 900, SINGLE * size).distances[-1],
@@ -185,7 +185,7 @@ def ends_with_four_targets(seed: int) -> Numbers:
 
 def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
     """FedLin's rounds to 1e-5 over FeDLRT's in the heterogeneous test."""
-    stream = heterogeneous_setting.stream(Context("fedlrt/claim-het-converge", seed))
+    stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
     run = long_heterogeneous_run(stream, heterogeneous_setting.START, 900, CLOSE)
     distances = heterogeneous_full_rank(stream, "uniform", 1.0, 900)
     theirs = next((float(count) for count, distance in enumerate(distances) if distance <= CLOSE), float("inf"))
@@ -194,7 +194,7 @@ def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
 
 def quotients_of_rounds_along_two_axes(seed: int) -> Numbers:
     """The same with targets along two axes, in the reading of the card."""
-    stream = heterogeneous_setting.stream(Context("fedlrt/claim-het-converge", seed))
+    stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
     ours = axes_run(stream, TWO_AXES, ALONG_TWO, 10_000).reaches(CLOSE)
     theirs = axes_full_rank_reaches(stream, TWO_AXES, ALONG_TWO, CLOSE)
     return {"FedLin's rounds over FeDLRT's": theirs / ours}
@@ -213,7 +213,7 @@ def quotient_of_paces(seed: int, basis: str) -> float:
 
 def quotients_of_paces(seed: int) -> Numbers:
     """How many times as fast FeDLRT is in the end of the heterogeneous test, by basis."""
-    stream = heterogeneous_setting.stream(Context("fedlrt/claim-het-converge", seed))
+    stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
     return {basis: quotient_of_paces(stream, basis) for basis in BASES}
 
 

@@ -9,8 +9,7 @@ from functools import cache
 from algorithms.descent import Descent
 from paper_checks.claim import Best, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt import homogeneous_setting
-from paper_checks.fedlrt.homogeneous_setting import COMMAND, RANK, SETTING, started
+from paper_checks.fedlrt.homogeneous_setting import COMMAND, RANK, SETTING, started, stream_of_one_target
 from paper_checks.fedlrt.legendre_runs import Choice, Deltas, long_run_with_deltas
 from paper_checks.fedlrt.simplified import SMALL
 from paper_checks.fedlrt.traces import Trace, norm, run_of
@@ -43,7 +42,7 @@ class Met:
 
 def measure_met(context: Context, draw: int = 0) -> Met:
     """The bowl of the witness, and one draw of the homogeneous test as an example, whatever the seed."""
-    return _met(homogeneous_setting.stream(Context(context.claim_id, draw)))
+    return _met(stream_of_one_target(Context(context.claim_id, draw)))
 
 
 @cache

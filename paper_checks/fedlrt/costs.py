@@ -10,7 +10,7 @@ from paper_checks.fedlrt.counting import FACTORISATIONS, LOW_RANK, METHODS, Coun
 from paper_checks.methods.promises import Promise, Promises, promises
 
 LAYERS = (Sizes(16, 2, 2, 3), Sizes(16, 1, 1, 1), Sizes(24, 3, 1, 5, rows=17), Sizes(18, 4, 2, 3, rows=40))
-SCOPE = "rounds on layers of 16 x 16, 17 x 24 and 40 x 18 at ranks 1 to 4, one and two local steps"
+LAYERS_SCOPE = "rounds on layers of 16 x 16, 17 x 24 and 40 x 18 at ranks 1 to 4, one and two local steps"
 
 
 def run_layers(context: Context) -> dict[str, list[Counted]]:
@@ -58,7 +58,7 @@ def claim_server_qr_svd(
                 side**2,
                 case={"n": one.sizes.n, "r": one.sizes.r},
             )
-    return f"every operation of {SCOPE}"
+    return f"every operation of {LAYERS_SCOPE}"
 
 
 @promises(
@@ -102,7 +102,7 @@ def claim_two_rounds(
             yield Promise("the first brings gradients", float(gradients), 1.0)
     told = {"FeDLRT": "without correction", "FeDLRT, simplified": "with the simplified one"}
     named = [told.get(variant, "with the full one") for variant in variants]
-    return f"{SCOPE}; {', '.join(named)}, and FedLin"
+    return f"{LAYERS_SCOPE}; {', '.join(named)}, and FedLin"
 
 
 @promises(
@@ -158,8 +158,8 @@ def fig_2(
             case = {"m": m, "n": n, "r": r} if panel == 1 else None
             yield Promise(f"numbers of panel {panel}", sent, size, case=case)
     return (
-        f"{SCOPE}, one round each: all messages of a round without correction; with the full correction two more "
-        "travel; the beginning of the caption is lost"
+        f"{LAYERS_SCOPE}, one round each: all messages of a round without correction; with the full correction "
+        "two more travel; the beginning of the caption is lost"
     )
 
 
@@ -189,7 +189,7 @@ def claim_svd_size(
                     yield Promise("sides of the matrix decomposed", side, sides * one.sizes.r)
             widest = max((shape[1] for shape in shapes["QR"]), default=0)
             yield Promise("columns of the matrices orthonormalised", widest, 2.0 * one.sizes.r)
-    return f"{SCOPE}, 2r at most the smaller side"
+    return f"{LAYERS_SCOPE}, 2r at most the smaller side"
 
 
 @promises(
@@ -222,4 +222,4 @@ def claim_no_full_matrix(
         for one in layers[variant]:
             bound = columns * one.sizes.r * max(one.sizes.m, one.sizes.n)
             yield Promise("entries of the largest matrix formed", one.largest(), bound, at_most=True)
-    return f"every result of an operation in {SCOPE}"
+    return f"every result of an operation in {LAYERS_SCOPE}"

@@ -16,7 +16,7 @@ from algorithms.fedlrt import Correction
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.counting import evaluate, polynomials, sent_at
-from paper_checks.fedlrt.heterogeneous_setting import COARSE, SETTING, START, WITNESS, described, stream
+from paper_checks.fedlrt.heterogeneous_setting import COARSE, SETTING, START, WITNESS, described, stream_of_own_targets
 from paper_checks.fedlrt.homogeneous_setting import COMMAND, called
 from paper_checks.fedlrt.legendre_runs import (
     CLOSE,
@@ -104,7 +104,7 @@ class Compared:
 
 def compare(context: Context) -> Compared:
     """Maps and limits of the full-rank methods, and runs of FeDLRT."""
-    seed = stream(context)
+    seed = stream_of_own_targets(context)
     found = {(basis, split): limits(seed, basis, split) for basis in BASES for split in ("all", "random", "region")}
     variants: list[dict[str, Run]] = [
         {kind: heterogeneous_run(seed, replace(reading, correction=kind), 10) for kind in KINDS}

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from paper_checks.fedlrt.traces import Array
+
 Step = Callable[[Array], Array]
 Bases = tuple[Array, Array]
 Watch = Callable[[Array, Array, Bases, Bases], None]

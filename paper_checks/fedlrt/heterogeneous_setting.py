@@ -41,7 +41,7 @@ def described(statement: str) -> tuple[Reading, ...]:
 WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.steps}
 
 
-def stream(context: Context) -> int:
+def stream_of_own_targets(context: Context) -> int:
     """One seed for the claims on one problem, so that it is run once."""
     return Context("fedlrt/exp-heterogeneous", context.seed).integer_seed()
 

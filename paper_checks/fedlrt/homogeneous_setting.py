@@ -112,7 +112,7 @@ NOT_FOLLOWED = (
 """Parts that the runs to the end leave out."""
 
 
-def stream(context: Context) -> int:
+def stream_of_one_target(context: Context) -> int:
     """One seed for the claims on one run, so that it is made once."""
     return Context("fedlrt/exp-homogeneous", context.seed).integer_seed()
 
@@ -234,7 +234,7 @@ def exp_homogeneous(
 
 def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
-    seed, found = stream(context), dict[str, dict[int, float]]()
+    seed, found = stream_of_one_target(context), dict[str, dict[int, float]]()
     for name, basis, split, counts in (
         ("plain", "plain", "random", CLIENTS),
         ("dx", "dx", "random", (1, 2, 4, 8, 32)),

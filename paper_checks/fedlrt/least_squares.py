@@ -22,7 +22,7 @@ from paper_checks.fedlrt.homogeneous_setting import (
     SETTING,
     called,
     read_in,
-    stream,
+    stream_of_one_target,
 )
 from paper_checks.fedlrt.legendre_runs import (
     CLOSE,
@@ -96,7 +96,7 @@ def follow_all(context: Context) -> Followed:
     The other starts are followed for twice the rounds to the first one's rank, at the full budget for a quarter of its
     run. So are the algorithm's own rounds for a while, and then to the end of the first run.
     """
-    seed = stream(Context(context.claim_id, 0, context.budget))
+    seed = stream_of_one_target(Context(context.claim_id, 0, context.budget))
     runs = {name: long_run(seed, choice, rounds, CLOSE) for name, (choice, rounds) in FOLLOWED.items()}
     medians = {}
     for name, (choice, _) in FOLLOWED.items():
@@ -240,7 +240,7 @@ class Counts:
 
 def count_rounds(context: Context) -> list[Counts]:
     """Rounds to 1e-2 at the quick budget; to 1e-5, and with another basis, at the full one."""
-    seed, found = stream(context), []
+    seed, found = stream_of_one_target(context), []
     plans = (("uniform", 1e-2), ("uniform", 1e-5), ("dx", 0.1))
     for basis, distance in plans[: context.size(1, 3)]:
         one = long_run(seed, Choice(basis), 10_000, distance)

@@ -11,18 +11,17 @@ from paper_checks.claim import Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.coefficients import Lipschitz, measure_lipschitz, square
 from paper_checks.fedlrt.simplified_bounds import CURVED, LINEAR, is_linear
-from paper_checks.fedlrt.simplified_steps import SCOPE as SIMPLIFIED
-from paper_checks.fedlrt.simplified_steps import THEOREM, measure_traces
+from paper_checks.fedlrt.simplified_steps import SIMPLIFIED_ROUNDS, THEOREM, measure_traces
 from paper_checks.fedlrt.traces import Array, Trace, norm, trace
 from paper_checks.fedlrt.truncation_steps import E1, SCOPE, bowl, measure_rounds
 from paper_checks.methods.promises import Promise, Promises, promises
 
-_ROUNDING = 1e-11
+CHAIN_ROUNDING = 1e-11
 
 
 def error_of(one: Trace) -> float:
     """Bound on the rounding of a round's squares and products."""
-    return _ROUNDING * (1.0 + norm(one.slope_at_start) ** 2 + float((one.local_slopes**2).max()))
+    return CHAIN_ROUNDING * (1.0 + norm(one.slope_at_start) ** 2 + float((one.local_slopes**2).max()))
 
 
 def inner(A: Array, B: Array) -> float:
@@ -363,7 +362,7 @@ def thm_11_hat_lines(
         size = 1.0 + (largest + norm(end)) ** 2 + (largest + norm(g)) * norm(one.gradient)
 
         def near(name: str, left: float, right: float, size: float = size, **rest: Any) -> Promise:
-            return Promise(name, left, right, _ROUNDING * size, size=size, **rest)
+            return Promise(name, left, right, CHAIN_ROUNDING * size, size=size, **rest)
 
         if "lines" in keep:
             yield near("the rest is zero at the start", term, inner(end, -g))
@@ -388,4 +387,4 @@ def thm_11_hat_lines(
             yield near("the sum over the steps", by_client, by_step, at_most=True)
             ends = (steps * rate) ** 2 / 2 * norm(g) ** 2, (steps * rate) ** 2 / 2 * norm(one.gradient) ** 2
             yield near("the last line of the second term", *ends, at_most=True)
-    return SIMPLIFIED
+    return SIMPLIFIED_ROUNDS

@@ -17,7 +17,7 @@ from paper_checks.fedlrt.traces import descent_constant, tried_rates
 from paper_checks.methods.domain import OPEN_UNIT, Stated, tried
 from paper_checks.methods.inequality import judge_inequality
 
-_ROUNDING = 1e-11
+SIMPLIFIED_ROUNDING = 1e-11
 SMALL = 0.1
 """The delta up to which Assumption 1 counts as met."""
 
@@ -170,7 +170,7 @@ def thm_4(
 
     sizes = np.array([run.size for run, _ in pairs])
     # Large gradients cancel between the two clients; what is left has their rounding.
-    error = _ROUNDING * (sizes + np.abs(right) + np.array([3e5 if run.witness else 0.0 for run, _ in pairs]))
+    error = SIMPLIFIED_ROUNDING * (sizes + np.abs(right) + np.array([3e5 if run.witness else 0.0 for run, _ in pairs]))
     return judge_inequality(
         np.array(left),
         np.array(right),
@@ -250,7 +250,7 @@ def cor_1(
     costs = np.array([{"L theta": run.theta, "gradient": run.cost, "none": 0.0}[loss] for run, _ in kept])
     per_round = np.array([run.descent / len(run.slopes) for run, _ in kept])
     rough = np.array([3e5 if run.witness else 0.0 for run, _ in kept])
-    error = _ROUNDING * K * (np.array([run.size for run, _ in kept]) + costs + rough)
+    error = SIMPLIFIED_ROUNDING * K * (np.array([run.size for run, _ in kept]) + costs + rough)
 
     return judge_inequality(
         left,

@@ -12,7 +12,7 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT
 from paper_checks.fedlrt.simplified import SMALL
-from paper_checks.fedlrt.simplified_steps import SCOPE, THEOREM, magnitude, measure_traces, rounding
+from paper_checks.fedlrt.simplified_steps import SIMPLIFIED_ROUNDS, THEOREM, magnitude, measure_traces, rounding
 from paper_checks.fedlrt.traces import Trace, norm, tried_rates
 from paper_checks.methods.domain import POSITIVE, Stated
 from paper_checks.methods.inequality import judge_inequality
@@ -57,7 +57,7 @@ def _judge_hats(
         size=np.array([magnitude(one) for one, _ in pairs]),
         case=lambda index: witness if is_linear(pairs[index][0]) else {"instance": pairs[index][0].name},
         readable=[is_linear(one) for one, _ in pairs],
-        scope=f"{len(pairs)} {SCOPE}",
+        scope=f"{len(pairs)} {SIMPLIFIED_ROUNDS}",
         printed=f"{text}, assumption {assumption}",
         domain=tried_rates(
             [one for one, _ in pairs],

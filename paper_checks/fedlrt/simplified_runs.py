@@ -16,8 +16,10 @@ from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt import different_targets, homogeneous_setting
+from paper_checks.fedlrt.different_targets import START
 from paper_checks.fedlrt.fast_rounds import Bowls, Rounds, low_rank_rounds
+from paper_checks.fedlrt.heterogeneous_setting import stream_of_own_targets
+from paper_checks.fedlrt.homogeneous_setting import stream_of_one_target
 from paper_checks.fedlrt.legendre_runs import Choice, Run, apart, heterogeneous_run, long_run
 from paper_checks.fedlrt.traces import Array
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -110,12 +112,12 @@ class Sufficiency:
 
 def measure_sufficiency(context: Context) -> Sufficiency:
     """Toy problems, and the tests of Section 4.1 as their own claims run them."""
-    one_target, own_targets = homogeneous_setting.stream(context), different_targets.stream(context)
+    one_target, own_targets = stream_of_one_target(context), stream_of_own_targets(context)
     kinds: tuple[Correction, ...] = ("simplified", "full")
     runs: Mapping[str, Run] = {
         kind: long_run(one_target, Choice(clients=4, correction=kind), 10_000, NEAR) for kind in kinds
     }
-    firsts = [heterogeneous_run(own_targets, replace(different_targets.START, correction=kind), 10) for kind in kinds]
+    firsts = [heterogeneous_run(own_targets, replace(START, correction=kind), 10) for kind in kinds]
     return Sufficiency(measure_ends(context), runs, apart(*firsts))
 
 

@@ -15,7 +15,7 @@ from paper_checks.methods.domain import Stated
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
 
-SCOPE = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
+SIMPLIFIED_ROUNDS = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
 
 
 THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 11 has it: "
@@ -80,7 +80,7 @@ def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = F
             block = _corner(one, one.U[:, : one.rank].T @ (one.slope_at_start - slopes[0]) @ one.V[:, : one.rank])
             printed = sign * share * (one.gradient - own if full else block)
             yield _near(one, "the correction", norm(added - printed), 0.0)
-    return SCOPE
+    return SIMPLIFIED_ROUNDS
 
 
 @promises(
@@ -128,7 +128,7 @@ def eq_39b(
                 "second": _near(one, "the second expression", norm(added - inside), 0.0),
             }
             yield from [lines[name] for name in keep]
-    return SCOPE
+    return SIMPLIFIED_ROUNDS
 
 
 @promises(
@@ -173,7 +173,7 @@ def eq_40(
                     "outside": _near(one, "outside the block", norm(one.outside(after - step)), 0.0),
                 }
                 yield from [lines[name] for name in keep]
-    return SCOPE
+    return SIMPLIFIED_ROUNDS
 
 
 @promises(
@@ -223,7 +223,7 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diag
             size=magnitude(one),
         )
         yield Promise("the rest is zero at the start", norm(one.outside(one.start)), 0.0)
-    return SCOPE
+    return SIMPLIFIED_ROUNDS
 
 
 @promises(
@@ -290,7 +290,7 @@ def eq_43_44(
             "split": _near(one, "the two parts", parts, whole),
         }
         yield from [lines[name] for name in keep]
-    return SCOPE
+    return SIMPLIFIED_ROUNDS
 
 
 @promises(
@@ -333,7 +333,7 @@ def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1
                 for name, part in (("first", one.step * (one.gradient - at_start)), ("second", added)):
                     gap = norm(one.block(plain + part - stated))
                     yield _near(one, f"by the {name} expression of (40)", gap, 0.0, case=_shown(one))
-    return SCOPE
+    return SIMPLIFIED_ROUNDS
 
 
 @claim(
@@ -392,7 +392,7 @@ def eq_46(
         np.array([rounding(one) for one in cases]),
         case=lambda index: _shown(cases[index]) or {"instance": cases[index].name},
         readable=[_shown(one) is not None for one in cases],
-        scope=f"{len(cases)} {SCOPE}",
+        scope=f"{len(cases)} {SIMPLIFIED_ROUNDS}",
         domain=tried_rates(cases, Stated(0.0, limit, "(]"), deltas if most else None),
         printed=f"sign {sign:+g}, {form}",
     )

@@ -33,30 +33,30 @@ def count_costs(context: Context) -> dict[str, dict[str, Polynomial]]:
     return {method: dict(polynomials(method)) for method in METHODS}
 
 
-def _terms(**factors: int) -> dict[tuple[int, int, int, int], int]:
+def cost_terms(**factors: int) -> dict[tuple[int, int, int, int], int]:
     """A polynomial from names such as ``nr`` or ``sbrr``."""
     return {tuple(name.count(letter) for letter in "nrsb"): factor for name, factor in factors.items() if factor}  # type: ignore[misc]
 
 
 def _low_rank_row(extra: int, square: int) -> dict[str, Any]:
     return {
-        "client compute": _terms(sbnr=4, sbrr=4, rr=extra),
-        "client memory": _terms(nr=4, rr=8),
-        "server compute": _terms(nr=2, rr=8, nrr=4, rrr=8),
-        "server memory": _terms(nr=2, rr=4),
-        "communication": _terms(nr=6, rr=square),
+        "client compute": cost_terms(sbnr=4, sbrr=4, rr=extra),
+        "client memory": cost_terms(nr=4, rr=8),
+        "server compute": cost_terms(nr=2, rr=8, nrr=4, rrr=8),
+        "server memory": cost_terms(nr=2, rr=4),
+        "communication": cost_terms(nr=6, rr=square),
     }
 
 
 _FULL = {
-    "client compute": _terms(sbnn=1),
-    "client memory": _terms(nn=2),
-    "server compute": _terms(nn=1),
-    "server memory": _terms(nn=2),
+    "client compute": cost_terms(sbnn=1),
+    "client memory": cost_terms(nn=2),
+    "server compute": cost_terms(nn=1),
+    "server memory": cost_terms(nn=2),
 }
 TABLE_1: dict[str, dict[str, Any]] = {
-    "FedAvg": _FULL | {"communication": _terms(nn=2)},
-    "FedLin": _FULL | {"communication": _terms(nn=4)},
+    "FedAvg": _FULL | {"communication": cost_terms(nn=2)},
+    "FedLin": _FULL | {"communication": cost_terms(nn=4)},
     "FeDLRT": _low_rank_row(0, 6),
     "FeDLRT, simplified": _low_rank_row(1, 8),
     "FeDLRT, full": _low_rank_row(4, 10),
@@ -64,18 +64,18 @@ TABLE_1: dict[str, dict[str, Any]] = {
 """The entries of the methods whose algorithms the paper gives, inside their O()."""
 OTHERS: dict[str, dict[str, Any]] = {
     "FeDLR": {
-        "client compute": _terms(sbnn=1, nnn=1),
-        "client memory": _terms(nn=2),
-        "server compute": _terms(nn=1, nnn=1),
-        "server memory": _terms(nr=4),
-        "communication": _terms(nr=4),
+        "client compute": cost_terms(sbnn=1, nnn=1),
+        "client memory": cost_terms(nn=2),
+        "server compute": cost_terms(nn=1, nnn=1),
+        "server memory": cost_terms(nr=4),
+        "communication": cost_terms(nr=4),
     },
     "Riemannian FL": {
-        "client compute": _terms(nnr=2, nrr=4, nr=2),
-        "client memory": _terms(nn=2),
-        "server compute": _terms(nr=2, nnr=1),
-        "server memory": _terms(nr=4),
-        "communication": _terms(nr=4),
+        "client compute": cost_terms(nnr=2, nrr=4, nr=2),
+        "client memory": cost_terms(nn=2),
+        "server compute": cost_terms(nr=2, nnr=1),
+        "server memory": cost_terms(nr=4),
+        "communication": cost_terms(nr=4),
     },
 }
 """The entries of the low-rank methods of other papers."""
@@ -237,16 +237,16 @@ def table_1(
     table = {method: dict(row) for method, row in TABLE_1.items()}
     for method, square, (_, small) in zip(LOW_RANK, squares, held, strict=True):
         table[method]["communication"] = {(1, 1, 0, 0): linear, (0, 2, 0, 0): square}
-        table[method]["client memory"] = _terms(nr=4, rr=small)
+        table[method]["client memory"] = cost_terms(nr=4, rr=small)
         table[method]["server memory"] = {(1, 1, 0, 0): bases, (0, 2, 0, 0): 4}
         if thinner == "nr":
-            table[method]["server compute"] = _terms(nr=2, rr=8, rrr=8)
+            table[method]["server compute"] = cost_terms(nr=2, rr=8, rrr=8)
         if thinner == "steps":
-            table[method]["client compute"] = _terms(bnr=4, brr=4)
+            table[method]["client compute"] = cost_terms(bnr=4, brr=4)
     for method, (large, _) in zip(FULL_RANK, (held[0], held[2]), strict=True):
-        table[method]["client memory"] = _terms(nn=large)
+        table[method]["client memory"] = cost_terms(nn=large)
         if full_rank == "nr":
-            table[method]["communication"] = _terms(nr=4)
+            table[method]["communication"] = cost_terms(nr=4)
     size = Sizes(11)
     cells = {}
     for (method, row), trips in zip(table.items(), rounds, strict=True):

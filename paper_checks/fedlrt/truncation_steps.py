@@ -24,7 +24,7 @@ from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred
 
 SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
-_ROUNDING = 1e-11
+ROUNDING = 1e-11
 
 
 def bowl(B: Sequence[Sequence[float]]) -> Quadratic:
@@ -110,7 +110,7 @@ def lemma_4(
     left = np.array([p.first - p.second for p in pairs])
     inner, square = np.array([(p.inner, p.square) for p in pairs]).T
     right = -sign * inner + half * square ** (power / 2.0)
-    error = _ROUNDING * (np.abs(inner) + square + np.array([abs(p.first) + abs(p.second) for p in pairs]))
+    error = ROUNDING * (np.abs(inner) + square + np.array([abs(p.first) + abs(p.second) for p in pairs]))
     return judge_inequality(
         left,
         right,
@@ -313,7 +313,7 @@ def eq_33(
         F, way, moved = -one.slope_at_start, one.travelled, one.star - one.W
         middle = inner * float((moved * F).sum()) + half * norm(moved) ** 2
         last = -float((way * F).sum()) + half * norm(way) ** 2
-        error = _ROUNDING * (abs(one.losses[0]) + abs(one.losses[1]) + norm(F) ** 2 + 1.0)
+        error = ROUNDING * (abs(one.losses[0]) + abs(one.losses[1]) + norm(F) ** 2 + 1.0)
         lines = {
             "equal": Promise("the middle equals the last expression", middle, last, error, case=by_hand(one)),
             "first": Promise("change <= the middle", one.change, middle, error, at_most=True),
@@ -357,7 +357,7 @@ def eq_36(
         F = -one.slope(h * one.end + (1.0 - h) * one.star)
         rise = one.losses[2] - one.losses[1]
         least = theta if cost == "L theta" else theta * one.before + theta**2 / 2.0
-        error = _ROUNDING * (abs(one.losses[2]) + abs(one.losses[1]) + 1.0)
+        error = ROUNDING * (abs(one.losses[2]) + abs(one.losses[1]) + 1.0)
         lines = {
             "equal": Promise("the mean value", rise, sign * float((F * moved).sum()), error),
             "product": Promise("the product of norms", rise, norm(F) * norm(moved), error, at_most=True),

@@ -87,7 +87,8 @@ def run_round(curvatures: Sequence[int], slopes: Sequence[int], steps: int, step
     return Round(count, steps, step, drift / abs(mean), change / mean**2, corrected)
 
 
-def _proved(certificate: Certificate) -> None:
+def require_proved(certificate: Certificate) -> None:
+    """Stop a check whose worst case has no valid certificate."""
     reason = flaw(certificate)
     if reason:
         raise ValueError(f"the certificate of {certificate.setting} proves nothing: {reason}")
@@ -100,7 +101,7 @@ def measure_descent(context: Context) -> list[Round]:
     for whole in WHOLES:
         for clients, steps in SMALL:
             step = whole / steps
-            _proved(descent_certificate(clients, steps, step))
+            require_proved(descent_certificate(clients, steps, step))
             rounds.append(_attained(clients, steps, step))
         for steps in (*LARGE, *context.size((), (1000,))):
             if not coupling_dominates(steps, whole / steps):
@@ -166,7 +167,7 @@ def measure_drift(context: Context) -> list[Round]:
         for clients, steps in (*SMALL, (1, 64), (1, 300)):
             step = whole / steps
             if 1 < steps < 10:
-                _proved(drift_certificate(1, steps - 1, step))
+                require_proved(drift_certificate(1, steps - 1, step))
             found = run_round((-1,) * clients, (1,) * clients, steps, step, corrected=True)
             if found.drift != worst_drift(steps - 1, step):
                 raise ValueError("the worst function does not attain the worst drift")
