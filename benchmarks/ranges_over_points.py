@@ -19,34 +19,40 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from paper_checks.fedlrt.different_targets import CLOSE
+from paper_checks.fedlrt.homogeneous_setting import BASES
+from paper_checks.fedlrt.legendre_runs import minimisers
 from torch.linalg import eigvalsh
 from tqdm import tqdm
 
 from figures.provenance import machine, package_versions, sources_digest
 from paper_checks.context import Context
-from paper_checks.fedlrt.assumption_met import measure_met
-from paper_checks.fedlrt.different_targets import ALONG_TWO, CLOSE, TWO_AXES
-from paper_checks.fedlrt.heterogeneous_setting import stream_of_own_targets
-from paper_checks.fedlrt.homogeneous_setting import BASES, CLIENTS, RANK, STEPS, stream_of_one_target
-from paper_checks.fedlrt.least_squares import FOLLOWED, GRID, LEVELS, Followed, count_rounds, settled
-from paper_checks.fedlrt.legendre_runs import (
+from paper_checks.fedlrt.assumption_1 import measure_met
+from paper_checks.fedlrt.fig_1 import (
+    ALONG_TWO,
     SINGLE,
-    STARTS,
-    WEAKEST,
-    Choice,
+    TWO_AXES,
     axes_full_rank_reaches,
     axes_run,
-    full_rank_distances,
     heterogeneous_full_rank,
     limits,
     long_heterogeneous_run,
+)
+from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
+from paper_checks.fedlrt.measurements.homogeneous_setting import RANK, STEPS, stream_of_one_target
+from paper_checks.fedlrt.measurements.least_squares import FOLLOWED, GRID, Followed, settled
+from paper_checks.fedlrt.measurements.legendre_runs import (
+    STARTS,
+    WEAKEST,
+    Choice,
+    full_rank_distances,
     long_run,
     median_ranks,
-    minimisers,
     one_target,
     own_targets,
     target_share,
 )
+from paper_checks.fedlrt.sec_4_1 import CLIENTS, LEVELS, count_rounds
 from toymodels.legendre import random_targets
 from workloads.files import write_whole
 
@@ -178,7 +184,7 @@ def ends_with_four_targets(seed: int) -> Numbers:
     stream = stream_of_own_targets(Context("fedlrt/fig-1", seed))
     size = limits(stream, "uniform", "all").size
     return {
-        "FeDLRT": long_heterogeneous_run(stream, heterogeneous_setting.START, 900, SINGLE * size).distances[-1],
+        "FeDLRT": long_heterogeneous_run(stream, START, 900, SINGLE * size).distances[-1],
         "FedLin": min(heterogeneous_full_rank(stream, "uniform", 1.0, 900)),
     }
 
@@ -186,7 +192,7 @@ def ends_with_four_targets(seed: int) -> Numbers:
 def quotients_of_rounds_with_four_targets(seed: int) -> Numbers:
     """FedLin's rounds to 1e-5 over FeDLRT's in the heterogeneous test."""
     stream = stream_of_own_targets(Context("fedlrt/claim-het-converge", seed))
-    run = long_heterogeneous_run(stream, heterogeneous_setting.START, 900, CLOSE)
+    run = long_heterogeneous_run(stream, START, 900, CLOSE)
     distances = heterogeneous_full_rank(stream, "uniform", 1.0, 900)
     theirs = next((float(count) for count, distance in enumerate(distances) if distance <= CLOSE), float("inf"))
     return {"FedLin's rounds over FeDLRT's": theirs / run.reaches(CLOSE)}

@@ -18,10 +18,42 @@ from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedlrt.baseline_boxes import two_parabolas
+from paper_checks.fedlrt.measurements.descents import two_parabolas
 from paper_checks.methods.promises import Promise, judge_promises, same
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import Quadratic, centred, mean_of
+
+BENT: Mapping[str, Any] = {"slope": "1", "rate": "1/2", "steps": 2}
+"""Two clients with bent losses of opposite slopes, from the minimiser 0 of their mean."""
+
+
+RUNAWAY = {"start": "1", "rate": "1/4", "rounds": "4"}
+"""One client on the hill, one local step a round."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Where many rounds of a constant learning rate lead, what is left of the global gradient, and trips per round."""
+
+    end: Tensor
+    slope: Tensor
+    minimiser: Tensor | None
+    trips: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits by method, and two runs by hand.
+
+    Attributes:
+        of: Limits by method.
+        hill: How far from the only stationary point of a hill a run of FedLin starts and ends.
+        left: How far a round of (4) as printed goes from the minimiser of a convex loss.
+    """
+
+    of: Mapping[str, list[Limit]]
+    hill: tuple[float, float]
+    left: float
 
 
 @dataclass(frozen=True)
@@ -72,37 +104,6 @@ class Bend:
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
         """Its gradient."""
         return type(w)({"W": torch.where(w["W"] > 0, w["W"], w["W"] / 2.0) + self.slope})
-
-
-BENT: Mapping[str, Any] = {"slope": "1", "rate": "1/2", "steps": 2}
-"""Two clients with bent losses of opposite slopes, from the minimiser 0 of their mean."""
-RUNAWAY = {"start": "1", "rate": "1/4", "rounds": "4"}
-"""One client on the hill, one local step a round."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """Where many rounds of a constant learning rate lead, what is left of the global gradient, and trips per round."""
-
-    end: Tensor
-    slope: Tensor
-    minimiser: Tensor | None
-    trips: int
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits by method, and two runs by hand.
-
-    Attributes:
-        of: Limits by method.
-        hill: How far from the only stationary point of a hill a run of FedLin starts and ends.
-        left: How far a round of (4) as printed goes from the minimiser of a convex loss.
-    """
-
-    of: Mapping[str, list[Limit]]
-    hill: tuple[float, float]
-    left: float
 
 
 def mean_gradient(clients: Sequence[Any], W: Tensor) -> Tensor:

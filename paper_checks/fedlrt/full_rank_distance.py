@@ -17,7 +17,7 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
+from paper_checks.fedlrt.measurements.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.recorded_federation import Watched
 from toymodels.quadratic import centred

@@ -1,4 +1,4 @@
-"""The page that tells what was found in FeDLRT, and the order of its themes."""
+"""The page that tells what was found in FeDLRT, and the order of its results."""
 
 from __future__ import annotations
 
@@ -8,33 +8,47 @@ from paper_checks.methods.worst_case.closed_form import constant_needed, worst_d
 from paper_checks.paper import Headline, Listing, Page
 
 THEMES = (
-    *("federated_methods", "client_drift", "bases", "coefficients", "boxes", "aggregation", "full_rank_distance"),
-    *(
-        "truncated_rounds",
-        "convergence",
-        "simplified",
-        "assumption_met",
-        "simplified_runs",
-        "costs",
-        "table_of_costs",
-        "equal_costs",
-        "homogeneous_setting",
-        "least_squares",
-        "homogeneous_pace",
-        "homogeneous_jointly",
-        "heterogeneous_setting",
-        "different_targets",
-        "vision_settings",
-        "vision_experiments",
-    ),
-    *("baseline_boxes", "splitting", "step_restrictions", "splitting_steps"),
-    *("worst_cases", "descent_steps", "truncation_steps", "simplified_steps", "simplified_bounds", "printed_chains"),
+    "sec_2",
+    "alg_3",
+    "alg_4",
+    "client_drift",
+    "fig_1",
+    "sec_3",
+    "fig_2",
+    "alg_6",
+    "alg_1",
+    "alg_5",
+    "lemma_1",
+    "sec_3_1",
+    "full_rank_distance",
+    "simplified_correction",
+    "lemma_3",
+    "thm_1",
+    "thm_2",
+    "thm_3",
+    "assumption_1",
+    "thm_4",
+    "thm_4_equations",
+    "cor_1",
+    "table_1",
+    "sec_3_3",
+    "fig_3",
+    "sec_4_1",
+    "fig_4",
+    "sec_4_2",
+    "fig_5_to_8",
+    "thm_5",
+    "step_restrictions",
+    "lemma_2",
+    "lemmas_4_to_7",
+    "thm_7",
+    "thm_8",
 )
 
 
 def constants_at(steps: int) -> tuple[str, ...]:
     """Printed constants beside the least ones for some local steps, from the exact worst cases."""
-    from paper_checks.fedlrt.traces import descent_constant  # brings torch, which few commands need
+    from paper_checks.fedlrt.measurements.traces import descent_constant
 
     asked, larger = Fraction(1, 12 * steps), Fraction(1, 2 * steps)
     least: tuple[Fraction, ...] = (

@@ -11,9 +11,7 @@ PAPER = Paper(
     "paper_checks.fedlrt",
     THEMES,
     (ANALYSIS,),
-    together=(
-        ("homogeneous_setting", "least_squares", "homogeneous_pace", "homogeneous_jointly", "different_targets"),
-    ),
+    together=(("sec_4_1", "fig_4"),),
     called="FeDLRT",
     main="Clients train a small matrix of coefficients in a basis that all share, and the server adapts the rank; each "
     "round is said to lower the global loss. Before the truncation to low rank it does, with better constants; the "

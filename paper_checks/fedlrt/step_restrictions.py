@@ -19,8 +19,8 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedlrt.splitting import split_step
-from paper_checks.fedlrt.table_of_costs import WIDTH
+from paper_checks.fedlrt.measurements.splitting import split_step
+from paper_checks.fedlrt.table_1 import WIDTH
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
@@ -42,24 +42,6 @@ class Stepped:
     before: float
     errors: Mapping[str, float]
     after: Mapping[str, float]
-
-
-def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]:
-    """An Euler step of (5), and descent in U, S and V in turn."""
-    U, S, V = (part["W"] for part in factors)
-
-    def slope(*parts: Tensor) -> Tensor:
-        gradient: Tensor = loss.gradient({"W": parts[0] @ parts[1] @ parts[2].mT})["W"]
-        return gradient
-
-    G = slope(U, S, V)
-    off_U, off_V = G @ V - U @ (U.mT @ G @ V), G.mT @ U - V @ (V.mT @ G.mT @ U)
-    inverse = torch.linalg.inv(S)
-    euler = (U - rate * off_U @ inverse) @ (S - rate * U.mT @ G @ V) @ (V - rate * off_V @ inverse.mT).mT
-    U = U - rate * G @ V @ S.mT
-    S = S - rate * U.mT @ slope(U, S, V) @ V
-    V = V - rate * slope(U, S, V).mT @ U @ S
-    return {"(5) by Euler": euler, "alternating": U @ S @ V.mT}
 
 
 @dataclass(frozen=True)
@@ -88,6 +70,8 @@ class Robust:
 
 BELOW = {"largest": "3", "second": "13/50", "aim": "1/5", "theta": "1/4"}
 """A start and a minimiser: a step of at least 1/6 brings the second singular value below the bound."""
+
+
 LENGTHS = ("1/10", "1/2", "1")
 
 
@@ -112,9 +96,22 @@ def measure_truncated(exact: bool) -> list[Kept]:
     return found
 
 
-def measure_robustness(context: Context) -> Robust:
-    """Steps from any coefficients without truncation, and rounds with it."""
-    return Robust(measure_steps_from_any(context), measure_truncated(False), measure_truncated(True))
+def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]:
+    """An Euler step of (5), and descent in U, S and V in turn."""
+    U, S, V = (part["W"] for part in factors)
+
+    def slope(*parts: Tensor) -> Tensor:
+        gradient: Tensor = loss.gradient({"W": parts[0] @ parts[1] @ parts[2].mT})["W"]
+        return gradient
+
+    G = slope(U, S, V)
+    off_U, off_V = G @ V - U @ (U.mT @ G @ V), G.mT @ U - V @ (V.mT @ G.mT @ U)
+    inverse = torch.linalg.inv(S)
+    euler = (U - rate * off_U @ inverse) @ (S - rate * U.mT @ G @ V) @ (V - rate * off_V @ inverse.mT).mT
+    U = U - rate * G @ V @ S.mT
+    S = S - rate * U.mT @ slope(U, S, V) @ V
+    V = V - rate * slope(U, S, V).mT @ U @ S
+    return {"(5) by Euler": euler, "alternating": U @ S @ V.mT}
 
 
 def measure_steps_from_any(context: Context) -> list[Stepped]:
@@ -149,6 +146,11 @@ def measure_steps_from_any(context: Context) -> list[Stepped]:
                 )
             )
     return found
+
+
+def measure_robustness(context: Context) -> Robust:
+    """Steps from any coefficients without truncation, and rounds with it."""
+    return Robust(measure_steps_from_any(context), measure_truncated(False), measure_truncated(True))
 
 
 @promises(

@@ -11,8 +11,10 @@ from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.fedlrt import legendre_grid
-from paper_checks.fedlrt.fast_rounds import Bowls, Rounds, least_deltas, low_rank_rounds
-from paper_checks.fedlrt.traces import trace
+from paper_checks.fedlrt.assumption_1 import least_deltas
+from paper_checks.fedlrt.measurements.fast_rounds import Rounds, low_rank_rounds
+from paper_checks.fedlrt.measurements.traces import trace
+from paper_checks.fedlrt.simplified_correction import Bowls
 from toymodels.quadratic import centred
 
 

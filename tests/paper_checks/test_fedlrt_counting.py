@@ -8,7 +8,8 @@ import sympy
 import torch
 
 from figures.fedlrt_fig3 import counted
-from paper_checks.fedlrt.counting import (
+from paper_checks.fedlrt.fig_3 import amortised, fig_3
+from paper_checks.fedlrt.measurements.counting import (
     FACTORISATIONS,
     LOW_RANK,
     METHODS,
@@ -16,7 +17,6 @@ from paper_checks.fedlrt.counting import (
     Operation,
     Recorder,
     Sizes,
-    amortised,
     count,
     evaluate,
     interpolate,
@@ -24,9 +24,8 @@ from paper_checks.fedlrt.counting import (
     within,
     written,
 )
-from paper_checks.fedlrt.equal_costs import fig_3
 from paper_checks.fedlrt.replays import boxes
-from paper_checks.fedlrt.table_of_costs import TABLE_1, WIDTH, claim_order_of_magnitude, largest_ranks
+from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, claim_order_of_magnitude, largest_ranks
 
 
 @pytest.mark.parametrize("method", METHODS)

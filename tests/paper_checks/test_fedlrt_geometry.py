@@ -6,10 +6,11 @@ import torch
 from scipy.integrate import solve_ivp
 
 from paper_checks.context import Context
-from paper_checks.fedlrt.aggregation import claim_trunc, measure_means, measure_spectra
+from paper_checks.fedlrt.alg_6 import measure_means
 from paper_checks.fedlrt.full_rank_distance import measure_beside
-from paper_checks.fedlrt.splitting import flow
-from paper_checks.fedlrt.splitting_steps import projector
+from paper_checks.fedlrt.lemma_2 import projector
+from paper_checks.fedlrt.measurements.splitting import flow
+from paper_checks.fedlrt.sec_3_1 import claim_trunc, measure_spectra
 from toymodels.quadratic import centred
 
 

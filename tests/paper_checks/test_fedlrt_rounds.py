@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from algorithms.descent import Descent
-from paper_checks.fedlrt.least_squares import follow_all
+from paper_checks.fedlrt.measurements.least_squares import follow_all
+from paper_checks.fedlrt.measurements.traces import norm, trace, with_slope
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.fedlrt.traces import norm, trace, with_slope
 from paper_checks.replay import Stored, replay_in_fresh_process
 
 CHANGES = {

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from paper_checks.evaluation import evaluated
-from paper_checks.fedlrt.legendre_grid import on_grid
+from paper_checks.fedlrt.measurements.legendre_grid import on_grid
 from paper_checks.fedlrt.paper import PAPER
 from paper_checks.replay import Stored, replays_of
 from toymodels.legendre import data_client, legendre_features

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from paper_checks.fedlrt.measurements.client_rounds import run_round
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.fedlrt.worst_cases import run_round
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.methods.worst_case.closed_form import (
     best_constant,

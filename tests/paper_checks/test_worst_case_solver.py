@@ -15,8 +15,8 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.fedlrt.traces import descent_constant
-from paper_checks.fedlrt.worst_cases import run_round
+from paper_checks.fedlrt.measurements.client_rounds import run_round
+from paper_checks.fedlrt.measurements.traces import descent_constant
 from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, flaw
 from paper_checks.methods.worst_case.closed_form import worst_descent, worst_drift
 from paper_checks.methods.worst_case.problem import FEDAVG, FEDLIN, SIMPLIFIED, Setting, worst_case

@@ -1,0 +1,48 @@
+"""Algorithm 5: FeDLRT with simplified correction, executed and compared with its text."""
+
+from __future__ import annotations
+
+import torch
+
+from paper_checks.claim import Reading
+from paper_checks.fedlrt.measurements.federations import SCOPE
+from paper_checks.fedlrt.measurements.watched_rounds import ROOM, ROUNDS, STEPS, Watching, promised_of_all, watch_all
+from paper_checks.methods.promises import Promise, Promises, promises, same
+
+
+@promises(
+    "fedlrt/alg-5",
+    where="Algorithm 5 (simplified variance correction) with eq. (9)",
+    says=r"As Algorithm 1, but clients send $G_{S,c} = \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top})$ together with the "
+    r"basis gradients, the server sends $G_S$ together with $\bar U$, $\bar V$, and client c updates with $\check "
+    r"G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & 0\end{bmatrix}$ "
+    r"and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
+    measure=watch_all,
+    readings=(
+        Reading(
+            "tail from the first value that is cut",
+            r"The same with the threshold of fedlrt/alg-1: $\vartheta = \tau\|\tilde S^*\|$, and the least rank for "
+            r"which the norm of the singular values that go is below $\vartheta$.",
+            why=r"The box takes $\tau$ and truncates by a $\vartheta$ that it does not define.",
+        ),
+    ),
+    mutants=[{"block": 1.01}, {"outside": 1.0}, {"trips": 1}],
+    hypotheses=(ROOM,),
+    kind="algorithm",
+    expect=("holds", "search"),
+)
+def alg_5(
+    watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0, beyond: bool = False
+) -> Promises:
+    """The correction as it follows from what travels, against the full one in the same bases."""
+    for one in watching.of("simplified", beyond):
+        r = one.before.S["W"].shape[0]
+        mean = torch.stack(one.slopes).mean(dim=0)
+        yield from promised_of_all(one)
+        for slope, correction in zip(one.slopes, one.corrections, strict=True):
+            full = mean - slope
+            expected = outside * full
+            expected[:r, :r] = block * full[:r, :r]
+            yield same("the correction is the block of the full one", correction, expected)
+        yield Promise("number of communication rounds", one.trips + trips, 2)
+    return f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S"

@@ -1,0 +1,335 @@
+"""Lemma 1 and Appendix E: wide bases and coefficients in them (eqs. (6), (22) and (23))."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+import torch
+from torch import Tensor
+
+from algorithms.low_rank import USV, augment, beside, padded, product
+from algorithms.tree import Tree
+from paper_checks.claim import LITERAL, Dropped, Reading
+from paper_checks.context import Context
+from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
+from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
+from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A low-rank point, gradients of clients there, and the wide bases of the toolkit.
+
+    Attributes:
+        kind: Kind of the gradients, in words.
+        factors: U ``(m, r)``, S ``(r, r)``, V ``(n, r)``.
+        slopes: Gradient of every client in W, ``(m, n)``.
+        G_U: Mean gradient in U, ``(m, r)``.
+        G_V: Mean gradient in V, ``(n, r)``.
+        Ut: [U|Ubar] as the clients assemble it.
+        Vt: [V|Vbar].
+        library_u: The orthogonal factor of [U|G_U] of the library.
+        library_v: The orthogonal factor of [V|G_V], likewise.
+        St: S in the corner of zeros, as the clients assemble it.
+    """
+
+    kind: str
+    factors: USV
+    slopes: tuple[Tensor, ...]
+    G_U: Tensor
+    G_V: Tensor
+    Ut: Tensor
+    Vt: Tensor
+    library_u: Tensor
+    library_v: Tensor
+    St: Tensor
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """U, S and V."""
+        return self.factors.U["W"], self.factors.S["W"], self.factors.V["W"]
+
+    @property
+    def fits(self) -> bool:
+        """Whether 2r columns fit beside each other."""
+        U, S, V = self.parts
+        return 2 * S.shape[0] <= min(U.shape[0], V.shape[0])
+
+
+POINTS = (((2, 2), 1), ((4, 4), 2), ((5, 5), 2), ((7, 5), 2), ((3, 8), 1), ((12, 9), 4))
+
+
+BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
+
+
+def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
+    """The bases of one point, widened by the mean gradients as in eq. (6)."""
+    U, S, V = (part["W"] for part in factors)
+    mean = torch.stack(list(slopes)).mean(dim=0)
+    G_U, G_V = mean @ V @ S.mT, mean.mT @ U @ S
+    Ut = beside(factors.U, augment(factors.U, Tree(W=G_U)))
+    Vt = beside(factors.V, augment(factors.V, Tree(W=G_V)))
+    raw = [torch.linalg.qr(torch.cat(pair, dim=1))[0] for pair in ((U, G_U), (V, G_V))]
+    return Wide(
+        kind, factors, tuple(slopes), G_U, G_V, Ut["W"], Vt["W"], raw[0], raw[1], padded(factors.S, Ut, Vt)["W"]
+    )
+
+
+def measure_wide(context: Context) -> list[Wide]:
+    """Every shape with every kind of gradient, with S well and badly conditioned, and singular S at the end."""
+    rng = context.rng("points")
+    found = []
+    for (m, n), r in (POINTS + BEYOND) * context.size(1, 5):
+        U, V = (np.linalg.qr(rng.standard_normal((side, r)))[0] for side in (m, n))
+        U = -U  # with this sign a library's orthogonal factor of [U|G] does not begin with U itself
+        S = rng.standard_normal((r, r)) + 3.0 * np.eye(r)
+        conditioned = S @ np.diag(np.geomspace(1.0, 1e-3, r))
+        singular = S @ np.diag([*np.ones(r - 1), 0.0])
+        noise = rng.standard_normal((3, m, n))
+        within = U @ U.T @ noise @ V @ V.T
+        made = {
+            "generic": noise,
+            "zero": 0.0 * noise,
+            "within the bases": within,
+            "of rank one": np.stack([np.outer(rng.standard_normal(m), rng.standard_normal(n)) for _ in range(3)]),
+            "tiny beside the bases": within + 1e-9 * noise,
+            "badly conditioned S": noise,
+            "singular S": noise,
+        }
+        for kind, slopes in made.items():
+            S_kind = {"badly conditioned S": conditioned, "singular S": singular}.get(kind, S)
+            factors = USV(*(Tree(W=torch.from_numpy(part)) for part in (U, S_kind, V)))
+            found.append(widen(kind, factors, [torch.from_numpy(slope) for slope in slopes]))
+    return found
+
+
+WIDE_SCOPE = (
+    "points of rank 1 to 4 of square, tall and wide matrices, 2r up to the smaller side; three clients with gradients "
+    "that are generic, zero, within the bases, of rank one, or almost within the bases; S also badly conditioned"
+)
+
+
+def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False) -> list[Wide]:
+    """The points that meet the assumptions: room for 2r columns, S of full rank."""
+    return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
+
+
+@promises(
+    "fedlrt/eq-6",
+    where="Section 3.1, eq. (6)",
+    says=r"With the mean basis gradients $G_U = \frac1C\sum_c\nabla_U\mathcal{L}_c(U^tS^tV^{t,\top})$ and $G_V = "
+    r"\frac1C\sum_c\nabla_V\mathcal{L}_c(U^tS^tV^{t,\top})$ the augmented bases are $[U^t|\bar U]R = "
+    r"\mathrm{qr}([U^t|G_U]) \in \mathbb R^{n \times 2r}$ and $[V^t|\bar V]R = \mathrm{qr}([V^t|G_V]) \in "
+    r"\mathbb R^{n \times 2r}$, orthonormalised.",
+    measure=measure_wide,
+    mutants=[{"mean": False}, {"assembled": False}, {"length": 1.01}],
+    hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
+    kind="definition",
+    expect=("holds", "search"),
+)
+def eq_6(
+    points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True, length: float = 1.0
+) -> Promises:
+    """The toolkit's wide bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
+    for one in regular(points, beyond):
+        U, S, V = one.parts
+        own = (one.G_U, one.G_V) if mean else (one.slopes[0] @ V @ S.mT, one.slopes[0].mT @ U @ S)
+        wide = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
+        for basis, first, G in zip(wide, (U, V), own, strict=True):
+            r = first.shape[1]
+            scaled = torch.cat([basis[:, :r], length * basis[:, r:]], dim=1)
+            R = basis.mT @ torch.cat([first, G], dim=1)
+            yield from [
+                Promise("2r columns", basis.shape[1], 2 * r),
+                orthonormal("orthonormal columns", scaled),
+                same("the first r columns are the basis itself", basis[:, :r], first),
+                same("[U|Ubar] R = [U|G_U]", basis @ R, torch.cat([first, G], dim=1)),
+                same("R is upper triangular", torch.tril(R, -1), torch.zeros_like(R)),
+            ]
+    return WIDE_SCOPE
+
+
+LEAVES = {"entry (1, 3)": 1, "entry (2, 1)": 1}
+"""Entries of a gradient at e1 e1' in 3 x 3; the others are 0."""
+
+
+def measure_directions(context: Context) -> list[Wide]:
+    """One point by hand and those of `measure_wide`."""
+    first = torch.eye(3, 1, dtype=torch.float64)
+    factors = USV(Tree(W=first), Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=first))
+    gradient = torch.zeros(3, 3, dtype=torch.float64)
+    gradient[0, 2], gradient[1, 0] = LEAVES.values()
+    return [widen("by hand", factors, [gradient]), *measure_wide(context)]
+
+
+@promises(
+    "fedlrt/claim-gu-gv-choice",
+    where="Section 3.1, basis augmentation, with Appendix D",
+    says="$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and "
+    "augmenting by them is consistent with the basis update of the augmented BUG splitting (which is said to ensure "
+    "that the clients' optimiser is robust: fedlrt/claim-robust).",
+    measure=measure_directions,
+    readings=(
+        LITERAL,
+        Reading(
+            "(5) as the gradient flow",
+            r"With $G = \nabla_W\mathcal{L}$ and $\dot V = -(I - P_V)G^\top US^{-\top}$ in the third line of (5), "
+            r"$\dot U$ and $\dot V$ lie in the spans of $[U|G_U]$ and of $[V|G_V]$, the gradient projected onto the "
+            "tangent space lies in the wide bases, and these span what the basis update of the splitting spans, if "
+            "that is one explicit Euler step (fedlrt/lemma-2).",
+            {"third": "transposed"},
+            "(5) is introduced as the projected gradient flow; its third line, as printed, lacks the transpose "
+            "(fedlrt/eq-5).",
+            ({"third": "transposed", "shared": False}, {"third": "transposed", "beyond_tangent": 1.0}),
+        ),
+    ),
+    hypotheses=(Dropped("S of full rank", {"singular": True}),),
+    uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
+    because=r"The third line of (5), as printed, moves V along $GU$, which $G_V = G^\top US$ does not hold.",
+    expect=("depends on the reading", "proof"),
+)
+def claim_gu_gv(
+    points: list[Wide], singular: bool = False, shared: bool = True, beyond_tangent: float = 0.0, third: str = "printed"
+) -> Promises:
+    """Directions of (5), its third line as printed or transposed, at the mean gradient, out of the wide bases.
+
+    ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for a single
+    client. Without the inverse of S, no matter of spans, directions are GV and G'U, or, as printed, GU if square.
+    """
+    for one in regular(points, singular=singular):
+        U, _, V = one.parts
+        G = torch.stack(one.slopes).mean(dim=0) if shared else one.slopes[0]
+        off, pulled = G - U @ (U.mT @ G), (G.mT if third == "transposed" or len(U) != len(V) else G) @ U
+        moves_U, moves_V = off @ V, pulled - V @ (V.mT @ pulled)
+        tangent = G - (1.0 - beyond_tangent) * (off - off @ V @ V.mT)
+        inside = one.Ut @ (one.Ut.mT @ tangent @ one.Vt) @ one.Vt.mT
+        case = LEAVES if one.kind == "by hand" else None
+        yield from [
+            same("the direction of U lies in the wide basis", one.Ut @ (one.Ut.mT @ moves_U), moves_U),
+            same("the direction of V lies in the wide basis", one.Vt @ (one.Vt.mT @ moves_V), moves_V, case),
+            same("the projected gradient lies in the wide bases", inside, tangent),
+        ]
+    return WIDE_SCOPE
+
+
+@promises(
+    "fedlrt/lemma-1",
+    where="Section 3.1, Lemma 1",
+    says=r"$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 & "
+    r"0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S in place of $\tilde S$.",
+    measure=measure_wide,
+    mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
+    hypotheses=(
+        Dropped(r"$2r \le n$", {"beyond": True}, r"$\tilde U^\top U = [I; 0]$ however many columns stand beside U"),
+        Dropped("S of full rank", {"singular": True}, "the products of the bases do not know S"),
+    ),
+    uses=("fedlrt/eq-22", "fedlrt/eq-23"),
+    importance="result",
+    expect=("holds", "proof"),
+)
+def lemma_1(
+    points: list[Wide],
+    assembled: bool = True,
+    corner: float = 1.0,
+    outside: float = 0.0,
+    beyond: bool = False,
+    singular: bool = False,
+) -> Promises:
+    """Projected coefficients against those the clients assemble, and the model against the server's.
+
+    The first columns of a library's orthogonal factor are those of U up to sign: signs of rows and columns change.
+    """
+    for one in regular(points, beyond, singular):
+        Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
+        W = product(one.factors)["W"]
+        yield same("St is S in the corner of zeros", Ut.mT @ W @ Vt, corner * one.St + outside * (one.St == 0.0))
+        yield same("the assembled model is the server's", Ut @ one.St @ Vt.mT, W)
+    return WIDE_SCOPE
+
+
+FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
+"""A basis of one column and its gradient, of which -u begins a QR decomposition too."""
+
+
+@promises(
+    "fedlrt/eq-22",
+    where="Appendix E, eq. (22)",
+    says="$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns "
+    r"of $G_U$ only, with $\tilde U = [U, \bar U]$, $\bar U \in \mathbb R^{n \times r}$ and $\bar U^\top U = "
+    r"0$; likewise $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V "
+    r"= [V^\top V; \bar V^\top V] = [I; 0]$.",
+    measure=measure_wide,
+    readings=(
+        LITERAL,
+        Reading(
+            "U kept in front",
+            r"With the orthonormal $\tilde U = [U|\bar U]$ that spans the columns of $[U|G_U]$, and $\tilde V$ "
+            r"likewise: $\tilde U^\top U = [I; 0]$ and $\tilde V^\top V = [I; 0]$.",
+            {"kept": True},
+            "(6) and Algorithm 1 have U itself in front, as a QR decomposition with a positive diagonal of R does.",
+            ({"kept": True, "columns": 1}, {"kept": True, "corner": 1.01}),
+        ),
+    ),
+    hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
+    uses=("fedlrt/eq-6",),
+    because="A QR decomposition may begin with -u for a column u of U, as those of libraries do; with U kept in front "
+    "it holds.",
+    expect=("depends on the reading", "proof"),
+)
+def eq_22(
+    points: list[Wide], kept: bool = False, columns: int = 0, corner: float = 1.0, beyond: bool = False
+) -> Promises:
+    """Products of the wide bases with the original ones, also where gradients have too little rank.
+
+    The wide bases are the orthogonal factors of a library, or with U and V ``kept`` in front.
+    """
+    for point in regular(points, beyond):
+        U, _, V = point.parts
+        wide = (point.Ut, point.Vt) if kept else (point.library_u, point.library_v)
+        for basis, first in zip(wide, (U, V), strict=True):
+            r = first.shape[1]
+            expected = torch.zeros(2 * r + columns, r, dtype=first.dtype)
+            expected[:r] = corner * torch.eye(r, dtype=first.dtype)
+            yield same("[U|Ubar]' U = [I; 0]", basis.mT @ first, expected, None if kept else FLIPPED)
+    return WIDE_SCOPE
+
+
+def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
+    """Symbolic points of square, tall and wide matrices."""
+    flows = tuple(symbolic_flow(m, n, r) for m, n, r in ((2, 2, 1), (5, 3, 1), (4, 6, 2), (6, 6, 3)))
+    symbols = sorted({s for flow in flows for s in flow.S}, key=str)
+    return flows, tuple(generic_points(context, symbols, 1))
+
+
+@identities(
+    "fedlrt/eq-23",
+    where="Appendix E, eq. (23)",
+    says=r"$\tilde S = \tilde U^\top USV^\top\tilde V = \begin{bmatrix}S & 0\\0 & 0\end{bmatrix}$.",
+    measure=measure_blocks,
+    mutants=[{"first": -1}, {"lean": 0.1}, {"transposed": True}],
+    uses=("fedlrt/eq-22",),
+    expect=("holds", "proof"),
+)
+def eq_23(
+    data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0, transposed: bool = False
+) -> Equations:
+    r"""Every entry, from $\tilde U^\top U = [I; 0]$ alone; ``first`` and ``lean`` put another one in its place."""
+    flows, points = data
+    for flow in flows:
+        r = flow.S.rows
+        wide = [
+            sympy.Matrix(side, 2 * r, lambda i, j: sympy.Integer(int(i == j))) for side in (flow.U.rows, flow.V.rows)
+        ]
+        wide[0][:, :r] *= first
+        wide[0][0, r] += rational(lean)
+        corner = sympy.zeros(2 * r, 2 * r)
+        corner[:r, :r] = flow.S.T if transposed else flow.S
+        left = wide[0].T * flow.U * flow.S * flow.V.T * wide[1]
+        yield from entrywise(f"{flow.U.rows} x {flow.V.rows}, r = {r}", left, corner)
+    return points, (
+        "all r by r S, r = 1 to 3, symbolic; bases at the axes, as a turn of rows and of columns takes any bases "
+        "there; square, tall and wide; for other r too an entry outside the corner has a factor 0"
+    )

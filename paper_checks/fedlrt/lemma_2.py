@@ -1,0 +1,237 @@
+"""Lemma 2 (Appendix D): the mean factor gradients span what a step of the splitting does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy
+import torch
+from torch import Tensor
+
+from paper_checks.claim import Dropped, Reading
+from paper_checks.context import Context
+from paper_checks.fedlrt.measurements.splitting import STEP_SCOPE, Step, measure_steps
+from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
+from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
+from paper_checks.methods.promises import Promise, Promises, promises, same
+
+
+def projector(*columns: Tensor) -> Tensor:
+    """The orthogonal projector onto the span of columns, of the rank that is there to rounding.
+
+    Columns are scaled to their group's size first: a basis and a gradient have no common unit.
+    """
+    groups = [part / max(float(torch.linalg.matrix_norm(part)), 1e-300) for part in columns]
+    basis, sigma, _ = torch.linalg.svd(torch.cat(groups, dim=1), full_matrices=False)
+    basis = basis[:, sigma > 1e-10]
+    return basis @ basis.mT
+
+
+RESOLVED = "directions that columns share up to 1e-10 taken as one"
+
+
+def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
+    """Those with S of full rank, as elements of the manifold have it."""
+    return [one for one in steps if singular or one.kind != "singular"]
+
+
+EXCHANGED = {"S": [[0, 1], [1, 0]], "gradient": [[1, 0], [0, 1]], "rate": 1}
+"""Four rows and columns, bases (e1, e2): S exchanges the columns of the gradient, which goes from (e1, e2) to
+(e3, e4)."""
+
+
+def measure_lemma(context: Context) -> list[Step]:
+    """One point by hand and those of `measure_steps`."""
+    basis = torch.eye(4, 2, dtype=torch.float64)
+    S, block = (torch.tensor(EXCHANGED[name], dtype=torch.float64) for name in ("S", "gradient"))
+    G = torch.zeros(4, 4, dtype=torch.float64)
+    G[2:, :2] = G[:2, 2:] = block
+    return [Step("by hand", basis, S, basis, G, 1.0), *measure_steps(context)]
+
+
+def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> Promise:
+    """The promise that two matrices of independent columns have one orthogonal factor, up to signs of its columns."""
+    first, second = (torch.linalg.qr(columns)[0] for columns in (left, right))
+    found = (first.mT @ second).abs()
+    name = "orthogonal factor of (16) and of (19)"
+    return same(name, found, torch.eye(len(found), dtype=found.dtype), case, 1e-5, "rounding of bad conditions")
+
+
+@promises(
+    "fedlrt/lemma-2",
+    where="Appendix D, Lemma 2, eqs. (18) and (19)",
+    says=r"Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ and "
+    r"$V = VS^\top$, and K and L take an explicit Euler step with learning rate $\lambda$, (18): "
+    r"$K(t_1) = K(0) - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)$, $K(0) = U_0S_0$, $L(t_1) = L(0) - "
+    r"\lambda\nabla_L\mathcal{L}(U_0L(0)^\top)$, $L(0) = V_0S_0^\top$. Then (16) can be "
+    r"expressed as (19): $\tilde UR = \mathrm{qr}([U_0|-\nabla_U\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times "
+    r"2r}$ and $\tilde VR = \mathrm{qr}([V_0|-\nabla_V\mathcal{L}(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$, and "
+    r"maintains the structure of the basis update and Galerkin operator split.",
+    measure=measure_lemma,
+    readings=(
+        Reading(
+            "the same factors",
+            r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; wherever "
+            r"$[U_0|\nabla_U\mathcal{L}]$ has 2r independent columns, $\tilde U$ of (19) is $\tilde U$ of (16) up to "
+            r"signs of its columns, and $\tilde V$ likewise.",
+            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$. (19) has the symbol of (16) for "
+            "its factor; independent columns have one such factor up to signs.",
+        ),
+        Reading(
+            "the same spans",
+            r"With L for V likewise: where "
+            r"$[U_0|\nabla_U\mathcal{L}]$ and $[V_0|\nabla_V\mathcal{L}]$ have 2r independent columns, or else with "
+            r"bases of what their columns span, the bases of (16) and of (19) span the same spaces, though "
+            r"they may differ, so that the models of the coefficient step (17) that follows are the same with either.",
+            {"compared": "spans"},
+            "The proof is about spans, beside which qr adds any directions to dependent columns; what comes after the "
+            "bases in the splitting is (17).",
+            ({"compared": "spans", "beside": False}, {"compared": "spans", "tilt": 1e-3}),
+        ),
+    ),
+    hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
+    uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
+    because="The two span the same spaces; their orthogonal factors differ, as S mixes the columns of the gradient.",
+    expect=("depends on the reading", "proof"),
+)
+def lemma_2(
+    steps: list[Step], compared: str = "factors", singular: bool = False, beside: bool = True, tilt: float = 0.0
+) -> Promises:
+    """Orthogonal factors; or projectors onto both spans, and the start of the model in (17) by them.
+
+    ``tilt`` adds a share of a constant to the factor gradient.
+    """
+    for one in regular(steps, singular):
+        spans = []
+        if compared == "factors":
+            case = EXCHANGED if one.kind == "by hand" else None
+            for basis, first, slope, factor in one.sides:
+                left, right = (torch.cat([basis, more], dim=1) for more in (first - one.rate * slope, -factor))
+                if all(torch.linalg.matrix_rank(columns) == columns.shape[1] for columns in (left, right)):
+                    yield same_factor(left, right, case)
+            continue
+        for basis, first, slope, factor in one.sides:
+            old, along = [basis] if beside else [], factor + tilt * torch.ones_like(factor)
+            spans.append((projector(*old, first - one.rate * slope), projector(*old, -along)))
+            left, right = spans[-1]
+            yield same("span of (16) and of (19)", left, right, relative=1e-5, resolution=RESOLVED)
+        left, right = (P @ one.G @ Q for P, Q in zip(*spans, strict=True))
+        name = "first direction of the model in (17)"
+        yield same(name, left, right, relative=1e-5, resolution=RESOLVED)
+    return STEP_SCOPE if compared == "spans" else f"{STEP_SCOPE}; where the columns are independent"
+
+
+def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Promise:
+    """The promise that two sets of columns span the same space."""
+    return same(name, projector(*left), projector(*right), relative=1e-5, resolution=RESOLVED)
+
+
+@promises(
+    "fedlrt/lemma-2-step-20",
+    where="Appendix D, proof of Lemma 2, eq. (20)",
+    says=r"$\mathrm{span}([U_0|K(t_1)]) = \mathrm{span}([U_0|U_0 - \lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) = "
+    r"\mathrm{span}([U_0|-\lambda\nabla_K\mathcal{L}(K(0)V_0^\top)]) = "
+    r"\mathrm{span}([U_0|-\nabla_K\mathcal{L}(K(0)V_0^\top)])$.",
+    measure=measure_steps,
+    mutants=[{"beside": False}, {"rate": 0}, {"tilt": 1e-3}],
+    expect=("holds", "proof"),
+)
+def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float = 0.0) -> Promises:
+    """Projectors onto the four spans, for any S."""
+    for one in steps:
+        for basis, first, slope, _ in one.sides:
+            old, step = [basis] if beside else [], rate * one.rate
+            last = [*old, -slope + tilt * torch.ones_like(slope)]
+            for name, columns in (
+                ("K(t1)", first - step * slope),
+                ("the start minus a step", basis - step * slope),
+                ("the step", -step * slope),
+            ):
+                yield same_span(f"span with {name}", [*old, columns], last)
+    return (
+        f"{STEP_SCOPE}, all above 0; S also singular; a tilt is noticed at once where the gradient is zero, as it is a "
+        "direction more"
+    )
+
+
+def measure_symbols(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
+    """Symbolic S and gradient of square, tall and wide matrices."""
+    flows = tuple(symbolic_flow(m, n, r) for m, n, r in ((1, 1, 1), (3, 3, 1), (4, 3, 2), (3, 4, 2)))
+    symbols = sorted({s for flow in flows for s in (*flow.S, *flow.G)}, key=str)
+    return flows, tuple(generic_points(context, symbols, 2))
+
+
+SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and wide, r = 1, 2; bases at the axes"
+
+
+@identities(
+    "fedlrt/lemma-2-step-21",
+    where="Appendix D, proof of Lemma 2, eq. (21)",
+    says=r"$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - UU^\top)GVS^{-1}S - UU^\top GV = -(I - P_U)GV - P_UGV = "
+    r"(P_U - I)GV - P_UGV = -GV$ with $G = \nabla_W\mathcal{L}(USV^\top)$, by (5).",
+    measure=measure_symbols,
+    mutants=[{"sign": -1}, {"left": True}, {"within": 0.99}],
+    uses=("fedlrt/eq-5",),
+    expect=("holds", "proof"),
+)
+def step_21(
+    data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False, within: float = 1.0
+) -> Equations:
+    """Every line, with the lines of (5) for U and S; ``left`` takes the inverse of the transpose of S."""
+    flows, points = data
+    for flow in flows:
+        U, S, V, G = flow.U, flow.S, flow.V, flow.G
+        P, I = U * U.T, sympy.eye(G.rows)  # noqa: E741 - the paper's symbol
+        S_dot, U_dot = -sign * U.T * G * V, -(I - P) * G * V * (S.inv().T if left else S.inv())
+        end = -G * V
+        rows = (
+            ("product rule", U_dot * S + U * S_dot),
+            ("(5) inserted", -(I - P) * G * V * S.inv() * S - rational(within) * P * G * V),
+            ("S cancels", -(I - P) * G * V - rational(within) * P * G * V),
+            ("sign taken in", (P - I) * G * V - rational(within) * P * G * V),
+        )
+        for name, row in rows:
+            yield from entrywise(f"{name}, {flow.G.rows} x {flow.G.cols}, r = {S.rows}", row, end)
+    return points, SYMBOL_SCOPE
+
+
+@identities(
+    "fedlrt/lemma-2-step-chain",
+    where="Appendix D, proof of Lemma 2, after eq. (21)",
+    says=r"$\nabla_U\mathcal{L}(USV^\top) = \nabla_W\mathcal{L}(USV^\top)\nabla_U(USV^\top) = "
+    r"\nabla_W\mathcal{L}(USV^\top)VS^\top$. So $-\nabla_U\mathcal{L}(USV^\top)S^{-\top} = "
+    r"-\nabla_W\mathcal{L}(USV^\top)V = \dot K$, and as S has full rank "
+    r"$\mathrm{span}(-\nabla_U\mathcal{L}(USV^\top)) = \mathrm{span}(\dot K)$.",
+    measure=measure_symbols,
+    mutants=[{"plain": True}, {"inverse": "S^-1"}, {"scale": 1.01}, {"rank": "any"}],
+    uses=("fedlrt/lemma-2-step-21",),
+    expect=("holds", "proof"),
+)
+def step_chain(
+    data: tuple[Sequence[Flow], Sequence[Point]],
+    plain: bool = False,
+    inverse: str = "S^-T",
+    scale: float = 1.0,
+    rank: str = "full",
+) -> Equations:
+    """The chain rule by differentiating a quadratic loss in the entries of U; then the factor, which is invertible.
+
+    The spans are the same because each of the two is the other times a square matrix.
+    """
+    flows, points = data
+    for flow in flows:
+        S, V, G = flow.S, flow.V, flow.G
+        free = sympy.Matrix(flow.U.rows, S.rows, lambda i, j: sympy.Symbol(f"u_{i}{j}"))
+        W = free * S * V.T
+        # The loss <G, W> + |W|^2 / 2 with gradient G + W: its derivative in every entry of U, for all U at once.
+        loss = sum(a * b + b**2 / 2 for a, b in zip(G, W, strict=True))
+        slope = free.applyfunc(lambda entry, loss=loss: sympy.diff(loss, entry))
+        in_W = G + W
+        chain = rational(scale) * in_W * V * (S if plain else S.T)
+        label = f"{G.rows} x {G.cols}, r = {S.rows}"
+        yield from entrywise(f"gradient in U, {label}", slope, chain)
+        back = {"S^-T": S.inv().T, "S^-1": S.inv()}[inverse] if rank == "full" else sympy.zeros(S.rows, S.rows)
+        yield from entrywise(f"back to K, {label}", -in_W * V * S.T * back, -in_W * V)
+    more = {sympy.Symbol(f"u_{i}{j}"): sympy.Rational(2 * i + 3, j + 2) for i in range(4) for j in range(2)}
+    return [{**point, **more} for point in points], SYMBOL_SCOPE

@@ -1,0 +1,1 @@
+"""Rounds, runs and counts that several results of FeDLRT are judged on."""

@@ -1,0 +1,576 @@
+"""Section 4.1, homogeneous test: its setting, its step size, and what it is said to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import torch
+
+from algorithms.fedlrt import Correction
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.measurements.homogeneous_setting import (
+    COMMAND,
+    LOST,
+    NORMALISED,
+    NOT_FOLLOWED,
+    RANK,
+    RATE,
+    SETTING,
+    STEPS,
+    called,
+    determined,
+    read_in,
+    started,
+    stream_of_one_target,
+)
+from paper_checks.fedlrt.measurements.least_squares import EARLY, Followed, follow_all, settled
+from paper_checks.fedlrt.measurements.legendre_runs import (
+    CLOSE,
+    STARTS,
+    WEAKEST,
+    Choice,
+    apart,
+    homogeneous_run,
+    long_run,
+    one_target,
+)
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from toymodels.legendre import BASES, homogeneous
+
+CLIENTS = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Distance of the minimiser from the target, and the least curvature over the largest."""
+
+    distance: float
+    curvature: float
+
+
+def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
+    """The problem with four clients in every basis on the same points, and with fewer points than entries of W."""
+    found = {}
+    for basis in BASES:
+        for samples in (10_000, 300):
+            problem = homogeneous(4, context.rng(f"{samples}"), basis=basis, samples=samples)
+            low, high = problem.facts["curvature"]
+            target = problem.facts["target"]
+            away = (
+                float("inf")
+                if problem.minimiser is None
+                else float(torch.linalg.vector_norm(problem.minimiser["W"] - target))
+            )
+            found[basis, samples] = Setting(away, low / high)
+    return found
+
+
+@promises(
+    "fedlrt/exp-homogeneous",
+    where="Section 4.1, homogeneous test, with Figure 4 and, for the sizes of the $X_c$, Section 2",
+    says=r"Losses $\mathcal{L}_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in "
+    r"\mathbb R^{n \times n}$, p the Legendre polynomial basis of degree n - 1; target $f(x,y) = p(x)^\top W_rp(y)$ "
+    r"with random $W_r$ of rank r; n = 20, r = 4; 10,000 points uniform on $[-1,1]^2$, spread uniformly among C = 1, "
+    r"2, 4, 8, 16, 32 clients, each $X_c$ of the same size; FeDLRT with variance correction (Figure 4: the simplified "
+    r"one) is compared with FedLin; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, $\tau = 0.1$; "
+    r"medians over 20 random initial weights. The minimiser is $W^* = W_r$.",
+    measure=make_problems,
+    control=Form(
+        "In every normalisation of the polynomials the minimiser is $W_r$, the only one.", {"keep": ("minimiser",)}
+    ),
+    correction=Form(
+        "With one of the normalisations named the second derivatives of the expected loss are determined, and those "
+        "of a run up to the draw of its points; with 10,000 points the minimiser is $W_r$, the only one, and 1, 2, 4, "
+        "8 and 16 clients have as many points each. For 32 clients that cannot be: 312.5 points each. Left open are "
+        "the normalisation of the polynomials, the law of $W_r$, and with it the loss, rank and size of the start, "
+        "the number of rounds, how 32 clients are weighted, and in Section 4.1, not in Figure 4, which correction is "
+        "used.",
+        {"bases": ("uniform",), "clients": (1, 2, 4, 8, 16)},
+        ({"bases": ("plain", "uniform")}, {"samples": 300}, {"moved": 0.01}, {"clients": CLIENTS}),
+        asks="weaker",
+    ),
+    kind="setting",
+    because="No normalisation is given: in the mean over the points curvatures spread 1 to 1 or 1 to 1521, and other "
+    "steps are admitted.",
+    expect=("corrected", "search"),
+)
+def exp_homogeneous(
+    problems: Mapping[tuple[str, int], Setting],
+    samples: int = 10_000,
+    moved: float = 0.0,
+    bases: tuple[str, ...] = tuple(BASES),
+    clients: tuple[int, ...] = CLIENTS,
+    keep: tuple[str, ...] = ("complete", "sizes", "minimiser"),
+) -> Promises:
+    """Whether the text determines how curvatures spread, the clients' shares of the points, and the minimiser.
+
+    ``moved``: a minimiser so far from the target.
+    """
+    yield from determined(bases, 20) if "complete" in keep else []
+    for C in clients if "sizes" in keep else ():
+        yield Promise("points left over when all clients have as many", samples % C, 0)
+    for basis in bases:
+        one = problems[basis, samples]
+        yield Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True)
+        if isfinite(one.distance):  # else there is no single minimiser
+            yield Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6)
+    told = ", ".join(f"{called(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
+    return (
+        f"{SETTING}, four clients; least over largest curvature, on one set of points: {told}, and in the mean over "
+        "the points 1/1521, 1 and 1; one draw of points alone moves them many times over, and two normalisations that "
+        "differ by a factor have equal ones on the same points; of 20,000 targets with normal factors 102 are drawn "
+        f"again ({COMMAND})"
+    )
+
+
+OF_32 = f"{SETTING}; 312 or 313 points for each of 32 clients"
+
+
+def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
+    """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
+    seed, found = stream_of_one_target(context), dict[str, dict[int, float]]()
+    for name, basis, split, counts in (
+        ("plain", "plain", "random", CLIENTS),
+        ("dx", "dx", "random", (1, 2, 4, 8, 32)),
+        ("uniform", "uniform", "random", (1, 32)),
+        ("plain, by region", "plain", "region", (32,)),
+    ):
+        found[name] = {
+            C: max(float(torch.linalg.eigvalsh(client.H)[-1]) for client in one_target(seed, basis, C, split))
+            for C in counts
+        }
+    return found
+
+
+@promises(
+    "fedlrt/claim-hom-stepsize",
+    where="Section 4.1, homogeneous test",
+    says=r"The homogeneous test ($s_* = 20$, $\lambda = 10^{-3}$, C = 1, 2, 4, 8, 16, 32 clients) satisfies the "
+    r"step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.",
+    measure=find_smoothness,
+    mutants=[{"steps": 100}],
+    readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform", run=False),
+    hypotheses=(Dropped("points spread uniformly among the clients", {"basis": "plain, by region"}),),
+    best={
+        "rate": Best(
+            3.7e-3,
+            "searched: admitted with value 1 at 1 on each of 120 sets of points, where the largest admitted rate is "
+            f"3.77e-3 to 4.07e-3 ({COMMAND})",
+        )
+    },
+    because="Where the polynomials are orthonormal the curvature of some clients is larger than the step admits.",
+    expect=("depends on the reading", "search"),
+)
+def claim_hom_stepsize(
+    smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE, steps: int = STEPS
+) -> Promises:
+    """The rate against the bound, for every number of clients."""
+    yield from [
+        Promise(
+            f"the rate for C = {C}",
+            rate,
+            1.0 / (12.0 * L * steps),
+            at_most=True,
+            case={"clients": C} if C == 32 else None,
+        )
+        for C, L in smoothness[basis].items()
+    ]
+    told = "; ".join(
+        f"{called(name)}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
+        for name, values in smoothness.items()
+    )
+    return f"{OF_32}; largest admitted rates, {told}"
+
+
+LARGER_STARTS = (
+    "with value 1 at 1, on other draws of target and points, the median rank over 20 starts of size 0.01 falls below 4 "
+    "within 200 rounds on 23 of 24 draws; over 20 of size 0.1 it is 4 after 1500 rounds, and was never below, on 6 of "
+    "8; from one start of size 1 it is 4 from round 25,053 to 64,182 on, and never below, on four, and the distance "
+    "0.11 to 0.15 after 160,000, so that larger starts may do; their runs are too long to be judged; with the other "
+    "polynomials, from one start, the rank is 4 after 18 % of the run at the latest, and never below, on 16 draws "
+    f"({COMMAND})"
+)
+"""Results of longer runs than those of a check, from other starts."""
+
+
+MEDIANS = (
+    rf"with one client the median rank over {STARTS} starts, as far as they are followed, and from there on that of "
+    "the first one, is 4 after a quarter of the rounds to 1e-5 and never below it, and every matrix of rank 3 has more "
+    "than a thousand times the loss at the end of the run."
+)
+
+
+@promises(
+    "fedlrt/claim-hom-rank",
+    where="Section 4.1 and Figure 4",
+    says="The results, medians over 20 random initial weights, indicate that FeDLRT is able to identify the correct "
+    "rank within a few aggregation rounds and, furthermore, never underestimates it, which would have increased the "
+    "loss value significantly.",
+    measure=follow_all,
+    mutants=[{"rank": 5}, {"basis": "tau 0.5"}, {"own": -1.0}, {"times": 1e15}],
+    readings=read_in(MEDIANS, "plain", "dx", "uniform", "uniform, size 1", one="target and points", why=EARLY),
+    hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
+    vary=("early",),
+    best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
+    because="With value 1 at 1 starts of size 0.01 fall below rank 4 on most draws of target and points.",
+    uses=("fedlrt/exp-homogeneous",),
+    expect=("depends on the reading", "search"),
+)
+def claim_hom_rank(
+    followed: Followed,
+    basis: str = "plain",
+    rank: int = RANK,
+    early: float = 0.25,
+    times: float = 1e3,
+    own: float = 1e-8,
+) -> Promises:
+    """The least median rank, the last round with another one, the loss of lower ranks; that the runs are FeDLRT's.
+
+    The median is that of all starts while they are followed, and then the rank of the first one.
+    """
+    yield from [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
+    run, ranks = followed.runs[basis], followed.ranks(basis)
+    latest, lower = early * (len(run.ranks) - 1), followed.lower.get(basis.split(",")[0], followed.lower["uniform"])
+    yield Promise("rank never below the target's", rank, min(ranks), at_most=True, case={"rounds": LOST})
+    yield Promise("the target's rank from an early round on", settled(ranks, rank), latest, at_most=True)
+    yield Promise("the loss of rank 3 far above that at the end", times * run.losses[-1], lower, at_most=True)
+    told = "; ".join(
+        f"{called(name)}: median rank {medians[-1]:g} at round {len(medians) - 1}, least {min(medians):g}"
+        + (f", {RANK} from round {settled(medians)} on" if medians[-1] == RANK else "")
+        + f"; first start: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}"
+        for name, medians in followed.medians.items()
+        for one in [followed.runs[name]]
+    )
+    return (
+        f"{SETTING}, one client (2 to 32 are not tried); {told}, which stands for the median after the last round that "
+        f"has one; its first rounds beside the algorithm's own; {LARGER_STARTS}"
+    )
+
+
+OTHER_STARTS = (
+    "1,610 to 1,630 rounds, 1,292 to 1,965 from those of size 1, and 6,421 to 6,498 with polynomials orthonormal "
+    f"for dx ({COMMAND})"
+)
+"""Rounds to 1e-5 from other starts."""
+
+
+@promises(
+    "fedlrt/claim-hom-error",
+    where="Section 4.1 and Figure 4",
+    says="FeDLRT converges to the minimiser $W^* = W_r$ up to an error of $10^{-5}$.",
+    measure=follow_all,
+    mutants=[{"basis": "tau 0.5"}, {"error": 5e-6}],
+    readings=read_in(
+        "with one client the run comes within $10^{-5}$ in the Frobenius norm, in however many rounds.",
+        "uniform",
+        "uniform, size 1",
+        "dx",
+        "plain",
+        why=" One client is run; 32 with either correction come to $10^{-5}$ as well, with polynomials orthonormal for "
+        "the uniform law (fedlrt/claim-hom-clients).",
+    ),
+    uses=("fedlrt/exp-homogeneous",),
+    because="With value 1 at 1 a start of size 0.01 can fall below rank 4 for good.",
+    expect=("depends on the reading", "search"),
+)
+def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = CLOSE) -> Promises:
+    """The distance at the end of a run; the long ones end where it is within 1e-5.
+
+    With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
+    new directions is less than what the truncation cuts. Larger starts are no readings there: the least curvature is
+    1/1521 of the largest in the mean over the points, and nobody follows such a run to the end in a check.
+    """
+    case = {"rounds": 2000}
+    yield from [Promise("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
+    told = "; ".join(
+        f"{called(name)}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}"
+        for name, one in followed.runs.items()
+        if name.split(", ")[0] in NORMALISED
+    )
+    return (
+        f"{SETTING}, one client; distances: {told}; from 20 starts on this draw of target and points {OTHER_STARTS}; "
+        f"{NOT_FOLLOWED}"
+    )
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rounds to a distance with one client and with 32.
+
+    Attributes:
+        basis: Normalisation of the polynomials.
+        distance: Distance that is reached.
+        one: Rounds with one client.
+        many: Rounds with 32 clients, by correction.
+        away: Largest relative difference from the algorithm's own rounds in the first ones.
+    """
+
+    basis: str
+    distance: float
+    one: float
+    many: Mapping[str, float]
+    away: float
+
+
+def count_rounds(context: Context) -> list[Counts]:
+    """Rounds to 1e-2 at the quick budget; to 1e-5, and with another basis, at the full one."""
+    seed, found = stream_of_one_target(context), []
+    plans = (("uniform", 1e-2), ("uniform", 1e-5), ("dx", 0.1))
+    for basis, distance in plans[: context.size(1, 3)]:
+        one = long_run(seed, Choice(basis), 10_000, distance)
+        kinds: tuple[Correction, ...] = ("simplified", "full")
+        runs = {kind: long_run(seed, Choice(basis, 32, correction=kind), 10_000, distance) for kind in kinds}
+        own = {kind: homogeneous_run(seed, Choice(basis, 32, correction=kind), 4) for kind in runs}
+        away = max(apart(runs[kind], own[kind]) for kind in runs)
+        found.append(
+            Counts(basis, distance, one.reaches(distance), {k: r.reaches(distance) for k, r in runs.items()}, away)
+        )
+    return found
+
+
+@promises(
+    "fedlrt/claim-hom-clients",
+    where="Section 4.1 and Figure 4",
+    says="FeDLRT converges faster with more clients.",
+    measure=count_rounds,
+    readings=(
+        Reading(
+            "rounds to a distance",
+            "With polynomials orthonormal for the uniform law and the simplified correction 32 clients need fewer "
+            "rounds than one to come within a distance of the minimiser.",
+            why="Figure 4 has the simplified correction and distances by rounds; the text names no normalisation. With "
+            "value 1 at 1 the start of size 0.01 comes near no minimiser (fedlrt/claim-hom-error).",
+        ),
+    ),
+    control=Form(
+        "With polynomials orthonormal for the uniform law and the simplified correction 32 clients need at most 6 % "
+        "more rounds than one to come within 1e-2 of the minimiser, on the points drawn.",
+        {"least": -10.0, "most": 0.06},
+    ),
+    correction=Form(
+        "With the simplified correction 32 clients need somewhat more rounds than one: on eight sets of points 1.3 to "
+        "3.1 % more to distances of 1e-2 and 1e-5 with polynomials orthonormal for the uniform law, and 0.09 to 0.6 % "
+        "to a distance of 0.1 with those for dx. With the full correction they need the same number within one round, "
+        "on these sets to these distances.",
+        {"least": 0.0, "most": 0.06, "within": 1.0},
+        ({"least": 0.1}, {"most": 1e-4}, {"within": -1.0}, {"kind": "full", "least": 0.005}, {"own": -1.0}),
+    ),
+    vary=("most",),
+    best={"most": Best(0.032, f"searched: the largest share on eight sets of points ({COMMAND})")},
+    uses=("fedlrt/exp-homogeneous",),
+    because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 0.1 to 3 % more.",
+    expect=("corrected", "search"),
+)
+def claim_hom_clients(
+    counts: Sequence[Counts],
+    kind: str = "simplified",
+    least: float = -1.0,
+    most: float = 0.0,
+    within: float = 1e6,
+    own: float = 1e-8,
+) -> Promises:
+    """Shares of rounds more with 32 clients than with one, strictly between two bounds; and with full correction."""
+    told = []
+    case = {"basis": "uniform", "clients": 32, "rounds": 10}
+    for one in counts:
+        more = one.many[kind] / one.one - 1.0
+        # A whole round is the least that can be seen.
+        seen = 0.5 / one.one
+        yield Promise("share of rounds more with 32 clients, at most", more + seen, most, at_most=True, case=case)
+        yield Promise("share of rounds more with 32 clients, at least", least + seen, more, at_most=True)
+        yield Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within, at_most=True)
+        yield Promise("the first rounds are the algorithm's own", one.away, own, at_most=True)
+        told.append(
+            f"{called(one.basis)}, to {one.distance:g}: {one.one:.0f} with one, {one.many['simplified']:.0f} with 32 "
+            f"(simplified), {one.many['full']:.0f} (full)"
+        )
+    return f"{OF_32}; rounds, {'; '.join(told)}"
+
+
+LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
+
+
+@promises(
+    "fedlrt/claim-hom-10x",
+    where="Section 4.1",
+    says="FeDLRT shows up to ten times faster convergence than FedLin.",
+    measure=follow_all,
+    mutants=[{"factor": 1e5}, {"swapped": True}],
+    readings=(
+        *read_in(
+            "with one client FedLin needs at least ten times as many rounds to one of the distances 1e-2 to "
+            '1e-5; "up to" is read as: '
+            "ten is reached.",
+            "uniform",
+            "uniform, size 1",
+            "dx",
+            "plain",
+        ),
+        Reading(
+            "at most ten times, orthonormal for the uniform law",
+            f"With polynomials orthonormal for the uniform law{started('0.01')}: with one client FedLin needs more "
+            'rounds, and at most ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no more '
+            "than ten.",
+            {"most": True},
+            '"Up to" names the most that was seen. Of the starts of size 1, and of those with polynomials orthonormal '
+            "for dx, the rounds are told above.",
+            ({"factor": 1.0}, {"swapped": True}),
+        ),
+    ),
+    best={
+        "factor": Best(
+            14.9,
+            "searched: what is reached on the draw that is judged; on sixteen sets of points the largest quotient at "
+            "the distances 1e-2 to 1e-5 is 9.0 to 298 with polynomials orthonormal for the uniform law, 8.4 to 260 "
+            f"from its starts of size 1, and 9.1 to 293 with those for dx ({COMMAND})",
+        )
+    },
+    importance="result",
+    uses=("fedlrt/claim-hom-error",),
+    because="With value 1 at 1 a start of size 0.01 can end below rank 4; else more than ten is reached on the draw "
+    "judged, and not on every other.",
+    expect=("depends on the reading", "search"),
+)
+def claim_hom_10x(
+    followed: Followed, basis: str = "uniform", factor: float = 10.0, swapped: bool = False, most: bool = False
+) -> Promises:
+    """One set of points, whatever the seed, as an example; the largest quotient, with FedLin's rounds from below."""
+    run = followed.runs[basis]
+    pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
+    quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]
+    told = ", ".join(f"{level:.0e}: {ours:.0f} and {theirs:.0f}" for level, (theirs, ours) in pairs.items())
+    yield Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000})
+    if most:
+        case = {"rounds": int(pairs[LEVELS[-1]][1])}
+        yield Promise("times fewer rounds, at most", max(quotients), factor, at_most=True, case=case)
+    else:
+        yield Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)
+    larger = (
+        "; from a start of size 0.1, on another draw, one run is within 1e-5 after 781,269 rounds, and FedLin more "
+        f"than 1e-2 away after 16,777,216, more than 21 times as many ({COMMAND}): what fails here is the small start, "
+        "which the paper does not print"
+    )
+    return (
+        f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}; {NOT_FOLLOWED}"
+        f"{larger * (basis == 'plain')}"
+    )
+
+
+PARTS = ("step", "rank", "error", "faster")
+
+
+WHOLE = (
+    rf"the step is admitted for all C; with one client the median rank over {STARTS} starts is found in the "
+    "first quarter of the run and never underestimated, and from one of them the run comes within $10^{-5}$, in "
+    "fewer rounds than FedLin."
+)
+
+
+LARGER = "plain, larger"
+
+
+UNDECIDED = Reading(
+    "value 1 at 1 with a larger start",
+    f"With polynomials of value 1 at 1{started('c', 'target and points')}, with c = 0.1 or c = 1: {WHOLE}",
+    {"basis": LARGER},
+    "The text gives no size of the random start." + EARLY,
+)
+
+
+OPEN = (
+    "no check repeats such a run to its end. The step is admitted for all C. From starts of size 0.1 the median rank "
+    "is 4 after 1500 rounds, and was never below, on 6 of 8 draws of target and points; one run, followed to its end, "
+    "stays at rank 4 and comes within 1e-5 after 781,269 rounds, while FedLin is more than 1e-2 away after sixteen "
+    "million. From a start of size 1 the rank is 4 from round 25,053 to 64,182 on, and never below, on four draws, and "
+    f"the distance 0.11 to 0.15 after 160,000 rounds ({COMMAND}). With starts of size 0.01, and with the other "
+    "normalisations, a part fails"
+)
+
+
+@dataclass(frozen=True)
+class Test:
+    """Curvatures of the clients, by basis and number of clients, and runs."""
+
+    smoothness: Mapping[str, Mapping[int, float]]
+    followed: Followed
+
+    def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
+        """Promises about the test, in one basis or run; with a larger start about the step alone."""
+        promised = {
+            "step": [
+                Promise(
+                    f"the rate for C = {C}",
+                    rate,
+                    1.0 / (12.0 * L * STEPS),
+                    at_most=True,
+                    case={"clients": C} if C == 32 else None,
+                )
+                for C, L in self.smoothness[basis.split(",")[0]].items()
+            ]
+        }
+        if basis == LARGER:
+            return promised
+        run, ranks = self.followed.runs[basis], self.followed.ranks(basis)
+        latest, case = 0.25 * (len(run.ranks) - 1), {"rounds": LOST}
+        promised["rank"] = [
+            Promise("rank never below the target's", RANK, min(ranks), at_most=True, case=case),
+            Promise("the rank is found early", settled(ranks), latest, at_most=True),
+        ]
+        promised["error"] = [Promise("distance at the end", run.distances[-1], CLOSE, at_most=True)]
+        least = min(self.followed.full_rank(basis, level) / run.reaches(level) for level in LEVELS)
+        promised["faster"] = [Promise("fewer rounds than FedLin", 1.0, least, at_most=True)]
+        return promised
+
+    @property
+    def table(self) -> str:
+        """Normalisation by property."""
+        told = []
+        names = {**{basis: name for basis, (name, *_) in NORMALISED.items()}, LARGER: UNDECIDED.name}
+        for basis, name in names.items():
+            found = {part: all(one.excess <= 0 for one in some) for part, some in self.promised(basis).items()}
+            answers = {part: ("no", "yes")[found[part]] if part in found else "open" for part in PARTS}
+            told.append(f"{name}: " + ", ".join(f"{part} {answer}" for part, answer in answers.items()))
+        return "; ".join(told)
+
+
+def measure_test(context: Context) -> Test:
+    """The curvatures and the runs of the claims on each part."""
+    return Test(find_smoothness(context), follow_all(context))
+
+
+@claim(
+    "fedlrt/claim-hom-jointly",
+    where="Section 4.1, homogeneous test, with Figure 4: four of its statements taken together; that FeDLRT is faster "
+    "with more clients (fedlrt/claim-hom-clients) and by up to ten times (fedlrt/claim-hom-10x) is judged by itself",
+    says="One and the same setting satisfies the step-size restriction of Theorem 2 for C = 1, 2, 4, 8, 16, 32; in it "
+    "FeDLRT identifies the correct rank within a few rounds and never underestimates it, converges to $W_r$ up to an "
+    "error of $10^{-5}$, and converges faster than FedLin.",
+    measure=measure_test,
+    mutants=[{"rate": 1.0}],
+    readings=(*read_in(WHOLE, "plain", "dx", "uniform", one="target and points", why=EARLY), UNDECIDED),
+    control=Form(
+        "With polynomials orthonormal for the uniform law: rank, error and fewer rounds than FedLin.",
+        {"basis": "uniform", "parts": ("rank", "error", "faster")},
+    ),
+    importance="result",
+    uses=("fedlrt/claim-hom-stepsize", "fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x"),
+    vary=(),
+    expect=("not checkable here", None),
+    expect_reason=f"{UNDECIDED.name}: {OPEN}",
+)
+def claim_hom_jointly(
+    found: Test, basis: str = "plain", parts: tuple[str, ...] = PARTS, rate: float = RATE
+) -> Evidence:
+    """All parts in one basis; the scope is the table of all bases.
+
+    With value 1 at 1 and a larger start the rank 4 comes after hundreds or thousands of rounds, of hundreds of
+    thousands to 1e-5: as a share of the run that is early. Runs of that length are not made here.
+    """
+    promised = found.promised(basis, rate)
+    scope = f"{OF_32}; {found.table}"
+    if basis == LARGER:
+        return Evidence(None, scope, cases=1, reason=OPEN)
+    return judge_promises([one for part in parts for one in promised.get(part, ())], scope)

@@ -1,0 +1,338 @@
+"""Section 4.2 and Appendix B: the settings of the experiments on images.
+
+240/C local iterations are a whole number for 1, 2, 4, 8 and 16 clients, not for 32, nor for every number up to 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+import torch
+from torch import nn
+
+from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.context import Context
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
+from workloads.alexnet import alexnet_shapes
+from workloads.augmentation import Preparation
+from workloads.resnet import resnet_shapes
+from workloads.vgg import vgg16_shapes
+from workloads.vit import vit_shapes
+
+BUDGET, ROUNDS = 240, 200
+
+
+UP_TO_16 = Form(
+    "With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round. "
+    "With 32 clients it is 7.5. In Algorithm 2 every client makes the same number of iterations, of whole batches: as "
+    "a maximum 7.5 means 7, and 32 clients then go through 224 batches; 8 would be 256, and 7 for half of the clients "
+    "and 8 for the others, above the maximum, 240. Nor have 50,000 images 32 equal parts. Left open are the rank of "
+    "the start, what becomes of the statistics of batch norm and of the momentum when clients are averaged, whether "
+    "the rate is annealed by rounds or iterations, the validation set, and how many iterations 32 clients make.",
+    {"largest": 16},
+    ({"largest": 16, "budget": 250}, {"largest": 16, "every": True}, {"largest": 32}),
+    asks="weaker",
+)
+
+
+NEARLY = Form(
+    "With 1, 2, 4, 8, 16 and 32 clients and 240/C rounded down every run goes through 240 batches a round up to 7 %.",
+    {"within": 0.07},
+)
+
+
+POWERS = "The numbers of clients are 1, 2, 4, 8, 16, 32, as in Section 4.1: "
+
+
+SAME_DATA = r"$s_* = 240/C$ is a whole number for each, so that every run goes through the same number of batches."
+
+
+EVERY = "The numbers of clients are all those from 1 to 16: "
+
+
+READINGS = (
+    Reading("powers of two", POWERS + SAME_DATA, why="Section 4.1 has these numbers; Figure 5 has 1, ..., 16 or 32."),
+    Reading(
+        "every number up to 16",
+        EVERY + SAME_DATA,
+        {"largest": 16, "every": True},
+        "Figure 5: C = 1, ..., 16.",
+        ({"largest": 16, "every": True, "budget": 250},),
+    ),
+)
+
+
+BECAUSE = "240/32 is 7.5: a maximum of 7.5 iterations is 7 for each client, 7 % less data, and 8 are 7 % more."
+
+
+CLIENTS = (1, 2, 4, 8, 16, 32)
+
+
+def split_batches(largest: int, every: bool, budget: int, within: float) -> list[Promise]:
+    """Whether each number of clients shares the batches of a round, whole local iterations to each."""
+    numbers = range(1, largest + 1) if every else [C for C in CLIENTS if largest >= C]
+    return [
+        Promise(
+            "batches of a round, all clients",
+            abs(floor(Fraction(budget, C)) * C - budget),
+            within * budget,
+            at_most=True,
+            case={"clients": C, "batches": budget},
+        )
+        for C in numbers
+    ]
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Parameters of the networks, and of their matrices; sides of the transformer's inner ones.
+
+    Attributes:
+        parameters: All of a network.
+        factorised: Parameters of the matrices of a network's head, or of the transformer's layers.
+        matrices: Parameters of all weights of a layer, convolutions as matrices.
+        sides: Sides of the transformer's matrices.
+    """
+
+    parameters: Mapping[str, int]
+    factorised: Mapping[str, int]
+    matrices: Mapping[str, int]
+    sides: frozenset[int]
+
+
+VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512], "hidden": [512, 512], "classes": 10}
+"""For the replay: output channels of its convolutions of 3 x 3, a head on one pixel that the text admits, classes."""
+
+
+def count_networks(context: Context) -> Heads:
+    """From the networks themselves."""
+    networks: dict[str, tuple[nn.Module, tuple[str, ...]]] = {
+        "ResNet18": (resnet_shapes(18, 10), ("head",)),
+        "AlexNet": (alexnet_shapes(10), ("head.0", "head.2")),
+        "VGG16": (vgg16_shapes(10), ("head.0", "head.2")),
+        "ViT": (vit_shapes(100), ("layers.",)),
+    }
+    matrices = {
+        name: [p for n, p in network.named_parameters() if p.ndim == 2 and n.startswith(of)]
+        for name, (network, of) in networks.items()
+    }
+    return Heads(
+        {name: sum(p.numel() for p in network.parameters()) for name, (network, _) in networks.items()},
+        {name: sum(p.numel() for p in of) for name, of in matrices.items()},
+        {name: sum(p.numel() for p in network.parameters() if p.ndim > 1) for name, (network, _) in networks.items()},
+        frozenset(side for p in matrices["ViT"] for side in p.shape),
+    )
+
+
+@claim(
+    "fedlrt/exp-resnet18",
+    where="Section 4.2 and Table 2, with Figure 5",
+    says=r"ResNet18 on CIFAR10, FeDLRT on its fully connected head, $\vartheta = \tau\|\tilde S^*\|$ with $\tau = "
+    r"0.01$; the data are partitioned equally; a local iteration is one mini-batch update and $s_*$ the maximum "
+    r"number of local iterations; $s_* = 240/C$ for C = 1, ..., 16 or 32, so that in each training run the global "
+    "network iterates through the same amount of data; 10 random initialisations, each warm-started with 5 iterations "
+    "with one client; 200 aggregation rounds, batch size 128, SGD with learning rate 1e-3 to 5e-4 by cosine "
+    "annealing, momentum 0.9, weight decay 1e-3.",
+    measure=count_networks,
+    mutants=[{"budget": 250}],
+    readings=READINGS,
+    control=NEARLY,
+    correction=UP_TO_16,
+    kind="setting",
+    importance="detail",
+    because=BECAUSE,
+    expect=("corrected", "search"),
+)
+def exp_resnet18(
+    found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0
+) -> Evidence:
+    """Local iterations that share the batches; what the head is of the network stands in the scope."""
+    head, whole = found.factorised["ResNet18"], found.parameters["ResNet18"]
+    saved = [1 - Fraction(3 * 522 * r + 5 * r * r + 8 * r * r, 4 * head) for r in (1, 2)]
+    return judge_promises(
+        split_batches(largest, every, budget, within),
+        f"numbers of clients one by one; the head is {head:,} of {whole:,} parameters, 512 x 10, so that the "
+        f"communication of the compressed layer is {100 * float(saved[0]):.1f} % below FedLin's at rank 1 with full "
+        f"correction, and {100 * float(saved[1]):.1f} % at rank 2: the stated saving of up to 90 % asks for rank 1",
+    )
+
+
+LAYERS = ("head", "all")
+"""Which of VGG16's weights may be meant to be low-rank: the two hidden layers of its head, or all its layers."""
+
+
+@claim(
+    "fedlrt/exp-other-vision",
+    where="Appendix B.3 and Table 2, with Figures 6 to 8",
+    says=r"AlexNet on CIFAR10, its fully connected head low-rank, 100 local iterations, $CTs_*$ random batches seen in "
+    "all; VGG16 on CIFAR10; a vision "
+    "transformer on CIFAR100: 6 attention layers with 2 heads each followed by a ResNet block and a drop-out layer, "
+    "all with weight matrices of dimension 512 x 512, patches of size 8, embedding dimension 512; 240/C local "
+    "iterations for VGG16 and the transformer; 200 aggregation rounds; batch sizes 128, 128, 256; learning rates by "
+    "cosine annealing from 1e-2, 1e-2, 3e-4 to 1e-5, 5e-4, 1e-5, momenta 0.0, 0.1, n.a., weight decays 1e-4, 1e-4, "
+    r"1e-2; truncation $\tau = 0.01$; stochastic gradients for "
+    "AlexNet and VGG16, Adam with PyTorch's standard parameters for the transformer. FeDLRT is compared with FedLin "
+    "for AlexNet, with variance correction (simplified, in Figure 6), with FedAvg without and with FedLin with the "
+    "simplified correction for VGG16, and, variance corrected, with FedLin for the transformer.",
+    measure=count_networks,
+    control=Form(
+        "The transformer has matrices of 512 x 512, and 240/C is a whole number for 1, 2, 4, 8 and 16 clients.",
+        {"layers": ()},
+    ),
+    correction=Form(
+        "With VGG16's low-rank layers and the widths of its head named it is determined how much of it is factorised, "
+        "and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 clients (7.5 if 32 are among them, as in Section "
+        "4.2). That all runs go through the same number of batches is the aim of Section 4.2 for ResNet18; for AlexNet "
+        "the batches seen grow with C. Left open are VGG16's low-rank layers and its head, the numbers of clients, the "
+        "ranks at the start, the transformer's correction, which may be either (AlexNet's is the simplified one by "
+        "Figure 6 alone), its ResNet block and its rate of drop-out, the split of the data, the validation sets, the "
+        "numbers of runs, and whether the rates are annealed by rounds or iterations.",
+        {"layers": ("head",)},
+        ({"layers": LAYERS}, {"largest": 32}, {"budget": 250}, {"dimension": 256}),
+        asks="weaker",
+    ),
+    kind="setting",
+    importance="detail",
+    because="VGG16's low-rank layers and its head, the ranks at the start and, in the text, the numbers of clients are "
+    "not named.",
+    expect=("corrected", "search"),
+)
+def exp_other_vision(
+    found: Heads, largest: int = 16, budget: int = BUDGET, dimension: int = 512, layers: tuple[str, ...] = LAYERS
+) -> Evidence:
+    """How much of VGG16 is factorised if only its head is, or all layers; the transformer's sides; local iterations."""
+    told = {"head": found.factorised["VGG16"], "all": found.matrices["VGG16"]}
+    promises = [
+        Promise(
+            "the text determines how much of VGG16 is factorised",
+            1 - Fraction(told["head"], told[name]),
+            Fraction(0),
+            at_most=True,
+            case=VGG16 if name == "all" else None,
+        )
+        for name in layers
+    ]
+    promises += [Promise("side of the transformer's matrices", float(side), float(dimension)) for side in found.sides]
+    shares = ", ".join(
+        f"{name} {100 * found.factorised[name] / found.parameters[name]:.1f} %" for name in ("AlexNet", "VGG16", "ViT")
+    )
+    return judge_promises(
+        [*promises, *split_batches(largest, False, budget, 0.0)],
+        "the toolkit's networks for images of 32 x 32; share of the parameters in the two hidden layers of the heads, "
+        f"or in the transformer's layers: {shares}; if all its layers are low-rank, "
+        f"{100 * told['all'] / found.parameters['VGG16']:.1f} % of VGG16",
+    )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Images as they are and as prepared, of three channels."""
+
+    images: torch.Tensor
+    trained: Mapping[tuple[int, bool], torch.Tensor]
+    mirrored: torch.Tensor
+    tested: torch.Tensor
+
+
+MEANS = {
+    "CIFAR10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+    "CIFAR100": ((0.5071, 0.4867, 0.4408), (0.2673, 0.2564, 0.2762)),
+}
+
+
+def prepare_images(context: Context) -> dict[str, Prepared]:
+    """Forty drawn images, prepared by the toolkit with the printed numbers."""
+    rng = context.rng("images")
+    images = torch.from_numpy(rng.random((40, 3, 32, 32)))
+    found = {}
+    for name, (mean, deviation) in MEANS.items():
+        made = {}
+        for padding, flip in ((0, True), (4, True), (0, False)):
+            preparation = Preparation(padding, flip, mean, deviation)
+            offsets = preparation.draw(np.random.default_rng(context.integer_seed("flips")), 40)
+            made[padding, flip] = preparation(images, offsets)
+            if (padding, flip) == (0, True):
+                mirrored, tested = offsets.flip, preparation(images)
+        found[name] = Prepared(images, made, mirrored, tested)
+    return found
+
+
+@promises(
+    "fedlrt/exp-data",
+    where="Appendix B.2",
+    says="CIFAR10: training images are flipped horizontally at random, then normalised with mean [0.4914, 0.4822, "
+    "0.4465] and standard deviation [0.2470, 0.2435, 0.2616]; test images are only normalised. CIFAR100: the same "
+    "with mean [0.5071, 0.4867, 0.4408] and standard deviation [0.2673, 0.2564, 0.2762].",
+    measure=prepare_images,
+    readings=(
+        Reading(
+            "a flip of any probability",
+            "What is printed determines the law of the prepared images, whatever the probability of a flip; colours "
+            "are from 0 to 1.",
+            why="No probability is printed; the means are those of colours from 0 to 1.",
+        ),
+        Reading(
+            "a flip of probability 1/2",
+            "The same with probability 1/2.",
+            {"probabilities": (0.5,)},
+            'It is the usual one, and the augmentation is called "standard".',
+            ({"shift": 1e-3}, {"padding": 4}, {"flip": False}, {"probabilities": (0.5, 0.25)}),
+        ),
+    ),
+    kind="setting",
+    importance="detail",
+    because="The probability of a flip is not printed; with 1/2, the usual one, and colours from 0 to 1 nothing is "
+    "missing.",
+    vary=(),
+    expect=("depends on the reading", "search"),
+)
+def exp_data(
+    found: Mapping[str, Prepared],
+    shift: float = 0.0,
+    padding: int = 0,
+    flip: bool = True,
+    probabilities: tuple[float, ...] = (0.5, 1.0),
+) -> Promises:
+    """The toolkit's images against the formula, channel by channel; and the mean over flips, by their probability."""
+    yield Promise(
+        "the text determines the mean of a pixel over the flips of its image",
+        max(probabilities) - min(probabilities),
+        0.0,
+        case={"probabilities": [str(Fraction(one)) for one in probabilities]},
+    )
+    for name, one in found.items():
+        mean, deviation = (torch.tensor(of, dtype=torch.float64)[:, None, None] for of in MEANS[name])
+        turned = torch.where(one.mirrored[:, None, None, None], one.images.flip(-1), one.images)
+        yield from [
+            same(
+                "the toolkit's training images are flipped and normalised so",
+                one.trained[padding, flip],
+                (turned - mean - shift) / deviation,
+            ),
+            same("its test images are normalised so", one.tested, (one.images - mean - shift) / deviation),
+        ]
+    return (
+        "40 drawn images, each flipped with probability 1/2; a row of two pixels 0 and 1 has as its first one, in the "
+        "mean over flips, their probability. CIFAR100's means of the second and third channel, as usually given from "
+        "the images, are 0.4865 and 0.4409"
+    )
+
+
+@claim(
+    "fedlrt/exp-compute",
+    where="Appendix B.1",
+    says="The convex tests were computed on one GTX 1080 Ti, the vision benchmarks on V100 (16 GB) and P100 (16 GB), "
+    "prototypes on an RTX 4090.",
+    measure=lambda context: None,
+    kind="setting",
+    importance="detail",
+    expect=("not checkable here", None),
+    expect_reason="it says which machines were used; nothing that can be computed follows from it",
+)
+def exp_compute(found: None) -> Evidence:
+    """Undecided."""
+    return Evidence(None, "none", cases=1, reason=exp_compute.expect_reason)
