@@ -23,7 +23,7 @@ from scipy.special import betainc, betaln, erf
 from scipy.stats import chi2, norm
 
 Array = NDArray[np.float64]
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(400)
 
 GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 BEST_C1 = 16.0 / 9.0
@@ -106,9 +106,9 @@ def student_tail(room: float, m: float) -> float:
     if below < 0.5:
         return log1p(-below)
     half = float(betaln(0.5, 0.5 * m)) if m < 1e6 else 0.5 * log(2.0 * pi / m) + 0.25 / m
-    u = 6.0 * (1.0 + _NODES)
+    u = 6.0 * (1.0 + NODES)
     integrand = u * np.exp(-0.5 * u**2 * (1.0 - 1.0 / m)) / np.sqrt(np.expm1(start + u**2 / m))
-    return float(log(2.0) - half - log(m) - 0.5 * (m - 1.0) * start + log(6.0 * _WEIGHTS @ integrand))
+    return float(log(2.0) - half - log(m) - 0.5 * (m - 1.0) * start + log(6.0 * NODE_WEIGHTS @ integrand))
 
 
 def product_tail(room: float, m: int) -> float:
@@ -132,12 +132,12 @@ def column_tail(room: float, n: int, d: int) -> float:
     Along v it is $\chi^2_n/n - 1$, across it $\sqrt{\chi^2_n\chi^2_{d-1}}/n$ with independent variables. With
     $room\sin\varphi$ along v the rest is smooth in $\varphi$.
     """
-    angle = 0.5 * pi * _NODES
+    angle = 0.5 * pi * NODES
     y = n * (1.0 + room * np.sin(angle))
     rest = (room * n * np.cos(angle)) ** 2 / y
     density = chi2.pdf(y, n) * n * room * np.cos(angle) * 0.5 * pi
     along = chi2.cdf(n * (1.0 - room), n) + chi2.sf(n * (1.0 + room), n)
-    return float(along + (_WEIGHTS * density) @ chi2.sf(rest, d - 1))
+    return float(along + (NODE_WEIGHTS * density) @ chi2.sf(rest, d - 1))
 
 
 def plane_tail(room: float, m: int) -> float:
@@ -146,23 +146,23 @@ def plane_tail(room: float, m: int) -> float:
     Along a it is -T and along u it is 1 - R, with $mR \sim \chi^2_{m-1}$, over the root of $1 + T^2$.
     """
     most = room / sqrt(1.0 - room**2)
-    angle = 0.25 * pi * (1.0 + _NODES)
+    angle = 0.25 * pi * (1.0 + NODES)
     t = most * np.sin(angle)
     within = _schur_beyond(room * np.cos(angle), t, m) * most * np.cos(angle) * 0.25 * pi
-    return float(np.log(np.exp(student_tail(most, m)) + _WEIGHTS @ within))
+    return float(np.log(np.exp(student_tail(most, m)) + NODE_WEIGHTS @ within))
 
 
 def across_tail(room: float, m: int) -> float:
     r"""The same for $u^\top(S - I)v$, from below: without T beyond 50."""
     most = min(50.0, 20.0 / sqrt(m))
     edge = min(most, sqrt(1.0 / room**2 - 1.0))  # beyond, R is never small enough; up to it, smooth in the angle
-    angle = 0.25 * pi * (1.0 + _NODES)
+    angle = 0.25 * pi * (1.0 + NODES)
     parts = (
         (edge * np.sin(angle), edge * np.cos(angle) * 0.25 * pi),
-        (edge + 0.5 * (most - edge) * (1.0 + _NODES), 0.5 * (most - edge) * np.ones_like(angle)),
+        (edge + 0.5 * (most - edge) * (1.0 + NODES), 0.5 * (most - edge) * np.ones_like(angle)),
     )
     return float(
-        np.log(sum((_WEIGHTS * slope) @ _schur_beyond(room * np.sqrt(1.0 + t**2), t, m) for t, slope in parts))
+        np.log(sum((NODE_WEIGHTS * slope) @ _schur_beyond(room * np.sqrt(1.0 + t**2), t, m) for t, slope in parts))
     )
 
 

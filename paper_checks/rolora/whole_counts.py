@@ -36,12 +36,12 @@ def attainable(text: str, runs: int, size: Fraction | int, entering: Trials = "r
     if entering == "whole":
         unit = Fraction(100) / (runs * size)
         return ceil(value.low / unit) <= floor(value.high / unit)
-    sums = _sums(Fraction(size), runs, entering)
+    sums = sums_of_counts(Fraction(size), runs, entering)
     return bool(sums[ceil(100 * runs * value.low) : floor(100 * runs * value.high) + 1].any())
 
 
 @cache
-def _sums(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bool_]:
+def sums_of_counts(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bool_]:
     """Which sums of the runs there are, in hundredths of a per cent."""
     if runs == 1:
         single = np.zeros(FULL + 1, dtype=bool)
@@ -50,7 +50,7 @@ def _sums(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bool_]:
             low, high = floor(share + Fraction(1, 2)), ceil(share - Fraction(1, 2))
             single[[floor(share)] if entering == "cut" else [low, high]] = True
         return single
-    one, others = _sums(size, 1, entering), _sums(size, runs - 1, entering)
+    one, others = sums_of_counts(size, 1, entering), sums_of_counts(size, runs - 1, entering)
     return np.asarray(fftconvolve(one.astype(float), others.astype(float)) > 0.5)  # counts of ways, to 1e-8
 
 
@@ -73,7 +73,11 @@ def with_deviation(
         places: decimals that are meant, where fewer are printed.
     """
     unit = Fraction(100) / size if entering == "whole" else Fraction(1, 100)
-    values = np.arange(floor(size) + 1) if entering == "whole" else np.flatnonzero(_sums(Fraction(size), 1, entering))
+    values = (
+        np.arange(floor(size) + 1)
+        if entering == "whole"
+        else np.flatnonzero(sums_of_counts(Fraction(size), 1, entering))
+    )
     there = np.zeros(values[-1] + 1, dtype=bool)
     there[values] = True
     mean, room = Fraction(score.mean), half_unit(score.mean, places)

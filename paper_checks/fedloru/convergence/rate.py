@@ -94,7 +94,7 @@ def factors_that_go_on(lengths: Sequence[int]) -> Family:
     return Family("factors that go on", least, {}, bound, "going on", ZIGZAG)
 
 
-def _family(name: str, settings: list[Setting], eta_0: float) -> Family:
+def family_of(name: str, settings: list[Setting], eta_0: float) -> Family:
     traces = [follow(setting) for setting in settings]
     each = [Constants.of(trace) for trace in traces]
     shared = Constants(*(max(getattr(c, field) for c in each) for field in ("L", "G", "sigma2", "C_A", "C_B", "E")))
@@ -126,7 +126,7 @@ def not_levelled(lengths: Sequence[int]) -> Family:
             "share": "0.01",
         }
         slow.append(scalar_setting("slow", case))
-    return _family("slopes that T rounds do not level", slow, eta_0)
+    return family_of("slopes that T rounds do not level", slow, eta_0)
 
 
 def measure_families(context: Context) -> list[Family]:
@@ -138,14 +138,14 @@ def measure_families(context: Context) -> list[Family]:
         unit = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
         client, W_0 = Bounded(corner[None], 1.0, 1.0), torch.zeros_like(corner)
         blind.append(Setting("blind", (client,), W_0, unit, torch.zeros_like(unit.mT), 0.5 / T**0.5, rounds=T))
-    unseen = replace(_family("factors that cannot see the gradient", blind, 0.5), case=UNSEEN)
+    unseen = replace(family_of("factors that cannot see the gradient", blind, 0.5), case=UNSEEN)
     found = [not_levelled(lengths), unseen]
     found.append(printed_weights(int(str(ONE_OF_TWO["rounds"]))))
     found.append(factors_that_go_on((64, 256, 1024)))
     drawn = [s for s in draw_settings(context.rng("settings"), 1) if s.name == "without noise"]
     for setting in drawn[: context.size(1, 4)]:
         of_all = [replace(setting, rate=0.03 / T**0.5, rounds=T) for T in (4, 16, 36)]
-        found.append(_family("drawn runs", of_all, 0.03))
+        found.append(family_of("drawn runs", of_all, 0.03))
     return found
 
 

@@ -87,7 +87,7 @@ def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
     fed = Federation(run.clients)
     start = algorithm.start(fed, Tree(W=run.W))
     fed.equip(LU=own)
-    last = _last(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
+    last = last_models(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
     mine = fed.personal(0)["LU"]
     sent = fed.ledger.count("up", run.rounds) / len(run.clients)
     return replace(
@@ -98,7 +98,7 @@ def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
     )
 
 
-def _last(
+def last_models(
     run: Run, algorithm: FedLoRU, fed: Federation, start: FedLoRUState, model: Callable[[FedLoRUState], Tree]
 ) -> Last:
     """Executes the rounds; what is personal and what is sent is left to the caller."""
@@ -235,7 +235,7 @@ def run_nested(context: Context) -> Endings:
 def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     algorithm = NestedFedLoRU(run.local, run.adapter, run.tau, restart, ranks=ranks)
     fed = Federation(run.clients)
-    last = _last(run, algorithm, fed, algorithm.start(fed, Tree(W=run.W)), algorithm.weights)
+    last = last_models(run, algorithm, fed, algorithm.start(fed, Tree(W=run.W)), algorithm.weights)
     (m, r), n = run.A.shape, run.B.shape[1]
     nested = [r * (m + n) if one is None else one[0] * (m + r) + one[1] * (n + r) for one in ranks]
     return replace(last, uploads=(fed.ledger.count("up", run.rounds), sum(nested)))

@@ -40,7 +40,7 @@ NOISES = ((2.0, 0.5), (1.5, 0.4))
 TOGETHER = (3.0, 1.5, 0.6, -0.3, -1.8, -2.5)
 
 
-def _single_spikes() -> list[tuple[str, Setting]]:
+def single_spikes() -> list[tuple[str, Setting]]:
     found = []
     for index, ratio in enumerate(ALONE):
         sigma, s = NOISES[index % len(NOISES)]
@@ -64,7 +64,7 @@ def measure_extremes(context: Context) -> Spectra:
     """Extreme eigenvalue of one spike at growing R, then all six spikes of both signs together."""
     ladders, spikes = {}, {}
     dimensions = (10**6, 10**9)
-    for name, setting in _single_spikes():
+    for name, setting in single_spikes():
         rng, theta = context.rng(name), setting.spikes[0]
         rungs = []
         for R in dimensions:
@@ -157,7 +157,7 @@ def prop_3_1(
 def measure_overlaps(context: Context) -> Spectra:
     """Overlaps of the extreme eigenvector with the spike, alone at growing R; all pairs for three spikes together."""
     ladders, spikes = {}, {}
-    for name, setting in _single_spikes():
+    for name, setting in single_spikes():
         rng, theta = context.rng(name), setting.spikes[0]
         rungs = []
         for R in (10**3, 10**5, 10**8):

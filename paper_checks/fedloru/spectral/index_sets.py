@@ -15,7 +15,7 @@ from paper_checks.fedloru.spectral.spike_sets import (
     READINGS,
     Gap,
     Instance,
-    Reading,
+    SetReading,
     assumed,
     draw_instances,
     judge_instances,
@@ -26,7 +26,7 @@ from paper_checks.fedloru.spectral.stable_rank import S_M, S_N, SIGMA, SYMBOLS, 
 A, B, C = sympy.symbols("a b c", positive=True)
 
 
-def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozenset[int]]:
+def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], frozenset[int]]:
     """The sets at M and at N."""
     return instance.outside(instance.noise_M, reading), instance.outside(instance.noise_N, reading)
 
@@ -65,7 +65,7 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
 def claim_inclusion(
     instances: list[Instance],
     reverse: bool = False,
-    readings: tuple[Reading, ...] = READINGS,
+    readings: tuple[SetReading, ...] = READINGS,
     clear: bool = False,
     assumption: bool = True,
     exchanged: bool = False,
@@ -78,7 +78,7 @@ def claim_inclusion(
     at which a spike breaks the printed inclusion of the sets by the condition.
     """
 
-    def gap(instance: Instance, reading: Reading) -> Gap:
+    def gap(instance: Instance, reading: SetReading) -> Gap:
         at_M, at_N = _sets(instance, reading)
         if exchanged:
             at_M, at_N = at_N, at_M
@@ -162,12 +162,12 @@ class Index:
         )
 
 
-def _indices(instance: Instance, reading: Reading) -> list[tuple[Index, int]]:
+def _indices(instance: Instance, reading: SetReading) -> list[tuple[Index, int]]:
     """Each spike's index once, and one index of the rest with how many there are."""
     return instance.once(("indices", reading), lambda: _listed(instance, reading))
 
 
-def _listed(instance: Instance, reading: Reading) -> list[tuple[Index, int]]:
+def _listed(instance: Instance, reading: SetReading) -> list[tuple[Index, int]]:
     at_M, at_N = _sets(instance, reading)
     spikes = [(Index(i in at_M, i in at_N, *shares, *instance.edges), 1) for i, shares in enumerate(instance.shares)]
     return [*spikes, (Index(False, False, 0, 0, *instance.edges), instance.rest)]
@@ -217,7 +217,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
 def eq_38(
     instances: list[Instance],
     matched: bool = False,
-    readings: tuple[Reading, ...] = READINGS,
+    readings: tuple[SetReading, ...] = READINGS,
     clear: bool = False,
     assumption: bool = True,
     counted_at: str = "",
@@ -240,7 +240,7 @@ def eq_38(
             last = index.edges * int(not (index.at_m if counted_at == "M" else index.at_n))
         return first + sign * second + times * last
 
-    def gap(instance: Instance, reading: Reading) -> Gap:
+    def gap(instance: Instance, reading: SetReading) -> Gap:
         found = sum(count * (right(index) - index.difference) for index, count in _indices(instance, reading))
         found += extra * (instance.edges[0] - instance.edges[1])
         if by_condition == "everywhere" or (by_condition and instance.noise_M not in map(abs, instance.spikes)):
@@ -333,7 +333,7 @@ def eq_42(
     instances: list[Instance],
     last_equal: bool = True,
     also_matched: bool = False,
-    readings: tuple[Reading, ...] = READINGS,
+    readings: tuple[SetReading, ...] = READINGS,
     clear: bool = False,
     assumption: bool = True,
     factor: float = 1.0,
@@ -354,7 +354,7 @@ def eq_42(
         right = times * index.edges * (everything or not index.at_n)
         return second + third, middle, right, sum(index.matched()[1:])
 
-    def gap(instance: Instance, reading: Reading) -> Gap:
+    def gap(instance: Instance, reading: SetReading) -> Gap:
         terms = [[count * value for value in sums(index)] for index, count in _indices(instance, reading)]
         left, middle, right, matched = (sign * sum(column) for column in zip(*terms, strict=True))
         gaps = [(middle - left, "the first step fails"), (right - middle, "the middle is below the right end")]

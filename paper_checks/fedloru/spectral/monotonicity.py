@@ -15,7 +15,7 @@ from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, positive, together
 from paper_checks.fedloru.spectral.spike_sets import READINGS, Gap, Instance, assumed, draw_instances, judge_instances
-from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
+from paper_checks.fedloru.spectral.spike_sets import SetReading as Sets
 from paper_checks.fedloru.spectral.stable_rank import (
     NOISE,
     S_M,

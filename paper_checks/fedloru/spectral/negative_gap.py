@@ -9,7 +9,7 @@ from fractions import Fraction
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spectral.spike_sets import READINGS, Gap, Instance, draw_instances, judge_instances
-from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
+from paper_checks.fedloru.spectral.spike_sets import SetReading as Sets
 from paper_checks.fedloru.spectral.stable_rank_estimates import difference
 from paper_checks.fedloru.spectral.stable_rank_limit import ABOVE, BELOW, BETWEEN, draw_ranks
 from paper_checks.methods.parts import judge_parts

@@ -27,20 +27,20 @@ from paper_checks.methods.identity import (
 
 WEIGHTS = sympy.symbols("w1:4")
 OUTPUTS = sympy.symbols("y1:3")
-_HALF = sympy.Rational(1, 2)
+HALF = sympy.Rational(1, 2)
 
 
-def _quadratic(name: str, variables: tuple[sympy.Symbol, ...]) -> sympy.Expr:
+def quadratic(name: str, variables: tuple[sympy.Symbol, ...]) -> sympy.Expr:
     """A general quadratic with symbolic coefficients."""
     n = len(variables)
     linear = sympy.symbols(f"{name}_1:{n + 1}")
     square = {(i, j): sympy.Symbol(f"{name}_{min(i, j) + 1}{max(i, j) + 1}") for i in range(n) for j in range(n)}
     value = sympy.Symbol(f"{name}_0") + sum(a * v for a, v in zip(linear, variables, strict=True))
-    return value + _HALF * sum(square[i, j] * variables[i] * variables[j] for i in range(n) for j in range(n))
+    return value + HALF * sum(square[i, j] * variables[i] * variables[j] for i in range(n) for j in range(n))
 
 
-LOSS = _quadratic("l", OUTPUTS)
-MODEL = tuple(_quadratic(f"h{i}", WEIGHTS[:2]) for i in (1, 2))
+LOSS = quadratic("l", OUTPUTS)
+MODEL = tuple(quadratic(f"h{i}", WEIGHTS[:2]) for i in (1, 2))
 
 
 def draw_weights(context: Context) -> list[Point]:
@@ -158,7 +158,7 @@ def measure_pairs(context: Context) -> list[Pair]:
         weights = sympy.symbols(f"w1:{R + 1}")
         for entries in chosen:
             at = dict(zip(places, entries, strict=True))
-            model = _HALF * sum(at[min(i, j), max(i, j)] * weights[i] * weights[j] for i in range(R) for j in range(R))
+            model = HALF * sum(at[min(i, j), max(i, j)] * weights[i] * weights[j] for i in range(R) for j in range(R))
             found.append(_pair(sympy.hessian(sympy.sympify(model), weights)))
     return found
 

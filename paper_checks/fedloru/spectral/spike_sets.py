@@ -20,8 +20,8 @@ from paper_checks.context import Context
 from paper_checks.facts import Fact
 from rmt.spiked import wigner_outlier
 
-Reading = Literal["condition", "limit"]
-READINGS: tuple[Reading, ...] = ("condition", "limit")
+SetReading = Literal["condition", "limit"]
+READINGS: tuple[SetReading, ...] = ("condition", "limit")
 Found = TypeVar("Found")
 
 
@@ -101,7 +101,7 @@ class Instance:
             self._found[what] = find()
         return cast("Found", self._found[what])
 
-    def outside(self, noise: Fraction, reading: Reading) -> frozenset[int]:
+    def outside(self, noise: Fraction, reading: SetReading) -> frozenset[int]:
         r"""$\mathcal{P} \cup \mathcal{Q}$ at one noise scale: indices of spikes, from 0."""
         location = wigner_outlier if reading == "condition" else limiting_location
         return self.once(
@@ -184,8 +184,8 @@ class Gap:
 
 def judge_instances(
     instances: Iterable[Instance],
-    gap: Callable[[Instance, Reading], Gap],
-    readings: tuple[Reading, ...],
+    gap: Callable[[Instance, SetReading], Gap],
+    readings: tuple[SetReading, ...],
     *,
     scope: str,
     printed: str,

@@ -11,12 +11,12 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.facts import Fact, identity, positive, together
-from paper_checks.fedloru.spectral.spike_sets import Gap, Instance, Reading, assumed, judge_instances
+from paper_checks.fedloru.spectral.spike_sets import Gap, Instance, SetReading, assumed, judge_instances
 from paper_checks.fedloru.spectral.stable_rank import S_M, S_N, SIGMA, SYMBOLS, THETA_0, THETA_J, outliers
 from rmt.spiked import wigner_outlier
 
 
-def difference(instance: Instance, sets: Reading) -> Fraction:
+def difference(instance: Instance, sets: SetReading) -> Fraction:
     """Eq. (36) at M minus eq. (36) at N: each index with its outlier or with the edge, by the sets at M and at N."""
     at_M, at_N = instance.outside(instance.noise_M, sets), instance.outside(instance.noise_N, sets)
     edge_M, edge_N = instance.edges
@@ -27,13 +27,13 @@ def difference(instance: Instance, sets: Reading) -> Fraction:
     return spikes + instance.rest * (edge_M - edge_N)
 
 
-def bound(instance: Instance, sets: Reading, first: Fraction, second: Fraction) -> Fraction:
+def bound(instance: Instance, sets: SetReading, first: Fraction, second: Fraction) -> Fraction:
     """Right side of eq. (4), with factors for the printed 8 and 4."""
     spikes, edges = instance.once(("sums of the bound", sets), lambda: _sums(instance, sets))
     return first * spikes + second * edges
 
 
-def _sums(instance: Instance, sets: Reading) -> tuple[Fraction, Fraction]:
+def _sums(instance: Instance, sets: SetReading) -> tuple[Fraction, Fraction]:
     """The two sums of eq. (4) without its factors."""
     m, n, theta = instance.noise_M, instance.noise_N, instance.theta_0
     at_N = instance.outside(n, sets)
@@ -66,7 +66,7 @@ def _proof() -> tuple[Fact, ...]:
 
 
 def judge_estimates(
-    instances: Sequence[Instance], sets: Reading, first: float, second: float, assumption: bool
+    instances: Sequence[Instance], sets: SetReading, first: float, second: float, assumption: bool
 ) -> Evidence:
     """Whether the difference of the estimates is positive and at least the right side of eq. (4).
 
@@ -79,7 +79,7 @@ def judge_estimates(
     """
     factors = Fraction(str(first)), Fraction(str(second))
 
-    def gap(instance: Instance, sets: Reading) -> Gap:
+    def gap(instance: Instance, sets: SetReading) -> Gap:
         left = instance.once(("difference", sets), lambda: difference(instance, sets))
         right = bound(instance, sets, *factors)
         short = max(right - left, -left)

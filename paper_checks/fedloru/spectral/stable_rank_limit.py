@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.spike_sets import Instance, draw_instances
-from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
+from paper_checks.fedloru.spectral.spike_sets import SetReading as Sets
 from paper_checks.fedloru.spectral.stable_rank_estimates import judge_estimates
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -20,7 +20,7 @@ from rmt.closed_laws import Semicircle
 from rmt.sample_size import stable_rank_gap
 from rmt.spiked import SpikedModel, wigner_outlier
 
-SIGMA = 2.0
+NOISE_SIGMA = 2.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Sizes:
 
     def model(self, noise: float) -> SpikedModel:
         """The spiked model at one sample size."""
-        return SpikedModel(self.spikes, Semicircle(SIGMA), noise / SIGMA)
+        return SpikedModel(self.spikes, Semicircle(NOISE_SIGMA), noise / NOISE_SIGMA)
 
     def numbers(self) -> dict[str, Any]:
         """Plain numbers for witnesses."""
@@ -198,9 +198,9 @@ def printed_bound(sizes: Sizes) -> float:
     r"""Right side of eq. 4 over R, with $B_N$ = R minus the number of outliers (all spikes, by the printed sets)."""
     theta, client, server = sizes.theta_0, sizes.client, sizes.server
     below = (wigner_outlier(theta, client) * wigner_outlier(theta, server)) ** 2
-    pairs = sum(8.0 * SIGMA**2 * client * server * abs(theta / t - t / theta) for t in sizes.spikes)
-    counted = 4.0 * SIGMA**2 * (R - len(sizes.spikes)) * (theta**2 - (client * server / theta) ** 2)
-    return (client**2 - server**2) / SIGMA**2 / below * (pairs + counted) / R
+    pairs = sum(8.0 * NOISE_SIGMA**2 * client * server * abs(theta / t - t / theta) for t in sizes.spikes)
+    counted = 4.0 * NOISE_SIGMA**2 * (R - len(sizes.spikes)) * (theta**2 - (client * server / theta) ** 2)
+    return (client**2 - server**2) / NOISE_SIGMA**2 / below * (pairs + counted) / R
 
 
 def expected_gap(sizes: Sizes, bulk: float) -> float:
