@@ -95,6 +95,7 @@ def factors_that_go_on(lengths: Sequence[int]) -> Family:
 
 
 def family_of(name: str, settings: list[Setting], eta_0: float) -> Family:
+    """Follow settings of growing size, and collect what Theorem 4.2 says of them."""
     traces = [follow(setting) for setting in settings]
     each = [Constants.of(trace) for trace in traces]
     shared = Constants(*(max(getattr(c, field) for c in each) for field in ("L", "G", "sigma2", "C_A", "C_B", "E")))

@@ -41,6 +41,7 @@ TOGETHER = (3.0, 1.5, 0.6, -0.3, -1.8, -2.5)
 
 
 def single_spikes() -> list[tuple[str, Setting]]:
+    """Return settings with one spike, from inside the noise to far outside, by name."""
     found = []
     for index, ratio in enumerate(ALONE):
         sigma, s = NOISES[index % len(NOISES)]
