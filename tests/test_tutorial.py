@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))
 from notebook import PAGE, Cell, cells, notebook, page_of, run  # noqa: E402
 
-from paper_checks.fedloru.spectral import eigenvalues  # noqa: E402
+from paper_checks.fedloru.spectral import prop_3_1  # noqa: E402
 
 SOURCE = PAGE.read_text(encoding="utf-8")
 
@@ -28,7 +28,7 @@ def test_the_notebook_is_that_of_the_page():
 
 def test_its_outputs_are_those_of_its_cells(tmp_path, monkeypatch):
     """One of its cells puts a wrong line into the check, which is taken back here whatever happens."""
-    monkeypatch.setattr(eigenvalues, "limiting_eigenvalue", eigenvalues.limiting_eigenvalue)
+    monkeypatch.setattr(prop_3_1, "limiting_eigenvalue", prop_3_1.limiting_eigenvalue)
     shown = [cell for cell in cells(SOURCE) if cell.kind != "words"]
     assert {cell.kind for cell in shown} == {"python", "bash"}
     for cell, found in zip(shown, run(shown, tmp_path), strict=True):

@@ -1,20 +1,52 @@
-"""The pages that tell what was found in RoLoRA, and the order of its themes."""
+"""The pages that tell what was found in RoLoRA, and the order of its results."""
 
 from __future__ import annotations
 
 from paper_checks.paper import Headline, Page
 
 ANALYSIS_THEMES = (
-    *("boxes", "alternating", "model", "sampled_steps", "convergence", "freezing", "two_layer"),
-    *("auxiliary", "minimiser", "minimiser_steps", "minimiser_sums", "minimiser_union"),
-    *("gradient", "gradient_steps", "gradient_bound", "contraction", "contraction_steps", "denominator_steps"),
-    "combined_steps",
-    *("first_step", "first_step_lines", "iterations", "freezing_steps", "freezing_squares", "freezing_algebra"),
-    *("heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
+    "alg_1",
+    "baselines",
+    "alg_2",
+    "sec_3_2",
+    "sec_4",
+    "sec_5_1",
+    "lem_5_3",
+    "thm_5_4",
+    "prop_5_5",
+    "sec_5_2",
+    "sec_a_2",
+    "lem_a_9",
+    "lem_a_9_minimiser",
+    "lem_a_9_sums",
+    "lem_a_9_union",
+    "lem_a_10",
+    "lem_a_10_gradient",
+    "lem_a_10_bound",
+    "lem_a_11_numerator",
+    "lem_a_11_denominator",
+    "lem_a_11_combined",
+    "thm_5_4_first_iteration",
+    "thm_5_4_iterations",
+    "prop_5_5_algebra",
+    "prop_5_5_minimiser",
+    "prop_5_5_squares",
+    "sec_a_5",
+    "thm_a_14",
+    "lem_a_15",
+    "lem_a_16",
+    "prop_a_17",
 )
 NUMBER_THEMES = (
-    *("running_text", "messages", "communication", "results", "number_of_clients", "experiments"),
-    *("language_settings", "language_models", "mmlu"),
+    "running_text",
+    "messages",
+    "communication",
+    "table_1",
+    "table_6",
+    "figs_2_to_8",
+    "language_settings",
+    "table_2",
+    "table_12",
 )
 
 ANALYSIS = Page(

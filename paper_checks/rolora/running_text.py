@@ -25,7 +25,7 @@ from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Order, Rounded, judge_order
 from paper_checks.recorded_federation import Watched
-from paper_checks.rolora.number_of_clients import CLIENTS, mean_of
+from paper_checks.rolora.table_1 import CLIENTS, mean_of
 from toymodels.regression import regression
 
 exact = Rounded.exact

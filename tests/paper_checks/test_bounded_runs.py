@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from algorithms.tree import Tree
-from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, follow, scalar_setting
-from paper_checks.fedloru.convergence.bounded_settings import BACK_AND_FORTH, draw_settings, judge_bounds
+from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, follow, scalar_setting
+from paper_checks.fedloru.convergence.measurements.bounded_settings import BACK_AND_FORTH, draw_settings, judge_bounds
 from paper_checks.methods.promises import Promise
 
 ONE = torch.ones(1, 1, dtype=torch.float64)

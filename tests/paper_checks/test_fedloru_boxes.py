@@ -3,7 +3,9 @@
 import pytest
 
 from paper_checks.context import Context
-from paper_checks.fedloru.convergence.variants import run_nested, run_personal, run_pfedlora
+from paper_checks.fedloru.convergence.alg_2 import run_personal
+from paper_checks.fedloru.convergence.alg_3 import run_nested
+from paper_checks.fedloru.convergence.alg_4 import run_pfedlora
 from paper_checks.fedloru.replays.accumulation import alg_2, alg_3, alg_4
 
 NUMBERS = ("W", "A", "B", "target", "alpha", "rate", "tau", "rounds")

@@ -25,12 +25,11 @@ from figures.rolora_printed import (
 from paper_checks.context import Context
 from paper_checks.ledger import Ledger
 from paper_checks.methods.printed import Rounded
-from paper_checks.rolora.language_models import welch
 from paper_checks.rolora.language_settings import SUB_TASKS, TRAINING
-from paper_checks.rolora.number_of_clients import mean_of
-from paper_checks.rolora.results import VALIDATION, mean
+from paper_checks.rolora.measurements.whole_counts import attainable
 from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
-from paper_checks.rolora.whole_counts import attainable, with_deviation
+from paper_checks.rolora.table_1 import VALIDATION, mean, mean_of
+from paper_checks.rolora.table_2 import welch, with_deviation
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
 
 

@@ -9,8 +9,8 @@ import sympy
 
 from paper_checks.evaluation import evaluated
 from paper_checks.replay import Stored, replays_of
-from paper_checks.rolora.fixed_samples import excess, follow, worst_gram
-from paper_checks.rolora.laws import plane_tail
+from paper_checks.rolora.lem_a_10_bound import plane_tail
+from paper_checks.rolora.measurements.fixed_samples import excess, follow, worst_gram
 from paper_checks.rolora.paper import PAPER
 from paper_checks.rolora.replays.contraction_proofs import D, fixed_samples, on_events, positive, s, x
 

@@ -17,8 +17,13 @@ from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
-from paper_checks.rolora.contraction import events
-from paper_checks.rolora.expectations import (
+from paper_checks.rolora.lem_a_9 import eq_43
+from paper_checks.rolora.lem_a_9_sums import product_tail
+from paper_checks.rolora.lem_a_10 import eq_77
+from paper_checks.rolora.lem_a_10_bound import across_tail, column_tail, plane_tail
+from paper_checks.rolora.lem_a_11_numerator import short
+from paper_checks.rolora.measurements.contraction_events import events
+from paper_checks.rolora.measurements.expectations import (
     ALPHA,
     M,
     chi_square_moment,
@@ -28,15 +33,14 @@ from paper_checks.rolora.expectations import (
     symbols_of,
     target_square,
 )
-from paper_checks.rolora.failures import ABSOLUTE, short
-from paper_checks.rolora.first_step import met_by, quotient_squared
-from paper_checks.rolora.freezing import freeze
-from paper_checks.rolora.gradient import eq_77
-from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
-from paper_checks.rolora.laws import across_tail, chi_square_tails, column_tail, plane_tail, product_tail, student_tail
-from paper_checks.rolora.minimiser import eq_43
-from paper_checks.rolora.population import by_hand, iterations
-from paper_checks.rolora.second_iteration import second
+from paper_checks.rolora.measurements.failures import ABSOLUTE
+from paper_checks.rolora.measurements.iteration_counts import Count, judge_equivalence, judge_order
+from paper_checks.rolora.measurements.laws import chi_square_tails, student_tail
+from paper_checks.rolora.measurements.population import by_hand, iterations
+from paper_checks.rolora.measurements.rates import quotient_squared
+from paper_checks.rolora.measurements.second_iteration import second
+from paper_checks.rolora.prop_5_5 import freeze
+from paper_checks.rolora.thm_5_4_first_iteration import met_by
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction, population_map
 

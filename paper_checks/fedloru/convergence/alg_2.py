@@ -1,0 +1,90 @@
+"""Algorithm 2 (Appendix C.2): pFedLoRU, executed and compared with its text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from algorithms.adapter import AB, Adapter
+from algorithms.federation import Federation
+from algorithms.fedloru import RESTARTS, Restart
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.convergence.measurements.followed_rounds import Run
+from paper_checks.fedloru.convergence.measurements.returned_models import (
+    COPIES,
+    PROMISES,
+    RETURN_MUTANTS,
+    Endings,
+    Last,
+    draw_personal,
+    judge_return,
+    last_models,
+)
+
+
+def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
+    algorithm = PersonalFedLoRU(
+        run.local, run.adapter, run.tau, restart, personal=run.local, personal_adapter=Adapter(1, scale)
+    )
+    fed = Federation(run.clients)
+    start = algorithm.start(fed, Tree(W=run.W))
+    fed.equip(LU=own)
+    last = last_models(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
+    mine = fed.personal(0)["LU"]
+    sent = fed.ledger.count("up", run.rounds) / len(run.clients)
+    return replace(
+        last,
+        personal=mine.A["W"] @ mine.B["W"],
+        alphas=(run.alpha, scale),
+        uploads=(sent, run.A.numel() + run.B.numel()),
+    )
+
+
+def run_personal(context: Context) -> Endings:
+    """PFedLoRU under every restart; `momentum` is the listing."""
+    drawn = draw_personal(context)
+    return {restart: tuple(_personal(*one, restart) for one in drawn) for restart in RESTARTS}
+
+
+GLOBAL_COPIES = Form("Every client's W ends as $W + \\alpha_g\\sum_{\\tau|t}A_tB_t$.", COPIES.constants)
+
+
+@claim(
+    "fedloru-v2/alg-2",
+    where="Appendix C.2, Algorithm 2",
+    says=r"Client k trains $L^{(k)}$, $U^{(k)}$ and then A, B in $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$ and sends "
+    r"A and B only; the server averages them, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t$ "
+    r"likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + "
+    r"\sum_{\tau|t}A_tB_t + L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + "
+    r"\alpha_pL_T^{(k)}U_T^{(k)}$.",
+    measure=run_personal,
+    control=GLOBAL_COPIES,
+    correction=Form(
+        r"With W the model at the start and the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t + "
+        r"\alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T) is the model that client k "
+        "reaches in round T, after averaging, if it is drawn there and the factors restart at $AB = 0$; others keep "
+        r"their $L^{(k)}, U^{(k)}$ of the round before. With W as the box has updated it "
+        r"the sum is counted twice, and the text's $W + \alpha_pL_T^{(k)}U_T^{(k)}$ (plus the same) is that model.",
+        {"restart": "random", "power": 1, "personal_power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
+        (*RETURN_MUTANTS, {"personal_power": 0}),
+    ),
+    kind="algorithm",
+    because=r"The returned model lacks both scales and, unless $\tau$ divides T, the last factors; none restart; with "
+    "the updated W, the sum counts twice.",
+    expect=("corrected", "search"),
+)
+def alg_2(
+    endings: Endings,
+    restart: str = "momentum",
+    power: int = 0,
+    personal_power: int = 0,
+    leftover: bool = False,
+    scale: float = 1.0,
+    keep: tuple[str, ...] = PROMISES,
+) -> Evidence:
+    """The returned model, the model that training goes on from, clients' W, and what they send, in executed runs."""
+    return judge_return(
+        endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale, keep=keep
+    )

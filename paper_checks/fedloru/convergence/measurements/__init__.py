@@ -1,0 +1,1 @@
+"""Draws, runs and counts that several results are judged on."""

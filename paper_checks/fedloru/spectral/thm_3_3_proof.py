@@ -1,0 +1,407 @@
+"""Appendix A.5, proof of Theorem 3.3: eqs. (51) to (58)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from scipy.special import gammaln, hyp1f1
+
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.spectral.measurements.alignment import (
+    RANKS,
+    SCENES,
+    SETTLED,
+    Alignment,
+    R,
+    Scene,
+    expected_alignment,
+    measure_alignment,
+)
+from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Cases, Searched
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
+from paper_checks.methods.inequality import collect_cases, judge_inequality
+from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.promises import Promise, judge_promises
+from rmt.alignment import outlier_slopes
+from rmt.spiked import SpikedModel
+
+CLEAR = ("no own errors", "own errors")
+
+
+def measure_clear(context: Context) -> dict[str, Alignment]:
+    """Draws of two scenes."""
+    return measure_alignment(context, CLEAR)
+
+
+def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> float:
+    r"""Limit of the denominator in eq. 51: the printed $\sum\alpha_i^2$, or the square of $E\|m + \sqrt b z\|$."""
+    total = float((outlier_slopes(scene.model, scene.gradients)[0][:rank] ** 2).sum())
+    noise_square = noise * scene.gradients.noise_square
+    if form == "expectations" or noise_square == 0.0:
+        return total
+    ratio = np.exp(gammaln(0.5 * (rank + 1)) - gammaln(0.5 * rank))
+    return float(2.0 * noise_square * (ratio * hyp1f1(-0.5, 0.5 * rank, -0.5 * total / noise_square)) ** 2)
+
+
+@claim(
+    "fedloru-v2/eq-51-54",
+    where="Appendix A.5, eqs. (51) and (54)",
+    says=r"For $r < \tilde r$, $E[C_{N,r}] = E\left[\frac{\langle\sum_{i \le "
+    r"r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}u_i^{(k_1)},\ \sum_{i \le "
+    r"r}\partial_{u_i^{(k_2)}}f_N^{(k_2)}u_i^{(k_2)}\rangle}{\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
+    r"f^{(k_2)}_{N,r}\|}\right]$ (51); the denominator in (51) is $E[\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
+    r"f^{(k_2)}_{N,r}\|] = \sum_{i \le r}(\alpha_i^R)^2$ because of the independence between the clients, and "
+    r"$\left|E[C_{N,r}] - \frac{\sum_{i \le r}(\alpha_i^R)^2\phi_i^2}{\sum_{i \le r}(\alpha_i^R)^2}\right| \to 0$ "
+    r"(54), with $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$.",
+    measure=measure_clear,
+    control=Form(
+        r"The statement, its denominator in the limit, for distinct $|\theta_i|$, $\langle v_i, u_i\rangle \ge 0$, "
+        "Gaussian noise, and one gradient of bounded norm for all clients, without own errors and with fixed "
+        "components other than 0 along the $v_i$.",
+        {"scenes": ("no own errors",)},
+    ),
+    correction=Form(
+        r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with fixed "
+        "components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
+        r"direction; $\langle v_i, u_i\rangle \ge 0$ for each eigenvector $u_i$. The slopes $m + \sqrt b\,z$, m their "
+        r"means and z standard normal in r dimensions, are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, "
+        r"and the expected quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le "
+        r"r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. "
+        "The printed limits hold if and only if $b = 0$ ($A_r = 1$ also for slopes that vary in size only).",
+        {"form": "direction"},
+        mutants=({"noise": 2.0}, {"noise": 0.5}),
+    ),
+    uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
+    because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is no "
+    "quotient of means.",
+    best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
+    expect=("corrected", "proof"),
+)
+def eq_51_54(
+    data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0, scenes: tuple[str, ...] = CLEAR
+) -> Evidence:
+    """Denominators and cosines below the number of outliers."""
+    places = {(what, name, rank) for what in ("norms", "cosine") for name in CLEAR for rank in (1, 2)}
+    labels = {f"{name}: {what} at r = {rank}": (what, name, rank) for what, name, rank in sorted(places)}
+
+    predicted = {
+        label: (
+            expected_norms(SCENES[name], rank, form, noise)
+            if what == "norms"
+            else expected_alignment(SCENES[name], rank, form, 0.0, noise)
+        )
+        for label, (what, name, rank) in labels.items()
+    }
+
+    def draws(what: str, name: str, rank: int) -> NDArray[np.float64]:
+        return (data[name].norms if what == "norms" else data[name].cosines)[:, rank - 1]
+
+    return judge_limit(
+        {label: Ladder(((R, draws(*place)),), SETTLED) for label, place in labels.items() if place[1] in scenes},
+        predicted,
+        resolution=0.03,
+        scope=f"two independent clients with three outliers: {'; '.join(scenes)}",
+        settings={
+            label: {**SCENES[name].numbers(), "rank": rank, "what": what}
+            for label, (what, name, rank) in labels.items()
+        },
+    )
+
+
+GROWING = {"theta": "2", "noise": "1"}
+"""One spike and the scale of the noise, for gradients that grow with R."""
+
+
+@claim(
+    "fedloru-v2/eq-52-53",
+    where="Appendix A.5, eqs. (52) and (53)",
+    says=r"For $r < \tilde r$ the numerator of (51) has the expectation $E[\sum_{i \le "
+    r"r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_i^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle] + "
+    r"E[\sum_{i \ne j \le r}\partial_{u_i^{(k_1)}}f_N^{(k_1)}\partial_{u_j^{(k_2)}}f_N^{(k_2)}\langle u_i^{(k_1)}, "
+    r"u_j^{(k_2)}\rangle]$ (52); by Lemma A.6 $E\langle u_i^{(k_1)}, u_i^{(k_2)}\rangle \to \phi_i^2$ and $E\langle "
+    r"u_i^{(k_1)}, u_j^{(k_2)}\rangle \to 0$ for $i \ne j$, thus its difference from $\sum_{i \le "
+    r"r}(\alpha_i^R)^2\phi_i^2$ tends to 0 (53).",
+    measure=measure_clear,
+    readings=(
+        LITERAL,
+        Reading(
+            "slopes of bounded mean square",
+            r"Both parts for independent clients, Gaussian noise, and slopes $\partial_{u_i}f$ whose mean squares stay "
+            "bounded as R grows.",
+            {"slopes": "bounded"},
+            "(53) applies Lemma A.6, which rests on rotational symmetry, and limits of inner products alone, for which "
+            "what they are multiplied by has to stay bounded.",
+            ({"power": 0.0}, {"power": 4.0}, {"cross": 0.1}),
+        ),
+    ),
+    because="(53) is a difference: with slopes that grow with R, inner products that are off their limits by the order "
+    "of 1/R count.",
+    uses=("fedloru-v2/lem-A.6",),
+    best={"power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for two clients, by (46), (47)")},
+    expect=("depends on the reading", "proof"),
+)
+def eq_52_53(data: dict[str, Alignment], slopes: str = "any", power: float = 2.0, cross: float = 0.0) -> Evidence:
+    """Both parts below the number of outliers, with and without own errors of the clients; or slopes that grow."""
+    if slopes == "any":
+        theta, noise = (float(GROWING[name]) for name in ("theta", "noise"))
+        (outlier,) = SpikedModel((theta,), scale=noise).outliers
+        grown = Promise("(53): the difference tends to 0", (1.0 - outlier.overlap) ** 2, 0.0, 1e-12, case=GROWING)
+        return judge_promises([grown], "one spike, r = 1, both gradients R e with a unit vector e orthogonal to v_1")
+    labels = {
+        f"{name}: part {part} at r = {rank}": (part, name, rank)
+        for part in ("i = j", "i != j")
+        for name in CLEAR
+        for rank in (1, 2)
+        if part == "i = j" or rank > 1
+    }
+
+    predicted = {}
+    for label, (part, name, rank) in labels.items():
+        means, overlaps = outlier_slopes(SCENES[name].model, SCENES[name].gradients)
+        own = float(means[:rank] ** 2 @ overlaps[:rank] ** (power / 2.0))
+        predicted[label] = own if part == "i = j" else cross
+
+    return judge_limit(
+        {
+            label: Ladder(((R, (data[name].own if part == "i = j" else data[name].cross)[:, rank - 1]),), SETTLED)
+            for label, (part, name, rank) in labels.items()
+        },
+        predicted,
+        resolution=0.03,
+        scope=f"two independent clients with three outliers: {'; '.join(CLEAR)}",
+        settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (part, name, rank) in labels.items()},
+    )
+
+
+def _drop(squares: list[Any], overlaps: list[Any], r: int) -> Any:
+    """g(r) of eq. 55 for any number type, from alpha_i^2 and phi_i^2 of the first r + 1 directions."""
+    last, first = squares[r], sum(squares[:r])
+    spread = sum(a * (p - overlaps[r]) for a, p in zip(squares[:r], overlaps[:r], strict=True))
+    return last * spread / (first * (first + last))
+
+
+OVERLAP_AXES = (
+    Axis("theta", 1.0, 1e3, FROM_ONE, words="the third spike over the scale of the noise, theta_3/(sigma s_N)"),
+    Axis("ratio_1", 1e-3, 1.0, UNIT, signed=True, words="the second spike over the first, theta_2/theta_1"),
+    Axis("ratio_2", 1e-3, 1.0, UNIT, signed=True, words="the third spike over the second, theta_3/theta_2"),
+    *(Axis(f"alpha_{i}", 1e-3, 1e3, POSITIVE, words=f"slope along the eigenvector of spike {i}") for i in (1, 2, 3)),
+)
+
+
+def _overlaps(case: Mapping[str, Any]) -> list[Any]:
+    """Overlaps of spikes theta_3 = theta, theta_2 and theta_1 by their ratios, at unit noise, for any number type."""
+    squares = [1 / case["theta"] ** 2]
+    for name in ("ratio_2", "ratio_1"):
+        squares.insert(0, squares[0] * case[name] ** 2)
+    return [1 - square for square in squares]
+
+
+def search_drops(context: Context) -> Searched:
+    """Three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, with non-zero slopes."""
+
+    def distinct(cases: Cases) -> np.ndarray:
+        first, second = cases["ratio_1"], cases["ratio_2"]
+        return (first != 1.0) & (second != 1.0) & (first * second != 1.0)
+
+    def gap(cases: Cases) -> np.ndarray:
+        squares = [cases[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
+        return _drop(squares, _overlaps(cases), 2)
+
+    return collect_cases(context, OVERLAP_AXES, distinct, gap, examples=context.size(100, 2000), restarts=1)
+
+
+def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidence:
+    """The sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
+
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        squares = [case[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
+        overlaps = _overlaps(case)
+        return 0 * case["theta"], _drop(squares, overlaps[::-1] if swapped else overlaps, r)
+
+    left, right = sides(cases)
+    return judge_inequality(
+        left,
+        right,
+        0.0,
+        exact=sides,
+        strict=strict,
+        domain=cases.domain,
+        case=cases,
+        scope=f"algebra for r = 1, 2, 3; sign for r = 1, 2 in {len(left)} cases with |theta_i| decreasing",
+        printed="0 < g(r)" if strict else "0 <= g(r)",
+    )
+
+
+@claim(
+    "fedloru-v2/eq-55",
+    where="Appendix A.5, eq. (55) and the sentence after it",
+    says=r"For $r < \tilde r$: $\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$, from (54), with $g(r) = "
+    r"\frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i "
+    r"\le r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 = 1 - \frac{\sigma^2s_N^2}{\theta_i^2} \ge "
+    r"1 - \frac{\sigma^2s_N^2}{\theta_{r+1}^2} = \phi_{r+1}^2$.",
+    measure=search_drops,
+    control=Form(
+        r"Given (54) for r and r + 1 and slopes other than 0: the formula, and $g(r) \ge 0$.", {"strict": False}
+    ),
+    correction=Form(
+        r"Given (54) for r and r + 1, the formula follows by subtraction; where (54) holds, its own claim says. "
+        r"$g(r) \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and "
+        r"$\theta_1 = -\theta_2$. There $g(1) = 0$, and it matters which eigenvector a client keeps. With the labels "
+        r"of Appendix A.5, where $u_1$ belongs to $g_N^{-1}(\theta_1)$ for every client, (54) for $r = 1$ and "
+        r"$E[C_{N,1} - C_{N,2}] \to 0$ hold for gradients without own errors. If, for such gradients, each client "
+        r"orders the eigenvalues of its own $H_N$ by magnitude, as Section 3.2 can be read, and that of $\theta_1$ "
+        r"comes first with a probability that tends to p, the limit is $-2p(1 - p)\phi_1^2$, and for $0 < p < 1$ (54) "
+        r"fails for $r = 1$. Gaussian noise with twice the variance on the diagonal has $p = \frac12$ and the limit "
+        r"$-\phi_1^2/2$; for skewed entries and $v_1, v_2$ on coordinates p can be another number.",
+        {"distinct": True},
+        mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
+    ),
+    uses=("fedloru-v2/eq-51-54",),
+    because=r"For $\theta_1 = -\theta_2$ both $\phi_i$ are equal and $g(1) = 0$; and (54) does not hold in general.",
+    hypotheses=(Dropped(r"$|\theta_2| < |\theta_1|$, for $r = 1$", {"distinct": False}),),
+    expect=("corrected", "proof"),
+)
+def eq_55(
+    cases: Searched,
+    strict: bool = True,
+    distinct: bool = False,
+    swapped: bool = False,
+    power: int = 2,
+    factor: float = 1.0,
+) -> Evidence:
+    """First the algebra with symbols for r = 1 to 3, then the sign, exactly, for r = 1 and 2."""
+    squares, overlaps = list(sympy.symbols("a1:5")), list(sympy.symbols("p1:5"))
+
+    def quotient(r: int) -> sympy.Expr:
+        return sum(a * p for a, p in zip(squares[:r], overlaps[:r], strict=True)) / sum(squares[:r])
+
+    point = {symbol: sympy.Rational(2 * k + 3, 7 + k**2) for k, symbol in enumerate([*squares, *overlaps])}
+    used = [a ** sympy.Rational(power, 2) for a in squares]  # power 1 would be alpha instead of alpha^2
+    lines = [
+        Equation(f"r = {r}", quotient(r) - quotient(r + 1), rational(factor) * _drop(used, overlaps, r))
+        for r in (1, 2, 3)
+    ]
+    algebra = judge_identity(lines, [point], "alpha_i^2 and phi_i^2 as symbols")
+    if not algebra.ok:
+        return algebra
+
+    kept = cases["ratio_1"] > -1.0
+    apart = cases.holding({name: column[kept] for name, column in cases.items()}) if distinct else cases
+    signs = [_judge_drop(chosen, r, strict, swapped) for r, chosen in ((1, apart), (2, cases))]
+    return next((evidence for evidence in signs if not evidence.ok), signs[0])
+
+
+VECTORS = {name: sympy.symbols(f"{name}_1:3") for name in ("u", "w", "ut", "wt")}  # client 1, and client 2 with a t
+
+
+SLOPES = sympy.symbols("a b at bt")  # along u and w of client 1, and of client 2
+
+
+def draw_vectors(context: Context) -> list[Point]:
+    """Slopes and coordinates of an outlier and a bulk eigenvector of each client: orthonormal ones, then any."""
+    symbols = (*SLOPES, *(c for vector in VECTORS.values() for c in vector))
+    plain = ["1", "1", "1", "1", "1", "0", "0", "1", "3/5", "4/5", "-4/5", "3/5"]
+    return [dict(zip(symbols, map(rational, plain), strict=True)), *generic_points(context, symbols, 4)]
+
+
+@identities(
+    "fedloru-v2/eq-56",
+    where="Appendix A.5, eq. (56)",
+    says=r"For $r \ge \tilde r$, $E[C_{N,r}]$ is the expectation of a quotient with the denominator "
+    r"$\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat f^{(k_2)}_{N,r}\|$ and the numerator $\langle\sum_{i \le \tilde r} "
+    r"\partial_{u_i^{(k_1)}}f\,u_i^{(k_1)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_1)}}f\,w_i^{(k_1)},\ \sum_{i "
+    r"\le \tilde r} \partial_{u_i^{(k_2)}}f\,u_i^{(k_2)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_2)}}f\rangle$.",
+    measure=draw_vectors,
+    control=Form("The statement without bulk eigenvectors of client 2.", {"bulk": False}),
+    correction=Form(
+        r"With $w_i^{(k_2)}$ in the last sum; without it a number is added to a vector.",
+        {"last": "vector"},
+        mutants=({"sign": -1}, {"last": "scalar"}),
+    ),
+    importance="detail",
+    because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
+    expect=("corrected", "proof"),
+)
+def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Equations:
+    """Inner products multiplied out; a number added to a vector is read as added to each coordinate."""
+    u, w, ut, wt = (sympy.Matrix(vector) for vector in VECTORS.values())
+    a, b, at, bt = SLOPES
+    bt = bt * int(bulk)
+    first, second = a * u + b * w, at * ut + bt * wt
+    added = bt * (wt if last == "vector" else sympy.ones(2, 1))
+    printed = (first.T * (at * ut + sign * added))[0]
+    yield from [Equation("numerator of the cosine", (first.T * second)[0], printed)]
+    return points, (
+        "any vectors of the plane and any slopes: enough, since inner products are linear in either vector, so that "
+        "one outlier, one bulk eigenvector and two coordinates stand for any number"
+    )
+
+
+@claim(
+    "fedloru-v2/eq-57-58",
+    where="Appendix A.5, eqs. (57) and (58)",
+    says=r"For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}(\alpha_i^R)^2\phi_i^2$ and $A = \sum_{i \le \tilde "
+    r"r}(\alpha_i^R)^2$: $\left|E[C_{N,r}] - \frac{S}{(r - \tilde r)\beta^2 + A}\right| \to 0$ (57), and "
+    r"$\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$ with $g(r) = \frac{\beta^2S}{((r-\tilde r)\beta^2 + "
+    r"A)((r-\tilde r+1)\beta^2 + A)}$ strictly positive (58); $\alpha_i^R = E[\partial_{u_i^{(k)}} f_N^{(k)}]$, $\beta "
+    r"= E[\partial_{w_i^{(k)}} f_N^{(k)}]$.",
+    measure=measure_clear,
+    control=Form(
+        r"The limit (57) for the noise and the gradients of the correction with b = 0, without own errors, where it is "
+        r"S/A for every $r \ge \tilde r$.",
+        {"scenes": ("no own errors",)},
+    ),
+    correction=Form(
+        r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$, the noise Gaussian with twice the variance on the "
+        "diagonal, and the clients' gradients one of bounded norm with fixed components other than 0 along the $v_i$, "
+        r"plus independent Gaussian own errors of variance b in every direction; $\langle v_i, u_i\rangle \ge 0$ for "
+        r"each eigenvector $u_i$: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, "
+        "m the slopes along the outliers. For $b > 0$ it decreases strictly in r, like $1/r$; for $b = 0$ bulk "
+        r"eigenvectors change nothing. What enters is the mean square $E[(\partial_{w_i} f)^2] = b$; the square of the "
+        r"mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is oriented by the gradient. For slopes that are "
+        r"$\alpha_i$ and $\beta \ne 0$ without any spread, (57) and (58) hold.",
+        {"form": "direction"},
+        mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 0.6366197723675814}),
+    ),
+    vary=("noise",),
+    uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
+    because=r"Slopes along the outliers vary, so that $r = \tilde r$ fails already; along the bulk their mean square "
+    "counts, and their mean is 0.",
+    best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
+    expect=("corrected", "proof"),
+)
+def eq_57_58(
+    data: dict[str, Alignment],
+    form: str = "expectations",
+    beta_square: float = 0.0,
+    noise: float = 1.0,
+    scenes: tuple[str, ...] = CLEAR,
+) -> Evidence:
+    """Cosines from the number of outliers on."""
+    labels = {f"{name}: C_{rank}": (name, rank) for name in CLEAR for rank in range(3, RANKS + 1)}
+    return judge_limit(
+        {
+            label: Ladder(((R, data[name].cosines[:, rank - 1]),), SETTLED)
+            for label, (name, rank) in labels.items()
+            if name in scenes
+        },
+        {
+            label: expected_alignment(SCENES[name], rank, form, beta_square, noise)
+            for label, (name, rank) in labels.items()
+        },
+        scope=f"two independent clients with three outliers, ranks 3 to {RANKS}: {'; '.join(scenes)}",
+        settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (name, rank) in labels.items()},
+    )

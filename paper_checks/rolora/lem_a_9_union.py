@@ -1,0 +1,173 @@
+"""Proof of Lemma A.9: the union over a net and over clients (eqs. (32) to (42))."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+from math import exp, log, log1p
+
+import numpy as np
+import sympy
+
+from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.rolora.measurements.laws import BEST_C1, BEST_C3, student_tail
+from paper_checks.rolora.measurements.settings import Setting, tried_settings
+
+NO_TARGET = {"b": "0", "d": "2", "eps_0": "1/2", "eps_2": "1/2", "m": "10000", "c_3": "1/30"}
+"""b* = 0, which Assumption 5.1 does not exclude: K is 0."""
+
+
+@claim(
+    "rolora/eq-32",
+    where="Appendix A.3, eqs. (32) to (35)",
+    says=r"There is an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$, for which $P\{\max_{w \in "
+    r"\mathcal N}|v^\top w| \ge \epsilon_2mK\} \le \sum_{w \in \mathcal N}P\{|v^\top w| \ge \epsilon_2mK\} \le "
+    r"(\frac2{\epsilon_0} + 1)^d \cdot 2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
+    r"c_3\epsilon_2^2m)$, with the row vector $v^\top$ of (19) and $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
+    measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
+    readings=(
+        LITERAL,
+        Reading(
+            "for a positive K",
+            r"For $K > 0$ and a independent of the samples (the first iteration, or fresh samples): (32) to (35).",
+            {"every": False},
+            r"(28), from which (34) is, divides by norms that are 0 for $K = 0$.",
+            ({"one": 0}, {"extra": 1}),
+        ),
+    ),
+    because=r"Assumption 5.1 does not exclude $b^* = 0$: then $K = 0$, and (32) is the probability of $0 \ge 0$.",
+    uses=("rolora/eq-26", "rolora/def-A.6"),
+    expect=("depends on the reading", "proof"),
+)
+def eq_32(points: list[Point], every: bool = True, one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
+    """The powers for d = 1 to 4, E standing for the exponential.
+
+    Args:
+        points: values of the threshold and of the exponential.
+        every: whether b* may be 0.
+        one: printed as 1 in (35).
+        extra: added to the power.
+        weight: of the last side.
+    """
+    if every:
+        d, e0, e2, m, rate = (float(Fraction(NO_TARGET[name])) for name in ("d", "eps_0", "eps_2", "m", "c_3"))
+        right = log(2.0) + d * log1p(2.0 / e0) - rate * e2**2 * m
+        # v = 0 and K = 0 on all samples: the event is certain.
+        line = Promise("log of (32)", 0.0, right, 1e-12 * abs(right), at_most=True, case=NO_TARGET)
+        return judge_promises([line], "b* = 0, d = 2, the number of samples so large that (35) is below 1")
+    e, E = sympy.symbols("e E")
+    scale = 2 * rational(weight) * E
+    equations = [
+        Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra)) for d in range(1, 5)
+    ]
+    return judge_identity(
+        equations,
+        points,
+        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the net "
+        "decides and the net could be left out, with its power of d",
+    )
+
+
+def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
+    """Settings with m, and the log-probability that some client misses."""
+    found = []
+    thresholds = ((0.95, 0.95, 0.95), (0.1, 0.1, 0.1), (0.5, 0.5, 0.5), (0.5, 0.9, 0.99), (0.01, 0.5, 0.9))
+    for (N, d), e, m in product(((1, 2), (5, 2), (100, 10), (10, 1000)), thresholds, (10, 1000, 30_000)):
+        one = Setting(N, d, *e, 1.0)
+        tail = student_tail(one.level, m)
+        found.append((one, m, tail + log(N) if tail < -30 else log(-np.expm1(N * log1p(-exp(min(tail, -1e-12)))))))
+    return tuple(found)
+
+
+@claim(
+    "rolora/eq-36",
+    where="Appendix A.3, eqs. (36) and (37)",
+    says=r"$P\{\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - p_0$, $p_0 = "
+    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$, $c_1$ and K "
+    r"those of (18), $c_3$ that of (29), and $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$; and "
+    r"$P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.",
+    measure=union_rows,
+    mutants=[{"scale": 20.0}],
+    best={"scale": Best(1.32, r"searched on a grid of thresholds; for small ones $\frac1{2c_3} = 1.325$ is the end")},
+    uses=("rolora/eq-17", "rolora/eq-18", "rolora/eq-19", "rolora/eq-32"),
+    expect=("holds", "proof"),
+)
+def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> Evidence:
+    """Student's law, independent clients, against p_0; ``scale`` multiplies the largest $c_1$ and $c_3$."""
+    left = np.array([tail for _, _, tail in rows])
+    right = np.array(
+        [
+            log(one.N)
+            + np.logaddexp(
+                log(2.0) + one.d * log1p(2.0 / one.e0) - scale * BEST_C3 * one.e2**2 * m,
+                -scale * BEST_C1 * one.e1**2 * m * 9.0 / 64.0,
+            )
+            for one, m, _ in rows
+        ]
+    )
+    informative = int((right < 0).sum())
+    return judge_inequality(
+        left,
+        right,
+        1e-9 * (1.0 + np.abs(left)),
+        case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
+        domain=tried_settings((one for one, _, _ in rows), [m for _, m, _ in rows]),
+        scope=f"exact law, the vector a independent of the samples (proved for every a, with c_3 = 1/100); {len(rows)} "
+        f"settings with 1 to 100 clients, d up "
+        f"to 1000, m up to 30000, of which p_0 says something in {informative}",
+        printed="log of the probability of failure",
+    )
+
+
+def draw_chains(context: Context) -> list[Mapping[str, float]]:
+    """Both sides of every line of the chain on samples."""
+    found: list[Mapping[str, float]] = []
+    rng = context.rng("samples")
+    for number in range(context.size(24, 200)):
+        N, d, m = 1 + number % 4, int(rng.integers(2, 30)), int(rng.integers(2, 40))
+        a, truth = (v / np.linalg.norm(v) for v in rng.standard_normal((2, d)))
+        b = rng.standard_normal(d)
+        off = np.outer(truth - a * (a @ truth), b)
+        gaps = []
+        for _ in range(N):
+            X = rng.standard_normal((m, d))
+            best = np.linalg.lstsq((X @ a)[:, None], X @ np.outer(truth, b), rcond=None)[0][0]
+            gaps.append(best - (a @ truth) * b)
+        sizes = np.linalg.norm(gaps, axis=1)
+        operator = float(np.linalg.norm(off, 2))
+        found.append(
+            {
+                "38": float(np.linalg.norm(np.mean(gaps, axis=0))),
+                "39": float(sizes.mean()),
+                "level": float(sizes.max()) / operator,
+                "40": operator,
+                "sine": float(np.linalg.norm(truth - a * (a @ truth))),
+                "b": float(np.linalg.norm(b)),
+            }
+        )
+    return found
+
+
+@promises(
+    "rolora/eq-38",
+    where="Appendix A.3, eqs. (38) to (42)",
+    says=r"$\|\bar b - g\| = \|\frac1N\sum_i(\tilde b_i - g)\| \le \frac1N\sum_i\|\tilde b_i - g\| \le \epsilon'\|(I_d "
+    r"- aa^\top)a^*b^{*\top}\|_{op} = \epsilon'\|(I_d - aa^\top)a^*\| \cdot \|b^{*\top}\| = "
+    r"\epsilon'\delta^t\|b^*\|$, with the probability of (37).",
+    measure=draw_chains,
+    mutants=[{"weight": 0.99}, {"power": 2.0}],
+    uses=("rolora/eq-36", "rolora/def-5.2"),
+    expect=("holds", "proof"),
+)
+def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Promises:
+    r"""On samples, with $\epsilon'$ the smallest level that all clients keep."""
+    for one in chains:
+        yield Promise("(39)", one["38"], weight * one["39"], 1e-12 * one["39"], at_most=True)
+        yield Promise("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True)
+        yield Promise("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"])
+    return f"{len(chains)} draws with 1 to 4 clients, d up to 29, m up to 39"

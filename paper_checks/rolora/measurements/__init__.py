@@ -1,0 +1,1 @@
+"""Draws and runs that several results of RoLoRA are judged on."""
