@@ -21,7 +21,8 @@ PROOFS: dict[str, tuple[Replay, dict[str, Any]]] = {}
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
         if kind == "certificate" and not found.states:
-            (file,) = (one for one in paper.to_replay(id) if (one.id, one.kind) == (id, kind))
+            of_claim = paper.to_replay(id.partition("@")[0])
+            (file,) = (one for one in of_claim if (one.id, one.kind) == (id, kind))
             PROOFS[id] = found, dict(file.values)
 
 OTHER_QUANTITIES = {
@@ -105,13 +106,18 @@ def kind_of(id: str, name: str) -> type:
     return type(inspect.signature(PROOFS[id][0].evaluate).parameters[name].default)
 
 
+def of_kind(kind: type, value: Any) -> Any:
+    """The value in another type, or as it is where that type has no such value: 2.5 is no int, and -1 no tuple."""
+    if kind is Fraction:
+        return Fraction(str(value))
+    if (kind is int and value != int(value)) or (kind is tuple and not isinstance(value, list | tuple)):
+        return value
+    return kind(value)
+
+
 def with_constants(id: str, **constants: Any) -> Replayed:
     """Result of the proof of a statement with other constants, each of the type that the proof's own has."""
-    put = {
-        name: Fraction(str(value)) if kind_of(id, name) is Fraction else kind_of(id, name)(value)
-        for name, value in constants.items()
-    }
-    return evaluated(*PROOFS[id], put)
+    return evaluated(*PROOFS[id], {name: of_kind(kind_of(id, name), value) for name, value in constants.items()})
 
 
 @pytest.fixture(scope="module", params=PROOFS)

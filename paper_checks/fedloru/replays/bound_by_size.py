@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.fedloru.replays.monotonicity import two_sizes
-from paper_checks.replay import Proof, Violation, assuming, proof, replay
+from paper_checks.replay import Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, expression, fractions
 
 
@@ -30,7 +30,7 @@ def infinite_bounds(values: Values) -> Violation:
 
 
 @proof("fedloru-v2/thm-3.2-mono@a-finite-count")
-def thm_3_2_mono(values: Values) -> Proof:
+def thm_3_2_mono(certificate: Values) -> str:
     r"""The right side of eq. (4) grows with $m = \sigma s_M$, which falls as M grows; $n = \sigma s_N$ stays.
 
     The count $B_N$ is finite, at least 1, and that of the server, the same for every M. Let $t = |\theta_0| \ge m >
@@ -45,16 +45,15 @@ def thm_3_2_mono(values: Values) -> Proof:
     n, a, b, w1, w2, B = sympy.symbols("n a b w1 w2 B", positive=True)
     m, t = sympy.symbols("m t", positive=True)
     names = {"n": n, "a": a, "b": b, "w1": w1, "w2": w2, "B": B, "m": n + a, "t": n + a + b}
-    terms = [expression(term, names) for term in values["terms"]]
+    terms = [expression(term, names) for term in certificate["terms"]]
     g_M, g_N = t + m**2 / t, t + n**2 / t
     bracket = 8 * m * n * (w1 + w2) + 4 * B * (t**2 - m**2 * n**2 / t**2)
     right_side = (m**2 - n**2) / (g_M**2 * g_N**2) * bracket
     scaled = sympy.cancel(sympy.diff(right_side, m) * g_M**3 * g_N**2)
     difference = sympy.together(scaled.subs({m: names["m"], t: names["t"]}, simultaneous=True) - sum(terms))
-    same = sympy.expand(sympy.fraction(difference)[0]) == 0
-    signs = all(term.is_positive and term.free_symbols <= {n, a, b, w1, w2, B} for term in terms)
-    told = (
+    require(all(term.is_positive and term.free_symbols <= {n, a, b, w1, w2, B} for term in terms), "positive terms")
+    require(sympy.expand(sympy.fraction(difference)[0]) == 0, "the sum of the terms")
+    return (
         f"{len(terms)} positive terms add up to the scaled derivative; m = sigma s_M = n + a, n = sigma s_N, t = "
         "|theta_0| = m + b, w_j = |theta_0/theta_j - theta_j/theta_0|, B = B_N"
     )
-    return Proof(bool(terms and same and signs), told)

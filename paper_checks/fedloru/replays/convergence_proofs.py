@@ -28,7 +28,6 @@ from paper_checks.fedloru.replays.step_proofs import (
     L,
     a,
     b,
-    concluded,
     eta,
     h,
     i,
@@ -39,16 +38,15 @@ from paper_checks.fedloru.replays.step_proofs import (
     rate_b,
 )
 from paper_checks.fedloru.replays.sum_proofs import eq_agg as mean_of_products
-from paper_checks.proof_steps import non_negative, rational
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.proof_steps import non_negative
+from paper_checks.replay import proof, require
 
 u, v = (sympy.expand(move.subs(i, E)) for move in (moved_a, moved_b))
 """Root mean squares of the round's moves of A and B, at most."""
 Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
 
 
-def absorbs(kept: sympy.Rational, weight: sympy.Rational) -> bool:
+def absorbs(kept: Fraction, weight: Fraction | int) -> bool:
     """Whether -<x, x + y> <= -kept |x|^2 + weight |y|^2: the difference is a form that is never negative."""
     half = sympy.Rational(1, 2)
     return sympy.Matrix([[1 - kept, half], [half, weight]]).is_positive_semidefinite is True
@@ -81,8 +79,15 @@ def factors_that_go_on() -> Fraction:
     return total / 2
 
 
-@proof("fedloru-v2/thm-4.2", steps_factor="2", start="4/3", first_factor="4/3", second_factor="1/3")
-def thm_4_2(values: Values) -> Proof:
+@proof("fedloru-v2/thm-4.2")
+def thm_4_2(
+    steps_factor: Fraction = Fraction(2),
+    start: Fraction = Fraction(4, 3),
+    first_factor: Fraction = Fraction(4, 3),
+    second_factor: Fraction = Fraction(1, 3),
+    z: Fraction = Fraction(2),
+    step_size: Fraction = Fraction(1, 1000),
+) -> str:
     r"""Smoothness along $A_+B_+ - AB = uB + Av + uv = uB_+ + Av$, and two ways with the drift.
 
     $f_+ \le f + \langle S, uB + Av\rangle + \langle S, uv\rangle + \frac L2\|uB_+ + Av\|^2$. The last two have means of
@@ -107,61 +112,56 @@ def thm_4_2(values: Values) -> Proof:
     """
     A, B, U, V = sympy.symbols("A B U V", commutative=False)
     k = sympy.Symbol("k", positive=True)
-    steps_factor, start = rational(values["steps_factor"]), rational(values["start"])
-    first, second = rational(values["first_factor"]), rational(values["second_factor"])
     products = sympy.expand((A + U) * (B + V) - A * B)
     rest = G * u * v + L * (u * b + a * v) ** 2 / 2
     drifts = [sympy.expand(eta * (E - 1) * G * rate / 2) for rate in (rate_a, rate_b)]
     linear = eta * E * (G * b * drifts[0] + G * a * drifts[1])
     one = (steps_factor * E - 1) * G**2 * Q * eta
-    K_1 = first * E * G**2 * Q
-    K_2 = second * (E - 1) ** 2 * G**2 * (rate_a**2 + rate_b**2)
+    K_1 = first_factor * E * G**2 * Q
+    K_2 = second_factor * (E - 1) ** 2 * G**2 * (rate_a**2 + rate_b**2)
     squared = eta * E * (drifts[0] ** 2 + drifts[1] ** 2)
     kept = 1 / start
     gradient = sympy.Matrix([L * a * b * b, L * a * b * a])
     curvature = (gradient.T * sympy.hessian(L * (a * b) ** 2 / 2, (a, b)) * gradient)[0]
     sharp = sympy.summation(k, (k, 0, E - 1)) + E**2 / 2
     needed = start * L * (a**2 + b**2) ** 2 / 2  # over g^2
-    z, step_size = (Fraction(str(values[name])) for name in ("z", "eta"))
     left, *bounds = raw_weights(z, step_size)
-    return concluded(
-        [
-            (sympy.expand(products - U * B - A * V - U * V) == 0, "the change of the product, in three parts"),
-            (sympy.expand(products - U * (B + V) - A * V) == 0, "the change of the product, in two parts"),
-            (sympy.expand(mean_drift() - drifts[0]) == 0, "the mean drift"),
-            (non_negative(eta**2 * E**2 * G**2 * Q - rest), "the parts of second order"),
-            (sympy.expand(b * rate_a + a * rate_b - 2 * Q) == 0, "C_B d_A + C_A d_B = 2Q"),
-            (non_negative(eta * E * one - rest - linear), "the first bound"),
-            (absorbs(kept, sympy.Integer(1)), "three quarters of the square are kept"),
-            (non_negative(eta * E * kept * (K_1 * eta + K_2 * eta**2) - rest - squared), "the second bound"),
-            (sympy.expand(sharp - E * (2 * E - 1) / 2) == 0, "the second order of E steps of descent"),
-            (sympy.expand(curvature - 2 * (G**2 * Q).subs(G, L * a * b)) == 0, "the weight that attains it"),
-            (sympy.expand(one - (2 * E - 1) * G**2 * Q * eta) == 0, "2E - 1"),
-            (sympy.expand(needed - (first * Q).subs(G, 0)) == 0, "the first constant for small slopes"),
-            (z > 0 and step_size > 0, "a loss and a step size"),
-            (left > max(bounds), "raw weights break both bounds"),
-            (factors_that_go_on() == 1, "factors that go on, from the minimum"),
-        ],
+    require(sympy.expand(products - U * B - A * V - U * V) == 0, "the change of the product, in three parts")
+    require(sympy.expand(products - U * (B + V) - A * V) == 0, "the change of the product, in two parts")
+    require(sympy.expand(mean_drift() - drifts[0]) == 0, "the mean drift")
+    require(non_negative(eta**2 * E**2 * G**2 * Q - rest), "the parts of second order")
+    require(sympy.expand(b * rate_a + a * rate_b - 2 * Q) == 0, "C_B d_A + C_A d_B = 2Q")
+    require(non_negative(eta * E * one - rest - linear), "the first bound")
+    require(absorbs(kept, 1), "three quarters of the square are kept")
+    require(non_negative(eta * E * kept * (K_1 * eta + K_2 * eta**2) - rest - squared), "the second bound")
+    require(sympy.expand(sharp - E * (2 * E - 1) / 2) == 0, "the second order of E steps of descent")
+    require(sympy.expand(curvature - 2 * (G**2 * Q).subs(G, L * a * b)) == 0, "the weight that attains it")
+    require(sympy.expand(one - (2 * E - 1) * G**2 * Q * eta) == 0, "2E - 1")
+    require(sympy.expand(needed - (first_factor * Q).subs(G, 0)) == 0, "the first constant for small slopes")
+    require(z > 0 and step_size > 0, "a loss and a step size")
+    require(left > max(bounds), "raw weights break both bounds")
+    require(factors_that_go_on() == 1, "factors that go on, from the minimum")
+    return (
         r"smoothness along $A_+B_+ - AB$ in three parts, the drift of the local steps, all constants as polynomials "
         r"without negative coefficients; $2E-1$ and the first constant are attained by one weight; weights that "
-        "are not normalised, in fractions",
+        "are not normalised, in fractions"
     )
 
 
-@proof("fedloru-v2/thm-4.2@with-some-constants", start="4/3", first_factor="4/3", second_factor="1/3")
-def some_constants(values: Values) -> Proof:
+@proof("fedloru-v2/thm-4.2@with-some-constants")
+def some_constants(
+    start: Fraction = Fraction(4, 3), first_factor: Fraction = Fraction(4, 3), second_factor: Fraction = Fraction(1, 3)
+) -> str:
     """The second bound of the theorem as corrected, with the constants that stand there, or with any larger ones.
 
     For E = 1 its second constant is 0, and any positive one serves.
     """
-    stated = {name: values[name] for name in ("start", "first_factor", "second_factor")}
-    whole = thm_4_2.evaluate({**stated, "steps_factor": "2", "z": "2", "eta": "1/1000"})
-    flaws = [(isinstance(whole, Proof) and whole.verified, str(whole))]
-    return concluded(flaws, "the second bound of the corrected theorem, whose constants depend on nothing else")
+    thm_4_2.evaluate(start=start, first_factor=first_factor, second_factor=second_factor)
+    return "the second bound of the corrected theorem, whose constants depend on nothing else"
 
 
-@proof("fedloru-v2/thm-4.2-rate@as-analysed-in-appendix-b", start="1", power="1/2")
-def thm_4_2_rate(values: Values) -> Proof:
+@proof("fedloru-v2/thm-4.2-rate@as-analysed-in-appendix-b")
+def thm_4_2_rate(start: Fraction = Fraction(1), power: Fraction = Fraction(1, 2)) -> str:
     r"""The least of T numbers is at most their mean.
 
     With $\eta = \eta_0T^{-1/2}$ the first bound of the corrected theorem (proved as fedloru-v2/thm-4.2),
@@ -173,44 +173,40 @@ def thm_4_2_rate(values: Values) -> Proof:
     moves the weight by $\eta s$, so that the gradient in B is s in all T rounds. With $s^2 = \delta/(\eta T)$ the loss
     falls by $sd = \delta$ and $s^2/(2L)$, and the least is $s^2 = (\delta/\eta_0)T^{-1/2}$.
     """
-    start, power = rational(values["start"]), rational(values["power"])
     above, eta_0, T = sympy.symbols("Delta_0 eta_0 T", positive=True)
     fallen = sympy.Symbol("delta", positive=True)
     rate = eta_0 * T**-power
     bound = start * above / (rate * T * E) + (2 * E - 1) * G**2 * Q * rate
     told = (above / (eta_0 * E) + (2 * E - 1) * G**2 * Q * eta_0) / sympy.sqrt(T)
     slope = sympy.sqrt(fallen / (rate * T))
-    return concluded(
-        [
-            (sympy.simplify(bound - told) == 0, "the bound at this step size"),
-            (sympy.simplify(slope * rate * slope * T - fallen) == 0, "what the loss falls by in T rounds"),
-            (T not in sympy.simplify(slope**2 * T**power).free_symbols, "a weight that attains the power"),
-        ],
-        r"the corrected theorem at $\eta = \eta_0T^{-1/2}$, in which both terms fall like $T^{-1/2}$",
-    )
+    require(sympy.simplify(bound - told) == 0, "the bound at this step size")
+    require(sympy.simplify(slope * rate * slope * T - fallen) == 0, "what the loss falls by in T rounds")
+    require(T not in sympy.simplify(slope**2 * T**power).free_symbols, "a weight that attains the power")
+    return r"the corrected theorem at $\eta = \eta_0T^{-1/2}$, in which both terms fall like $T^{-1/2}$"
 
 
-@proof("fedloru-v2/sec-4-jointly@with-both", scale="1", accumulated="1", power="1/2", sizes=[1, 2, 5])
-def sec_4_jointly(values: Values) -> Proof:
+@proof("fedloru-v2/sec-4-jointly@with-both")
+def sec_4_jointly(
+    scale: Fraction = Fraction(1),
+    accumulated: Fraction = Fraction(1),
+    power: Fraction = Fraction(1, 2),
+    sizes: tuple[int, ...] = (1, 2, 5),
+) -> str:
     r"""The four statements, each proved under hypotheses that hold together.
 
     Restarts at $AB = 0$ leave the model (claim-reinit), sums over all clients have weights of sum 1 (eq-agg), W is the
     start and all products (eq-WT with $\alpha = 1$), beside which nothing is left where $\tau$ divides T, and the
     corrected theorem, whose hypotheses these are, gives the rate.
     """
-    sizes, scale = values["sizes"], values["scale"]
-    parts = (
-        claim_reinit.evaluate({"accumulated": values["accumulated"]}),
-        mean_of_products.evaluate({"scale": scale, "clients": sizes}),
-        eq_WT.evaluate({"power": 1, "scale": scale, "cycles": sizes, "rounds": sizes}),
-        thm_4_2_rate.evaluate({"start": "1", "power": values["power"]}),
-    )
-    flaws = [(isinstance(part, Proof) and part.verified, str(part)) for part in parts]
-    return concluded(flaws, "restart, averages, final model and rate, each by its own proof")
+    claim_reinit.evaluate(accumulated=accumulated)
+    mean_of_products.evaluate(scale=scale, clients=sizes)
+    eq_WT.evaluate(scale=scale, cycles=sizes, rounds=sizes)
+    thm_4_2_rate.evaluate(power=power)
+    return "restart, averages, final model and rate, each by its own proof"
 
 
-@proof("fedloru-v2/claim-alpha-ext@of-the-corrected-bounds", curvature_power=2, gradient_power=1)
-def claim_alpha_ext(values: Values) -> Proof:
+@proof("fedloru-v2/claim-alpha-ext@of-the-corrected-bounds")
+def claim_alpha_ext(curvature_power: int = 2, gradient_power: int = 1) -> str:
     r"""The chain rule, for f as for each client and sample.
 
     $h(X) = f(W + \alpha X)$ has the gradient $\alpha\nabla f$, of norm at most $|\alpha|G$ and Lipschitz with
@@ -221,22 +217,24 @@ def claim_alpha_ext(values: Values) -> Proof:
     once, twice = sympy.diff(f(W + alpha * X), X), sympy.diff(f(W + alpha * X), X, 2)
     w = W + alpha * X
     slopes = [sympy.diff(f(W), W, order).subs(W, w) for order in (1, 2)]
-    return concluded(
-        [
-            (sympy.simplify((once - alpha ** values["gradient_power"] * slopes[0]).doit()) == 0, "the gradient"),
-            (sympy.simplify((twice - alpha ** values["curvature_power"] * slopes[1]).doit()) == 0, "the curvature"),
-        ],
-        r"the chain rule for $X \mapsto f(W + \alpha X)$, and the corrected theorem for that function",
-    )
+    require(sympy.simplify((once - alpha**gradient_power * slopes[0]).doit()) == 0, "the gradient")
+    require(sympy.simplify((twice - alpha**curvature_power * slopes[1]).doit()) == 0, "the curvature")
+    return r"the chain rule for $X \mapsto f(W + \alpha X)$, and the corrected theorem for that function"
 
 
-def _changes(cross: sympy.Rational) -> sympy.Expr:
+def _changes(cross: Fraction | int) -> sympy.Expr:
     """Lemma B.6 with the factor 2, times a quarter."""
     return cross * (L**2 * a**2 * b**2 + G**2)
 
 
-@proof("fedloru-v2/eq-67-70@averages-of-the-local-steps", kept="3/4", square="1", change="1/4", cross="1/2", drift="1")
-def eq_67_70(values: Values) -> Proof:
+@proof("fedloru-v2/eq-67-70@averages-of-the-local-steps")
+def eq_67_70(
+    kept: Fraction = Fraction(3, 4),
+    square: Fraction = Fraction(1),
+    change: Fraction = Fraction(1, 4),
+    cross: Fraction = Fraction(1, 2),
+    drift: Fraction = Fraction(1),
+) -> str:
     r"""Smoothness in B at $A_+$: $f(A_+B_+) \le f(A_+B) + \langle\nabla_B + \delta, v\rangle + \frac12LC_A^2\|v\|^2$.
 
     Here $\delta$ is the gradient in B at $A_+B$ less that at AB, $\nabla_B$. $\langle\delta, v\rangle \le
@@ -244,44 +242,38 @@ def eq_67_70(values: Values) -> Proof:
     mean of v is $-\eta E$ times $x + y$ with $x = \nabla_B$ and the drift y, and $-\langle x, x+y\rangle \le
     -\frac34|x|^2 + |y|^2$.
     """
-    kept, square, change, cross, drift = (rational(values[n]) for n in ("kept", "square", "change", "cross", "drift"))
     half = sympy.Rational(1, 2)
     product = sympy.Matrix([[change, -half], [-half, square]])
-    return concluded(
-        [
-            (product.is_positive_semidefinite is True, "the product with the change of the gradient"),
-            (absorbs(kept, drift), "the product with the gradient"),
-            (non_negative(_changes(cross) - change * 2 * _changes(sympy.Integer(1))), "Lemma B.6, a quarter of it"),
-        ],
-        r"smoothness in B, both inner products by forms that are never negative, and Lemma B.6",
-    )
+    require(product.is_positive_semidefinite is True, "the product with the change of the gradient")
+    require(absorbs(kept, drift), "the product with the gradient")
+    require(non_negative(_changes(cross) - change * 2 * _changes(1)), "Lemma B.6, a quarter of it")
+    return r"smoothness in B, both inner products by forms that are never negative, and Lemma B.6"
 
 
-@proof(
-    "fedloru-v2/eq-71-75@averages-of-the-local-steps", kept="3/4", smooth="1/2", change="1/4", cross="1/2", drift="1"
-)
-def eq_71_75(values: Values) -> Proof:
+@proof("fedloru-v2/eq-71-75@averages-of-the-local-steps")
+def eq_71_75(
+    kept: Fraction = Fraction(3, 4),
+    smooth: Fraction = Fraction(1, 2),
+    change: Fraction = Fraction(1, 4),
+    cross: Fraction = Fraction(1, 2),
+    drift: Fraction = Fraction(1),
+) -> str:
     r"""Smoothness in A at B, the mean of u as in (70), and the sum with (70).
 
     $f(A_+B) \le f(AB) + \langle\nabla_A, u\rangle + \frac12LC_B^2\|u\|^2$; the mean of u, given the past, is $-\eta E$
     times $x + y$ with $x = \nabla_A$ and the drift y, and $-\langle x, x+y\rangle \le -\frac34|x|^2 + |y|^2$: this is
     (74). (70) adds $\frac12(L^2C_A^2C_B^2+G^2)\|u\|^2$ to $\frac12LC_B^2\|u\|^2$.
     """
-    kept, smooth, change, cross, drift = (rational(values[n]) for n in ("kept", "smooth", "change", "cross", "drift"))
-    derived = L * b**2 / 2 + change * 2 * _changes(sympy.Integer(1))
+    derived = L * b**2 / 2 + change * 2 * _changes(1)
     stated = smooth * L * b**2 + _changes(cross)
-    return concluded(
-        [
-            (absorbs(kept, drift), "the product with the gradient"),
-            (change == sympy.Rational(1, 4), "(70) takes a quarter"),
-            (non_negative(stated - derived), "the factor of the move of A"),
-        ],
-        "smoothness in A, the inner product by a form that is never negative, and the sum with (70)",
-    )
+    require(absorbs(kept, drift), "the product with the gradient")
+    require(change == Fraction(1, 4), "(70) takes a quarter")
+    require(non_negative(stated - derived), "the factor of the move of A")
+    return "smoothness in A, the inner product by a form that is never negative, and the sum with (70)"
 
 
-@proof("fedloru-v2/eq-76", kept="3/4", first="1", quarter="1/4")
-def eq_76(values: Values) -> Proof:
+@proof("fedloru-v2/eq-76")
+def eq_76(kept: Fraction = Fraction(3, 4), first: Fraction = Fraction(1), quarter: Fraction = Fraction(1, 4)) -> str:
     r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8.
 
     No smaller factor than 1 before $\eta^2G^2E^2$: take one weight, one step, and samples $h(w) \pm gw$ with h a
@@ -289,7 +281,6 @@ def eq_76(values: Values) -> Proof:
     and the loss grows by $\frac12L\eta^2g^2(A^2+B^2)^2$ but for higher orders of $\eta$. With $L = 1/B^2$, $A = sB$ and
     $g = s^2$ its quotient by $\eta^2G^2$ times the brace tends to 1 as $s \to 0$.
     """
-    kept, first, quarter = (rational(values[name]) for name in ("kept", "first", "quarter"))
     changes = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2
     second = first * eta**2 * G**2 * E**2 * (changes * b**2 + (1 + L * a**2 / 2) * a**2)
     third = quarter * eta**3 * E * (E - 1) ** 2 * G**2 * (rate_a**2 + rate_b**2)
@@ -297,26 +288,21 @@ def eq_76(values: Values) -> Proof:
     s = sympy.Symbol("s", positive=True)
     noise = L * (a**2 + b**2) ** 2 / 2 / (second / (eta**2 * G**2 * E**2))
     quotient = noise.subs(L, 1 / b**2).subs({a: s * b, G: s**2}, simultaneous=True)
-    return concluded(
-        [
-            (absorbs(kept, sympy.Integer(1)), "the gradients that are kept"),
-            (sympy.limit(sympy.cancel(quotient), s, 0) == 1, "noise that attains the moves"),
-            (non_negative(second - changes * u**2 - (1 + L * a**2 / 2) * v**2), "the moves"),
-            (non_negative(third - eta * E * (mean_drift() ** 2 + other**2)), "the drifts"),
-        ],
-        "(75), with the moves of the round and the mean drifts, as polynomials without negative coefficients",
-    )
+    require(absorbs(kept, 1), "the gradients that are kept")
+    require(sympy.limit(sympy.cancel(quotient), s, 0) == 1, "noise that attains the moves")
+    require(non_negative(second - changes * u**2 - (1 + L * a**2 / 2) * v**2), "the moves")
+    require(non_negative(third - eta * E * (mean_drift() ** 2 + other**2)), "the drifts")
+    return "(75), with the moves of the round and the mean drifts, as polynomials without negative coefficients"
 
 
-@proof("fedloru-v2/eq-77-K", first="8/3", second="16/3")
-def eq_77_K(values: Values) -> Proof:
+@proof("fedloru-v2/eq-77-K")
+def eq_77_K(first: Fraction = Fraction(8, 3), second: Fraction = Fraction(16, 3)) -> str:
     r"""The last terms of (76) times $4/(3\eta E)$, with the largest step size $\bar\eta = \eta + h$ in D.
 
     (76) moved to the other side and multiplied by $4/(3\eta E)$ is (77): $2\eta^2(\sigma^2+G^2)E^2$ times the brace
     becomes $K_1\eta$ and $4\eta^3ED(C_A^2+C_B^2)$ becomes $\frac{16}3D(C_A^2+C_B^2)\eta^2$. D grows with the step, so
     that D at $\bar\eta \ge \eta$ serves for all steps up to $\bar\eta$.
     """
-    first, second = rational(values["first"]), rational(values["second"])
     s2 = sympy.Symbol("s2", positive=True)  # sigma^2 + G^2
     brace = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2 + (1 + L * a**2 / 2) * a**2
 
@@ -325,10 +311,6 @@ def eq_77_K(values: Values) -> Proof:
 
     terms = (2 * eta**2 * s2 * E**2 * brace + 4 * eta**3 * E * D(eta) * (a**2 + b**2)) * 4 / (3 * eta * E)
     K_1, K_2 = first * E * s2 * brace, second * D(eta + h) * (a**2 + b**2)
-    return concluded(
-        [
-            (non_negative(K_1 * eta + K_2 * eta**2 - sympy.cancel(terms)), "the terms of (76)"),
-            (eta not in K_1.free_symbols, "no step size in K_1"),
-        ],
-        r"$K_1\eta + K_2\eta^2$ with the largest step size in D, less the terms of (76), has no negative coefficient",
-    )
+    require(non_negative(K_1 * eta + K_2 * eta**2 - sympy.cancel(terms)), "the terms of (76)")
+    require(eta not in K_1.free_symbols, "no step size in K_1")
+    return r"$K_1\eta + K_2\eta^2$ with the largest step size in D, less the terms of (76), has no negative coefficient"

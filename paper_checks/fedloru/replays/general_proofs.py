@@ -10,20 +10,19 @@ noise this (I) stands in the place of the one told there, and (E) in that of (B)
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import sympy
 
-from paper_checks.fedloru.replays.limit_proofs import Steps, determinant
-from paper_checks.fedloru.replays.step_proofs import concluded
+from paper_checks.fedloru.replays.limit_proofs import determinant
 from paper_checks.fedloru.replays.weyl_proofs import between
-from paper_checks.proof_steps import rational
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.replay import proof, require
 
 s, theta, w = sympy.symbols("s theta w", positive=True)
 R = sympy.Function("R")
 
 
-def branches(values: Values) -> Steps:
+def branches(coefficient: Fraction, edge: Fraction, threshold: Fraction) -> None:
     r"""Spikes with $1/\theta < g_{\mu_N}(U_N^+)$ go to $\theta + sR(s/\theta)$, the other positive ones to $U_N$.
 
     The determinant tends to $\prod_j(1 - \theta_jg_{\mu_N}(z))$ off the support, by (I) and (E). Beyond $U_N$ the
@@ -34,20 +33,18 @@ def branches(values: Values) -> Steps:
     to $U_N$. Mirrored from below.
     """
     scaled = s * (R(s * w) + 1 / (s * w)) - 1 / w  # R of the noise at w
-    stated = theta + rational(values["coefficient"]) * s * R(s / theta)
+    stated = theta + coefficient * s * R(s / theta)
     upper, at_edge = sympy.symbols("U g_U", positive=True)
-    threshold = 1 / (at_edge / s)  # g of the noise at its edge is g(U)/s
-    return [
-        *determinant(),
-        (sympy.simplify((scaled + 1 / w).subs(w, 1 / theta) - stated) == 0, "the outlier by the definition of R"),
-        (sympy.simplify(rational(values["threshold"]) * s / at_edge - threshold) == 0, "the threshold"),
-        (sympy.simplify(rational(values["edge"]) * s * upper - s * upper) == 0, "the edge of the scaled noise"),
-        *between(0, 0),
-    ]
+    reached = 1 / (at_edge / s)  # g of the noise at its edge is g(U)/s
+    determinant()
+    require(sympy.simplify((scaled + 1 / w).subs(w, 1 / theta) - stated) == 0, "the outlier by the definition of R")
+    require(sympy.simplify(threshold * s / at_edge - reached) == 0, "the threshold")
+    require(sympy.simplify(edge * s * upper - s * upper) == 0, "the edge of the scaled noise")
+    between(0, 0)
 
 
-@proof("fedloru-v1/eq-3-4", scale="1")
-def v1_eq_3_4(values: Values) -> Proof:
+@proof("fedloru-v1/eq-3-4")
+def v1_eq_3_4(scale: Fraction = Fraction(1)) -> str:
     r"""The named ensembles have limit laws of compact support, and one ensemble meets all that is assumed at once.
 
     Wigner matrices, with entries $R^{-1/2}$ times a fixed law of finite variance, and with them the Gaussian ensembles,
@@ -63,39 +60,36 @@ def v1_eq_3_4(values: Values) -> Proof:
     in the limit. $s(N) = 1/(N + 2)$ decreases from $\mathbb{N}$ to (0, 1).
     """
     g, (c, sigma) = sympy.Symbol("g"), sympy.symbols("c sigma", positive=True)
-    scale = rational(values["scale"])
     wigner, wishart = sigma**2 * g + 1 / g, 1 / (1 - c**2 * g) + 1 / g  # c^2: the ratio
     ends = {sympy.simplify(wishart.subs(g, root)) for root in sympy.solve(sympy.diff(wishart, g), g)}
     stated = {sympy.simplify(scale * (1 + sign * c) ** 2) for sign in (1, -1)}
     outer = sympy.solve(sympy.diff(wigner, g), g)
-    return concluded(
-        [
-            (
-                {sympy.simplify(wigner.subs(g, root)) for root in outer} == {2 * scale * sigma, -2 * scale * sigma},
-                "the edges of the semicircle",
-            ),
-            (
-                {sympy.expand(end) for end in ends} == {sympy.expand(end) for end in stated},
-                "the edges of Wishart's law",
-            ),
-        ],
-        "the ends of both laws, from their R-transforms; rotations of fixed eigenvalues meet every condition",
+    require(
+        {sympy.simplify(wigner.subs(g, root)) for root in outer} == {2 * scale * sigma, -2 * scale * sigma},
+        "the edges of the semicircle",
     )
+    require({sympy.expand(end) for end in ends} == {sympy.expand(end) for end in stated}, "the edges of Wishart's law")
+    return "the ends of both laws, from their R-transforms; rotations of fixed eigenvalues meet every condition"
 
 
-@proof("fedloru-v1/prop-3.2", coefficient="1", edge="1", threshold="1")
-def v1_prop_3_2(values: Values) -> Proof:
+@proof("fedloru-v1/prop-3.2")
+def v1_prop_3_2(
+    coefficient: Fraction = Fraction(1), edge: Fraction = Fraction(1), threshold: Fraction = Fraction(1)
+) -> str:
     r"""Both branches, and fixed indices past the outliers, as told under Branches.
 
     Where the density vanishes like a square root at the edge, g has an infinite slope there, so that its inverse
     $R_{\mu_N}(w) + 1/w$ has a critical point, with the value $U_N$, at the threshold, and exceeds $U_N$ on both sides
     of it. A density that vanishes faster gives g a finite slope at the edge, and no such point.
     """
-    return concluded(branches(values), "a small determinant, the definition of R, and Weyl's inequalities")
+    branches(coefficient, edge, threshold)
+    return "a small determinant, the definition of R, and Weyl's inequalities"
 
 
-@proof("fedloru-iclr/prop-3.1", coefficient="1", edge="1", threshold="1")
-def iclr_prop_3_1(values: Values) -> Proof:
+@proof("fedloru-iclr/prop-3.1")
+def iclr_prop_3_1(
+    coefficient: Fraction = Fraction(1), edge: Fraction = Fraction(1), threshold: Fraction = Fraction(1)
+) -> str:
     r"""Both branches as in v1; an index $\lfloor cR\rfloor$ between two of the noise with the same share.
 
     $\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$, and both ends tend to the
@@ -103,12 +97,13 @@ def iclr_prop_3_1(values: Values) -> Proof:
     """
     c, dimension, shift = sympy.symbols("c R k", positive=True)
     share = sympy.limit((c * dimension + shift) / dimension, dimension, sympy.oo)
-    steps = [*branches(values), (share == c, "the share of a shifted index")]
-    return concluded(steps, "a small determinant, the definition of R, and Weyl's inequalities")
+    branches(coefficient, edge, threshold)
+    require(share == c, "the share of a shifted index")
+    return "a small determinant, the definition of R, and Weyl's inequalities"
 
 
-@proof("fedloru-v1/thm-3.3", growth="1", second_moment="1")
-def v1_thm_3_3(values: Values) -> Proof:
+@proof("fedloru-v1/thm-3.3")
+def v1_thm_3_3(growth: Fraction = Fraction(1), second_moment: Fraction = Fraction(1)) -> str:
     r"""$\mathrm{srank}(H)/R \to m_2s^2/\lambda^2$, and $s/\lambda(s)$ never decreases.
 
     $\|H\|_F^2/R \to s^2m_2$ by weak convergence and (E), as the spikes change $\|H\|_F$ by a bounded amount. The norm
@@ -127,16 +122,12 @@ def v1_thm_3_3(values: Values) -> Proof:
     outlier = theta + s * R(s / theta)
     slope = sympy.simplify((outlier - s * sympy.diff(outlier, s)).subs(s, x * theta).doit())
     inverse = sympy.diff(R(x) + 1 / x, x)  # negative up to g(U)
-    stated = rational(values["growth"]) * rational(values["second_moment"]) * s**2 * m_2
+    stated = growth * second_moment * s**2 * m_2
     # Noise of mean 0 with the double eigenvalue -2, and a spike along (1, 2, 2)/3.
     direction = sympy.Matrix([1, 2, 2]) / 3
     hessian = s * sympy.diag(-2, -2, 4) + theta * direction * direction.T
-    return concluded(
-        [
-            *determinant(),
-            (sympy.simplify(stated - s**2 * m_2) == 0, "the mean square of the eigenvalues of the noise"),
-            (sympy.simplify(slope + theta * x**2 * inverse) == 0, "s over an outlier grows with s"),
-            (sympy.expand((hessian + 2 * s * sympy.eye(3)).det()) == 0, "a double eigenvalue of the noise is one of H"),
-        ],
-        "limits of both norms; one derivative by the definition of R; an example with a double eigenvalue",
-    )
+    determinant()
+    require(sympy.simplify(stated - s**2 * m_2) == 0, "the mean square of the eigenvalues of the noise")
+    require(sympy.simplify(slope + theta * x**2 * inverse) == 0, "s over an outlier grows with s")
+    require(sympy.expand((hessian + 2 * s * sympy.eye(3)).det()) == 0, "a double eigenvalue of the noise is one of H")
+    return "limits of both norms; one derivative by the definition of R; an example with a double eigenvalue"

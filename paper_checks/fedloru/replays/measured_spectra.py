@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import asin, exp, pi, sqrt
-from typing import Any
 
 import sympy
 
-from paper_checks.fedloru.replays.step_proofs import concluded
-from paper_checks.proof_steps import rational
-from paper_checks.replay import Hypothesis, Proof, Violation, assuming, proof, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values
-
-Steps = list[tuple[bool, str]]
 
 
 def semicircle_quantile(share: float) -> float:
@@ -60,7 +55,7 @@ def eq_87(values: Values) -> Violation:
     )
 
 
-def smoothed_squares(power: Any) -> Steps:
+def smoothed_squares(power: int) -> None:
     r"""The smoothed density has $\sum_ix^2p(x)\Delta = \|H\|_F^2/R + h^2$, up to $10^{-30}$ of it for $\Delta \le h/2$.
 
     A kernel, the normal density of standard deviation h, turns the square $\lambda^2$ of an eigenvalue into
@@ -68,34 +63,33 @@ def smoothed_squares(power: Any) -> Steps:
     $e^{-2\pi^2j^2h^2/\Delta^2}$, $j = 1, 2, \ldots$, times $2(\lambda^2 + h^2 + 4\pi j|\lambda|h^2/\Delta +
     4\pi^2j^2h^4/\Delta^2)$, the last bracket at most $(1 + 2\pi jh/\Delta)^2(\lambda^2 + h^2)$.
     """
-    if power != int(power):
-        return [(False, "a whole power")]
+    require(power == int(power), "a whole power")
     x, h, z = sympy.symbols("lambda h z")
     moments = {0: 1, 1: 0, 2: 1, 3: 0, 4: 3}
-    polynomial = sympy.Poly(sympy.expand((x + h * z) ** int(power)), z)
+    polynomial = sympy.Poly(sympy.expand((x + h * z) ** power), z)
     mean = sum(c * moments[degree] for (degree,), c in polynomial.terms())
     tails = sum(2 * exp(-2 * pi**2 * j**2 * 4) * (1 + 4 * pi * j) ** 2 for j in range(1, 20))
-    return [(sympy.expand(mean - x**2 - h**2) == 0, "the square under a kernel"), (tails < 1e-30, "the grid")]
+    require(sympy.expand(mean - x**2 - h**2) == 0, "the square under a kernel")
+    require(tails < 1e-30, "the grid")
 
 
-@proof("fedloru-v2/eq-87@masses", power=2, factor="1")
-def masses(values: Values) -> Proof:
+@proof("fedloru-v2/eq-87@masses")
+def masses(power: int = 2, factor: Fraction = Fraction(1)) -> str:
     r"""Over the mass 1/R of $\sigma_1$ times its square, the smoothed squares are the stable rank and a little more.
 
     $(\|H\|_F^2/R + h^2)/(\sigma_1^2/R) = \mathrm{srank}(H) + Rh^2/\sigma_1^2$, which is $1 + Rh^2/\|H\|_F^2$ times the
     stable rank. With the masses of the eigenvalues themselves h = 0.
     """
     total, R, h, top = sympy.symbols("F R h sigma", positive=True)
-    estimate = rational(values["factor"]) * (total / R + h**2) / (top**2 / R)
+    estimate = factor * (total / R + h**2) / (top**2 / R)
     error = estimate - total / top**2 * (1 + R * h**2 / total)
-    return concluded(
-        [*smoothed_squares(values["power"]), (sympy.simplify(error) == 0, "the estimate")],
-        "the square under a kernel, a sum in the place of an integral, and the quotient",
-    )
+    smoothed_squares(power)
+    require(sympy.simplify(error) == 0, "the estimate")
+    return "the square under a kernel, a sum in the place of an integral, and the quotient"
 
 
-@proof("fedloru-v2/eq-87", power=2, factor="1")
-def eq_87_corrected(values: Values) -> Proof:
+@proof("fedloru-v2/eq-87")
+def eq_87_corrected(power: int = 2, factor: Fraction = Fraction(1)) -> str:
     r"""As for masses; with densities $p(\sigma_1)$ is the height $1/(Rh\sqrt{2\pi})$ of one kernel.
 
     At a separate $\sigma_1$, many widths away from the other eigenvalues, and a grid through it. The sum without
@@ -107,15 +101,11 @@ def eq_87_corrected(values: Values) -> Proof:
     total, R, h, top, spacing = sympy.symbols("F R h sigma Delta", positive=True)
     squares = total / R + h**2
     by_densities = squares / spacing / (top**2 / (R * h * sympy.sqrt(2 * sympy.pi)))
-    by_masses = rational(values["factor"]) * squares / (top**2 / R)
-    return concluded(
-        [
-            *smoothed_squares(values["power"]),
-            (sympy.simplify(by_masses - total / top**2 * (1 + R * h**2 / total)) == 0, "the estimate with masses"),
-            (
-                sympy.simplify(by_densities / by_masses - sympy.sqrt(2 * sympy.pi) * h / spacing) == 0,
-                "the estimate with densities",
-            ),
-        ],
-        "the square under a kernel, a sum in the place of an integral, and both quotients",
+    by_masses = factor * squares / (top**2 / R)
+    smoothed_squares(power)
+    require(sympy.simplify(by_masses - total / top**2 * (1 + R * h**2 / total)) == 0, "the estimate with masses")
+    require(
+        sympy.simplify(by_densities / by_masses - sympy.sqrt(2 * sympy.pi) * h / spacing) == 0,
+        "the estimate with densities",
     )
+    return "the square under a kernel, a sum in the place of an integral, and both quotients"

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.fedloru.replays.step_proofs import concluded
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values, fractions
+from paper_checks.replay import proof, require
 
 Plane = tuple[Fraction, Fraction]
-
-
-def _plane(values: Values, name: str) -> Plane:
-    first, second = (Fraction(text) for text in str(values[name]).split())
-    return first, second
 
 
 def _dot(a: Plane, b: Plane) -> Fraction:
@@ -21,7 +14,14 @@ def _dot(a: Plane, b: Plane) -> Fraction:
 
 
 @proof("fedloru-v2/A.6-limitation")
-def a_6_limitation(values: Values) -> Proof:
+def a_6_limitation(
+    curvatures: Plane = (Fraction(4), Fraction(1)),
+    turned: Plane = (Fraction(4, 5), Fraction(3, 5)),
+    first: Plane = (Fraction(2), Fraction(3)),
+    second: Plane = (Fraction(-3), Fraction(1)),
+    rate: Fraction = Fraction(1, 8),
+    after: tuple[int, int] = (1, 10),
+) -> str:
     r"""Two clients for which the order of $C_1$ and $C_2$ after ten steps is not that after one.
 
     Quadratic losses in the plane with the curvatures 4 and 1: of the one client along the axes, with the minimiser (2,
@@ -30,15 +30,12 @@ def a_6_limitation(values: Values) -> Proof:
     updates. For r = 1 these lie along the first eigenvectors and point to either side, so that $C_1 = -\frac45$ after
     any number of steps. $C_2$ is -0.998 after one step, which is less, and -0.532 after ten, which is more.
     """
-    curvatures, turned = _plane(values, "curvatures"), _plane(values, "first eigenvector, second client")
-    (rate,) = fractions(values, "learning rate")
     frames = (((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), (turned, (-turned[1], turned[0])))
-    minimisers = (_plane(values, "minimiser, first client"), _plane(values, "minimiser, second client"))
 
     def squared_cosine(rank: int, steps: int) -> Fraction:
         """The square of the cosine, with its sign."""
         updates = []
-        for frame, minimiser in zip(frames, minimisers, strict=True):
+        for frame, minimiser in zip(frames, (first, second), strict=True):
             moved = [
                 (1 - (1 - rate * curvature) ** steps) * _dot(vector, minimiser)
                 for curvature, vector in zip(curvatures, frame, strict=True)
@@ -48,15 +45,13 @@ def a_6_limitation(values: Values) -> Proof:
         product = _dot(*updates)
         return product * abs(product) / (_dot(updates[0], updates[0]) * _dot(updates[1], updates[1]))
 
-    last = int(values["steps"])
-    return concluded(
-        [
-            (_dot(turned, turned) == 1, "a frame of unit vectors"),
-            (last > 1, "several steps"),
-            (0 < rate * max(curvatures) <= 1, "a learning rate that converges"),
-            (squared_cosine(1, 1) > squared_cosine(2, 1), "after one step rank 1 agrees better"),
-            (squared_cosine(1, last) < squared_cosine(2, last), "at the end rank 2 agrees better"),
-        ],
+    one, last = after
+    require(_dot(turned, turned) == 1, "a frame of unit vectors")
+    require(one == 1 and last > 1, "one step, and several")
+    require(0 < rate * max(curvatures) <= 1, "a learning rate that converges")
+    require(squared_cosine(1, one) > squared_cosine(2, one), "after one step rank 1 agrees better")
+    require(squared_cosine(1, last) < squared_cosine(2, last), "at the end rank 2 agrees better")
+    return (
         "two quadratic clients in the plane, the first along the axes, gradient descent from 0, in fractions: the "
-        "cosine of the updates is larger with rank 1 after one step, with rank 2 at the end",
+        "cosine of the updates is larger with rank 1 after one step, with rank 2 at the end"
     )

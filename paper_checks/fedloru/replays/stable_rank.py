@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, expression, fractions
 
 
@@ -31,7 +31,7 @@ def claim_Fj_sign(values: Values) -> Violation:
 
 
 @proof("fedloru-v2/eq-40")
-def eq_40(values: Values) -> Proof:
+def eq_40(certificate: Values) -> str:
     r"""A sum of non-negative terms.
 
     Both sides of eq. (40) carry $\sigma^2(s_M^2 - s_N^2)|\theta_0/\theta_j - \theta_j/\theta_0|/(g_M^2g_N^2) \ge 0$;
@@ -46,11 +46,11 @@ def eq_40(values: Values) -> Proof:
     def g(theta: sympy.Symbol, noise: sympy.Symbol) -> sympy.Expr:
         return theta + noise**2 / theta
 
-    terms = [expression(term, names) for term in values["terms"]]
-    signs = all(term.is_nonnegative for term in terms)
+    terms = [expression(term, names) for term in certificate["terms"]]
     left = g(tj, m) * g(t0, n) + g(tj, n) * g(t0, m) - 8 * m * n
-    same = sympy.simplify(left - sum(terms)) == 0
-    return Proof(bool(signs and same), f"{len(terms)} non-negative terms add up to the difference of the sides")
+    require(all(term.is_nonnegative for term in terms), "no term is negative")
+    require(sympy.simplify(left - sum(terms)) == 0, "the sum of the terms")
+    return f"{len(terms)} non-negative terms add up to the difference of the sides"
 
 
 @replay("fedloru-v2/eq-44")

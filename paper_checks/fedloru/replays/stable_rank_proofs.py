@@ -9,78 +9,76 @@ hold in probability, the first by the law of large numbers again, the second by 
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import sympy
 
-from paper_checks.fedloru.replays.limit_proofs import Steps, more, n, other, outliers, semicircle, theta
-from paper_checks.fedloru.replays.step_proofs import concluded
-from paper_checks.proof_steps import non_negative, positive, rational
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.fedloru.replays.limit_proofs import more, n, other, outliers, semicircle, theta
+from paper_checks.proof_steps import non_negative, positive
+from paper_checks.replay import proof, require
 
 m = sympy.Symbol("m", positive=True)
 
 
-def bulk_square(values: Values) -> Steps:
+def bulk_square(bulk: Fraction) -> None:
     r"""$R^2$ entries of variance $n^2/R$: the mean square of an eigenvalue of the noise is $n^2$."""
     R = sympy.Symbol("R", positive=True)
-    stated = rational(values["bulk"]) * n**2
-    return [(sympy.simplify(R**2 * (n**2 / R) / R - stated) == 0, "the mean square of the bulk")]
+    stated = bulk * n**2
+    require(sympy.simplify(R**2 * (n**2 / R) / R - stated) == 0, "the mean square of the bulk")
 
 
-def norm() -> Steps:
+def norm() -> None:
     r"""The limit of the norm: an outlier beyond the threshold, else the edge, which is the smaller of the two."""
     outlier = theta + n**2 / theta
-    return [
-        *outliers(outlier, sympy.Integer(1)),
-        *semicircle(sympy.Integer(2)),
-        (positive((outlier - 2 * n).subs(theta, n + more)), "an outlier lies beyond the edge"),
-    ]
+    outliers(outlier, 1)
+    semicircle(2)
+    require(positive((outlier - 2 * n).subs(theta, n + more)), "an outlier lies beyond the edge")
 
 
-def grows_with_noise() -> Steps:
+def grows_with_noise() -> None:
     r"""$n/\lambda_N$ grows with n up to 1/2, which it is from $n = |\theta_0|$ on.
 
     $n/\lambda = n\theta/(\theta^2 + n^2)$ has a derivative of the sign of $\theta^2 - n^2$.
     """
     ratio = n / (theta + n**2 / theta)
-    return [
-        (positive(sympy.factor(sympy.diff(ratio, n)).subs(theta, n + more)), "n over the outlier grows with n"),
-        (sympy.simplify(ratio.subs(theta, n)) == sympy.Rational(1, 2), "1/2 at the threshold"),
-        (positive((sympy.Rational(1, 2) - ratio).subs(theta, n + more)), "less than 1/2 beyond it"),
-    ]
+    require(positive(sympy.factor(sympy.diff(ratio, n)).subs(theta, n + more)), "n over the outlier grows with n")
+    require(sympy.simplify(ratio.subs(theta, n)) == sympy.Rational(1, 2), "1/2 at the threshold")
+    require(positive((sympy.Rational(1, 2) - ratio).subs(theta, n + more)), "less than 1/2 beyond it")
 
 
-@proof("fedloru-v2/eq-36", bulk="1")
-def eq_36(values: Values) -> Proof:
+@proof("fedloru-v2/eq-36")
+def eq_36(bulk: Fraction = Fraction(1)) -> str:
     r"""The numerator is $\sum\theta_j^2 + n^2R(1 + o(1))$; by eq. (29) every fixed index past the outliers is counted.
 
     None of the eigenvalues inside the bulk tends to an edge, and their mean square is the semicircle's, $n^2$, not
     $U_N^2 = 4n^2$.
     """
-    return concluded([*bulk_square(values), *semicircle(sympy.Integer(2))], "the mean square of the entries")
+    bulk_square(bulk)
+    semicircle(2)
+    return "the mean square of the entries"
 
 
-@proof("fedloru-v2/eq-36-conv", bulk="1")
-def eq_36_conv(values: Values) -> Proof:
+@proof("fedloru-v2/eq-36-conv")
+def eq_36_conv(bulk: Fraction = Fraction(1)) -> str:
     r"""The quotient of both limits, and 1/4 where the edge is the norm."""
-    at_edge = rational(values["bulk"]) * n**2 / (2 * n) ** 2
-    return concluded(
-        [*bulk_square(values), *norm(), (at_edge == sympy.Rational(1, 4), "1/4 at the edge")],
-        "the mean square of the entries, and the norm by Proposition 3.1",
-    )
+    at_edge = bulk * n**2 / (2 * n) ** 2
+    bulk_square(bulk)
+    norm()
+    require(at_edge == Fraction(1, 4), "1/4 at the edge")
+    return "the mean square of the entries, and the norm by Proposition 3.1"
 
 
-@proof("fedloru-v2/eq-37", bulk="1")
-def eq_37(values: Values) -> Proof:
+@proof("fedloru-v2/eq-37")
+def eq_37(bulk: Fraction = Fraction(1)) -> str:
     r"""The difference of two limits, which is not 0 since $n/\lambda_N < m/\lambda_M$."""
-    return concluded(
-        [*bulk_square(values), *norm(), *grows_with_noise()],
-        "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits",
-    )
+    bulk_square(bulk)
+    norm()
+    grows_with_noise()
+    return "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits"
 
 
-@proof("fedloru-v2/thm-3.2", bulk="1")
-def thm_3_2(values: Values) -> Proof:
+@proof("fedloru-v2/thm-3.2")
+def thm_3_2(bulk: Fraction = Fraction(1)) -> str:
     r"""The difference over R tends to $m^2/\lambda_M^2 - n^2/\lambda_N^2 > 0$ for $|\theta_0| > n$.
 
     $n/\lambda_N < m/\lambda_M$, where for $m \ge |\theta_0|$ the right side is 1/2. The printed bound over R keeps the
@@ -88,22 +86,18 @@ def thm_3_2(values: Values) -> Proof:
     stays finite, and the difference grows.
     """
     g_M, g_N = theta + m**2 / theta, theta + n**2 / theta
-    limit = rational(values["bulk"]) * (m**2 / g_M**2 - n**2 / g_N**2)
+    limit = bulk * (m**2 / g_M**2 - n**2 / g_N**2)
     printed = 4 * (m**2 - n**2) * (theta**2 - m**2 * n**2 / theta**2) / (g_M * g_N) ** 2
-    return concluded(
-        [
-            *bulk_square(values),
-            *norm(),
-            *grows_with_noise(),
-            (sympy.simplify(printed - 4 * limit) == 0, "the printed bound is four times the limit"),
-            (positive(sympy.factor(limit).subs({theta: n + more + other, m: n + more})), "the limit is positive"),
-        ],
-        "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits",
-    )
+    bulk_square(bulk)
+    norm()
+    grows_with_noise()
+    require(sympy.simplify(printed - 4 * limit) == 0, "the printed bound is four times the limit")
+    require(positive(sympy.factor(limit).subs({theta: n + more + other, m: n + more})), "the limit is positive")
+    return "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits"
 
 
-@proof("fedloru-v2/thm-3.2@estimates-sets-by-condition", first="8", second="4")
-def between_the_estimates(values: Values) -> Proof:
+@proof("fedloru-v2/thm-3.2@estimates-sets-by-condition")
+def between_the_estimates(first: Fraction = Fraction(8), second: Fraction = Fraction(4)) -> str:
     r"""Index by index: a spike of the sets adds at least its term of the bound, every other index at least an edge's.
 
     All signs drop out, since $g(\theta) = \theta + n^2/\theta$ is odd; let the spikes be positive. By the condition a
@@ -122,27 +116,22 @@ def between_the_estimates(values: Values) -> Proof:
     norms, gap, spread = (g_M * g_N) ** 2, m**2 - n**2, theta / spike - spike / theta
     difference = (g_Mj / g_M) ** 2 - (g_Nj / g_N) ** 2
     edges = (2 * m / g_M) ** 2 - (2 * n / g_N) ** 2
-    first, second = rational(values["first"]), rational(values["second"])
     bracket = (2 * m + x) * (2 * n + y) + (2 * n + u) * (2 * m + v) - first * m * n
     stated = second * gap * (theta**2 - m**2 * n**2 / theta**2) / norms
-    return concluded(
-        [
-            (sympy.simplify(g_Mj - 2 * m - (spike - m) ** 2 / spike) == 0, "a spike's limit exceeds the edge"),
-            (
-                sympy.simplify(difference - (g_Mj * g_N + g_Nj * g_M) * gap * spread / norms) == 0,
-                "the term of a spike, eq. (39)",
-            ),
-            (non_negative(bracket), "the bracket, at limits of 2m and 2n or more"),
-            (positive((theta - spike).subs(theta, spike + more)), "the spread of the spikes"),
-            (sympy.simplify(edges - stated) == 0, "the difference of the edges, eq. (43)"),
-            (positive(sympy.factor(edges).subs({theta: n + more + other, m: n + more})), "the edges are positive"),
-        ],
-        "every spike of the sets by eq. (39) and the arithmetic mean, every other index by eq. (43)",
+    require(sympy.simplify(g_Mj - 2 * m - (spike - m) ** 2 / spike) == 0, "a spike's limit exceeds the edge")
+    require(
+        sympy.simplify(difference - (g_Mj * g_N + g_Nj * g_M) * gap * spread / norms) == 0,
+        "the term of a spike, eq. (39)",
     )
+    require(non_negative(bracket), "the bracket, at limits of 2m and 2n or more")
+    require(positive((theta - spike).subs(theta, spike + more)), "the spread of the spikes")
+    require(sympy.simplify(edges - stated) == 0, "the difference of the edges, eq. (43)")
+    require(positive(sympy.factor(edges).subs({theta: n + more + other, m: n + more})), "the edges are positive")
+    return "every spike of the sets by eq. (39) and the arithmetic mean, every other index by eq. (43)"
 
 
-@proof("fedloru-v2/claim-ill@small-against-the-noise", share="3/20", product="1")
-def claim_ill(values: Values) -> Proof:
+@proof("fedloru-v2/claim-ill@small-against-the-noise")
+def claim_ill(share: Fraction = Fraction(3, 20), product: Fraction = Fraction(1)) -> str:
     r"""Stable ranks, with independent noise at M and at N: limiting probability 1/2 below both thresholds, 0 above n.
 
     Above n the difference over R has a positive limit (Theorem 3.2 as corrected), whether the noise at M and at N is
@@ -161,18 +150,15 @@ def claim_ill(values: Values) -> Proof:
     xi, small = sympy.symbols("xi delta", positive=True)
     rank = 1 / (2 + small * xi) ** 2  # srank / R, small = R^(-2/3)
     slope = sympy.diff(rank, small).subs(small, 0)
-    share, product = rational(values["share"]), rational(values["product"])
     lesser = sympy.Symbol("theta_j", positive=True)
     grows = sympy.numer(sympy.together(sympy.diff((lesser**2 + n) / (theta**2 + n), n))).subs(theta, lesser + more)
     edge = m * (theta**2 + n**2) - n * (theta**2 + m**2) - (m - n) * (theta**2 - product * m * n)
-    return concluded(
-        [
-            *grows_with_noise(),
-            (sympy.simplify(slope + xi / 4) == 0, "the stable rank falls with the norm, alike at both sample sizes"),
-            (0 < share < sympy.Rational(1, 2), "a share between 0 and the limit 1/2"),
-            (positive(grows), "the term of a spike grows with the noise"),
-            (sympy.expand(edge) == 0, "where the term of an edge falls"),
-        ],
+    grows_with_noise()
+    require(sympy.simplify(slope + xi / 4) == 0, "the stable rank falls with the norm, alike at both sample sizes")
+    require(0 < share < Fraction(1, 2), "a share between 0 and the limit 1/2")
+    require(positive(grows), "the term of a spike grows with the noise")
+    require(sympy.expand(edge) == 0, "where the term of an edge falls")
+    return (
         "the order of two limits above the threshold; two independent variables of one continuous law below it; the "
-        "terms of (36) as functions of the noise",
+        "terms of (36) as functions of the noise"
     )

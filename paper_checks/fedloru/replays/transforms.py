@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, expression
 
 
 @proof("fedloru-v2/lem-A.1a")
-def lem_A_1a(values: Values) -> Proof:
+def lem_A_1a(certificate: Values) -> str:
     r"""$f(x) = 1/(x - z)$ is bounded by $1/v$ and Lipschitz with constant $1/v^2$, so weak convergence applies to it.
 
     $|x - z| \ge v$, and $|f(x) - f(y)| = |x - y|/(|x - z||y - z|)$; real and imaginary part of f are bounded and
@@ -29,14 +29,13 @@ def lem_A_1a(values: Values) -> Proof:
         return sympy.together(value * sympy.conjugate(value))
 
     statements = {"bounded": 1 / v**2 - squared(f(x)), "lipschitz": (x - y) ** 2 / v**4 - squared(f(x) - f(y))}
-    verified = True
     for name, left in statements.items():
-        terms = [expression(term, names) for term in values[name]]
-        verified &= all(term.is_nonnegative for term in terms) and sympy.simplify(left - sum(terms)) == 0
-    return Proof(
-        bool(verified),
+        terms = [expression(term, names) for term in certificate[name]]
+        require(all(term.is_nonnegative for term in terms), f"{name}: no term is negative")
+        require(sympy.simplify(left - sum(terms)) == 0, f"{name}: the sum of the terms")
+    return (
         "|1/(x-z)| <= 1/v and |1/(x-z) - 1/(y-z)| <= |x-y|/v^2 as sums of squares: 1/(x-z) is bounded and continuous "
-        "in x, and weak convergence is that of the integrals of such functions, of which the transform is one",
+        "in x, and weak convergence is that of the integrals of such functions, of which the transform is one"
     )
 
 

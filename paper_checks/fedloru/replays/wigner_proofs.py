@@ -2,16 +2,15 @@ r"""Proofs for Wigner matrices that are not Gaussian, whose entries may be excha
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import sympy
 
-from paper_checks.fedloru.replays.limit_proofs import Steps, determinant, n, outliers, past_the_outliers, theta
-from paper_checks.fedloru.replays.step_proofs import concluded
-from paper_checks.proof_steps import rational
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.fedloru.replays.limit_proofs import determinant, n, outliers, past_the_outliers, theta
+from paper_checks.replay import proof, require
 
 
-def exchange_of_entries(moment: int) -> Steps:
+def exchange_of_entries(moment: int) -> None:
     r"""$x^T(z - \epsilon_N)^{-1}y$ has the limit in probability that it has for Gaussian entries, for unit x and y.
 
     Entries are cut off at $\delta$ first, $\delta \to 0$ slowly: by the fourth moment of their law none is larger, with
@@ -33,14 +32,17 @@ def exchange_of_entries(moment: int) -> Steps:
     resolvent = (sympy.Symbol("z") * sympy.eye(2) - entries).inv()
     change = resolvent.diff(entries[0, 1]) - resolvent * unit * resolvent
     order = R * R ** -sympy.Rational(moment, 2)
-    return [
-        (sympy.simplify(change) == sympy.zeros(2), "the derivative of G"),
-        (sympy.limit(order, R, sympy.oo) == 0, "the sum of the third moments"),
-    ]
+    require(sympy.simplify(change) == sympy.zeros(2), "the derivative of G")
+    require(sympy.limit(order, R, sympy.oo) == 0, "the sum of the third moments")
 
 
-@proof("fedloru-v2/prop-3.1-dist@wigner-matrix", coefficient="1", edge="2", threshold="1", moment=3)
-def wigner_matrix(values: Values) -> Proof:
+@proof("fedloru-v2/prop-3.1-dist@wigner-matrix")
+def wigner_matrix(
+    coefficient: Fraction = Fraction(1),
+    edge: Fraction = Fraction(2),
+    threshold: Fraction = Fraction(1),
+    moment: int = 3,
+) -> str:
     r"""Proposition 3.1 as corrected, with an exchange of the entries in the place of theorem (I).
 
     By the exchange $V^T(z - \epsilon_N)^{-1}V \to g(z)I$ in probability for every z that is not real, as for Gaussian
@@ -48,13 +50,9 @@ def wigner_matrix(values: Values) -> Proof:
     for large R, so that they converge there as well. The determinant, the outliers and the eigenvalues at the edges are
     then those of Gaussian noise, in probability.
     """
-    z = theta + rational(values["coefficient"]) * n**2 / theta
-    return concluded(
-        [
-            *exchange_of_entries(int(values["moment"])),
-            *determinant(),
-            *outliers(z, rational(values["threshold"])),
-            *past_the_outliers(rational(values["edge"]), 1),
-        ],
-        "an exchange of the entries, a small determinant, the transform of the semicircle, and Weyl's inequalities",
-    )
+    z = theta + coefficient * n**2 / theta
+    exchange_of_entries(moment)
+    determinant()
+    outliers(z, threshold)
+    past_the_outliers(edge, 1)
+    return "an exchange of the entries, a small determinant, the transform of the semicircle, and Weyl's inequalities"
