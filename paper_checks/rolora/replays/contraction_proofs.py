@@ -121,9 +121,9 @@ def unlimited() -> None:
 
 
 def fixed_samples(share: Fraction, more: Fraction) -> None:
-    """Show that a step up to 1/2 contracts for |S_i - I| <= share sqrt(D).
+    r"""A step up to $\frac12$ contracts if $\|S_i - I\| \le k\sqrt D$ for every client, where k is ``share``.
 
-    ``more`` is a number with e <= share sqrt(D) (1 + more D).
+    With y for ``more``, r is $k(1 + yD)$, and $e \le r\sqrt D$.
     """
     require(0 < share < 1, "a share of the cosine")
     above = (1 + more * D) ** 2 * (1 - share**2 * D) - 1
@@ -144,7 +144,7 @@ def fixed_samples(share: Fraction, more: Fraction) -> None:
 
 
 def near_identity(samples: Fraction, share: Fraction, threshold: Fraction) -> None:
-    r"""$m \ge Cq$ samples of each client are near to the identity but for a probability of at most $2Q^{-10}$.
+    r"""$m \ge Cq$ keeps $\|S_i - I\|_{op}$ of every client below $\rho$ with probability at least $1 - 2Q^{-10}$.
 
     Let $\rho = \frac3{10}\sqrt D$, and let $\epsilon_2 \le \epsilon' < \frac D{16}$. The singular values of $X_i$ are
     within $\sqrt d + t$ of $\sqrt m$ but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.proof_steps import non_negative, rational
+from paper_checks.proof_steps import non_negative
 from paper_checks.replay import proof, require
 
 x, y, rate = sympy.symbols("x y k", positive=True)
@@ -45,7 +45,7 @@ def norm_of_a_product(c2: Fraction) -> None:
     require(c2 > 2, "the constant c_2")
     mean = 2 * sympy.integrate(sympy.exp(-rate * y**2), (y, 0, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
     # At exp(xi^2 / t^2) the rate is 1/2 - 1/t^2; a mean of at most 2 is an inverse square of at least 1/4.
-    inverse = sympy.simplify(mean**-2).subs(rate, rational(Fraction(1, 2) - 1 / c2))
+    inverse = sympy.simplify(mean**-2).subs(rate, Fraction(1, 2) - 1 / c2)
     require(inverse >= Fraction(1, 4), "the constant c_2")
 
 
