@@ -22,7 +22,7 @@ SCALE = alpha + beta * g / h
 PRODUCT = alpha * h**2 + beta * h * g
 """$s_i$ and $(X_ia)^\\top(X_ia^*)$."""
 MOMENTS = "moments of independent normal and chi-square variables, for any N and m"
-"""What the proofs check."""
+"""Steps of the proofs, for the page and the replay."""
 
 
 def mean(expression: Any) -> Any:
