@@ -412,17 +412,23 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     for name, value in file.values.items():
         if name not in given:
             told = f"{name} = {shortened(_stored_value(value), 400)}"
-            words = f"  ({answer.words[name]})" if name in answer.words else ""
-            lines += _entry(file.kind if not lines else "", told + words)
+            lines += _entry(file.kind if not lines else "", told + _in_words(name, answer, "  "))
     for number, (name, text) in enumerate(answer.given.items()):
         lines += _entry("" if number else "set-up", f"{name} = {text}")
     for number, (told, met) in enumerate(answer.assumes):
         lines += _entry("" if number else "assumed", told if met else f"NOT MET: {told}")
-    proves = ", ".join(f"{name} = {_stored_value(value)}" for name, value in answer.proves.items())
+    proves = ", ".join(
+        f"{name} = {_stored_value(value)}{_in_words(name, answer)}" for name, value in answer.proves.items()
+    )
     lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
     lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
     return lines + _entry("replay at", place or "")
+
+
+def _in_words(name: str, answer: Replayed, space: str = " ") -> str:
+    """Return what a value or a constant is, in brackets; empty where its name says it."""
+    return f"{space}({answer.words[name]})" if name in answer.words else ""
 
 
 def _stored_value(value: object) -> str:

@@ -7,7 +7,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from paper_checks.card import first_sentence, sentence_case, shortened
+from paper_checks.card import first_sentence, sentence_case, shortened, stored_lines
 from paper_checks.claim import LITERAL, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.evaluation import Hypothesis, Proof, Replay, Violation, assuming, evaluated, used
@@ -26,7 +26,7 @@ from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
 from paper_checks.methods.units import judge_units
 from paper_checks.processes import fresh_interpreter
-from paper_checks.replay import Replayed
+from paper_checks.replay import Replayed, Stored
 from paper_checks.verdict import decide
 
 
@@ -349,6 +349,13 @@ def test_words_of_a_card():
     assert sentence_case("one two") == "One two"
     assert sentence_case("") == ""
     assert first_sentence("One. Two.") == "One."
+
+
+def test_a_card_says_what_constants_of_a_proof_are():
+    proves, words = {"K": "2", "alpha": "3/5"}, {"alpha": "share of the step"}
+    answer = Replayed("certificate", True, True, None, None, "steps", proves=proves, words=words)
+    told = " ".join(" ".join(stored_lines(Stored("invented/x", "certificate", {}), answer)).split())
+    assert "the statement that stands, with K = 2, alpha = 3/5 (share of the step) replay" in told
 
 
 def test_facts_stay_facts_in_another_process():

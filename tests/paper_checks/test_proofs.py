@@ -28,6 +28,7 @@ for paper in PAPERS:
 OTHER_QUANTITIES = {
     ("rolora/eq-26", "c3"): "the proof's constant is rounded down",
     ("rolora/lem-A.10", "samples"): "the judge names which numbers of samples are meant, the proof the least one",
+    ("rolora/lem-A.10@with-the-m-of-lemma-a-9", "samples"): "the same, and the proof has the least one of Lemma A.10",
 }
 """Constants of a proof that have the name of a constant of the judge and another value, with the reason."""
 MOST_CHANGES = 16

@@ -1,14 +1,15 @@
-"""RoLoRA's proofs: they verify, and do not with a changed constant or with none; fixed samples by themselves."""
+"""RoLoRA's proofs: they verify, and do not with a changed constant; fixed samples by themselves."""
 
+import inspect
 import re
-from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import sympy
 
-from paper_checks.evaluation import evaluated
-from paper_checks.replay import Stored, replays_of
+from paper_checks.evaluation import FlawError, evaluated
+from paper_checks.replay import replays_of
 from paper_checks.rolora.lem_a_10_bound import plane_tail
 from paper_checks.rolora.measurements.fixed_samples import excess, follow, worst_gram
 from paper_checks.rolora.paper import PAPER
@@ -17,9 +18,13 @@ from paper_checks.rolora.replays.contraction_proofs import D, fixed_samples, on_
 REPLAYS = replays_of(PAPER.package)
 
 
-def mathematics(id, values):
-    """Whether the steps of a proof hold with these constants, whatever the statement's are."""
-    return evaluated(replace(REPLAYS[id, "certificate"], states={}), values).confirmed
+def verifies(label, **constants):
+    """Whether the steps of a proof hold with these constants, each of the type that the proof's own has."""
+    found = REPLAYS[f"rolora/{label}", "certificate"]
+    parameters = inspect.signature(found.evaluate).parameters
+    return evaluated(
+        found, {}, {name: type(parameters[name].default)(value) for name, value in constants.items()}
+    ).confirmed
 
 
 TAMPERED = {
@@ -110,20 +115,10 @@ TAMPERED = {
 }
 
 
-def certificate(label: str) -> Stored:
-    files = PAPER.to_replay(f"rolora/{label.partition('@')[0]}")
-    return next(file for file in files if (file.id, file.kind) == (f"rolora/{label}", "certificate"))
-
-
-def test_proofs_verify_and_tampered_ones_do_not():
-    files, expected = [], []
-    for label, changes in TAMPERED.items():
-        file = certificate(label)
-        for values in (file.values, {}, *({**file.values, **change} for change in changes)):
-            files.append(Stored(file.id, file.kind, values))
-            expected.append(values is file.values)
-    found = [mathematics(file.id, file.values) for file in files]
-    assert found == expected, [(f.id, f.values) for f, a, b in zip(files, found, expected, strict=True) if a != b]
+@pytest.mark.parametrize("label", TAMPERED)
+def test_a_proof_verifies_and_a_tampered_one_does_not(label):
+    assert verifies(label)
+    assert [change for change in TAMPERED[label] if verifies(label, **change)] == []
 
 
 @pytest.mark.parametrize(
@@ -169,10 +164,14 @@ def test_the_tail_in_the_plane_of_one_clients_own_samples():
 
 
 def test_no_larger_share_or_threshold_is_proved():
-    share, more = sympy.Rational(3, 10), sympy.Rational(1, 20)
-    assert (fixed_samples(share, more), fixed_samples(share * sympy.Rational(4, 3), 2 * more) == "") == ("", False)
-    half, tenth = sympy.Rational(1, 2), sympy.Rational(1, 10)
-    assert (on_events(half, tenth), on_events(half, 2 * tenth)) == ("", "the denominator")
+    share, more = Fraction(3, 10), Fraction(1, 20)
+    fixed_samples(share, more)
+    with pytest.raises(FlawError):
+        fixed_samples(share * Fraction(4, 3), 2 * more)
+    half, tenth = Fraction(1, 2), Fraction(1, 10)
+    on_events(half, tenth)
+    with pytest.raises(FlawError, match="the denominator"):
+        on_events(half, 2 * tenth)
 
 
 RANGE = re.compile(r"eqs?\. \((\d+)\) (to|and) \((\d+)\)")

@@ -12,8 +12,7 @@ import sympy
 from mpmath import iv, mpf
 
 from paper_checks.proof_steps import non_negative
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.replay import proof, require
 
 iv.dps = 30
 LOG_2, EULER = iv.log(2), iv.exp(1)
@@ -27,7 +26,7 @@ GRADIENT_WORDS = {
 
 
 def interval(number: object) -> iv.mpf:
-    """A stored constant."""
+    """Return an interval that contains a number."""
     exact = Fraction(str(number))
     return iv.mpf(exact.numerator) / iv.mpf(exact.denominator)
 
@@ -37,8 +36,8 @@ def surely(condition: iv.mpf) -> bool:
     return bool(condition.a > mpf(0))
 
 
-def normal_quotient() -> str:
-    r"""Why the tail of a client's minimiser is not this one; empty if it is.
+def normal_quotient() -> None:
+    r"""A client's minimiser is off by more than $e\delta$ with probability at most $(1 + e^2)^{-m/2}$.
 
     Client i has $s_i = c + \delta T_i$ with $T = z^\top w/\|z\|^2$ for the independent standard normal vectors $z =
     X_ia$, $w = X_iu$ of m entries: a normal variable over an independent $\chi_m$. For a standard normal g, $P(|g|
@@ -48,15 +47,15 @@ def normal_quotient() -> str:
     m, e, y = sympy.symbols("m e y", positive=True)
     density = y ** (m / 2 - 1) / (2 ** (m / 2) * sympy.gamma(m / 2))
     mean = sympy.integrate(density * sympy.exp(-y * (1 + e**2) / 2), (y, 0, sympy.oo))
-    right = sympy.simplify(sympy.expand_log(sympy.log(mean) + m / 2 * sympy.log(1 + e**2), force=True)) == 0
+    tail = sympy.simplify(sympy.expand_log(sympy.log(mean) + m / 2 * sympy.log(1 + e**2), force=True))
+    require(tail == 0, "the law of a client's minimiser")
     # e^(-y^2/2) - erfc(y/sqrt 2) is 0 at both ends; its slope changes its sign once, from + to -.
     slope = sympy.diff(sympy.exp(-(y**2) / 2) - sympy.erfc(y / sympy.sqrt(2)), y) * sympy.exp(y**2 / 2)
-    once = sympy.simplify(slope - (sympy.sqrt(2 / sympy.pi) - y)) == 0
-    return "" if right and once else "the law of a client's minimiser"
+    require(sympy.simplify(slope - (sympy.sqrt(2 / sympy.pi) - y)) == 0, "the tail of a normal variable")
 
 
-def least_quotient() -> str:
-    r"""Why a client's minimiser is not that far off that often; empty if it is.
+def least_quotient() -> None:
+    r"""A client's minimiser is off by more than $e\delta$ with probability at least $e^{-(x+1)^2}$, $x = e\sqrt{m/2}$.
 
     For a standard normal g, $P(|g| > y\sqrt2) = \operatorname{erfc}y$, which falls and is convex for $y \ge 0$: its
     slope is $-\frac2{\sqrt\pi}e^{-y^2}$. So by Jensen's inequality $P(|T| > e) = E\operatorname{erfc}(e\chi_m/\sqrt2)
@@ -69,18 +68,20 @@ def least_quotient() -> str:
     slope = sympy.diff(sympy.erfc(y), y)
     convex = sympy.simplify(slope.diff(y) * sympy.sqrt(sympy.pi) * sympy.exp(y**2) - 4 * y) == 0
     falls = sympy.simplify(slope * sympy.sqrt(sympy.pi) * sympy.exp(y**2) + 2) == 0
+    require(convex and falls, "erfc falls and is convex")
     density = y ** (m / 2 - 1) * sympy.exp(-y / 2) / (2 ** (m / 2) * sympy.gamma(m / 2))
-    square = sympy.simplify(sympy.gammasimp(sympy.integrate(density * y, (y, 0, sympy.oo))) - m) == 0
+    square = sympy.gammasimp(sympy.integrate(density * y, (y, 0, sympy.oo)))
+    require(sympy.simplify(square - m) == 0, "the mean of a chi-square variable")
     # At y = x + 1/(1 + d) the exponent of the integrand is less than (x + 1)^2.
     room = sympy.factor(sympy.together((x + 1) ** 2 - (x + 1 / (1 + d)) ** 2))
-    below = non_negative(sympy.expand(sympy.numer(room))) and surely(4 - iv.pi)
+    require(non_negative(sympy.expand(sympy.numer(room))) and surely(4 - iv.pi), "the bound from below")
     level = e2 / (near * far)  # near = 1 - eps_0, far = 1 - eps_1
-    stated = sympy.simplify(level**2 * C * d * L / e2**2 / 2 - C * d * L / (2 * near**2 * far**2)) == 0
-    return "" if convex and falls and square and below and stated else "the bound from below"
+    stated = level**2 * C * d * L / e2**2 / 2 - C * d * L / (2 * near**2 * far**2)
+    require(sympy.simplify(stated) == 0, "x at m = Cq")
 
 
-def enough_for_minimisers(factor: object) -> str:
-    r"""Why m >= C q does not give the probability max{log N, d}^-10; empty if it does.
+def enough_for_minimisers(factor: Fraction) -> None:
+    r"""$m \ge Cq$ makes $N(1 + \epsilon'^2)^{-m/2}$ at most $\max\{\log N, d\}^{-10}$.
 
     For $e = \epsilon' \ge \epsilon_2$ and $m \ge Cq$: $\log(1 + e^2) \ge \epsilon_2^2\log 2$ (concavity) and
     $q\epsilon_2^2 \ge M = \max\{A, dL\}$. So $\frac m2\log(1 + e^2) \ge \frac C2\log2\,M$, which must be at least
@@ -89,11 +90,11 @@ def enough_for_minimisers(factor: object) -> str:
     """
     half, needed = interval(factor) / 2, 1 + 10 / EULER
     met = surely(half * LOG_2 - needed) and surely(half * LOG_2**2 - needed)
-    return "" if met else "the number of samples for the minimisers"
+    require(met, "the number of samples for the minimisers")
 
 
-def enough_for_gradient(values: Values) -> str:
-    r"""Why C log(2) K samples times the squared threshold do not give the probability K^-10; empty if they do.
+def enough_for_gradient(samples: Fraction, alpha: Fraction, beta: Fraction) -> None:
+    r"""$Nm\epsilon_3^2 \ge C\log2\,K$ keeps two columns of $\bar S - I$ below $\epsilon_3$ but for $K^{-10}$.
 
     The deviation of the gradient is $2(\bar S - I)(\bar sa - a^*)\bar s = 2\bar s\delta(\bar S - I)(Ta - u)$ with the
     mean $\bar S$ of n = Nm samples and the mean T: at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S -
@@ -110,25 +111,24 @@ def enough_for_gradient(values: Values) -> str:
     for each vector with $\kappa > 4.5$ and $\lambda > 9.9$. And $4e^{-\kappa K} + 2e^{-\lambda K} \le 5e^{-\kappa K}
     \le K^{-10}$ for $K \ge 2$, as $\kappa K - 10\log K$ is least at $K = 10/\kappa$, where it is more than $\log5$.
     """
-    C, alpha, beta = (interval(values[name]) for name in ("samples", "alpha", "beta"))
-    whole = C * LOG_2
-    kappa = whole * (alpha - iv.log(1 + alpha)) / 2
-    y = whole * beta
+    whole, share, rest = interval(samples) * LOG_2, interval(alpha), interval(beta)
+    kappa = whole * (share - iv.log(1 + share)) / 2
+    y = whole * rest
     lighter = (y - 1 - iv.log(y)) / 2
     # 4 e^(-kappa K) + 2 e^(-lambda K) <= 5 e^(-kappa K), as (lambda - kappa) K >= log 2; then
     # kappa K - 10 log K is least at K = 10 / kappa.
     met = (
-        surely(1 - alpha**2 - (1 + alpha) * beta)
+        surely(1 - share**2 - (1 + share) * rest)
         and surely(y - 1)
-        and surely(1 - alpha)
+        and surely(1 - share)
         and surely(2 * (lighter - kappa) - LOG_2)
         and surely(10 - 10 * iv.log(10 / kappa) - iv.log(5))
     )
-    return "" if met else "the number of samples for the gradient"
+    require(met, "the number of samples for the gradient")
 
 
-def near_identity(every: object, every_more: object) -> str:
-    r"""Why $m \ge Kq$ is not enough for every unit vector a at once, of the same samples too; empty if it is.
+def near_identity(every: Fraction, every_more: Fraction) -> None:
+    r"""$m \ge Kq$ gives (13) for every unit vector a at once with probability $1 - q^{-10}$, on the same samples too.
 
     With $S_i = X_i^\top X_i/m$, $\|S_i - I\|_{op} \le \rho \le 1$ fails with probability at most $2e^{-\rho^2m/50}$
     where $d \le \rho^2m/25$: the singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$ but for a probability
@@ -146,11 +146,11 @@ def near_identity(every: object, every_more: object) -> str:
         and surely(first / 100 - (iv.mpf(3) / 2 + 10 / EULER))  # log 2, log N and 10 log M over M
         and surely(more / 100 * 2 * LOG_2 - 20)
     )
-    return "" if met else "the number of samples for every a"
+    require(met, "the number of samples for every a")
 
 
-@proof("rolora/lem-A.9", factor="20")
-def lem_A_9(values: Values) -> Proof:
+@proof("rolora/lem-A.9")
+def lem_A_9(factor: Fraction = Fraction(20)) -> str:
     r"""The law of a client's minimiser, a union over clients, and the sample count.
 
     One client's minimiser is farther than $\epsilon'\delta$ from $cb^*$ with probability at most
@@ -159,55 +159,63 @@ def lem_A_9(values: Values) -> Proof:
     d\}^{-10}$. The mean of the minimisers is within the largest of their distances. From below, for one client: "Least
     quotient".
     """
-    flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or least_quotient()
-    return Proof(
-        not flaw,
-        flaw
-        or "the exact law of a client's minimiser, bounds on its tail from both sides, a "
-        "union over the clients, and the number of samples by intervals",
+    normal_quotient()
+    enough_for_minimisers(factor)
+    least_quotient()
+    return (
+        "the exact law of a client's minimiser, bounds on its tail from both sides, a "
+        "union over the clients, and the number of samples by intervals"
     )
 
 
-@proof("rolora/lem-A.9@constant-of-the-thresholds", factor="20", more="50", every="520", every_more="1450")
-def lem_A_9_thresholds(values: Values) -> Proof:
+@proof("rolora/lem-A.9@constant-of-the-thresholds")
+def lem_A_9_thresholds(
+    factor: Fraction = Fraction(20),
+    more: Fraction = Fraction(50),
+    every: Fraction = Fraction(520),
+    every_more: Fraction = Fraction(1450),
+) -> str:
     r"""For a independent of the samples $K = 20 + 50\ell$ is enough, $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
 
     By the tail of Lemma A.9 as corrected: $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that
     what is at least $\frac K2\log2\,M$, $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM +
     20\ell$. For every $a^t$, with the same samples in all iterations too, $K = 520 + 1450\ell$ is: see the last part.
     """
-    half, more = interval(values["factor"]) / 2, interval(values["more"]) / 2
-    met = surely(half * LOG_2 - 1 - 10 / EULER) and surely(more * LOG_2 * 2 * LOG_2 - 20)
-    flaw = normal_quotient() or ("" if met else "the number of samples")
-    flaw = flaw or near_identity(values["every"], values["every_more"])
-    return Proof(
-        not flaw,
-        flaw
-        or "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals; "
-        f"for every a the known bound on singular values; K = {values['factor']} + {values['more']} l, for every a "
-        f"{values['every']} + {values['every_more']} l, where l = -log min(eps_1, eps_2)",
+    normal_quotient()
+    met = surely(interval(factor) / 2 * LOG_2 - 1 - 10 / EULER) and surely(interval(more) / 2 * LOG_2 * 2 * LOG_2 - 20)
+    require(met, "the number of samples")
+    near_identity(every, every_more)
+    return (
+        "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals; "
+        f"for every a the known bound on singular values; K = {factor} + {more} l, for every a "
+        f"{every} + {every_more} l, where l = -log min(eps_1, eps_2)"
     )
 
 
-@proof("rolora/lem-A.10", GRADIENT_WORDS, factor="20", samples="100")
-def lem_A_10(values: Values) -> Proof:
+@proof("rolora/lem-A.10", GRADIENT_WORDS)
+def lem_A_10(
+    factor: Fraction = Fraction(20),
+    samples: Fraction = Fraction(100),
+    alpha: Fraction = Fraction(3, 5),
+    beta: Fraction = Fraction(7, 20),
+) -> str:
     r"""The minimisers as in Lemma A.9, and two columns of the mean Gram matrix.
 
     The deviation of the gradient is at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$ in
     which both norms are at most $\epsilon_3$ but for a probability of $4e^{-\kappa K} + 2e^{-\lambda
     K} \le K^{-10}$. With K = d for this and Q for the minimisers both fail with at most $2d^{-10}$, as $Q \ge d$.
     """
-    flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)
-    return Proof(
-        not flaw,
-        flaw
-        or "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
-        "of clients and dimensions; constants by intervals",
+    normal_quotient()
+    enough_for_minimisers(factor)
+    enough_for_gradient(samples, alpha, beta)
+    return (
+        "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
+        "of clients and dimensions; constants by intervals"
     )
 
 
-def enough_of_thresholds(values: Values) -> str:
-    r"""Why $m \ge Kq$ for a constant K of the thresholds does not give the probability q^-10 twice; empty if it does.
+def enough_of_thresholds(samples: Fraction, alpha: Fraction, columns: Fraction) -> None:
+    r"""$m \ge Kq$ for a constant K of the thresholds makes two probabilities at most $q^{-10}$ each.
 
     Let $\ell = -\log\min(\epsilon_1, \epsilon_2)$ and $M = q\epsilon_2^2 \ge dL \ge 2\log2$, so that $\log q \le \log M
     + 2\ell$. With $K \ge 300(1 + \ell)$, at least the constant of the proof of Lemma A.9 in this reading, (13) fails
@@ -216,22 +224,29 @@ def enough_of_thresholds(values: Values) -> str:
     \ge d$ and they fail with probability at most $5e^{-\kappa k}$. And $\kappa k \ge \log5 + 10\log M + 20\ell$, as
     $\log M \le M/e$.
     """
-    C, alpha, columns = (interval(values[name]) for name in ("samples", "alpha", "columns"))
-    kappa, g = C * LOG_2 * (alpha - iv.log(1 + alpha)) / 2, columns / (C * LOG_2)
+    C, share, each = interval(samples), interval(alpha), interval(columns)
+    kappa, g = C * LOG_2 * (share - iv.log(1 + share)) / 2, each / (C * LOG_2)
     least = 2 * LOG_2
-    enough = (
-        surely(columns * LOG_2 / 2 - 1 - 10 / EULER)
-        and surely(columns * LOG_2 * LOG_2 - 20)
+    met = (
+        surely(each * LOG_2 / 2 - 1 - 10 / EULER)
+        and surely(each * LOG_2 * LOG_2 - 20)
         and surely(g * LOG_2 - 1)
         and surely(kappa * g - 10 / EULER)
         and surely((kappa * g - 10 / EULER) * least - iv.log(5))
         and surely(kappa * g * least - 20)
     )
-    return "" if enough else "the number of samples"
+    require(met, "the number of samples")
 
 
-@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", GRADIENT_WORDS, columns="300", every="520", every_more="1450")
-def lem_A_10_thresholds(values: Values) -> Proof:
+@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", GRADIENT_WORDS)
+def lem_A_10_thresholds(
+    columns: Fraction = Fraction(300),
+    every: Fraction = Fraction(520),
+    every_more: Fraction = Fraction(1450),
+    samples: Fraction = Fraction(100),
+    alpha: Fraction = Fraction(3, 5),
+    beta: Fraction = Fraction(7, 20),
+) -> str:
     r"""For a independent of the samples two columns, for every a the whole of the mean Gram matrix.
 
     The first, with a smaller threshold $\tau$ than $\epsilon_3$: let $\tau = \min\{1, \tilde\epsilon\frac{\epsilon'}{1
@@ -248,21 +263,21 @@ def lem_A_10_thresholds(values: Values) -> Proof:
     1450\ell$ times $\epsilon_2^2/(2\rho^2)$, by the last part.
     """
     level, tilde = sympy.symbols("level tilde", positive=True)
+    normal_quotient()
+    enough_for_gradient(samples, alpha, beta)
+    enough_of_thresholds(samples, alpha, columns)
+    near_identity(every, every_more)
     same = sympy.expand((1 + level) ** 2 * tilde * level / (1 + level) - tilde * (level**2 + level))
-    flaw = normal_quotient() or enough_for_gradient(values) or enough_of_thresholds(values)
-    flaw = flaw or near_identity(values["every"], values["every_more"])
-    flaw = flaw or ("" if sympy.simplify(same) == 0 else "the threshold of the columns")
-    return Proof(
-        not flaw,
-        flaw
-        or "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a smaller threshold for these; "
-        f"constants by intervals; K = {values['columns']}(1 + l), for every a {values['every']} + "
-        f"{values['every_more']} l, times what the thresholds ask for, l = -log min(eps_1, eps_2)",
+    require(sympy.simplify(same) == 0, "the threshold of the columns")
+    return (
+        "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a smaller threshold for these; "
+        f"constants by intervals; K = {columns}(1 + l), for every a {every} + "
+        f"{every_more} l, times what the thresholds ask for, l = -log min(eps_1, eps_2)"
     )
 
 
-@proof("rolora/eq-43", factor="28", C="4")
-def eq_43(values: Values) -> Proof:
+@proof("rolora/eq-43")
+def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     r"""For $d \ge 2$, $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$.
 
     $\log(1 + 2/\epsilon_0) \le 2L$, so that the exponents are at most $\log2 + 3M - c_3fM$ and $M - \frac f4M$
@@ -270,20 +285,18 @@ def eq_43(values: Values) -> Proof:
     \le Q/e$. (43) follows by (37) and (42), whose proofs are [one](rolora--eq-36.md) and
     [another](rolora--eq-38.md).
     """
-    f, C = interval(values["factor"]), interval(values["C"])
+    f, rest = interval(factor), interval(C)
     golden = (iv.sqrt(5) - 1) / 2
     c3 = golden + iv.log(golden) / 2
-    net, lower = c3 * f - 3 - C / LOG_2, f / 4 - 1 - C / LOG_2
+    net, lower = c3 * f - 3 - rest / LOG_2, f / 4 - 1 - rest / LOG_2
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
-    met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
-    return Proof(
-        met,
-        "exponents by intervals, for any number of clients, any thresholds and d from 2 on" if met else "the exponents",
-    )
+    met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
+    require(met, "the exponents")
+    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
 
 
-@proof("rolora/eq-43@constant-of-the-thresholds", factor="28", C="4")
-def eq_43_thresholds(values: Values) -> Proof:
+@proof("rolora/eq-43@constant-of-the-thresholds")
+def eq_43_thresholds(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     r"""As in the first reading, q for M: $A, dL \le q$, $q \ge 2\log2$, $m\min(\epsilon_1, \epsilon_2)^2 \ge fq$.
 
     Beside log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so much
@@ -291,28 +304,27 @@ def eq_43_thresholds(values: Values) -> Proof:
     q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$. (43) is [Lemma A.9 in this
     reading](rolora--lem-A.9--constant-of-the-thresholds.md), if K is not less than the constant there.
     """
-    f, C = interval(values["factor"]), interval(values["C"])
+    f, rest = interval(factor), interval(C)
     golden = (iv.sqrt(5) - 1) / 2
     c3 = golden + iv.log(golden) / 2
-    net, lower = c3 * f - 1 - 2 - C, f / 4 - 1 - C
+    net, lower = c3 * f - 1 - 2 - rest, f / 4 - 1 - rest
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
-    met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
-    return Proof(
-        met,
-        "exponents by intervals, for any number of clients, any thresholds and d from 2 on" if met else "the exponents",
-    )
+    met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
+    require(met, "the exponents")
+    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
 
 
-@proof("rolora/eq-77", factor="100", C="4")
-def eq_77(values: Values) -> Proof:
+@proof("rolora/eq-77")
+def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
     r"""The three inequalities that stand.
 
     $\log2 + d\log(1 + 2/\epsilon_0) - c_5n\epsilon_3^2 \le \log2 + (2 - c_5f)dL < -Cd$ for $n\epsilon_3^2 \ge fdL$:
     $L \ge \log2$ and $d \ge 2$ decide; $Cd > 10\log d$ as $\log d \le d/e$. The last: $d^{-10} + q^{-10} \le
     2\min\{q, d\}^{-10}$. For $\epsilon_2 \le 0.8$, $q \ge d\log2/\epsilon_2^2 > d$, so that (79) itself fails.
     """
-    f, C = interval(values["factor"]), interval(values["C"])
+    f, rest = interval(factor), interval(C)
     c5 = (1 - LOG_2) / 2
-    room = (c5 * f - 2) * LOG_2 - C
-    met = surely(room) and surely(2 * room - LOG_2) and surely(C - 10 / EULER) and surely(LOG_2 / interval("16/25") - 1)
-    return Proof(met, "exponents by intervals, for any dimensions and thresholds" if met else "the exponents")
+    room = (c5 * f - 2) * LOG_2 - rest
+    require(surely(room) and surely(2 * room - LOG_2) and surely(rest - 10 / EULER), "the exponents")
+    require(surely(LOG_2 / interval("16/25") - 1), "q above d")
+    return "exponents by intervals, for any dimensions and thresholds"

@@ -46,10 +46,8 @@ from typing import Any
 
 import sympy
 
-from paper_checks.proof_steps import first_flaw, rational
-from paper_checks.replay import Proof, proof
+from paper_checks.replay import proof, require
 from paper_checks.rolora.replays.concentration_proofs import GRADIENT_WORDS, enough_for_gradient, enough_for_minimisers
-from paper_checks.stored_values import Values
 
 D, s, u, x = sympy.symbols("D s u x")
 
@@ -59,11 +57,6 @@ FIXED_WORDS = {
     "D = 1 - (delta^0)^2"
 }
 """Meaning of the constant for fixed samples."""
-
-
-def flaw_of(condition: bool, words: str) -> str:
-    """The words if the condition is not met."""
-    return "" if condition else words
 
 
 def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 5, strict: bool = True) -> bool:
@@ -101,64 +94,57 @@ def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> 
     return share
 
 
-def on_events(limit: Any, threshold: Any) -> str:
-    """Why a step up to ``limit`` does not contract for thresholds up to ``threshold`` times D; empty if it does."""
+def on_events(limit: Fraction, threshold: Fraction) -> None:
+    """Show that a step up to ``limit`` contracts for thresholds up to ``threshold`` times D."""
+    require(0 < limit <= 1 and threshold > 0, "a step and thresholds")
     level = threshold * D
     shift = level * (1 + level) ** 2
+    require(positive(sympy.expand((D - 2 * level - 2 * shift) / D), (D,), strict=False), "the numerator")
     largest = 2 * limit * (1 + level**2) - 1 + 2 * limit * shift
-    return first_flaw(
-        flaw_of(0 < limit <= 1 and threshold > 0, "a step and thresholds"),
-        flaw_of(positive(sympy.expand((D - 2 * level - 2 * shift) / D), (D,), strict=False), "the numerator"),
-        flaw_of(positive(sympy.expand(1 - limit * D - largest), (D,), strict=False), "the numerator, b long"),
-        flaw_of(
-            positive(sympy.expand((D - 4 * (shift + level**2 + level)) / D), (D,), strict=False), "the denominator"
-        ),
-    )
+    require(positive(sympy.expand(1 - limit * D - largest), (D,), strict=False), "the numerator, b long")
+    below = D - 4 * (shift + level**2 + level)
+    require(positive(sympy.expand(below / D), (D,), strict=False), "the denominator")
 
 
-def unlimited() -> str:
-    """Why the bound (4 - D)/4 on the step is not the one for unlimited samples; empty if it is."""
+def unlimited() -> None:
+    """Show that (4 - D)/4 bounds the step for unlimited samples."""
     whole = (1 - s * D) * (1 + 4 * s**2 * u * (1 - u)) - (1 - 2 * s * u) ** 2
     h = sympy.expand(whole / s)
     near, far = sympy.expand(h.subs(u, 1)), sympy.expand(h.subs(u, D) / D)
+    require(sympy.expand(whole - s * h) == 0 and sympy.expand(near - (4 - D - 4 * s)) == 0, "h")
+    # Both second derivatives are negative for s in (0, 1], D in (0, 1].
+    require(positive(sympy.expand(-h.diff(u, 2) / s), (s, D)), "h is concave")
+    require(positive(sympy.expand(-far.diff(s, 2)), (D,), strict=False), "h(D) is concave in s")
+    require(far.subs(s, 0) == 3, "h(D) at 0")
     longest = (4 - D) / 4
-    return first_flaw(
-        flaw_of(sympy.expand(whole - s * h) == 0 and sympy.expand(near - (4 - D - 4 * s)) == 0, "h"),
-        # Both second derivatives are negative for s in (0, 1], D in (0, 1].
-        flaw_of(positive(sympy.expand(-h.diff(u, 2) / s), (s, D)), "h is concave"),
-        flaw_of(positive(sympy.expand(-far.diff(s, 2)), (D,), strict=False), "h(D) is concave in s"),
-        flaw_of(far.subs(s, 0) == 3, "h(D) at 0"),
-        flaw_of(positive(sympy.cancel(far.subs(s, longest) / (1 - D)), (D,)), "h(D) at the longest step"),
-    )
+    require(positive(sympy.cancel(far.subs(s, longest) / (1 - D)), (D,)), "h(D) at the longest step")
 
 
-def fixed_samples(share: Any, more: Any) -> str:
-    """Why a step up to 1/2 does not contract for |S_i - I| <= share sqrt(D); empty if it does.
+def fixed_samples(share: Fraction, more: Fraction) -> None:
+    r"""A step up to $\frac12$ contracts if $\|S_i - I\| \le k\sqrt D$ for every client, where k is ``share``.
 
-    ``more`` is a number with e <= share sqrt(D) (1 + more D).
+    With y for ``more``, r is $k(1 + yD)$, and $e \le r\sqrt D$.
     """
+    require(0 < share < 1, "a share of the cosine")
+    above = (1 + more * D) ** 2 * (1 - share**2 * D) - 1
+    require(positive(sympy.expand(above / D), (D,), strict=False), "r is above e")
     square = x**2  # D
     r = share * (1 + more * square)
     p = 1 - r * (1 - square / 2)
+    require(positive(sympy.expand(p - r * (Fraction(1, 2) + share * x)), (x,)), "falls in the length of b")
     half = s / 2  # the step: s in [0, 1] here
     top = 1 - 2 * half * square * p * (p - r)
     below = 1 - 2 * half * x * square * share * p * r
+    require(positive(sympy.expand(top), (x, s)) and positive(sympy.expand(below), (x, s)), "positive sides")
     room = sympy.cancel(sympy.expand((1 - half * square) * below**2 - top**2) / (s * square))
-    above = (1 + more * D) ** 2 * (1 - share**2 * D) - 1
+    require(positive(sympy.expand(room), (x, s)), "the contraction")
     e = share * (1 + more)
     over, under = e**2 + e * (1 + e**2 / 2), 1 - (1 + e**2 / 2) * share * e
-    return first_flaw(
-        flaw_of(0 < share < 1, "a share of the cosine"),
-        flaw_of(positive(sympy.expand(above / D), (D,), strict=False), "r is above e"),
-        flaw_of(positive(sympy.expand(p - r * (sympy.Rational(1, 2) + share * x)), (x,)), "falls in the length of b"),
-        flaw_of(positive(sympy.expand(top), (x, s)) and positive(sympy.expand(below), (x, s)), "positive sides"),
-        flaw_of(positive(sympy.expand(room), (x, s)), "the contraction"),
-        flaw_of(under > 0 and over**2 * 2 <= under**2, "the contraction, b long"),
-    )
+    require(under > 0 and over**2 * 2 <= under**2, "the contraction, b long")
 
 
-def near_identity(samples: Any, share: Any, threshold: Any) -> str:
-    r"""Why $m \ge Cq$ samples of each client are not that near to the identity that often; empty if they are.
+def near_identity(samples: Fraction, share: Fraction, threshold: Fraction) -> None:
+    r"""$m \ge Cq$ keeps $\|S_i - I\|_{op}$ of every client below $\rho$ with probability at least $1 - 2Q^{-10}$.
 
     Let $\rho = \frac3{10}\sqrt D$, and let $\epsilon_2 \le \epsilon' < \frac D{16}$. The singular values of $X_i$ are
     within $\sqrt d + t$ of $\sqrt m$ but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le
@@ -168,77 +154,69 @@ def near_identity(samples: Any, share: Any, threshold: Any) -> str:
     46M$, which is more than $\log N + 10\log Q \le M + \frac{10}{e\log2}M$: a probability of at most $2Q^{-10}$.
     """
     z, e, log_2 = Fraction(2, 5), Fraction(2718, 1000), Fraction(693, 1000)  # both from below
-    spread = Fraction(str(share)) ** 2 * Fraction(str(samples)) / Fraction(str(threshold)) ** 2  # rho^2 m over M, D = 1
+    spread = share**2 * samples / threshold**2  # rho^2 m over M, D = 1
     needed = 1 + 10 / (e * log_2)
-    return flaw_of(2 * z + z**2 <= 1 and spread / 25 * log_2 >= 1 and spread / 50 >= needed, "the samples")
+    require(2 * z + z**2 <= 1 and spread / 25 * log_2 >= 1 and spread / 50 >= needed, "the samples")
 
 
-@proof("rolora/lem-A.11", limit="1/2", threshold="1/10")
-def lem_A_11(values: Values) -> Proof:
+@proof("rolora/lem-A.11")
+def lem_A_11(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(1, 10)) -> str:
     r"""The events of the lemmas, and unlimited samples, by the two arguments of the setting.
 
     On the events every quantity of the step lies between its ends, the thresholds being at most ``threshold`` times
     $D = 1 - (\delta^0)^2$; the contraction is then the sign of polynomials in D on (0, 1]. With unlimited samples it is
     the sign of a function that is concave in the squared cosine, so that its ends decide.
     """
-    flaw = first_flaw(on_events(rational(values["limit"]), rational(values["threshold"])), unlimited())
-    return Proof(
-        not flaw,
-        flaw
-        or r"on the events, for thresholds up to "
-        + str(values["threshold"])
-        + r" of $1 - "
+    on_events(limit, threshold)
+    unlimited()
+    return (
+        rf"on the events, for thresholds up to {threshold} of $1 - "
         r"(\delta^0)^2$, by the signs of polynomials in it; the bound for unlimited samples from a "
-        r"function that is concave in the squared cosine",
+        r"function that is concave in the squared cosine"
     )
 
 
-@proof(
-    "rolora/lem-5.3",
-    {**FIXED_WORDS, **GRADIENT_WORDS},
-    limit="1/2",
-    threshold="1/10",
-    share="3/10",
-    factor="0.743",
-    samples="100",
-    printed="1/16",
-)
-def lem_5_3(values: Values) -> Proof:
+@proof("rolora/lem-5.3", {**FIXED_WORDS, **GRADIENT_WORDS})
+def lem_5_3(
+    limit: Fraction = Fraction(1, 2),
+    threshold: Fraction = Fraction(1, 10),
+    share: Fraction = Fraction(3, 10),
+    factor: Fraction = Fraction("0.743"),
+    samples: Fraction = Fraction(100),
+    printed: Fraction = Fraction(1, 16),
+    more: Fraction = Fraction(1, 20),
+    alpha: Fraction = Fraction(3, 5),
+    beta: Fraction = Fraction(7, 20),
+) -> str:
     r"""The events, fixed samples, and the factor at the largest step for $\delta^0 = 0.28$.
 
     The events have the stated probability by the proofs of Lemmas A.9 and A.10, with $\epsilon_2$ for $\epsilon_3$
     (so that $\tilde\epsilon \le \epsilon'$), and fixed samples by singular values.
     """
-    flaw = first_flaw(
-        enough_for_minimisers(values["samples"]),
-        enough_for_gradient(values),
-        near_identity(values["samples"], values["share"], values["printed"]),
-        on_events(rational(values["limit"]), rational(values["threshold"])),
-        fixed_samples(rational(values["share"]), rational(values["more"])),
-    )
+    enough_for_minimisers(samples)
+    enough_for_gradient(samples, alpha, beta)
+    near_identity(samples, share, printed)
+    on_events(limit, threshold)
+    fixed_samples(share, more)
     cosine = 1 - Fraction(28, 100) ** 2
     square = (1 - 2 * cosine) ** 2 / (1 + 4 * cosine * (1 - cosine))
-    told = Fraction(str(values["factor"]))
-    flaw = flaw or flaw_of(abs(square - told**2) < Fraction(1, 1000) * told, "the first factor")
-    return Proof(
-        not flaw,
-        flaw
-        or r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
-        r"samples by the sign of a polynomial in its root and the step",
+    require(abs(square - factor**2) < Fraction(1, 1000) * factor, "the first factor")
+    return (
+        r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
+        r"samples by the sign of a polynomial in its root and the step"
     )
 
 
-@proof(
-    "rolora/thm-5.4",
-    FIXED_WORDS,
-    limit="1/2",
-    threshold="1/10",
-    fixed="3/10",
-    normal="5",
-    samples="100",
-    printed="1/16",
-)
-def thm_5_4(values: Values) -> Proof:
+@proof("rolora/thm-5.4", FIXED_WORDS)
+def thm_5_4(
+    limit: Fraction = Fraction(1, 2),
+    threshold: Fraction = Fraction(1, 10),
+    fixed: Fraction = Fraction(3, 10),
+    normal: Fraction = Fraction(5),
+    samples: Fraction = Fraction(100),
+    printed: Fraction = Fraction(1, 16),
+    more: Fraction = Fraction(1, 20),
+) -> str:
     r"""Every iteration contracts, by Lemma 5.3 as corrected.
 
     On fresh samples both events of an iteration fail with probability at most $2\max\{\log N, d\}^{-10}$, that of Lemma
@@ -250,26 +228,20 @@ def thm_5_4(values: Values) -> Proof:
     are within $\sqrt d + t$ of $\sqrt m$ with probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that
     $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
     """
-    share, samples = rational(values["fixed"]), rational(values["normal"])
+    on_events(limit, threshold)
+    fixed_samples(fixed, more)
     # 2z + z^2 <= rho for z = rho / sqrt(C): 2 / sqrt(C) <= 1 - rho / C at the largest rho.
-    enough = bool(samples > share and 4 / samples <= (1 - share / samples) ** 2)
-    flaw = first_flaw(
-        on_events(rational(values["limit"]), rational(values["threshold"])),
-        fixed_samples(share, rational(values["more"])),
-        flaw_of(enough, "the number of samples"),
-        near_identity(values["samples"], values["fixed"], values["printed"]),
-    )
-    return Proof(
-        not flaw,
-        flaw
-        or "Lemma 5.3 as corrected, in every iteration; the error of the product from "
+    require(normal > fixed and 4 / normal <= (1 - fixed / normal) ** 2, "the number of samples")
+    near_identity(samples, fixed, printed)
+    return (
+        "Lemma 5.3 as corrected, in every iteration; the error of the product from "
         "two orthogonal parts; the number of normal samples from the known bound on their singular "
-        "values",
+        "values"
     )
 
 
-@proof("rolora/eq-100", threshold="1/16")
-def eq_100(values: Values) -> Proof:
+@proof("rolora/eq-100")
+def eq_100(threshold: Fraction = Fraction(1, 16)) -> str:
     r"""$|1 - 2s\beta|$ is convex in $\beta$, so that the ends of its range decide.
 
     $1 - 2s\beta \le 1 - 2s\ell$ for the least $\beta$, and $2s\beta - 1 \le 1 - 2s\ell$ where $s(\beta + \ell) \le 1$,
@@ -277,16 +249,15 @@ def eq_100(values: Values) -> Proof:
     ``threshold`` times D, so that $\eta \le 1/(2L_{max}^2)$ is enough.
     """
     beta, low = sympy.symbols("beta low")
-    level = rational(values["threshold"]) * D
-    flaw = first_flaw(
-        flaw_of(sympy.expand((1 - 2 * s * low) + (1 - 2 * s * beta) - 2 * (1 - s * (beta + low))) == 0, "the identity"),
-        flaw_of(positive(sympy.expand(2 - (1 + level**2) - (D - level)), (D,), strict=False), "half the step"),
-    )
-    return Proof(not flaw, flaw or r"the sum of both sides without bars is $2 - 2s(\beta + \ell)$")
+    identity = (1 - 2 * s * low) + (1 - 2 * s * beta) - 2 * (1 - s * (beta + low))
+    require(sympy.expand(identity) == 0, "the identity")
+    level = threshold * D
+    require(positive(sympy.expand(2 - (1 + level**2) - (D - level)), (D,), strict=False), "half the step")
+    return r"the sum of both sides without bars is $2 - 2s(\beta + \ell)$"
 
 
-@proof("rolora/eq-117", limit="1/2", threshold="1/16")
-def eq_117(values: Values) -> Proof:
+@proof("rolora/eq-117")
+def eq_117(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(1, 16)) -> str:
     r"""Units and $\beta = \|\bar b\|^2$ as in the setting, $\sigma = \tilde\epsilon(1 + \epsilon')^2$, on the events.
 
     (117). $D - \epsilon' \le \beta \le 1 + \epsilon'^2$. So $1 - 2s\beta \le 1 - 2s(D - \epsilon')$; and $2s\beta - 1
@@ -300,33 +271,37 @@ def eq_117(values: Values) -> Proof:
     (119) and (120) are the same expression. (121): by the condition the numerator is at most $1 - 2sD + sD$, and what
     is under the root at least $1 - sD > 0$. (122): $\frac x{\sqrt x} = \sqrt x$.
     """
-    limit, level = rational(values["limit"]), rational(values["threshold"]) * D
-    flaw = first_flaw(
-        flaw_of(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars"),
-        on_events(limit, rational(values["threshold"])),
-    )
-    return Proof(not flaw, flaw or r"signs of polynomials in $1 - (\delta^0)^2$")
+    level = threshold * D
+    require(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars")
+    on_events(limit, threshold)
+    return r"signs of polynomials in $1 - (\delta^0)^2$"
 
 
-@proof("rolora/a4-c@c-of-the-step", FIXED_WORDS, limit="1/2", share="3/10", printed="1/16", samples="100")
-def a4_c(values: Values) -> Proof:
+@proof("rolora/a4-c@c-of-the-step", FIXED_WORDS)
+def a4_c(
+    limit: Fraction = Fraction(1, 2),
+    share: Fraction = Fraction(3, 10),
+    printed: Fraction = Fraction(1, 16),
+    samples: Fraction = Fraction(100),
+    more: Fraction = Fraction(1, 20),
+) -> str:
     r"""Fixed samples near the identity, c = s up to 1/2; with unlimited ones that too, for larger c the step 1/2.
 
     With unlimited samples $(1 - D)(1 + u(1-u)) - (1-u)^2 = (u - D)(1 + u(1-u)) + (1-u)u(2-u)$ is not negative for $D
     \le u \le 1$.
     """
+    near_identity(samples, share, printed)
+    fixed_samples(share, more)
+    require(limit <= Fraction(1, 2), "a step")
+    unlimited()
     left = (1 - D) * (1 + u * (1 - u)) - (1 - u) ** 2
     right = (u - D) * (1 + u * (1 - u)) + (1 - u) * u * (2 - u)
-    half = flaw_of(sympy.expand(left - right) == 0, "half the step")
-    near = near_identity(values["samples"], values["share"], values["printed"])
-    fixed = fixed_samples(rational(values["share"]), rational(values["more"]))
-    steps = flaw_of(rational(values["limit"]) <= sympy.Rational(1, 2), "a step")
-    flaw = first_flaw(near, fixed, steps, unlimited(), half)
-    return Proof(not flaw, flaw or r"signs of polynomials, and for $m \ge 100q$ the probability by singular values")
+    require(sympy.expand(left - right) == 0, "half the step")
+    return r"signs of polynomials, and for $m \ge 100q$ the probability by singular values"
 
 
-@proof("rolora/eq-124", limit="1/2", threshold="107/1000")
-def eq_124(values: Values) -> Proof:
+@proof("rolora/eq-124")
+def eq_124(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(107, 1000)) -> str:
     r"""The lines of the first step, $\delta^t = \delta^0$, in the order of the text.
 
     (129) to (132): the triangle inequality. (134): the hypothesis times $\eta$. (138) to (142): $\|\bar b\| \ge c -
@@ -335,7 +310,7 @@ def eq_124(values: Values) -> Proof:
     g\|^2)$ with $\|\bar b - g\| \le \epsilon'\delta$. (145) to (159): the square without its term of second order.
     (160): (144), (134) and (159). (162) to (166): as on the events.
     """
-    limit, level = rational(values["limit"]), rational(values["threshold"]) * D
-    bars = positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False)
-    flaw = first_flaw(flaw_of(bars, "the bars"), on_events(limit, rational(values["threshold"])))
-    return Proof(not flaw, flaw or r"elementary lines, and signs of polynomials in $1 - \delta_0^2$")
+    level = threshold * D
+    require(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars")
+    on_events(limit, threshold)
+    return r"elementary lines, and signs of polynomials in $1 - \delta_0^2$"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import sympy
 
-from paper_checks.proof_steps import first_flaw, rational
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.replay import proof, require
 
 r, inputs, outputs, d = sympy.symbols("r inputs outputs d", positive=True)
 LLAMA_2_7B = [(4096, 4096)] * 4 + [(4096, 11008)] * 2 + [(11008, 4096)]
@@ -24,28 +24,28 @@ def zero(expression: sympy.Expr) -> bool:
     return bool(sympy.expand(expression) == 0)
 
 
-def flaw_of_square(share: sympy.Rational) -> str:
-    """Why square matrices do not send that share in each round; empty if they do."""
+def square_matrices_send(share: Fraction) -> None:
+    """Show that with square matrices each round sends this share of what LoRA sends."""
     counts = sent(d, d)
-    names, whole = ("RoLoRA", "FFA-LoRA"), counts["LoRA"]
-    halves = all(zero(counts[name][k] - share * whole[k]) for name in names for k in range(2))
-    return "" if halves else "for square matrices the share is another one"
+    whole = counts["LoRA"]
+    halves = all(zero(counts[name][k] - share * whole[k]) for name in ("RoLoRA", "FFA-LoRA") for k in range(2))
+    require(halves, "for square matrices the share is another one")
 
 
-@proof("rolora/s4-cost@numbers-trained-and-sent", share="1/2")
-def s4_cost(values: Values) -> Proof:
+@proof("rolora/s4-cost@numbers-trained-and-sent")
+def s4_cost(share: Fraction = Fraction(1, 2)) -> str:
     r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
 
     In FedAVG of LoRA a client trains and sends both, 2rd numbers. In a round of RoLoRA, as in every round of FFA-LoRA,
     it trains one of them, and sends that one: half as many. Several matrices, each square, add up, since d then stands
     for the sum of their sizes.
     """
-    flaw = flaw_of_square(rational(values["share"]))
-    return Proof(not flaw, flaw or "sizes of the factors")
+    square_matrices_send(share)
+    return "sizes of the factors"
 
 
-@proof("rolora/txt-half-cost", share="1/2")
-def txt_half_cost(values: Values) -> Proof:
+@proof("rolora/txt-half-cost")
+def txt_half_cost(share: Fraction = Fraction(1, 2)) -> str:
     r"""A square matrix has $d_{in} = d_{out} = d$: A and B have rd numbers each, LoRA sends both, the others one.
 
     For matrices of any shape A has $r\sum d_{in}$ numbers and B has $r\sum d_{out}$; LoRA sends both in each round.
@@ -55,27 +55,24 @@ def txt_half_cost(values: Values) -> Proof:
     In a layer of Llama-2-7B four matrices are square, of 4096; two have 4096 inputs and 11,008 outputs, and one has
     them the other way round: $42496/78080$, which is 0.544 to three decimals.
     """
-    share, counts = rational(values["share"]), sent(inputs, outputs)
+    square_matrices_send(share)
+    counts = sent(inputs, outputs)
     both, rounds = sum(counts["LoRA"]), [counts["RoLoRA"][k] - share * counts["LoRA"][k] for k in range(2)]
+    require(zero(sum(counts["RoLoRA"]) - share * both), "two rounds of RoLoRA")
+    apart = r * (outputs - inputs) / 2
+    require(zero(rounds[0] - apart) and zero(rounds[0] + rounds[1]), "a round of RoLoRA")
+    require(zero(counts["FFA-LoRA"][0] * (inputs + outputs) - counts["LoRA"][0] * outputs), "FFA-LoRA's share")
     total_in, total_out = (sum(shape[k] for shape in LLAMA_2_7B) for k in range(2))
-    flaw = first_flaw(
-        flaw_of_square(share),
-        "" if zero(sum(counts["RoLoRA"]) - share * both) else "two rounds of RoLoRA",
-        "" if zero(rounds[0] - r * (outputs - inputs) / 2) and zero(rounds[0] + rounds[1]) else "a round of RoLoRA",
-        "" if zero(counts["FFA-LoRA"][0] * (inputs + outputs) - counts["LoRA"][0] * outputs) else "FFA-LoRA's share",
-        ""
-        if abs(rational("0.544") - sympy.Rational(total_out, total_in + total_out)) < rational("0.0005")
-        else "Llama",
-    )
-    return Proof(not flaw, flaw or "sizes of the factors, summed over the matrices")
+    require(abs(Fraction("0.544") - Fraction(total_out, total_in + total_out)) < Fraction("0.0005"), "Llama")
+    return "sizes of the factors, summed over the matrices"
 
 
-@proof("rolora/txt-half-cost@square-matrices", share="1/2")
-def txt_half_cost_square(values: Values) -> Proof:
+@proof("rolora/txt-half-cost@square-matrices")
+def txt_half_cost_square(share: Fraction = Fraction(1, 2)) -> str:
     r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
 
     LoRA sends both in every round, 2rd numbers; RoLoRA sends one of them in each round, now B, now A, and FFA-LoRA B in
     all: half as many. Several square matrices add up.
     """
-    flaw = flaw_of_square(rational(values["share"]))
-    return Proof(not flaw, flaw or "sizes of the factors of a square matrix")
+    square_matrices_send(share)
+    return "sizes of the factors of a square matrix"

@@ -7,17 +7,17 @@ fresh ones in each.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import sympy
 from mpmath import iv
 
-from paper_checks.proof_steps import first_flaw, non_negative, rational
-from paper_checks.replay import Proof, proof
+from paper_checks.proof_steps import non_negative
+from paper_checks.replay import proof, require
 from paper_checks.rolora.replays.concentration_proofs import LOG_2, interval, surely
-from paper_checks.rolora.replays.minimiser_proofs import flaw_of_net, flaw_of_norms, flaw_of_rank_one
+from paper_checks.rolora.replays.minimiser_proofs import nearest_point_of_a_net, norm_of_a_product, norm_of_rank_one
 from paper_checks.rolora.replays.rank_one import COSINE, MEAN, TRUTH, A, B, frobenius, minus, plus
-from paper_checks.stored_values import Values
 
 SUM_IN_ALGORITHM_2 = "0.0383566024300068"
 SUM_OF_FRESH_SAMPLES = "0.1534264097200273"
@@ -36,8 +36,8 @@ def scaled(expression: Any, other: Any = 1) -> Any:
     return sympy.cancel(expression.subs(r, 1 / (1 + e)) * (1 + e) ** 2 * other)
 
 
-def flaw_of_tail() -> str:
-    r"""Why the tails for a fixed unit vector v are not these; empty if they are.
+def tails_for_a_fixed_vector() -> None:
+    r"""$P(|w^\top(S - I)v| \ge \epsilon) \le 2e^{-k\epsilon^2n}$ for fixed unit vectors v and w, and $\epsilon \le 1$.
 
     $x^\top w$ and $x^\top v$ are standard normal with correlation $p - q$, $p + q = 1$, so that $x^\top w\,x^\top v
     - w^\top v = p(\xi^2 - 1) - q(\xi'^2 - 1)$ with independent standard normal variables. Let $h(t) =
@@ -51,34 +51,31 @@ def flaw_of_tail() -> str:
     """
     p, q, one, two = sympy.symbols("p q one two", positive=True)
     product = (sympy.sqrt(p) * one + sympy.sqrt(q) * two) * (sympy.sqrt(p) * one - sympy.sqrt(q) * two)
+    require(same(sympy.expand(product), p * one**2 - q * two**2), "the product of two normal variables")
     h = -sympy.log(1 - 2 * t) / 2 - t
+    require(same(h.diff(t), 2 * t / (1 - 2 * t)) and h.subs(t, 0) == 0, "the slope of h")
+    # d/dt of 2r / (1 - 2 r t) is 4 r^2 / (1 - 2 r t)^2, and d/de of r / (1 + r e) is -r^2 / (1 + r e)^2.
+    require(same((2 * r / (1 - 2 * r * t)).diff(t), (2 * r / (1 - 2 * r * t)) ** 2), "h over the square grows")
+    require(non_negative((p + q) ** 2 - p**2 - q**2), "the share of h")
     best = e / (2 * (1 + e))  # where the slope of t e - h is 0
     fall = e - sympy.log(1 + e)
     rate = sympy.expand_log(sympy.simplify((t * e - h).subs(t, best)), force=True)
-    checks = {
-        "the product of two normal variables": same(sympy.expand(product), p * one**2 - q * two**2),
-        "the slope of h": same(h.diff(t), 2 * t / (1 - 2 * t)) and h.subs(t, 0) == 0,
-        # d/dt of 2r / (1 - 2 r t) is 4 r^2 / (1 - 2 r t)^2, and d/de of r / (1 + r e) is -r^2 / (1 + r e)^2.
-        "h over the square grows": same((2 * r / (1 - 2 * r * t)).diff(t), (2 * r / (1 - 2 * r * t)) ** 2),
-        "the share of h": non_negative((p + q) ** 2 - p**2 - q**2),
-        "the rate": same((t * e - h).diff(t).subs(t, best), 0) and same(rate, fall / 2),
-        "the rate over the square falls": same(fall.diff(e), e / (1 + e))
-        and fall.subs(e, 0) == 0
-        and same((r / (1 + r * e)).diff(e), -((r / (1 + r * e)) ** 2)),
-    }
-    return next((name for name, passed in checks.items() if not passed), "")
+    require(same((t * e - h).diff(t).subs(t, best), 0) and same(rate, fall / 2), "the rate")
+    falls = same(fall.diff(e), e / (1 + e)) and fall.subs(e, 0) == 0
+    require(falls and same((r / (1 + r * e)).diff(e), -((r / (1 + r * e)) ** 2)), "the rate over the square falls")
 
 
-def flaw_of_sum(c5: Any, share: int) -> str:
-    """Why (61) is not proved with this constant, at most (1 - log 2) over twice the share; empty if it is."""
+def tail_of_sum(c5: str | Fraction, share: int) -> None:
+    """Show (61) with this constant, at most (1 - log 2) over twice the share."""
+    tails_for_a_fixed_vector()
     # (60) is (61) for c_5 = c / c_4^2, as eps_3 < 1 < c_4: the first term of the minimum is the smaller one.
     first = non_negative(scaled(n * r / (1 + t) - n * r**2 / (1 + t) ** 2, (1 + t) ** 2))
     met = first and surely((1 - LOG_2) / (2 * share) - interval(c5)) and interval(c5).a > 0
-    return flaw_of_tail() or ("" if met else "the constant c_5")
+    require(met, "the constant c_5")
 
 
-def flaw_of_plane() -> str:
-    r"""Why the samples of Algorithm 2 cost more than a factor of 4 in the exponent; empty if they do not.
+def own_samples_stay_in_the_plane() -> None:
+    r"""The samples of Algorithm 2 cost at most a factor of 4 in the exponent.
 
     In Algorithm 2 $\bar b$ is made of the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$,
     and $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
@@ -92,14 +89,14 @@ def flaw_of_plane() -> str:
     s = c + d * T
     moved = ((s - c) * s - s * d * T, -d * s - s * d * (-1))  # M b - s d (T a - u)
     squares = (T**2 + 1) * (one**2 + two**2) - (T * one - two) ** 2 - (one + T * two) ** 2
-    root = sympy.sqrt(4 * sympy.exp(-2 * t)) - 2 * sympy.exp(-t)
-    checks = all(sympy.expand(entry) == 0 for entry in (*moved, squares)) and same(root, 0)
+    require(all(sympy.expand(entry) == 0 for entry in (*moved, squares)), "the plane")
     # A probability r^2 is at most its root r <= 1.
-    return "" if checks and non_negative(scaled(r - r**2)) else "the plane"
+    root = sympy.sqrt(4 * sympy.exp(-2 * t)) - 2 * sympy.exp(-t)
+    require(same(root, 0) and non_negative(scaled(r - r**2)), "the root of a probability")
 
 
-@proof("rolora/eq-52@samples-independent-of-b", c2="8/3", c4="4.1093617075557")
-def eq_52(values: Values) -> Proof:
+@proof("rolora/eq-52@samples-independent-of-b")
+def eq_52(c2: Fraction = Fraction(8, 3), c4: str = "4.1093617075557") -> str:
     r"""(53) is the triangle inequality, by convexity; (54) the norm of a constant; (55) as (22) to (24).
 
     $e^{(x+y)/(s+t)} \le \frac s{s+t}e^{x/s} + \frac t{s+t}e^{y/t}$, whose mean is at most 2 for norms s and t;
@@ -107,43 +104,42 @@ def eq_52(values: Values) -> Proof:
     inequality of Cauchy and Schwarz, (57) the operator norm, (58) the definition of $c_4$ for $\|w\| = 1$.
     """
     s, x, y = sympy.symbols("s x y", positive=True)
-    c2, c4 = rational(values["c2"]), interval(values["c4"])
-    flaw = first_flaw(
-        "" if same((x + y) / (s + t), s / (s + t) * (x / s) + t / (s + t) * (y / t)) else "the triangle inequality",
-        "" if same(sympy.exp(x / (x / sympy.log(2))), 2) else "the norm of a constant",
-        flaw_of_norms(c2),
-        flaw_of_rank_one(),
-        "" if surely(c4 - interval(c2) - 1 / LOG_2) else "the constant c_4",
-    )
-    return Proof(not flaw, flaw or "convexity, the norms of (22) to (25), and the operator norm")
+    require(same((x + y) / (s + t), s / (s + t) * (x / s) + t / (s + t) * (y / t)), "the triangle inequality")
+    require(same(sympy.exp(x / (x / sympy.log(2))), 2), "the norm of a constant")
+    norm_of_a_product(c2)
+    norm_of_rank_one()
+    require(surely(interval(c4) - interval(c2) - 1 / LOG_2), "the constant c_4")
+    return "convexity, the norms of (22) to (25), and the operator norm"
 
 
-@proof("rolora/eq-59@for-a-positive-k", c5=SUM_IN_ALGORITHM_2)
-def eq_59(values: Values) -> Proof:
+@proof("rolora/eq-59@for-a-positive-k")
+def eq_59(c5: str = SUM_IN_ALGORITHM_2) -> str:
     r"""$M\bar b$ stays in the plane of a and u, whatever the samples are: $c_5 = \frac18(1 - \log2)$.
 
     For $\delta^t > 0$ and $b^* \ne 0$ almost surely $\bar b \ne 0$, and $M \ne 0$ always. (60) is (61) for $c =
     c_4^2c_5$, since $\epsilon_3 < 1 < c_4$.
     """
-    flaw = flaw_of_sum(values["c5"], 4) or flaw_of_plane()
-    return Proof(not flaw, flaw or "Chernoff's bound for two fixed vectors, and a probability against its root")
+    tail_of_sum(c5, 4)
+    own_samples_stay_in_the_plane()
+    return "Chernoff's bound for two fixed vectors, and a probability against its root"
 
 
-@proof("rolora/eq-59@samples-independent-of-b", c5=SUM_OF_FRESH_SAMPLES)
-def eq_59_independent(values: Values) -> Proof:
+@proof("rolora/eq-59@samples-independent-of-b")
+def eq_59_independent(c5: str = SUM_OF_FRESH_SAMPLES) -> str:
     r"""Chernoff's bound for the fixed vector $M\bar b$, $\bar b \ne 0$ and $M \ne 0$: $c_5 = \frac12(1 - \log2)$.
 
     No larger constant will do: for w along $M\bar b$ the sum is $\chi^2_n - n$ in units of $\|M\bar b\|$, whose upper
     tail beyond $\epsilon_3n$ has by Cramer's theorem just this rate, $\frac12(\epsilon_3 - \log(1 + \epsilon_3))$; it
     tends to $\frac12(1 - \log2)$ as $\epsilon_3 \to 1$.
     """
+    tail_of_sum(c5, 1)
     best = same((e - sympy.log(1 + e)).subs(e, 1) / 2, (1 - sympy.log(2)) / 2)
-    flaw = flaw_of_sum(values["c5"], 1) or ("" if best else "the largest constant")
-    return Proof(not flaw, flaw or "Chernoff's bound for a fixed vector at any angle to w")
+    require(best, "the largest constant")
+    return "Chernoff's bound for a fixed vector at any angle to w"
 
 
-@proof("rolora/eq-59@with-the-samples-of-lemma-a-10", c5="9/200", columns="145")
-def eq_59_enough(values: Values) -> Proof:
+@proof("rolora/eq-59@with-the-samples-of-lemma-a-10")
+def eq_59_enough(c5: Fraction = Fraction(9, 200), columns: Fraction = Fraction(145)) -> str:
     r"""The event needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of all $x_{i,j}x_{i,j}^\top$, whatever a is.
 
     It says $|w^\top(G - I)M\bar b| \ge \epsilon_3\|M\|_{op}\|\bar b\|$, positive where K > 0 and $\bar b \ne 0$. The
@@ -151,35 +147,38 @@ def eq_59_enough(values: Values) -> Proof:
     (Davidson and Szarek), so that $\|G - I\|_{op} \le 2z + z^2$ with $z = \sqrt{d/n} + y/\sqrt n$. For $y^2 =
     2c_5\epsilon_3^2n$ and $d/n \le \epsilon_3^2/(C\log2)$, z is $\epsilon_3$ times a constant k, and $2k + k^2 < 1$.
     """
-    size = 1 / (interval(values["columns"]) * LOG_2)
-    k = iv.sqrt(size) + iv.sqrt(2 * interval(values["c5"]))
-    met = surely(1 - 2 * k - k**2)
-    return Proof(met, "the singular values of all samples" if met else "the number of samples")
+    size = 1 / (interval(columns) * LOG_2)
+    k = iv.sqrt(size) + iv.sqrt(2 * interval(c5))
+    require(surely(1 - 2 * k - k**2), "the number of samples")
+    return "the singular values of all samples"
 
 
-def flaw_of_union(one: Any) -> str:
-    """Why the sum over a net is not (64); empty if it is."""
+def union_over_the_net(one: Fraction) -> None:
+    """Show that the sum over a net is (64)."""
     d = sympy.Symbol("d", positive=True)
     size = (1 + 2 / e) ** d
-    return "" if one == 1 and same(sympy.log(size), d * sympy.log(1 + 2 / e)) else "the size of the net"
+    require(one == 1 and same(sympy.log(size), d * sympy.log(1 + 2 / e)), "the size of the net")
 
 
-@proof("rolora/eq-62@expectation-of-49", c5=SUM_IN_ALGORITHM_2, net="1")
-def eq_62(values: Values) -> Proof:
+@proof("rolora/eq-62@expectation-of-49")
+def eq_62(c5: str = SUM_IN_ALGORITHM_2, net: Fraction = Fraction(1)) -> str:
     r"""(59) at each of at most $(1 + 2/\epsilon_0)^d$ points of the net, whose probabilities add up."""
-    flaw = flaw_of_sum(values["c5"], 4) or flaw_of_plane() or flaw_of_union(rational(values["net"]))
-    return Proof(not flaw, flaw or "(59) at the points of the net, and Boole's inequality")
+    tail_of_sum(c5, 4)
+    own_samples_stay_in_the_plane()
+    union_over_the_net(net)
+    return "(59) at the points of the net, and Boole's inequality"
 
 
-@proof("rolora/eq-62@samples-independent-of-b", c5=SUM_OF_FRESH_SAMPLES, net="1")
-def eq_62_independent(values: Values) -> Proof:
+@proof("rolora/eq-62@samples-independent-of-b")
+def eq_62_independent(c5: str = SUM_OF_FRESH_SAMPLES, net: Fraction = Fraction(1)) -> str:
     r"""The same with the tails for a fixed vector, $\bar b \ne 0$ and $M \ne 0$."""
-    flaw = flaw_of_sum(values["c5"], 1) or flaw_of_union(rational(values["net"]))
-    return Proof(not flaw, flaw or "(59) at the points of the net, and Boole's inequality")
+    tail_of_sum(c5, 1)
+    union_over_the_net(net)
+    return "(59) at the points of the net, and Boole's inequality"
 
 
-def flaw_of_deviation(one: Any, power: Any = 1) -> str:
-    r"""Why (66) to (76) do not hold on the events, with 1 in (76) replaced; empty if they do.
+def deviation(one: Fraction | int = 1, power: Fraction | int = 1) -> None:
+    r"""(66) to (76) hold on the events of (42) and (62).
 
     In units of $\|b^*\|$, with $M = a\bar b^\top - a^*b^{*\top}$ and $\|\bar b - g\| \le \epsilon'\delta$, (42). As
     $ag^\top = aa^\top a^*b^{*\top}$, $M = a(\bar b - g)^\top - (I - aa^\top)a^*b^{*\top}$, so that $\|M\|_{op} \le
@@ -187,46 +186,45 @@ def flaw_of_deviation(one: Any, power: Any = 1) -> str:
     1$. By Lemma A.7 and on the event of (62) the deviation is at most $\frac{2\epsilon_3}{1-\epsilon_0}\|M\|_{op}\|\bar
     b\| \le 2\tilde\epsilon(\epsilon' + 1)\delta(\epsilon'\delta + 1) \le 2\tilde\epsilon(\epsilon' + 1)^2\delta$: (76).
     """
+    norm_of_rank_one()
     level, sine, less, short = sympy.symbols("level sine less short", nonnegative=True)
     # MEAN stands for b*, and g is a'a* times it.
     left = minus([(A, B)], [(TRUTH, MEAN)])
     right = minus([(A, plus((1, B), (-COSINE, MEAN)))], [(plus((1, TRUTH), (-COSINE, A)), MEAN)])
     apart = minus(left, right)
+    require(frobenius(apart, apart) == 0, "(67)")
     gap = level * sine - less  # |b - g|, between 0 and its bound
     product = (gap + sine) * (gap + 1 - short)  # (71), |g| = 1 - short
+    require(sympy.expand((gap + sine) * (gap + 1) - product - (gap + sine) * short) == 0, "(72)")
     opened = gap**2 + sine * gap + gap + sine  # (73)
+    require(sympy.expand((gap + sine) * (gap + 1) - opened) == 0, "(73)")
     bound = level**2 * sine**2 + level * sine**2 + level * sine + sine  # (74)
+    # Every term of (73) grows with |b - g|.
+    require(sympy.expand(opened.subs(less, 0) - bound) == 0, "(74)")
     last = (level + one) ** 2 * sine
-    checks = {
-        "(67)": frobenius(apart, apart) == 0,
-        "(72)": sympy.expand((gap + sine) * (gap + 1) - product - (gap + sine) * short) == 0,
-        "(73)": sympy.expand((gap + sine) * (gap + 1) - opened) == 0,
-        # Every term of (73) grows with |b - g|.
-        "(74)": sympy.expand(opened.subs(less, 0) - bound) == 0,
-        "(75)": non_negative(scaled((last - bound).subs(sine, r))),
-        "(76)": power <= 1,  # for a larger one the quotient of (75) and (76) is not bounded for small angles
-    }
-    return flaw_of_rank_one() or next((name for name, passed in checks.items() if not passed), "")
+    require(non_negative(scaled((last - bound).subs(sine, r))), "(75)")
+    require(power <= 1, "(76)")  # for a larger one the quotient of (75) and (76) is not bounded for small angles
 
 
-@proof("rolora/eq-65", one="1", power="1")
-def eq_65(values: Values) -> Proof:
+@proof("rolora/eq-65")
+def eq_65(one: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
     r"""(65) is [Lemma A.7](rolora--lem-A.7.md) and (66) the event of (62).
 
     So it is whatever vector stands for the expectation in both. With the matrix of (67) in (68) the rest is
     elementary. $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and (71) are triangle inequalities, (69) norms
     of rank one, (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and (75) $(\delta^t)^2 \le \delta^t$.
     """
-    flaw = flaw_of_net(sympy.Integer(1)) or flaw_of_deviation(rational(values["one"]), rational(values["power"]))
-    return Proof(not flaw, flaw or "an identity of matrices, norms of rank one, and signs of coefficients")
+    nearest_point_of_a_net(Fraction(1))
+    deviation(one, power)
+    return "an identity of matrices, norms of rank one, and signs of coefficients"
 
 
-@proof("rolora/eq-90@on-the-events", one="1")
-def eq_90(values: Values) -> Proof:
+@proof("rolora/eq-90@on-the-events")
+def eq_90(one: Fraction = Fraction(1)) -> str:
     r"""(91) is $\eta$ times (76), which holds on the events of (42) and (62): see "Deviation" below.
 
     For the lines up to (76) one by one see [eqs. (65) to (76)](rolora--eq-65.md). It does not matter which vector
     stands for the expectation, as long as it is the same in (62) and (90).
     """
-    flaw = flaw_of_deviation(rational(values["one"]))
-    return Proof(not flaw, flaw or r"(76), times $\eta$")
+    deviation(one)
+    return r"(76), times $\eta$"

@@ -2,76 +2,76 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
 
 import sympy
 
-from paper_checks.proof_steps import first_flaw, non_negative, rational
-from paper_checks.replay import Proof, proof
-from paper_checks.stored_values import Values
+from paper_checks.proof_steps import non_negative
+from paper_checks.replay import proof, require
 
 x, y, rate = sympy.symbols("x y k", positive=True)
 
 
-def flaw_of_net(share: Any) -> str:
-    r"""Why 1/(1 - share eps) is not enough for a net; empty if it is.
+def nearest_point_of_a_net(share: Fraction) -> None:
+    r"""$\|v\| \le \frac1{1 - k\epsilon}\max\langle v, x\rangle$ over the points x of a net, for $k \ge \frac12$.
 
     $2\langle\hat a, x\rangle = 2 - \|\hat a - x\|^2 \ge 2 - \epsilon^2$ at the nearest point x, and $1 -
     \frac12\epsilon^2 \ge 1 - k\epsilon$ for all $\epsilon \le 1$ where $k \ge \frac12$.
     """
-    unit = sympy.expand((2 - (2 - 2 * x)) / 2 - x) == 0
-    return "" if unit and share >= sympy.Rational(1, 2) else "the share"
+    require(sympy.expand((2 - (2 - 2 * x)) / 2 - x) == 0, "the squared distance of unit vectors")
+    require(share >= Fraction(1, 2), "the share")
 
 
-def flaw_of_rank_one() -> str:
-    r"""Why the operator norm of u v' is not |u||v|; empty if it is.
+def norm_of_rank_one() -> None:
+    r"""The operator norm of $uv^\top$ is $\|u\|\|v\|$.
 
     For a vector v and $w = \alpha v + w'$ with $w'$ across v, $\|uv^\top w\|^2 = \|u\|^2\alpha^2\|v\|^4$, which is
-    at most $\|u\|^2\|v\|^2\|w\|^2$, with equality for $w' = 0$: the operator norm of $uv^\top$ is $\|u\|\|v\|$.
+    at most $\|u\|^2\|v\|^2\|w\|^2$, with equality for $w' = 0$.
     """
     u, v, along, across = sympy.symbols("u v along across", nonnegative=True)  # squares of lengths
     room = u * v * (along * v + across) - u * along * v**2
-    return "" if non_negative(room) and sympy.expand(room.subs(across, 0)) == 0 else "the norm of a rank-one matrix"
+    require(non_negative(room) and sympy.expand(room.subs(across, 0)) == 0, "the norm of a rank-one matrix")
 
 
-def flaw_of_norms(c2: Any) -> str:
-    r"""Why the norm of a product of two normal variables of unit variance is not at most c_2; empty if it is.
+def norm_of_a_product(c2: Fraction) -> None:
+    r"""The norm of a product of two normal variables of unit variance is at most $c_2$.
 
     $|\xi v| \le \frac12(\xi^2 + v^2)$ for $\|\xi\|_{\psi_2} = \|v\|_{\psi_2} = 1$ gives $\|\xi v\|_{\psi_1} \le
     \|\xi\|_{\psi_2}\|v\|_{\psi_2}$ (Lemma A.3), whether or not the two are independent. $x^\top v$ is normal with
     variance $\|v\|^2$, and $Ee^{\xi^2/t^2} = (1 - 2/t^2)^{-1/2}$ is at most 2 for $t^2 \ge \frac83$: $\|x^\top
     v\|_{\psi_2} \le C'\|v\|$ for every $C' \ge \sqrt{8/3}$, so that $c_2 = (C')^2 \ge \frac83$.
     """
-    square = sympy.expand((x**2 + y**2) / 2 - x * y - (x - y) ** 2 / 2) == 0
+    require(sympy.expand((x**2 + y**2) / 2 - x * y - (x - y) ** 2 / 2) == 0, "the square")
+    require(c2 > 2, "the constant c_2")
     mean = 2 * sympy.integrate(sympy.exp(-rate * y**2), (y, 0, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
     # At exp(xi^2 / t^2) the rate is 1/2 - 1/t^2; a mean of at most 2 is an inverse square of at least 1/4.
-    inverse = sympy.simplify(mean**-2).subs(rate, sympy.Rational(1, 2) - 1 / c2) if c2 > 2 else 0
-    return "" if square and inverse >= sympy.Rational(1, 4) else "the constant c_2"
+    inverse = sympy.simplify(mean**-2).subs(rate, Fraction(1, 2) - 1 / c2)
+    require(inverse >= Fraction(1, 4), "the constant c_2")
 
 
-@proof("rolora/eq-19", share="1")
-def eq_19(values: Values) -> Proof:
+@proof("rolora/eq-19")
+def eq_19(share: Fraction = Fraction(1)) -> str:
     r"""Lemma A.7 for the row vector, and $v^\top w \le |v^\top w|$.
 
     For the unit vector along v and the point of the net within $\epsilon_0 < 1$ of it, $v^\top w \ge \|v\|(1 -
     \frac12\epsilon_0^2) \ge \|v\|(1 - k\epsilon_0)$ for $k \ge \frac12$; k = 1 is printed.
     """
-    flaw = flaw_of_net(rational(values["share"]))
-    return Proof(not flaw, flaw or "unit vectors at the nearest point of the net")
+    nearest_point_of_a_net(share)
+    return "unit vectors at the nearest point of the net"
 
 
-@proof("rolora/eq-22@a-and-w-fixed", c2="8/3")
-def eq_22(values: Values) -> Proof:
+@proof("rolora/eq-22@a-and-w-fixed")
+def eq_22(c2: Fraction = Fraction(8, 3)) -> str:
     r"""(22) is Lemma A.3; (23) the norm of a normal variable, twice; (24) the operator norm; (25) unit vectors.
 
     a and w are fixed, or independent of the samples; given them, $a^\top x_{i,j}$ and $x_{i,j}^\top v$ are normal.
     """
-    flaw = flaw_of_norms(rational(values["c2"]))
-    return Proof(not flaw, flaw or "a square, the inequality of Cauchy and Schwarz, and a Gaussian integral")
+    norm_of_a_product(c2)
+    return "a square, the inequality of Cauchy and Schwarz, and a Gaussian integral"
 
 
-@proof("rolora/eq-30@for-a-positive-k", c2="8/3")
-def eq_30(values: Values) -> Proof:
+@proof("rolora/eq-30@for-a-positive-k")
+def eq_30(c2: Fraction = Fraction(8, 3)) -> str:
     r"""By (22) to (25) every norm in (28) is at most $c_2$ times the operator norm, K.
 
     K > 0: for K = 0 both terms are 0/0. a and w are fixed, or independent of the samples, as for (22).
@@ -79,17 +79,17 @@ def eq_30(values: Values) -> Proof:
     $\epsilon_2 \le c_2$, and $\epsilon_2 < 1 \le c_2$. (At $b^{*\top}w = 0$ all $Z_j$ are 0, and so
     are the denominators.)
     """
-    c2 = rational(values["c2"])
+    norm_of_a_product(c2)
     e, m, norm, less = sympy.symbols("e m norm less", nonnegative=True)
     largest = norm + less  # c_2 K for a summand of this norm
     terms = non_negative(m * largest**2 - m * norm**2) and non_negative(largest - norm)
     order = c2 >= 1 and sympy.expand(e * m / c2 - e**2 * m / c2**2 - e * m * (c2 - e) / c2**2) == 0
-    flaw = flaw_of_norms(c2) or ("" if terms and order else "the terms of the minimum")
-    return Proof(not flaw, flaw or r"(22) to (25) in both terms, and $\epsilon_2 < 1 \le c_2$")
+    require(terms and order, "the terms of the minimum")
+    return r"(22) to (25) in both terms, and $\epsilon_2 < 1 \le c_2$"
 
 
-@proof("rolora/eq-32@for-a-positive-k", one="1")
-def eq_32(values: Values) -> Proof:
+@proof("rolora/eq-32@for-a-positive-k")
+def eq_32(one: Fraction = Fraction(1)) -> str:
     r"""(33) adds up over the points of the net, (34) puts (29) for each of them, (35) writes the power in another way.
 
     For K = 0 the event occurs on all samples. For K > 0 the maximum over the net reaches a bound only where one of its
@@ -100,14 +100,14 @@ def eq_32(values: Values) -> Proof:
     radius $\frac12\epsilon_0$ about them are disjoint and lie in that of radius $1 + \frac12\epsilon_0$, so that there
     are at most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
     """
-    one, d = rational(values["one"]), sympy.Symbol("d", positive=True)
-    base = sympy.cancel((1 + x / 2) / (x / 2) - (2 + one * x) / x) == 0
-    power = sympy.simplify(sympy.exp(d * sympy.log(1 + 2 / x)) - (one + 2 / x) ** d) == 0
-    return Proof(base and power, "Boole's inequality, volumes of balls, and a power" if base and power else "the power")
+    d = sympy.Symbol("d", positive=True)
+    require(sympy.cancel((1 + x / 2) / (x / 2) - (2 + one * x) / x) == 0, "the volumes of balls")
+    require(sympy.simplify(sympy.exp(d * sympy.log(1 + 2 / x)) - (one + 2 / x) ** d) == 0, "the power")
+    return "Boole's inequality, volumes of balls, and a power"
 
 
-@proof("rolora/eq-38", weight="1", power="1")
-def eq_38(values: Values) -> Proof:
+@proof("rolora/eq-38")
+def eq_38(weight: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
     r"""By (16) the $\tilde b_i - g$ are multiples $t_ib^*$, so that (39) is $|\sum t_i| \le \sum|t_i|$.
 
     Its squares differ by $2\sum_{i<j}(|t_it_j| - t_it_j) \ge 0$. A mean is at most the largest, (40); the operator norm
@@ -116,9 +116,7 @@ def eq_38(values: Values) -> Proof:
     """
     t, r = sympy.symbols("t r", real=True)
     squares = (abs(t) + abs(r)) ** 2 - (t + r) ** 2 - 2 * (abs(t) * abs(r) - t * r)
-    flaw = first_flaw(
-        "" if sympy.expand(squares) == 0 and rational(values["weight"]) >= 1 else "the mean",
-        flaw_of_rank_one(),
-        "" if sympy.simplify(x ** rational(values["power"]) - x) == 0 else "the angle distance",
-    )
-    return Proof(not flaw, flaw or "the triangle inequality for multiples of one vector, and the norm of rank one")
+    require(sympy.expand(squares) == 0 and weight >= 1, "the mean")
+    norm_of_rank_one()
+    require(sympy.simplify(x**power - x) == 0, "the angle distance")
+    return "the triangle inequality for multiples of one vector, and the norm of rank one"
