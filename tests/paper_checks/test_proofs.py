@@ -21,7 +21,8 @@ PROOFS: dict[str, tuple[Replay, dict[str, Any]]] = {}
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
         if kind == "certificate" and not found.states:
-            (file,) = (one for one in paper.to_replay(id) if (one.id, one.kind) == (id, kind))
+            of_claim = paper.to_replay(id.partition("@")[0])
+            (file,) = (one for one in of_claim if (one.id, one.kind) == (id, kind))
             PROOFS[id] = found, dict(file.values)
 
 OTHER_QUANTITIES = {
