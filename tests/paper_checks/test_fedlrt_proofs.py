@@ -47,12 +47,12 @@ TOO_MUCH = {
 
 
 def values(label):
-    """What the proof reads from its file; nothing if it has none."""
+    """Return the values of the file of a proof; none if it reads no file."""
     return next(file.values for file in PAPER.to_replay(f"fedlrt/{label}") if file.kind == "certificate")
 
 
 def proved(label, constants=(), own=None):
-    """Whether a proof holds with some of its constants changed, with the values of its file or with other ones."""
+    """Return whether a proof holds with some constants changed, by the values of its file or by other ones."""
     own = values(label) if own is None else own
     return evaluated(REPLAYS[f"fedlrt/{label}", "certificate"], own, dict(constants)).confirmed
 

@@ -124,8 +124,8 @@ def thm_2(
     descent_for_all_steps(largest, limit, steps, square=Fraction(1))
     cost_of_truncation(square)
     for s in steps:
-        third = (1 - Fraction(1, 2 * s)) * s**2
-        require(Fraction(comb(2 * s, 2), 2) == third, f"another constant at {s} steps")
+        least = (1 - Fraction(1, 2 * s)) * s**2
+        require(Fraction(comb(2 * s, 2), 2) == least, f"another constant at {s} steps")
     return (
         r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
         "(a client's drift by induction, then a rational inequality in one variable), the least one by a "

@@ -43,7 +43,7 @@ def local_steps_descend(largest: Fraction, limit: Fraction) -> None:
 
 
 def no_smaller_constant_serves(constant: Fraction) -> None:
-    r"""$\frac{1+R}2$, times a constant that is 1, is the least one for all small rates.
+    r"""No constant below $\frac{1+R}2$ serves all small rates; `constant` is a factor of it, which must be 1.
 
     Clients start along $p = g + \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the wide
     bases and outside that block, so that $|p| = \rho$. The n of all clients add up to zero: two are opposite, and
