@@ -50,7 +50,7 @@ def test_claim_is_declared_completely(claim):
 def test_no_replay_confirms_an_empty_witness(paper):
     claims = [claim for claim in LEDGER.claims if LEDGER.home[claim.id] == paper]
     files = [file for claim in claims for file in paper.to_replay(claim.id)]
-    emptied = [Stored(file.id, file.kind, {}) for file in files]
+    emptied = [Stored(file.id, file.kind, {}) for file in files if file.values]  # a proof may need none
     assert emptied or all(claim.expect in ("holds", "not checkable here") for claim in claims)
     for file, answer in zip(emptied, replay_in_fresh_process(paper.package, emptied), strict=True):
         assert not answer.confirmed, file.id
