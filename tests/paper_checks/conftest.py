@@ -20,11 +20,15 @@ def stored_answers(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _each_worst_case_once(monkeypatch):
     """The same certificate of a worst case is verified once for many changes of its neighbours."""
-    monkeypatch.setattr(simplified_rounds, "_flaw", lambda content: _flaw_once(repr(_whole(content)), _SIMPLIFIED))
-    monkeypatch.setattr(worst_cases, "_proves", lambda content: _flaw_once(repr(_whole(content)), _FULL))
+    for module, name, proved in _PROVED:
+        monkeypatch.setattr(module, name, lambda content, proved=proved: _proved_once(repr(_whole(content)), proved))
 
 
-_SIMPLIFIED, _FULL = simplified_rounds._flaw, worst_cases._proves
+_PROVED = (
+    (simplified_rounds, "simplified_steps_are_bounded", simplified_rounds.simplified_steps_are_bounded),
+    (worst_cases, "corrected_steps_are_bounded", worst_cases.corrected_steps_are_bounded),
+)
+"""Module, name and function of the proofs of one certificate."""
 
 
 def _whole(content):
@@ -35,6 +39,6 @@ def _whole(content):
 
 
 @cache
-def _flaw_once(content, flaw_of):
-    """The flaw of one certificate."""
-    return flaw_of(eval(content))
+def _proved_once(content, proved):
+    """Prove one certificate, once if it is proved."""
+    proved(eval(content))

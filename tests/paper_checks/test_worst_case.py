@@ -26,7 +26,6 @@ from paper_checks.replay import Stored, replay_in_fresh_process
 
 F = Fraction
 SIZES = [(1, 1), (1, 4), (2, 1), (2, 3), (3, 3), (4, 4), (100, 6)]
-NUMBERED = ("thm-1", "thm-6-proof", "thm-7", "thm-7-first-term", "thm-7-second-term", "thm-8")
 
 
 def test_exact_elimination_agrees_with_eigenvalues():
@@ -66,29 +65,19 @@ def test_tampered_certificates_are_rejected():
     assert flaw(replace(made, setting=replace(made.setting, step=F(1, 40))))
 
 
-@pytest.mark.parametrize("label", NUMBERED)
-def test_tampered_files_are_rejected_by_the_fresh_process(label):
+@pytest.mark.parametrize(
+    ("label", "change"),
+    [
+        ("thm-1", lambda v: v["certificates"][3].update(bound="1")),
+        ("thm-8", lambda v: v["certificates"][4]["multipliers"].update({"0,1": "1/1000"})),
+    ],
+)
+def test_tampered_files_are_rejected_by_the_fresh_process(label, change):
     (file,) = PAPER.to_replay(f"fedlrt/{label}")
-    changed = {
-        "thm-1": lambda v: v["certificates"][3].update(bound="1"),
-        "thm-6-proof": lambda v: v.update(steps=[]),
-        "thm-7": lambda v: v["cases"][0].update(first="2/5"),
-        "thm-7-first-term": lambda v: v["cases"][0].update(step="-1/12"),
-        "thm-7-second-term": lambda v: v["cases"][0].update(step="-1/12"),
-        "thm-8": lambda v: v["certificates"][4]["multipliers"].update({"0,1": "1/1000"}),
-    }
-    other = {
-        "thm-1": lambda v: v["certificates"].pop(),
-        "thm-6-proof": lambda v: v.update(steps=[0]),
-        "thm-7": lambda v: v["cases"][-1].update(t="3"),
-        "thm-7-first-term": lambda v: v.update(cases=v["cases"][:5]),
-        "thm-7-second-term": lambda v: v.update(cases=v["cases"][:5]),
-        "thm-8": lambda v: v["further"][0].update(step="1/10"),
-    }
     files = [file]
-    for change in (changed[label], other[label]):
+    for one in (change, lambda v: v["certificates"].pop()):
         copy = PAPER.to_replay(f"fedlrt/{label}")[0].values
-        change(copy)
+        one(copy)
         files.append(Stored(file.id, file.kind, copy))
     answers = replay_in_fresh_process(PAPER.package, files)
     assert [answer.confirmed for answer in answers] == [True, False, False], [answer.detail for answer in answers]

@@ -20,31 +20,30 @@ from math import comb, factorial
 import sympy
 
 from paper_checks.proof_steps import non_negative, positive
+from paper_checks.replay import require
 
 
-def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
-    r"""The last inequality, for all R up to `largest` and x up to `limit`: why it is not proved; empty if it is.
+def local_steps_descend(largest: Fraction, limit: Fraction) -> None:
+    r"""The last inequality, for all R up to `largest` and x up to `limit`.
 
     $\beta \le \frac x2 + \frac{x^2}6 + \frac{x^3}{24}\cdot\frac1{1 - x/5}$, because the terms of its series fall by a
     factor of at most $\frac x5$ from the third on. The larger R, the harder the inequality, so that the largest
     decides. With x = limit/(1 + A) for $A \ge 0$ the difference of the sides is then a quotient of polynomials in A,
     and it is positive as all of their coefficients have one sign.
     """
+    require(0 < limit <= 1 and largest > 0, "the argument needs 0 < x <= 1 and R > 0")
     A = sympy.Symbol("A", positive=True)
-    x = sympy.Rational(limit.numerator, limit.denominator) / (1 + A)
-    R = sympy.Rational(largest.numerator, largest.denominator)
-    if not 0 < limit <= 1 or largest <= 0:
-        return "the argument needs 0 < x <= 1 and R > 0"
+    x = limit / (1 + A)
     beta = x / 2 + x**2 / 6 + x**3 / (24 * (1 - x / 5))
-    room = x / 2 - (1 - x) * beta - x / 2 * R * beta**2
+    room = x / 2 - (1 - x) * beta - x / 2 * largest * beta**2
     signs = set()
     for part in sympy.fraction(sympy.together(room)):
         signs |= {sympy.sign(c) for c in sympy.Poly(part, A).coeffs()}
-    return "" if signs in ({1}, {-1}) else f"not proved for all x <= {limit} and R <= {largest}"
+    require(signs in ({1}, {-1}), f"not proved for all x <= {limit} and R <= {largest}")
 
 
-def flaw_of_least(constant: sympy.Rational) -> str:
-    r"""Why $\frac{1+R}2$, times a constant, is not the least one for all small rates; empty if it is.
+def no_smaller_constant_serves(constant: Fraction) -> None:
+    r"""No constant below $\frac{1+R}2$ serves all small rates; `constant` is a factor of it, which must be 1.
 
     Clients start along $p = g + \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the wide
     bases and outside that block, so that $|p| = \rho$. The n of all clients add up to zero: two are opposite, and
@@ -68,15 +67,15 @@ def flaw_of_least(constant: sympy.Rational) -> str:
     for one, other in ((way[t], way[q]), (way[t], end), (end, way[t])):
         apart, turn = (tuple(b - a for a, b in zip(one[i], other[i], strict=True)) for i in (0, 1))
         bent = (inner(turn, turn) - inner(apart, apart) + 2 * inner(turn, apart)) / 4
-        if not non_negative(other[2] - one[2] - inner(one[1], apart) - bent):
-            return "no smooth function has these gradients"
+        room = other[2] - one[2] - inner(one[1], apart) - bent
+        require(non_negative(room), "no smooth function has these gradients")
     y = x - (1 - 1 / s) * rho * x**2 / 2
     second = sympy.expand(-y + y**2 / 2).coeff(x, 2)
     needed = sympy.simplify(second - constant * (1 + (1 - 1 / s) * rho) / 2)
-    return "" if needed == 0 else "another constant"
+    require(needed == 0, "another constant")
 
 
-def flaw_of_rise(push: int = 4, inside: int = 20_000) -> str:
+def loss_can_rise(push: int = 4, inside: int = 20_000) -> None:
     r"""Under (14) the loss can rise in a round of Algorithm 5, for every $\delta = \frac1k$, k a number above 10.
 
     Let $n = 2$, $r = 1$, L = 1, $W_r = e_1e_1^\top$ and $w = W - W_r$. Two clients have the losses $\pm(Pw_{11} +
@@ -109,13 +108,15 @@ def flaw_of_rise(push: int = 4, inside: int = 20_000) -> str:
         positive(sum(a * b for a, b in zip(slope, w, strict=True))),
         positive(w[0, 1] * w[1, 0] - (1 + w[0, 0]) * w[1, 1]),
     ]
-    return "" if all(holds) else "the loss does not rise under (14)"
+    require(all(holds), "the loss does not rise under (14)")
 
 
-def flaw_of_series(steps: int, terms: int = 12) -> str:
-    """Whether the coefficients of (1 + x/s)^s are as the proof has them, at one number of steps."""
+def coefficients_of_the_power(steps: int, terms: int = 12) -> None:
+    r"""The j-th coefficient of $(1 + \frac xs)^s$ is at most $(1 - \frac1s)/j!$ for $j \ge 2$.
+
+    The machine compares the first ones at some numbers s of steps.
+    """
+    require(steps >= 1, "no steps")
     for j in range(2, min(steps, terms) + 1):
         coefficient = Fraction(comb(steps, j), steps**j)
-        if coefficient > (1 - Fraction(1, steps)) / factorial(j):
-            return f"coefficient {j} at {steps} steps"
-    return "" if steps >= 1 else "no steps"
+        require(coefficient <= (1 - Fraction(1, steps)) / factorial(j), f"coefficient {j} at {steps} steps")

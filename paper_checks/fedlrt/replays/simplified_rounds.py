@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from paper_checks.fedlrt.replays.worst_cases import SIZES, Row, Slack, all_proved, flaw_of_multipliers, plus, rounds
+from paper_checks.fedlrt.replays.worst_cases import (
+    SIZES,
+    Row,
+    Slack,
+    all_proved,
+    bound_by_multipliers,
+    plus,
+    round_of,
+    rounds,
+)
+from paper_checks.replay import require
 
 Pair = tuple[Row, Row]
 """Parts of a vector inside and outside of the block, which are orthogonal."""
@@ -47,17 +57,18 @@ def _plus(*terms: tuple[Fraction | int, Pair]) -> Pair:
     return plus(*((k, pair[0]) for k, pair in terms)), plus(*((k, pair[1]) for k, pair in terms))
 
 
-def _flaw(content: Mapping[str, Any]) -> str:
-    """Why the multipliers do not prove the bound; empty if they do."""
-    clients, steps, step = int(content["clients"]), int(content["steps"]), Fraction(content["step"])
+def simplified_steps_are_bounded(content: Mapping[str, Any]) -> None:
+    """Require that the multipliers of a certificate prove its bound for rounds with simplified correction."""
+    clients, steps, step = round_of(content)
     bound, delta, whole = Fraction(content["bound"]), Fraction(content["outside"]), steps * step
     multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
-    if content["recursion"] != "FeDLRT, simplified" or min(multipliers.values(), default=Fraction(-1)) < 0:
-        return "not a certificate of rounds with simplified correction with non-negative multipliers"
+    require(
+        content["recursion"] == "FeDLRT, simplified" and min(multipliers.values(), default=Fraction(-1)) >= 0,
+        "not a certificate of rounds with simplified correction with non-negative multipliers",
+    )
     # -x (1 - kappa x) with 2 kappa = 1 + (1 - 1/s) sqrt(1 + delta^2); the root alone on the left of >=
     root = (2 * (bound / whole + 1) / whole - 1) / (1 - Fraction(1, steps))
-    if root > 0 and root**2 > 1 + delta**2:
-        return "the certified bound is above the corrected statement"
+    require(root <= 0 or root**2 <= 1 + delta**2, "the certified bound is above the corrected statement")
     names = [*map(str, range(steps)), "+"]
     parts = Parts(clients, steps)
     slopes = [[parts.nothing, *(parts.change(c, k) for k in range(steps))] for c in range(clients)]
@@ -76,12 +87,12 @@ def _flaw(content: Mapping[str, Any]) -> str:
         beyond = (parts.nothing[0], push[1])
         parts.add(outside / clients, beyond, beyond)
     points = [[*walk[:steps], end] for walk in walks]
-    return flaw_of_multipliers(parts, _plus, names, slopes, points, multipliers, Fraction(-1))
+    bound_by_multipliers(parts, _plus, names, slopes, points, multipliers, Fraction(-1))
 
 
-def flaw_of_certificates(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """The first flaw, at the settings that are promised."""
+def simplified_rounds_are_bounded(certificates: Sequence[Mapping[str, Any]]) -> None:
+    """Require the proofs of all certificates, at the settings that are promised."""
     settings = [
         (*one, "descent", "-1", outside) for one in rounds([Fraction(1, 12), 1], SIZES[1:]) for outside in ("1/10", "1")
     ]
-    return all_proved(certificates, settings, _flaw)
+    all_proved(certificates, settings, simplified_steps_are_bounded)
