@@ -84,7 +84,7 @@ def fine_tune(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/sec-4-jointly")
-def sec_4_jointly(values: Values) -> Violation:
+def sec_4_jointly_as_printed(values: Values) -> Violation:
     """As listed, the accumulated product counts twice from then on."""
     return listing(values)
 

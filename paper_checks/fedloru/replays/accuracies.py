@@ -14,7 +14,7 @@ def accuracies(text: str) -> list[tuple[Fraction, Fraction]]:
     return [(number - half, number + half) for number, half in found]
 
 
-def _percentages(cells: list[tuple[Fraction, Fraction]]) -> tuple[Hypothesis, ...]:
+def percentages(cells: list[tuple[Fraction, Fraction]]) -> tuple[Hypothesis, ...]:
     low, high = min(high for _, high in cells), max(low for low, _ in cells)
     return Hypothesis("least accuracy", low, ">=", 0), Hypothesis("largest accuracy", high, "<=", 100)
 
@@ -26,7 +26,7 @@ def _best_rival(values: Values, where: str) -> Violation:
         max(low for low, _ in theirs),
         max(high for _, high in ours),
         strict=True,
-        assumes=_percentages(ours + theirs),
+        assumes=percentages(ours + theirs),
         given={"rivals": [low for low, _ in theirs], "FedLoRU": [high for _, high in ours]},
         reads=f"{where}: best value of FedLoRA and FedHM, rounded down, against the best of FedLoRU, rounded up",
     )
@@ -47,7 +47,7 @@ def txt_surpass(values: Values) -> Violation:
 def _sides(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     """FedAvg's accuracy rounded down and the best of FedLoRU's rounded up."""
     (fedavg,), ours = accuracies(values["FedAvg"]), accuracies(values["FedLoRU"])
-    return fedavg[0], max(high for _, high in ours), _percentages([fedavg, *ours])
+    return fedavg[0], max(high for _, high in ours), percentages([fedavg, *ours])
 
 
 @replay("fedloru-v2/txt-20of27")
@@ -60,7 +60,7 @@ def txt_20of27(values: Values) -> Violation:
     return Violation(
         sum(fedavg[cell // 3][0] > high for cell, (_, high) in enumerate(ours)),
         len(ours) - 20,
-        assumes=(*_percentages([*fedavg, *ours]), *assumes),
+        assumes=(*percentages([*fedavg, *ours]), *assumes),
         reads="cells of Table 1 in its order, with FedAvg's accuracy in each setting of three cells: those in which "
         "FedAvg, rounded down, is above FedLoRU, rounded up, against 27 - 20, their most if FedLoRU is best in 20",
     )

@@ -43,7 +43,7 @@ def two_clients(values: Values) -> list[Hypothesis]:
 
 
 @replay("fedloru-v2/def-approx")
-def def_approx(values: Values) -> Violation:
+def def_approx_as_printed(values: Values) -> Violation:
     r"""Two weights and one spike, $H_N = \mathrm{diag}(\theta_1, 0) + \epsilon$: is $\theta_1$ an eigenvalue of it?"""
     theta, e11, e12, e22 = fractions(values, "theta_1", "e11", "e12", "e22")
     return Violation(
@@ -55,7 +55,7 @@ def def_approx(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/thm-3.3", **TWO_CLIENTS)
-def thm_3_3(values: Values) -> Violation:
+def thm_3_3_as_printed(values: Values) -> Violation:
     r"""A small first slope: the own errors decide the sign of the one-dimensional gradient, so that $E[C_1]$ is small.
 
     With slopes $m + \sqrt bz$ of independent clients $E[C_1] \to A_1^2\phi_1^2$, $A_1 = P(|z| \le |m_1|/\sqrt b)$ and

@@ -42,13 +42,13 @@ def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
 
 
 @replay("fedloru-v2/eq-51-54", **TWO_CLIENTS)
-def eq_51_54(values: Values) -> Violation:
+def eq_51_54_as_printed(values: Values) -> Violation:
     """The cosine up to the last outlier against the printed limit."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "<=", outliers(values)))
 
 
 @replay("fedloru-v2/eq-52-53", theta="theta_1", noise="sigma s_N")
-def eq_52_53(values: Values) -> Violation:
+def eq_52_53_as_printed(values: Values) -> Violation:
     r"""One spike, Gaussian noise, and at both clients the gradient $Re$, e a unit vector orthogonal to $v_1$.
 
     $u = sv_1 + w$ with $w \perp v_1$ in a direction that no rotation about $v_1$ prefers: $E\langle e, u\rangle = 0$,
@@ -70,7 +70,7 @@ def eq_52_53(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-55", theta="theta_3", ratio_1="theta_2/theta_1", ratio_2="theta_3/theta_2")
-def eq_55(values: Values) -> Violation:
+def eq_55_as_printed(values: Values) -> Violation:
     """g(1) from its definition as a difference of two quotients."""
     third, ratio, next_ratio, *alphas = fractions(values, "theta", "ratio_1", "ratio_2", "alpha_1", "alpha_2")
     theta_2 = third / next_ratio
@@ -111,12 +111,12 @@ def eq_56(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-57-58", **TWO_CLIENTS)
-def eq_57_58(values: Values) -> Violation:
+def eq_57_58_as_printed(values: Values) -> Violation:
     """The cosine from the last outlier on against the printed limit with beta = 0."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), ">=", outliers(values)))
 
 
 @replay("fedloru-v2/assump-A.5@with-what-is-drawn-from-it", **TWO_CLIENTS)
-def assump_A_5(values: Values) -> Violation:
+def assump_A_5_as_read(values: Values) -> Violation:
     """The cosine at the last outlier, where the printed limit is the same for every beta."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "=", outliers(values)))

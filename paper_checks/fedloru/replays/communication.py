@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v2/claim-comm")
-def claim_comm(values: Values) -> Violation:
+def claim_comm_as_printed(values: Values) -> Violation:
     """Numbers of both factors against those of the matrix, at a rank of at most a hundredth of one side."""
     m, n, r = (int(values[name]) for name in ("m", "n", "r"))
     factors = sum(1 for _ in range(m * r)) + sum(1 for _ in range(r * n))
@@ -22,7 +22,7 @@ def claim_comm(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-mcomm")
-def claim_mcomm(values: Values) -> Violation:
+def claim_mcomm_as_printed(values: Values) -> Violation:
     """Numbers that a client receives and sends with nested matrices, against both ways of the whole matrix."""
     m, n, r, a, b = (int(values[name]) for name in ("m", "n", "r", "r_A", "r_B"))
     shapes = ((m, r), (r, n), (m, a), (a, r), (r, b), (b, n))
@@ -42,7 +42,7 @@ def claim_mcomm(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-noextra")
-def claim_noextra(values: Values) -> Violation:
+def claim_noextra_as_printed(values: Values) -> Violation:
     """Operations of one linear layer in a round: FedLoRU's local steps alone, and all that FedHM does.
 
     A product of p x q by q x s takes 2pqs. FedHM's server multiplies what comes back and decomposes W once, with at
@@ -64,7 +64,7 @@ def claim_noextra(values: Values) -> Violation:
 
 
 @replay("fedloru-v1/eq-14")
-def eq_14(values: Values) -> Violation:
+def eq_14_as_printed(values: Values) -> Violation:
     """The determinant of a 2 x 2 matrix A, which for a product of inner size 1 is 0."""
     a, b, c, d = fractions(values, "A11", "A12", "A21", "A22")
     return Violation(
@@ -76,7 +76,7 @@ def eq_14(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-83")
-def eq_83(values: Values) -> Violation:
+def eq_83_as_printed(values: Values) -> Violation:
     """The model of (82) against that of the factors of (83): m = n = 1, r = 2, nested ranks 1."""
     A1, A2, B1, B2, p, q1, q2, u1, u2, v = fractions(values, "A1", "A2", "B1", "B2", "p", "q1", "q2", "u1", "u2", "v")
     a, b = fractions(values, "a", "b")
@@ -93,7 +93,7 @@ def eq_83(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-rank-growth")
-def claim_rank_growth(values: Values) -> Violation:
+def claim_rank_growth_as_printed(values: Values) -> Violation:
     """Two cycles of one step on |W - C|^2 / 2 from W = 0 with B = 0: the rank of W, 2 x 2, after each."""
     C, numbers = ([Fraction(text) for text in values[name].split()] for name in ("target", "A"))
     rate, rounds = Fraction(values["rate"]), int(values["rounds"])

@@ -113,7 +113,7 @@ def run(values: Values) -> Run:
 
 
 @replay("fedloru-v2/lem-B.7-mid")
-def lem_B_7_mid(values: Values) -> Violation:
+def lem_B_7_mid_as_printed(values: Values) -> Violation:
     """The square of the mean step in A of the first round against the printed bound."""
     one = run(values)
     mean = (one.path[one.E][0] - one.path[0][0]) / (one.rate * one.E)
@@ -123,7 +123,7 @@ def lem_B_7_mid(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/lem-B.8")
-def lem_B_8(values: Values) -> Violation:
+def lem_B_8_as_printed(values: Values) -> Violation:
     """The drift of the gradient in A in the first round: the smaller one of the means over 0..E-1 and over 1..E."""
     one = run(values)
     slopes = [one.slope(i) * one.path[i][1] for i in range(one.E + 1)]  # the gradient in A has B for a factor
@@ -141,7 +141,7 @@ def lem_B_8(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-63-66")
-def eq_63_66(values: Values) -> Violation:
+def eq_63_66_as_printed(values: Values) -> Violation:
     """The change of the gradient in W after the first local step against the last line of (66)."""
     one = run(values)
     s2, square = one.s2, one.rate**2 * one.E**2
@@ -226,7 +226,7 @@ KNOTS = "one weight AB, slope of the loss linear between knots, one client, two 
 
 
 @replay("fedloru-v2/eq-67-70")
-def eq_67_70(values: Values) -> Violation:
+def eq_67_70_as_printed(values: Values) -> Violation:
     """The loss after the round against the right side of (70), with the averages of (59) over i = 1, 2."""
     one, (rate,) = two_steps(values), fractions(values, "rate")
     (A, B), _, (new_A, new_B) = one.path
@@ -247,7 +247,7 @@ def eq_67_70(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-71-75")
-def eq_71_75(values: Values) -> Violation:
+def eq_71_75_as_printed(values: Values) -> Violation:
     """The equality of (71), with the averages of (59) over i = 1, 2, and the sides of (74)."""
     one, (rate,) = two_steps(values), fractions(values, "rate")
     (A, B), _, (new_A, _) = one.path
@@ -266,7 +266,7 @@ def eq_71_75(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-76")
-def eq_76(values: Values) -> Violation:
+def eq_76_as_printed(values: Values) -> Violation:
     """The loss after the first round against the right side of (76)."""
     one = run(values)
     right = one.loss(0) - Fraction(3, 4) * one.rate * one.E * one.in_factors(0)
@@ -276,7 +276,7 @@ def eq_76(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/thm-4.2")
-def thm_4_2(values: Values) -> Violation:
+def thm_4_2_as_printed(values: Values) -> Violation:
     """Both sides of eq. (9) with the printed constants; the least value of the loss is 0, at w = 0."""
     one = run(values)
     left = sum((one.in_factors(one.E * t) for t in range(one.T)), Fraction(0)) / one.T
@@ -362,7 +362,7 @@ def thm_4_2_going_on(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-77-K")
-def eq_77_K(values: Values) -> Violation:
+def eq_77_K_as_printed(values: Values) -> Violation:
     """K_2 at a step size and at twice that, which should be one number."""
     L, G, sigma2, C_A, C_B, E, eta = fractions(values, "L", "G", "sigma2", "C_A", "C_B", "E", "eta")
     positive = {"L": L, "G": G, "sigma^2": sigma2, "C_A": C_A, "C_B": C_B, "eta": eta, "E": E}
@@ -376,7 +376,7 @@ def eq_77_K(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-78-79")
-def eq_78_79(values: Values) -> Violation:
+def eq_78_79_as_printed(values: Values) -> Violation:
     """A sequence that meets (77) at every t from 0 on, in units of 4/(3 eta E), against (79) with f* = 0."""
     f, g = ([Fraction(text) for text in values[name].split()] for name in ("f", "g"))
     (K,) = fractions(values, "K")

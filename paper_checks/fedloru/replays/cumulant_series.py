@@ -30,7 +30,7 @@ def eq_36(values: Values) -> Violation:
 
 
 @replay("fedloru-v1/Fj1", x="s_M/theta_j", ratio="theta_j/theta_1", shrink="s_N/s_M")
-def fj1(values: Values) -> Violation:
+def fj1_as_printed(values: Values) -> Violation:
     """F_{j,1} from its definition at theta_1 = 1, for the semicircle of mean -1/2: R(w) = w - 1/2."""
     x, tj, shrink = fractions(values, "x", "ratio", "shrink")
     sM, sN = x * tj, shrink * x * tj
@@ -55,7 +55,7 @@ def fj1(values: Values) -> Violation:
 
 
 @replay("fedloru-v1/Fj2")
-def fj2(values: Values) -> Violation:
+def fj2_as_printed(values: Values) -> Violation:
     """The coefficient n = 2 of the Cauchy product, a_1 b_2 + a_2 b_1, against the printed a_1 b_2 + a_2 b_2."""
     a1, a2, b1, b2 = fractions(values, "a1", "a2", "b1", "b2")
     coefficient, printed = a1 * b2 + a2 * b1, a1 * b2 + a2 * b2

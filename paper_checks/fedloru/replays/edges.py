@@ -41,7 +41,7 @@ def without_large(p: Fraction, pairs: int) -> Fraction:
 
 
 @replay("fedloru-v2/eq-26-27")
-def eq_26_27(values: Values) -> Violation:
+def eq_26_27_as_printed(values: Values) -> Violation:
     r"""A large entry in row i and column j gives the Rayleigh quotients $(X_{ii}+X_{jj})/2 \pm a\sigma$.
 
     Hence $\max(\lambda_1, -\lambda_R) \ge a\sigma$.
@@ -57,7 +57,7 @@ def eq_26_27(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-29")
-def eq_29(values: Values) -> Violation:
+def eq_29_as_printed(values: Values) -> Violation:
     r"""A large entry in each of $m = p + q + 1$ blocks of indices gives m orthonormal vectors, $3\sigma$ on each.
 
     The part that joins them, and the diagonal, has variance at most $\sigma^2/R$ in each of $m^2$ places and does not
@@ -87,7 +87,7 @@ def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:
 
 
 @replay("fedloru-v2/eq-28")
-def eq_28(values: Values) -> Violation:
+def eq_28_as_printed(values: Values) -> Violation:
     r"""$U_N \le \liminf\lambda_i \le \limsup\lambda_i \le L_N$ for the same i."""
     sigma, s = fractions(values, "sigma", "s")
     return Violation(

@@ -8,7 +8,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v2/prop-3.1")
-def prop_3_1(values: Values) -> Violation:
+def prop_3_1_as_printed(values: Values) -> Violation:
     """By eqs. (25) and (27) of the paper itself the limit is at most theta + U_N; the printed limit is larger."""
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
     assumes = assuming(*noise(sigma, s), Hypothesis("theta", theta, "!=", 0))
@@ -24,7 +24,7 @@ def prop_3_1(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-5")
-def eq_5(values: Values) -> Violation:
+def eq_5_as_printed(values: Values) -> Violation:
     """A squared inner product cannot have a negative limit; the printed set contains this spike."""
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
     edge, g = 2 * sigma * s, abs(theta) + sigma**2 * s**2 / abs(theta)
@@ -37,7 +37,7 @@ def eq_5(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/prop-3.1-bulk")
-def prop_3_1_bulk(values: Values) -> Violation:
+def prop_3_1_bulk_as_printed(values: Values) -> Violation:
     r"""The eigenvalue at a share of the spectrum tends to a quantile of the semicircle (Weyl; Wigner's law).
 
     With d = min(c, 1 - c) the semicircle has at most $\frac{2d}\pi\sqrt{2d} \le \frac{2d}3 < d$ of its mass within

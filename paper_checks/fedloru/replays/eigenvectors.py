@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v2/def-phi")
-def def_phi(values: Values) -> Violation:
+def def_phi_as_printed(values: Values) -> Violation:
     r"""Eq. (5) of the paper: the square tends to $1 - n^2/\theta^2$; the printed limit, squared, is something else."""
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
     square = 1 - (sigma * s / theta) ** 2
@@ -24,7 +24,7 @@ def def_phi(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/lem-A.6")
-def lem_A_6(values: Values) -> Violation:
+def lem_A_6_as_printed(values: Values) -> Violation:
     r"""The cosine of an angle that tends to $\phi$ tends to one between $1 - \phi^2/2$ and $1 - \phi^2/2 + \phi^4/24$.
 
     By eq. (5) the square of the cosine tends to $\phi^2$.
@@ -43,7 +43,7 @@ def lem_A_6(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-overlap-mono@sets-by-condition")
-def claim_overlap_mono(values: Values) -> Violation:
+def claim_overlap_mono_as_read(values: Values) -> Violation:
     r"""A spike below both thresholds: it meets $g_N^{-1}(\theta) > U_N$, and no eigenvector leans towards it.
 
     For $|\theta| \le \sigma s$ the overlap of the extreme eigenvector tends to 0, by the stored proof of eq. (5).
@@ -68,7 +68,7 @@ def claim_overlap_mono(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/assump-bulk")
-def assump_bulk(values: Values) -> Violation:
+def assump_bulk_as_printed(values: Values) -> Violation:
     r"""Weighted moments of the bulk, unit noise: those of the spike's direction v less the part of its outlier.
 
     $\langle v, Hv\rangle \to \theta$ and $|Hv|^2 \to \theta^2 + 1$ by the law of large numbers; the outlier has the

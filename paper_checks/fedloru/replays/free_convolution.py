@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v1/lem-A.2")
-def v1_lem_A_2(values: Values) -> Violation:
+def v1_lem_A_2_as_printed(values: Values) -> Violation:
     r"""D = diag(x), half of the x are 1 and half -1; Gaussian X with entries of variance $(1 + \rho x_ax_b)/N$.
 
     D is deterministic. X is a generalised Wigner matrix, since the variances of a row add up to 1 and lie between fixed
@@ -62,7 +62,7 @@ def _moment_with_profile(rho: Fraction, power: int) -> Fraction:
 
 
 @replay("fedloru-v2/eq-30-31")
-def eq_30_31(values: Values) -> Violation:
+def eq_30_31_as_printed(values: Values) -> Violation:
     r"""The only $\lambda$ outside of the support at which $k(\lambda) = \theta$ is possible, and k there.
 
     $k + \sigma^2s^2/k = \lambda$ for the subordination function, so $k(\lambda) = \theta$ leaves one candidate; of the

@@ -36,12 +36,12 @@ def _by_condition(spikes: list[Fraction], n: Fraction) -> set[int]:
     return above | below
 
 
-def _by_limit(spikes: list[Fraction], n: Fraction) -> set[int]:
+def by_limit(spikes: list[Fraction], n: Fraction) -> set[int]:
     r"""$\{i : \lambda_i \to g^{-1}(\theta_i)\}$: spikes beyond the threshold, whose eigenvalue leaves the bulk."""
     return {i for i, theta in enumerate(spikes) if theta > n or theta < -n}
 
 
-READINGS: tuple[Callable[[list[Fraction], Fraction], set[int]], ...] = (_by_condition, _by_limit)
+READINGS: tuple[Callable[[list[Fraction], Fraction], set[int]], ...] = (_by_condition, by_limit)
 
 
 @replay("fedloru-v2/claim-inclusion")
@@ -67,7 +67,7 @@ def claim_inclusion(values: Values) -> Violation:
     )
 
 
-def _shares(spikes: list[Fraction], n: Fraction) -> tuple[list[Fraction], Fraction]:
+def shares(spikes: list[Fraction], n: Fraction) -> tuple[list[Fraction], Fraction]:
     r"""Squares over $g^{-1}(\theta_0)^2$: of each outlier and of the edge."""
     theta_0 = spikes[0]
     for theta in spikes:
@@ -82,7 +82,7 @@ def eq_38(values: Values) -> Violation:
     """Both sides with finite counts under either definition of the sets; the smaller distance."""
     spikes, n_M, n_N, assumes = read(values)
     assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 0))
-    (g_M, U_M), (g_N, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
+    (g_M, U_M), (g_N, U_N), total = shares(spikes, n_M), shares(spikes, n_N), len(spikes) + int(values["rest"])
     distances = []
     for sets in READINGS:
         at_M, at_N = sets(spikes, n_M), sets(spikes, n_N)
@@ -106,7 +106,7 @@ def eq_42(values: Values) -> Violation:
     """The middle of the chain against its right end, which are printed as equal, under either definition."""
     spikes, n_M, n_N, assumes = read(values)
     assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 0))
-    (_, U_M), (_, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
+    (_, U_M), (_, U_N), total = shares(spikes, n_M), shares(spikes, n_N), len(spikes) + int(values["rest"])
     distances = []
     for sets in READINGS:
         at_M, at_N = sets(spikes, n_M), sets(spikes, n_N)
@@ -126,8 +126,8 @@ def thm_3_2_by_limit(values: Values) -> Violation:
     """Right side of eq. (4) against the difference of the expressions (36), with the sets by limits."""
     spikes, n_M, n_N, assumes = read(values)
     assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 1))
-    (g_M, U_M), (g_N, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
-    at_M, at_N = _by_limit(spikes, n_M), _by_limit(spikes, n_N)
+    (g_M, U_M), (g_N, U_N), total = shares(spikes, n_M), shares(spikes, n_N), len(spikes) + int(values["rest"])
+    at_M, at_N = by_limit(spikes, n_M), by_limit(spikes, n_N)
     stable_rank_M = sum((g_M[j] for j in at_M), (total - len(at_M)) * U_M)
     stable_rank_N = sum((g_N[j] for j in at_N), (total - len(at_N)) * U_N)
     theta = max(spikes, key=abs)

@@ -32,7 +32,7 @@ def product_of_averages(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-agg")
-def eq_agg(values: Values) -> Violation:
+def eq_agg_as_printed(values: Values) -> Violation:
     """With the printed weights of a cohort."""
     return product_of_averages(values)
 
@@ -44,7 +44,7 @@ def sec_4_jointly_with_restarts(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-WT")
-def eq_WT(values: Values) -> Violation:
+def eq_WT_as_printed(values: Values) -> Violation:
     """W as a client holds it, adding alpha A B at multiples of tau, against W_0 plus the unscaled products.
 
     The loss is (w - target)^2 / 2, with one step of both factors a round. Only the first cycle enters, so that no
@@ -90,7 +90,7 @@ def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...
 
 
 @replay("fedloru-v2/eq-59-60")
-def eq_59_60(values: Values) -> Violation:
+def eq_59_60_as_printed(values: Values) -> Violation:
     """The whole move of A over eta E against the mean gradient with the printed indices."""
     apart, _, assumes = mean_step(values)
     return Violation(
@@ -99,7 +99,7 @@ def eq_59_60(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-61-62")
-def eq_61_62(values: Values) -> Violation:
+def eq_61_62_as_printed(values: Values) -> Violation:
     """The change of A at the server, which has one client of weight 1: eta E times the mean step."""
     apart, scale, assumes = mean_step(values)
     return Violation(
@@ -111,7 +111,7 @@ def eq_61_62(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-B3-just")
-def claim_B3_just(values: Values) -> Violation:
+def claim_B3_just_as_printed(values: Values) -> Violation:
     """The factors after a cycle in which every step draws the first sample, against (1 + eta G)^(tau E).
 
     The loss of a sample is its slope times the weight; G is the root of the slopes' mean square, as (A.2) has it.
@@ -157,7 +157,7 @@ def means_of_two_samples(
 
 
 @replay("fedloru-v2/lem-B.6-mid", samples="the centres of the samples of one weight, for the second display")
-def lem_B_6_mid(values: Values) -> Violation:
+def lem_B_6_mid_as_printed(values: Values) -> Violation:
     """The move of A in one step, with two rows, and the gradient of two rows and two columns, against each other."""
     L, zone, rate = fractions(values, "L", "zone", "rate")
     W, A, B = ([Fraction(text) for text in values[name].split()] for name in ("W", "A", "B"))

@@ -34,7 +34,7 @@ def negative_gap(values: Values, relative: bool) -> Violation:
 
 
 @replay("fedloru-v2/claim-ill")
-def claim_ill(values: Values) -> Violation:
+def claim_ill_as_printed(values: Values) -> Violation:
     r"""The spike, where the expressions (36) at M and at N have a negative difference, against a fixed number.
 
     One spike, whose own term is $g^{-1}(\theta_0)^2/g^{-1}(\theta_0)^2 = 1$ at both, and as many edges at both.

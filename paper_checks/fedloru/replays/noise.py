@@ -36,7 +36,7 @@ def prop_3_1_dist(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-scaling-var")
-def claim_scaling_var(values: Values) -> Violation:
+def claim_scaling_var_as_printed(values: Values) -> Violation:
     r"""How many eigenvalues stay within a fixed distance c of 0, over the root of R, for Gaussian noise.
 
     Entries of variance $\sigma^2$ have the semicircle of radius $2\sigma\sqrt R$, whose density at 0 is
@@ -56,7 +56,7 @@ def claim_scaling_var(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-scale")
-def claim_scale(values: Values) -> Violation:
+def claim_scale_as_printed(values: Values) -> Violation:
     """A sample Hessian that is 0 or 2 with equal probability: the mean of M of them over all 2^M samples, by counts."""
     M = int(values["M"])
     assumes = assuming(Hypothesis("M", M, ">=", 1), Hypothesis("M, for an exact sum over all samples", M, "<=", 64))

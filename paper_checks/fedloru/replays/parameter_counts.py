@@ -8,7 +8,7 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
-def _convolutions(blocks: int) -> list[tuple[int, int, int]]:
+def convolutions(blocks: int) -> list[tuple[int, int, int]]:
     """Kernel, inputs and outputs of the convolutions of layer1 to layer4, stem of 64 channels."""
     layers, channels = [], 64
     for width in (64, 128, 256, 512):
@@ -24,7 +24,7 @@ def txt_ratios(values: Values) -> Violation:
     """The smallest distance of the printed ratio from that of any rank, factorisation and selection of layers."""
     blocks, classes, channels = values["blocks per stage"], values["classes"], values["channels"]
     ratio, ranks = Fraction(values["ratio"].removesuffix("%")), [int(rank) for rank in values["ranks"].split()]
-    layers = _convolutions(blocks)
+    layers = convolutions(blocks)
     norms = 2 * 64 + sum(2 * outputs for _, _, outputs in layers)
     rest = 9 * channels * 64 + norms + 512 * classes + classes
     total = rest + sum(k * k * c * d for k, c, d in layers)
@@ -103,7 +103,7 @@ def txt_peft(values: Values) -> Violation:
 def tab_a2(values: Values) -> Violation:
     """Parameters of two networks that fit the table, with 1 x 1 convolutions in three shortcuts and with none."""
     depth, classes, channels = values["depth"], values["classes"], values["channels"]
-    layers = _convolutions((depth - 2) // 8)
+    layers = convolutions((depth - 2) // 8)
     assumes = (
         Hypothesis("3 x 3 convolutions and the last layer", 2 + sum(k == 3 for k, _, _ in layers), "=", depth),
         Hypothesis("classes", classes, "=", 10),

@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values, followed, fractions
 
 
 @replay("fedloru-v2/thm-4.2-rate")
-def thm_4_2_rate(values: Values) -> Violation:
+def thm_4_2_rate_as_printed(values: Values) -> Violation:
     """The square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
 
     One client a round, uniformly; it moves A by 0 and B by -eta A (w - target), the printed weight multiplies both, and
@@ -58,7 +58,7 @@ def thm_4_2_rate(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/thm-4.2-rate@factors-that-go-on")
-def factors_that_go_on(values: Values) -> Violation:
+def factors_that_go_on_as_read(values: Values) -> Violation:
     r"""The loss is chosen for T: its slope is 1 and -1 by turns at the starts of the rounds, and linear in between.
 
     A round multiplies both factors by $1 - \eta s$, where s is the slope, and moves the model from
@@ -135,7 +135,7 @@ def gradient_in_W(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/claim-alpha-ext")
-def claim_alpha_ext(values: Values) -> Violation:
+def claim_alpha_ext_as_printed(values: Values) -> Violation:
     """Both sides of (9) with the printed constants, with L, G and sigma of the loss as a function of AB.
 
     The loss is L w^2/2 up to |w| = zone and linear beyond, w = W + alpha AB; its least value is 0. There is no noise.

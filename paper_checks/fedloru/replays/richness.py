@@ -11,7 +11,7 @@ Matrix = list[list[Fraction]]
 
 
 @replay("fedloru-v2/claim-union")
-def claim_union(values: Values) -> Violation:
+def claim_union_as_printed(values: Values) -> Violation:
     """Non-zero eigenvalues of the Hessian of h - y, h a quadratic form of one weight, by its second difference at 0."""
     ((form,),) = square(values["hessian"], 1)
 

@@ -36,7 +36,7 @@ def limits(values: Values, noise: Fraction) -> tuple[Fraction, Fraction, Fractio
 
 
 @replay("fedloru-v2/eq-36", **NOISES)
-def eq_36(values: Values) -> Violation:
+def eq_36_as_printed(values: Values) -> Violation:
     """The expected squared Frobenius norm over R from the entry variances of eq. (1), against the printed numerator."""
     noise, R, spikes = Fraction(values["client"]), int(values["R"]), [Fraction(spike) for spike in values["spikes"]]
     expected = (sum(spike**2 for spike in spikes) + R * R * noise**2 / R) / R
@@ -51,7 +51,7 @@ def eq_36(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/eq-36-conv", **NOISES)
-def eq_36_conv(values: Values) -> Violation:
+def eq_36_conv_as_printed(values: Values) -> Violation:
     """The printed stable rank over R less the largest that the stable rank over R can tend to."""
     _, high, printed = limits(values, Fraction(values["client"]))
     return Violation(
@@ -66,7 +66,7 @@ def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
 
 
 @replay("fedloru-v2/eq-37", **NOISES)
-def eq_37(values: Values) -> Violation:
+def eq_37_as_printed(values: Values) -> Violation:
     """The gap of the printed stable ranks over R less that of the stable ranks over R."""
     gap, printed = gap_and_printed(values)
     return Violation(
@@ -78,7 +78,7 @@ def eq_37(values: Values) -> Violation:
 
 
 @replay("fedloru-v2/thm-3.2", **NOISES)
-def thm_3_2(values: Values) -> Violation:
+def thm_3_2_as_printed(values: Values) -> Violation:
     """The printed lower bound over R (the sum over spikes is of order 1/R) against the gap of the stable ranks over R.
 
     By eq. (43) that bound tends to the gap of the printed stable ranks.

@@ -40,7 +40,7 @@ def lem_A_1a(certificate: Values) -> str:
 
 
 @replay("fedloru-v2/lem-A.1b")
-def lem_A_1b(values: Values) -> Violation:
+def lem_A_1b_as_printed(values: Values) -> Violation:
     """Total mass of the measure behind the limit of the transforms, against the mass 1 that weak limits keep.
 
     An atom of fixed mass at a fixed place stays, and one that moves away, at n, has a transform that tends to 0.

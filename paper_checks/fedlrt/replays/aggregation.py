@@ -9,7 +9,7 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, square
 
 
-def _admitted(sigma: list[Fraction], bound: Fraction) -> list[int]:
+def admitted(sigma: list[Fraction], bound: Fraction) -> list[int]:
     """Ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
     return [r for r in range(1, len(sigma) + 1) if sum((s * s for s in sigma[r - 1 :]), Fraction(0)) < bound]
 
@@ -38,7 +38,7 @@ def eq_10(values: Values) -> Violation:
 
 
 @replay("fedlrt/claim-trunc")
-def claim_trunc(values: Values) -> Violation:
+def claim_trunc_as_printed(values: Values) -> Violation:
     """Whether any rank from 1 to 2r satisfies the printed condition."""
     sigma, theta = [Fraction(s) for s in values["sigma"]], Fraction(values["theta"])
     assumes = (
@@ -50,18 +50,18 @@ def claim_trunc(values: Values) -> Violation:
     )
     return Violation(
         1,
-        len(_admitted(sigma, theta**2)),
+        len(admitted(sigma, theta**2)),
         assumes=assumes,
         reads="1 against the number of ranks that the printed condition admits",
     )
 
 
 @replay("fedlrt/claim-factors")
-def claim_factors(values: Values) -> Violation:
+def claim_factors_as_printed(values: Values) -> Violation:
     """One step towards a multiple of the start e1 e1': both gradients are multiples of e1, S* is diag(s, 0)."""
     start, target, rate, tau = (Fraction(values[name]) for name in ("start", "target", "rate", "tau"))
     sigma = [abs(start - rate * (start - target)), Fraction(0)]
-    ranks = _admitted(sigma, (tau * sigma[0]) ** 2)
+    ranks = admitted(sigma, (tau * sigma[0]) ** 2)
     smallest = sigma[min(ranks) - 1] if ranks else Fraction(1)
     assumes = (
         Hypothesis("start", start, "!=", 0),
@@ -82,7 +82,7 @@ def claim_factors(values: Values) -> Violation:
 
 
 @replay("fedlrt/claim-alg6")
-def claim_alg6(values: Values) -> Violation:
+def claim_alg6_as_printed(values: Values) -> Violation:
     """The mean of S_c U_c V_c' over the columns, that is U diag(S)/count V': its singular values are those of diag."""
     size, weights = int(values["size"]), [Fraction(s) for s in values["S"]]
     count, assumes = len(weights), list[Hypothesis]()

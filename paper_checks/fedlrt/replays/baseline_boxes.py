@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values, followed, square
 
 
 @replay("fedlrt/eq-1")
-def eq_1(values: Values) -> Violation:
+def eq_1_as_printed(values: Values) -> Violation:
     """Two clients with two samples each, of which they share the first: X has three samples."""
     shared, one, other = (Fraction(values[f"l_{number}"]) for number in range(3))
     samples = {"shared": shared, "of the first": one, "of the second": other}
@@ -23,7 +23,7 @@ def eq_1(values: Values) -> Violation:
 
 
 @replay("fedlrt/alg-4")
-def alg_4(values: Values) -> Violation:
+def alg_4_as_printed(values: Values) -> Violation:
     """Line 9 from a stationary point: clients with losses h (w - c)^2 / 2 of one number."""
     curvatures = [Fraction(h) for h in values["curvatures"]]
     centres = [Fraction(c) for c in values["centres"]]
@@ -50,7 +50,7 @@ def alg_4(values: Values) -> Violation:
     )
 
 
-def _parabolas(values: Values) -> tuple[list[tuple[Fraction, Fraction]], Fraction, int, list[Hypothesis]]:
+def parabolas(values: Values) -> tuple[list[tuple[Fraction, Fraction]], Fraction, int, list[Hypothesis]]:
     """Clients with losses h (w - c)^2 / 2 of one number whose mean is least at 0."""
     pairs = [(Fraction(h), Fraction(c)) for h, c in zip(values["curvatures"], values["centres"], strict=True)]
     rate, steps = Fraction(values["rate"]), followed(values, "steps")
@@ -64,9 +64,9 @@ def _parabolas(values: Values) -> tuple[list[tuple[Fraction, Fraction]], Fractio
 
 
 @replay("fedlrt/eq-2")
-def eq_2(values: Values) -> Violation:
+def eq_2_as_printed(values: Values) -> Violation:
     """The first client from the minimiser of the mean: (2) as printed stays there, descent on its own loss does not."""
-    pairs, rate, steps, assumes = _parabolas(values)
+    pairs, rate, steps, assumes = parabolas(values)
     h, c = pairs[0]
     mean = sum((h for h, _ in pairs), Fraction(0)) / len(pairs)
     printed = own = Fraction(0)
@@ -83,9 +83,9 @@ def eq_2(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-4")
-def eq_4(values: Values) -> Violation:
+def eq_4_as_printed(values: Values) -> Violation:
     """The first client from the minimiser of the mean: (4) as printed leaves it, and with its own gradient it stays."""
-    pairs, rate, steps, assumes = _parabolas(values)
+    pairs, rate, steps, assumes = parabolas(values)
     h, c = pairs[0]
     mean = sum((h for h, _ in pairs), Fraction(0)) / len(pairs)
     correction, printed, own = -h * c, Fraction(0), Fraction(0)
@@ -102,9 +102,9 @@ def eq_4(values: Values) -> Violation:
 
 
 @replay("fedlrt/claim-drift")
-def claim_drift(values: Values) -> Violation:
+def claim_drift_as_printed(values: Values) -> Violation:
     """The weights at which a round of FedAvg stays, with fewer and with more local steps."""
-    pairs, rate, more, assumes = _parabolas(values)
+    pairs, rate, more, assumes = parabolas(values)
     fewer = int(values["fewer"])
     assumes += [
         Hypothesis("fewer local steps", fewer, ">=", 1),
@@ -129,7 +129,7 @@ def claim_drift(values: Values) -> Violation:
 
 
 @replay("fedlrt/claim-fedlin@by-its-weights")
-def claim_fedlin(values: Values) -> Violation:
+def claim_fedlin_as_read(values: Values) -> Violation:
     """FedLin with one client is gradient descent; its step from w > 0 adds 2 rate w / (1 + w^2)^2, which is positive.
 
     The gradient -2 w / (1 + w^2)^2 is 0 at 0 only, so that weights which grow from round to round converge to no

@@ -29,7 +29,7 @@ def eq_5(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-22")
-def eq_22(values: Values) -> Violation:
+def eq_22_as_printed(values: Values) -> Violation:
     """Two rows, one column u of length 1: [-u, q] times an upper triangle is [u, g], with q across u."""
     u, g = ([Fraction(entry) for entry in values[name]] for name in ("u", "g"))
     Q = [[-u[0], u[1]], [-u[1], -u[0]]]
@@ -54,7 +54,7 @@ def eq_22(values: Values) -> Violation:
 
 
 @replay("fedlrt/claim-gu-gv-choice")
-def claim_gu_gv(values: Values) -> Violation:
+def claim_gu_gv_as_printed(values: Values) -> Violation:
     """Three rows and columns, U = V = e1, S = 1: the wide basis of V is that of e1 and G'e1, the first row of G.
 
     The row ends in axis 3; (5) as printed moves V along Ge1, the first column, whose part across e1 is in axis 2.

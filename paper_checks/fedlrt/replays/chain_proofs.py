@@ -21,7 +21,7 @@ from paper_checks.replay import proof, require
 a, d, h, s = sympy.symbols("a d h s", positive=True)
 
 
-def _total(terms: Iterable[Any]) -> Any:
+def total(terms: Iterable[Any]) -> Any:
     """The sum of terms, 0 if there are none."""
     return sum(terms, sympy.Integer(0))
 
@@ -37,7 +37,7 @@ def square_of_sum(count: int, factor: Any = 1) -> None:
     The difference of the sides is the sum over pairs of $|x_i - x_j|^2$, entry by entry.
     """
     xs = sympy.symbols(f"x_0:{count}")
-    pairs = _total((x - y) ** 2 for x, y in combinations(xs, 2))
+    pairs = total((x - y) ** 2 for x, y in combinations(xs, 2))
     gap = sympy.expand(factor * count * sum(x**2 for x in xs) - sum(xs) ** 2 - pairs)  # squares alone, if any
     require(non_negative(gap), f"the square of a sum of {count}")
 
@@ -82,8 +82,8 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
     mean = sympy.Symbol("F", commutative=False)
     for count in steps:
         (own,) = _forces(1, count)
-        moved = RATE * _total(force - own[0] + mean for force in own)
-        same(moved, sign * RATE * (_total(own) + count * (mean - own[0])), f"the last member at {count} steps")
+        moved = RATE * total(force - own[0] + mean for force in own)
+        same(moved, sign * RATE * (total(own) + count * (mean - own[0])), f"the last member at {count} steps")
     return "the steps of (26), however many, added, with the correction in each"
 
 
@@ -101,9 +101,9 @@ def thm_7_first_term_lines(
     product_in_wide_bases()
     for C, count in product(clients, steps):
         forces = _forces(C, count)
-        apart = RATE / C * _total(force - own[0] for own in forces for force in own)
-        whole = RATE / C * _total(force for own in forces for force in own)
-        firsts = _total(own[0] for own in forces)
+        apart = RATE / C * total(force - own[0] for own in forces for force in own)
+        whole = RATE / C * total(force for own in forces for force in own)
+        firsts = total(own[0] for own in forces)
         same(whole, apart + RATE / C * count * firsts, f"equality 1 at {C}, {count}")
         same(whole, apart + count * RATE * (firsts / C), f"equality 2 at {C}, {count}")
     x, y, f = sympy.symbols("x y f", positive=True)
@@ -135,9 +135,9 @@ def thm_7_second_term_lines(
     require(non_negative(fourth * x**2 - x**2), "step (IV)")
     for C, count in product(clients, steps):
         forces = _forces(C, count)
-        apart = _total(force - own[0] for own in forces for force in own) / C
-        whole = _total(force for own in forces for force in own) / C
-        mean = _total(own[0] for own in forces) / C
+        apart = total(force - own[0] for own in forces for force in own) / C
+        whole = total(force for own in forces for force in own) / C
+        mean = total(own[0] for own in forces) / C
         same(whole, apart + leading * count * mean, f"the equality at {C}, {count}")
         square_of_sum(C * count, second)
     return "a square, Lemma 6 for any number, Lemma 3 and an orthonormal basis"

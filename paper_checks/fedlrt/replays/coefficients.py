@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values, square
 
 
 @replay("fedlrt/eq-26-gradients")
-def eq_26_gradients(values: Values) -> Violation:
+def eq_26_gradients_as_printed(values: Values) -> Violation:
     """Losses |W - A|^2 / 2 at W = S e1 e1^T, r = 1: the wide bases are the axes of the plane, where 2r = n."""
     targets, S = [square(target, 2) for target in values["targets"]], Fraction(values["S"])
     slopes = [[S - a, -b, -c, -d] for (a, b), (c, d) in targets]
@@ -34,7 +34,7 @@ def eq_26_gradients(values: Values) -> Violation:
 
 
 @replay("fedlrt/lemma-3")
-def lemma_3(values: Values) -> Violation:
+def lemma_3_as_printed(values: Values) -> Violation:
     """Columns of U against rows of F in the printed product of (25)."""
     n, r = int(values["n"]), int(values["r"])
     return Violation(
@@ -46,7 +46,7 @@ def lemma_3(values: Values) -> Violation:
 
 
 @replay("fedlrt/lemma-3-proof")
-def lemma_3_proof(values: Values) -> Violation:
+def lemma_3_proof_as_printed(values: Values) -> Violation:
     """U and V of the first r columns of I, D with one entry 1: squares of both sides of step (II)."""
     r = int(values["r"])
     basis = Fraction(r)  # the square of the Frobenius norm of r columns of I

@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values, fractions, square
 
 
 @replay("fedlrt/thm-3", **TRUNCATED)
-def thm_3(values: Values) -> Violation:
+def thm_3_as_printed(values: Values) -> Violation:
     """T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
     at = one_step(values)
     end, theta, assumes = truncated(values, at)
@@ -52,7 +52,7 @@ def thm_3_small_rate(values: Values) -> Violation:
 
 
 @replay("fedlrt/claim-thm3-text")
-def claim_thm3_text(values: Values) -> Violation:
+def claim_thm3_text_as_printed(values: Values) -> Violation:
     """W under |W - T|^2 / 2 from e1 e1', T = diag(matrix, 0, corner): the last rows and columns of W stay 0.
 
     While the first singular vector u is none of the matrix, in either of the spans, the gradients in U and V widen both

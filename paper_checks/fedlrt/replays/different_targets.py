@@ -50,7 +50,7 @@ def followed_rounds(values: Values) -> tuple[Hypothesis, ...]:
 
 
 @replay("fedlrt/claim-het-plateau")
-def claim_het_plateau(values: Values) -> Violation:
+def claim_het_plateau_as_printed(values: Values) -> Violation:
     """FedAvg: every client's local steps, their mean; the distance it comes to."""
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
     aims = np.reshape(targets, (4, 100)).T

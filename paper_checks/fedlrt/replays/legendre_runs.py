@@ -172,7 +172,7 @@ PLAIN = (
 )
 
 
-def _weakest(target: Array) -> Hypothesis:
+def weakest(target: Array) -> Hypothesis:
     """Condition on the normal factors of the target."""
     sigma = np.linalg.svd(target, compute_uv=False)[:4]
     share = Fraction(float(sigma[-1] / np.linalg.norm(sigma)))
@@ -184,7 +184,7 @@ def rank_below(values: Values) -> Violation:
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 50), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client()
-    assumes += assuming(_weakest(problem.target))
+    assumes += assuming(weakest(problem.target))
     ranks = [len(problem.after(start, rounds)[1]) for start in range(len(problem.starts))]
     return Violation(
         4,
@@ -207,7 +207,7 @@ def _away(values: Values, distance: float) -> Violation:
     # |gradient|^2 is at most twice the curvature times the loss.
     steepest = float(np.sqrt(np.linalg.eigvalsh(problem.H)[-1] * (off @ problem.H @ off)))
     assumes += assuming(
-        _weakest(problem.target),
+        weakest(problem.target),
         Hypothesis("rank", len(factors[1]), "<=", 3),
         Hypothesis(
             "twice what a round moves at most at a loss no greater",
@@ -248,7 +248,7 @@ def claim_hom_10x_most(values: Values) -> Violation:
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client(basis="uniform")
-    assumes += assuming(_weakest(problem.target))
+    assumes += assuming(weakest(problem.target))
     ours = float(np.linalg.norm(product(problem.after(0, rounds)) - problem.target))
     curvatures, axes = np.linalg.eigh(problem.H)
     off = axes.T @ (problem.starts[0] - problem.target).ravel()

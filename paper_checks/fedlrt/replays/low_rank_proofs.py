@@ -11,7 +11,7 @@ from paper_checks.proof_steps import non_negative
 from paper_checks.replay import proof, require
 
 
-def _symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
+def symbols_of(name: str, rows: int, columns: int) -> sympy.Matrix:
     return sympy.Matrix(rows, columns, lambda i, j: sympy.Symbol(f"{name}_{i}_{j}"))
 
 
@@ -24,7 +24,7 @@ def lemma_1(corner: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) ->
     """
     require(ranks, "no ranks")
     for r in ranks:
-        S = _symbols("S", r, r)
+        S = symbols_of("S", r, r)
         tall = sympy.eye(r).col_join(sympy.zeros(r, r))
         wanted = sympy.diag(corner * S, sympy.zeros(r, r))
         require(tall * S * tall.T == wanted, f"another matrix at rank {r}")
@@ -44,7 +44,7 @@ def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> 
     require(ranks, "no ranks")
     rate = sympy.Symbol("lambda", positive=True)
     for r in ranks:
-        U, GV, S = _symbols("U", r + 1, r), _symbols("X", r + 1, r), _symbols("S", r, r)
+        U, GV, S = symbols_of("U", r + 1, r), symbols_of("X", r + 1, r), symbols_of("S", r, r)
         inverse = S.T.adjugate() / S.det(method="berkowitz")
         M = sympy.eye(r).row_join(S).col_join(sympy.zeros(r, r).row_join(share * rate * inverse))
         left = U.row_join(U * S - rate * GV)
@@ -69,7 +69,7 @@ def lemma_3(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, int]] =
     """
     require(sizes, "no sizes")
     for n, r in sizes:
-        A = _symbols("A", n, n)
+        A = symbols_of("A", n, n)
         whole = sum(a**2 for a in A)
         part = sum(a**2 for a in A[:r, :r])
         require(r <= n and non_negative(constant**2 * whole - part), f"more than {constant} at {n}, {r}")

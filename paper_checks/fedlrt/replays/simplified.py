@@ -126,7 +126,7 @@ def opposite(values: Values) -> Opposite:
     outside="norm of the rest",
     norm="norm of the gradient",
 )
-def assumption_1(values: Values) -> Violation:
+def assumption_1_as_printed(values: Values) -> Violation:
     """The part outside the block against delta times the norm of the gradient, G = L at the start."""
     inside, outside, size, delta = fractions(values, "inside", "outside", "norm", "delta")
     assumes = (
@@ -141,7 +141,7 @@ def assumption_1(values: Values) -> Violation:
 
 
 @replay("fedlrt/thm-4")
-def thm_4(values: Values) -> Violation:
+def thm_4_as_printed(values: Values) -> Violation:
     """Change of the loss in the round against the printed bound."""
     at = opposite(values)
     bracket = 1 - at.delta**2 - 12 * at.whole + at.delta**2 * at.whole
@@ -155,7 +155,7 @@ def thm_4(values: Values) -> Violation:
 
 
 @replay("fedlrt/cor-1")
-def cor_1(values: Values) -> Violation:
+def cor_1_as_printed(values: Values) -> Violation:
     """T = 1, L = 1."""
     at, small = opposite(values), Fraction(1, 1000)
     rate = Hypothesis("s lambda (12 L + delta^2)", at.whole * (12 + at.delta**2), "<=", 1)
@@ -194,7 +194,7 @@ def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
 
 
 @replay("fedlrt/cor-2-proof")
-def cor_2_proof(values: Values) -> Violation:
+def cor_2_proof_as_printed(values: Values) -> Violation:
     """With the bracket of (38)."""
     return _plugged_in(values, 0)
 

@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedlrt/eq-39b")
-def eq_39b(values: Values) -> Violation:
+def eq_39b_as_printed(values: Values) -> Violation:
     """Upper left entry for the first client: gradient minus own gradient, against F - F_c with F = -gradient."""
     at = opposite(values)
     (P,) = fractions(values, "apart_inside")
@@ -39,7 +39,7 @@ STEPS = f"{LOSSES}: first step of client 1 by Algorithm 5 and (45), distance fro
 
 
 @replay("fedlrt/eq-40")
-def eq_40(values: Values) -> Violation:
+def eq_40_as_printed(values: Values) -> Violation:
     """The nearer expression; and the second one with the sign of Algorithm 5, which lacks lambda."""
     at, after, printed = _first_step(values)
     name = "second expression with the sign put right, distance for want of lambda"
@@ -50,7 +50,7 @@ def eq_40(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-45")
-def eq_45(values: Values) -> Violation:
+def eq_45_as_printed(values: Values) -> Violation:
     """The nearer expression."""
     at, after, printed = _first_step(values)
     return Violation(
@@ -59,7 +59,7 @@ def eq_45(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-42")
-def eq_42(values: Values) -> Violation:
+def eq_42_as_printed(values: Values) -> Violation:
     """Blocks of two by two, other than the upper left one: how many of them have a row other than their column."""
     stated = int(values["stated"])
     others = [(row, column) for row in (1, 2) for column in (1, 2) if (row, column) != (1, 1)]
@@ -72,7 +72,7 @@ def eq_42(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-43-44")
-def eq_43_44(values: Values) -> Violation:
+def eq_43_44_as_printed(values: Values) -> Violation:
     """Change of the loss against the printed right side, F = -gradient, L = 1."""
     at = opposite(values)
     right = -at.change + inner(at.moved, at.moved) / 2
@@ -86,7 +86,7 @@ def eq_43_44(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-46")
-def eq_46(values: Values) -> Violation:
+def eq_46_as_printed(values: Values) -> Violation:
     """The block alone, L = 1, with the sign that the statement needs: with the printed one it fails as well."""
     at = opposite(values)
     p, inside = at.moved[0], at.slope[0]
@@ -141,7 +141,7 @@ def _two_opposite(values: Values, delta: Fraction) -> tuple[list[Fraction], list
 
 
 @replay("fedlrt/thm-11-hat-first")
-def thm_11_hat_first(values: Values) -> Violation:
+def thm_11_hat_first_as_printed(values: Values) -> Violation:
     """One client, one step, with the printed sign; two opposite clients, two steps of 1/48, with the other one."""
     outside, square, delta, rate, assumes = _linear(values)
     moved, more = _two_opposite(values, delta)
@@ -158,7 +158,7 @@ def thm_11_hat_first(values: Values) -> Violation:
 
 
 @replay("fedlrt/thm-11-hat-second")
-def thm_11_hat_second(values: Values) -> Violation:
+def thm_11_hat_second_as_printed(values: Values) -> Violation:
     """One step."""
     outside, square, delta, rate, assumes = _linear(values)
     return Violation(
@@ -170,7 +170,7 @@ def thm_11_hat_second(values: Values) -> Violation:
 
 
 @replay("fedlrt/thm-11-hat-lines")
-def thm_11_hat_lines(values: Values) -> Violation:
+def thm_11_hat_lines_as_printed(values: Values) -> Violation:
     """The printed equality after Assumption 1, over delta^2; and the one in the second term, with the global loss.
 
     For that two opposite clients take two steps of 1/48; the global gradient is the slope everywhere.
@@ -195,7 +195,7 @@ def thm_11_hat_lines(values: Values) -> Violation:
 
 
 @replay("fedlrt/thm-11-combine")
-def thm_11_combine(values: Values) -> Violation:
+def thm_11_combine_as_printed(values: Values) -> Violation:
     """Step (I), in units of the squared gradient; the block has less than all of it."""
     L, x, delta, share = fractions(values, "L", "x", "delta", "share")
     assumes = (

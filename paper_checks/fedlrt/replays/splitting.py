@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values, fractions, square
 
 
 @replay("fedlrt/thm-5")
-def thm_5(values: Values) -> Violation:
+def thm_5_as_printed(values: Values) -> Violation:
     r"""A flat loss, both flows at rest, for any $d_2, d_3 > 0$: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$.
 
     A flat loss has every L and every B, so that constants that depend on these are any numbers; a bound with $d_2$ or
@@ -47,7 +47,7 @@ def _below(values: Values, left: Fraction, reads: str) -> Violation:
 
 
 @replay("fedlrt/claim-robust@no-limit-at-all-with-truncation")
-def claim_robust(values: Values) -> Violation:
+def claim_robust_as_read(values: Values) -> Violation:
     r"""One explicit step leaves $(1 - \lambda)(b - m)$ beside m."""
     second, aim, rate = fractions(values, "second", "aim", "rate")
     return _below(
@@ -83,7 +83,7 @@ def eq_17(values: Values) -> Violation:
 
 
 @replay("fedlrt/lemma-2")
-def lemma_2(values: Values) -> Violation:
+def lemma_2_as_printed(values: Values) -> Violation:
     r"""Bases (e1, e2) of four rows and a gradient that maps them to (e3, e4) by X: third columns of both factors.
 
     The part of $K(t_1)$ across $U_0$ is $-\lambda X$, that of $-\nabla_U\mathcal{L}$ is $-XS_0^\top$; the third column

@@ -25,5 +25,5 @@ def change_of_loss(values: Values) -> Violation:
     )
 
 
-thm_2 = replay("fedlrt/thm-2", **TRUNCATED)(change_of_loss)
-thm_9_proof = replay("fedlrt/thm-9-proof", **TRUNCATED)(change_of_loss)
+thm_2_as_printed = replay("fedlrt/thm-2", **TRUNCATED)(change_of_loss)
+thm_9_proof_as_printed = replay("fedlrt/thm-9-proof", **TRUNCATED)(change_of_loss)

@@ -102,7 +102,7 @@ def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothe
 
 
 @replay("fedlrt/eq-32")
-def eq_32(values: Values) -> Violation:
+def eq_32_as_printed(values: Values) -> Violation:
     """The printed right side W - lambda F against the model after a step."""
     at = one_step(values)
     printed = [[at.W[i][j] - at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
@@ -117,7 +117,7 @@ def eq_32(values: Values) -> Violation:
 
 
 @replay("fedlrt/thm-7-clients")
-def thm_7_clients(values: Values) -> Violation:
+def thm_7_clients_as_printed(values: Values) -> Violation:
     """Clients with |W - B_c|^2 / 2 from W = e1 e1', corrected: the first client's end against the printed member.
 
     Its last term has no factor s there, and both terms the sign of F = +gradient; with the signs put right the factor
@@ -155,7 +155,7 @@ def thm_7_clients(values: Values) -> Violation:
 
 
 @replay("fedlrt/thm-7-first-term-lines")
-def thm_7_first_term_lines(values: Values) -> Violation:
+def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
     """Columns of F against rows of the transposed wide basis V, in the printed product of the fourth equality."""
     n, columns = int(values["n"]), int(values["columns"])
     return Violation(
@@ -170,7 +170,7 @@ def thm_7_first_term_lines(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-33")
-def eq_33(values: Values) -> Violation:
+def eq_33_as_printed(values: Values) -> Violation:
     """The middle and the last expression of the printed line."""
     at = one_step(values)
     moved = minus(at.star, at.W)
@@ -187,7 +187,7 @@ def eq_33(values: Values) -> Violation:
 
 
 @replay("fedlrt/eq-36", **TRUNCATED)
-def eq_36(values: Values) -> Violation:
+def eq_36_as_printed(values: Values) -> Violation:
     """The rise of the loss by the truncation to rank 1, against the threshold (L = 1)."""
     at = one_step(values)
     end, theta, assumes = truncated(values, at)

@@ -128,7 +128,7 @@ def eq_7(rate: Fraction = Fraction(1), more: int = 0) -> str:
     return "the chain rule, and the step and the number of steps of Algorithm 2"
 
 
-def _corrected(S: Any, correction: Any) -> Any:
+def corrected(S: Any, correction: Any) -> Any:
     """A client's step in Algorithms 1 and 5 with its correction."""
     return S - RATE * (wide(g_s) + correction)
 
@@ -145,7 +145,7 @@ def eq_8(sign: Fraction = Fraction(1), share: Fraction = Fraction(1), more: int 
     """
     step = S_c - RATE * (wide(g_s) + sign * (share * wide(g) - wide(g_c)))
     chain_rule()
-    same(step, _corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1")
+    same(step, corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1")
     same(step.subs(g_s, g_c), S_c - RATE * wide(g), "the first step is not the global one")
     require(len(trips("full")) == len(trips("none")) + more, "another number of communication rounds")
     return "the step of Algorithm 1; the first one is the global gradient's"
@@ -174,7 +174,7 @@ def eq_26(sign: Fraction = Fraction(1), stale: Fraction = Fraction(1), whole: Fr
     r"""All three gradients of (8) are $\tilde U^\top(\cdot)\tilde V$ of gradients in W, by the chain rule."""
     printed = S_c + sign * RATE * wide(-g_s - stale * (-g_c) + whole * (-g))
     chain_rule()
-    same(printed, _corrected(S_c, wide(g) - wide(g_c)), "not the step of (8)")
+    same(printed, corrected(S_c, wide(g) - wide(g_c)), "not the step of (8)")
     return "the chain rule, and (8) with F for the negative gradient"
 
 
@@ -209,7 +209,7 @@ def eq_39b(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> str
 def eq_40(first: Fraction = Fraction(-1), second: Fraction = Fraction(-1), power: int = 1) -> str:
     r"""Algorithm 5's step with $\check V_c$ of (39); $\check V_c$ is the block of $F_c - F$."""
     check = corner(Ut * (g - g_c) * V)
-    step, plain = _corrected(S_c, check), S_c + RATE * wide(-g_s)
+    step, plain = corrected(S_c, check), S_c + RATE * wide(-g_s)
     inside = CORNER * wide(-g_c - (-g)) * CORNER
     chain_rule()
     same(step, plain + first * RATE * inside, "the first expression")
@@ -235,7 +235,7 @@ def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
 @proof("fedlrt/eq-45@the-update-of-algorithm-5")
 def eq_45(own: Fraction = Fraction(-1), mean: Fraction = Fraction(1), sign: Fraction = Fraction(1)) -> str:
     r"""The corner of Algorithm 5's step, (40) as it should read: $\tilde U = [U|\bar U]$ has U for its first block."""
-    step = _corrected(S_c, corner(Ut * (g - g_c) * V))[0, 0]
+    step = corrected(S_c, corner(Ut * (g - g_c) * V))[0, 0]
     chain_rule()
     stated = S_c[0, 0] - sign * RATE * Ut * (g_s + own * g_c + mean * g) * V
     same(step, stated, "not the corner of the step")

@@ -91,7 +91,7 @@ def table_8(values: Values) -> Violation:
 
 
 @replay("rolora/txt-half-cost")
-def txt_half_cost(values: Values) -> Violation:
+def txt_half_cost_as_printed(values: Values) -> Violation:
     """Numbers that a client of FFA-LoRA sends at rank 1, against half of what LoRA sends."""
     inputs, outputs = int(values["inputs"]), int(values["outputs"])
     assumes = assuming(
@@ -106,7 +106,7 @@ def txt_half_cost(values: Values) -> Violation:
 
 
 @replay("rolora/s4-cost")
-def s4_cost(values: Values) -> Violation:
+def s4_cost_as_printed(values: Values) -> Violation:
     """The gradient of A is x times B's weight in the loss: for two inputs with the same xA it is not the same.
 
     So xA, from which the gradient of B follows, is not enough to train A.

@@ -31,7 +31,7 @@ def threshold(name: str, eps: Fraction, D: Fraction) -> list[Hypothesis]:
     D="1 - delta_0^2",
     place="place of the squared cosine between that of the first angle, 0, and 1",
 )
-def lem_A_11(values: Values) -> Violation:
+def lem_A_11_as_printed(values: Values) -> Violation:
     """One step for infinitely many samples, in the plane of a and a*, from coordinates; squares of both sides."""
     s, D, place = fractions(values, "share", "D", "place")
     u = D + (1 - D) * place  # squared cosine c^2 of the angle; a = c a* + d e with d^2 = 1 - u
@@ -48,7 +48,7 @@ def lem_A_11(values: Values) -> Violation:
 
 
 @replay("rolora/eq-100", step="eta |b*|^2", D="1 - delta_0^2", eps="eps'", delta="delta_t")
-def eq_100(values: Values) -> Violation:
+def eq_100_as_printed(values: Values) -> Violation:
     """E_1 over delta at b = g."""
     s, D, eps, delta = fractions(values, "step", "D", "eps", "delta")
     square = 1 - delta**2  # |b|^2 / |b*|^2, the squared cosine
@@ -68,7 +68,7 @@ def eq_100(values: Values) -> Violation:
 
 
 @replay("rolora/eq-117", step="eta |b*|^2", delta="delta_t = delta_0", eps="eps'", tilde="eps~")
-def eq_117(values: Values) -> Violation:
+def eq_117_as_printed(values: Values) -> Violation:
     """(E_1 + E_2)/|a+| is not negative, and its bound C delta is, by the sign of its numerator."""
     s, delta, eps, tilde = fractions(values, "step", "delta", "eps", "tilde")
     D, shift = 1 - delta**2, tilde * (1 + eps) ** 2
@@ -106,7 +106,7 @@ def one_step(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction
 
 
 @replay("rolora/eq-81")
-def eq_81(values: Values) -> Violation:
+def eq_81_as_printed(values: Values) -> Violation:
     """Both sides along the unit vector v across a*, for which P a = -sine v and P u = cosine v; a'grad is 0."""
     assumes, at, s = one_step(values)
     cosine, sine = fractions(values, "cosine", "sine")
@@ -122,7 +122,7 @@ def eq_81(values: Values) -> Violation:
 
 
 @replay("rolora/eq-86")
-def eq_86(values: Values) -> Violation:
+def eq_86_as_printed(values: Values) -> Violation:
     """The step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""
     assumes, at, s = one_step(values)
     cosine, sine = fractions(values, "cosine", "sine")
@@ -137,7 +137,7 @@ def eq_86(values: Values) -> Violation:
 
 
 @replay("rolora/eq-110")
-def eq_110(values: Values) -> Violation:
+def eq_110_as_printed(values: Values) -> Violation:
     """The mean along a is 0, since a'grad is 0 on all samples; (112) by b and g."""
     assumes, at, s = one_step(values)
     (cosine,) = fractions(values, "cosine")
@@ -190,7 +190,7 @@ def missing(bound: Fraction, root: Fraction) -> tuple[Fraction, Fraction]:
 
 
 @replay("rolora/eq-107")
-def eq_107(values: Values) -> Violation:
+def eq_107_as_printed(values: Values) -> Violation:
     """(109) fails where the gradient misses its expectation by more than 2 eps' (1 + eps')^2."""
     assumes, level, q, root = failing(values)
     left, x = missing(level * (1 + level) ** 2 * Fraction(5, 3), root)
@@ -205,7 +205,7 @@ def eq_107(values: Values) -> Violation:
 
 
 @replay("rolora/eq-90")
-def eq_90(values: Values) -> Violation:
+def eq_90_as_printed(values: Values) -> Violation:
     """(91) fails where the gradient misses its expectation by more than 2 eps~ (1 + eps')^2 delta; eps_3 = eps_2."""
     assumes, level, q, root = failing(values)
     e_0, e_2 = fractions(values, "eps_0", "eps_2")
@@ -221,7 +221,7 @@ def eq_90(values: Values) -> Violation:
 
 
 @replay("rolora/eq-92")
-def eq_92(values: Values) -> Violation:
+def eq_92_as_printed(values: Values) -> Violation:
     """|b| = |cosine + delta T| |b*|, and (95) fails for eps' < -T < 2 cosine/delta - eps', which is more than 1."""
     assumes, level, q, root = failing(values)
     return Violation(
@@ -233,7 +233,7 @@ def eq_92(values: Values) -> Violation:
 
 
 @replay("rolora/eq-96")
-def eq_96(values: Values) -> Violation:
+def eq_96_as_printed(values: Values) -> Violation:
     """At delta_t = delta_0: with y = -T, |b|^2 lacks 2 delta cosine y - delta^2 y^2 of cosine^2, in units of |b*|^2.
 
     That is 24/25 y - 9/25 y^2, which rises up to y = 4/3, and at y = 5/4 eps' it is 6/5 eps' - 9/16 eps'^2 > eps'. So

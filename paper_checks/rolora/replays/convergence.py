@@ -59,7 +59,7 @@ def first_step(values: Values) -> Violation:
     )
 
 
-lem_5_3 = replay("rolora/lem-5.3")(first_step)
+lem_5_3_as_printed = replay("rolora/lem-5.3")(first_step)
 as_in_80 = replay("rolora/lem-5.3@as-in-80")(first_step)
 
 
@@ -134,7 +134,7 @@ def missed_loss(found: End) -> Violation:
 
 
 @replay("rolora/thm-5.4")
-def thm_5_4(values: Values) -> Violation:
+def thm_5_4_as_printed(values: Values) -> Violation:
     """The angle after T iterations."""
     found = end(values)
     return missed_angle(found)
@@ -165,7 +165,7 @@ def thm_5_4_some(values: Values) -> Violation:
 
 
 @replay("rolora/s5-rolora-loss")
-def s5_rolora_loss(values: Values) -> Violation:
+def s5_rolora_loss_as_printed(values: Values) -> Violation:
     """The loss after T iterations."""
     found = end(values)
     return missed_loss(found)

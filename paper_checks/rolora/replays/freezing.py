@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 @replay("rolora/eq-207")
-def eq_207(values: Values) -> Violation:
+def eq_207_as_printed(values: Values) -> Violation:
     """Two clients: the bracket has E[s_1 s_2] twice, and E[s_i] = alpha with finite squares for m of at least 3."""
     (alpha,) = fractions(values, "alpha")
     m = int(Fraction(values["m"]))
@@ -24,7 +24,7 @@ def eq_207(values: Values) -> Violation:
 
 
 @replay("rolora/eq-205")
-def eq_205(values: Values) -> Violation:
+def eq_205_as_printed(values: Values) -> Violation:
     """E[1/chi^2_m] is at least 1/m (Jensen), and printed as 1/(m - 2)."""
     m = int(values["m"])
     assumes = assuming(Hypothesis("m", m, ">=", 1), Hypothesis("m, for the quotient", m, "!=", 2))
@@ -58,7 +58,7 @@ def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesi
 
 
 @replay("rolora/eq-230")
-def eq_230(values: Values) -> Violation:
+def eq_230_as_printed(values: Values) -> Violation:
     """The mean of |v'u_2|, with what is larger than 2^k cut off, passes any bound as k grows."""
     least, constant, _, assumes = _mean_size(values)
     return Violation(
@@ -71,7 +71,7 @@ def eq_230(values: Values) -> Violation:
 
 
 @replay("rolora/eq-237")
-def eq_237(values: Values) -> Violation:
+def eq_237_as_printed(values: Values) -> Violation:
     """As for (230): with one sample u_1'u_2 is v'u_2 / N, as s_1 |X_1 a|^2 = (X_1 a)'(X_1 a*)."""
     least, constant, N, assumes = _mean_size(values)
     return Violation(
@@ -84,7 +84,7 @@ def eq_237(values: Values) -> Violation:
 
 
 @replay("rolora/eq-241")
-def eq_241(values: Values) -> Violation:
+def eq_241_as_printed(values: Values) -> Violation:
     """One client: the loss is the squared sine times |y|^2 - (x'y)^2/|x|^2, over m, for x = Xa and y = Xu."""
     xx, xy, yy, sine = fractions(values, "xx", "xy", "yy", "sine")
     m = int(values["m"])
@@ -130,7 +130,7 @@ def prop_5_5_every(values: Values) -> Violation:
 
 
 @replay("rolora/s5-saturate")
-def s5_saturate(values: Values) -> Violation:
+def s5_saturate_as_printed(values: Values) -> Violation:
     """The objective at the best multiple of b*, entry by entry; the statement has it positive."""
     X, target, a, b_star = (
         [[Fraction(x) for x in row] for row in values["X"]],

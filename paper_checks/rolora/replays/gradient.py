@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 @replay("rolora/lem-A.10")
-def lem_A_10(values: Values) -> Violation:
+def lem_A_10_as_printed(values: Values) -> Violation:
     """One client, delta = 3/5: a lower bound of the probability that the printed bound fails, against 2 q^-10.
 
     Across a, in the plane of a and a*, the gradient is -2 delta s R |b*|^2, m R a chi-square of m - 1 degrees of
@@ -79,7 +79,7 @@ def lem_A_10_few(values: Values) -> Violation:
 
 
 @replay("rolora/eq-77")
-def eq_77(values: Values) -> Violation:
+def eq_77_as_printed(values: Values) -> Violation:
     """The last inequality, of (79): d^-10 < q^-10, that is q < d."""
     at = thresholds(values)
     return Violation(
@@ -165,7 +165,7 @@ def eq_50(values: Values) -> Violation:
 
 
 @replay("rolora/eq-52")
-def eq_52(values: Values) -> Violation:
+def eq_52_as_printed(values: Values) -> Violation:
     """The norm of a summand for w = u is at least the size of its mean, as E exp(|x|/t) >= 1 + |E x|/t.
 
     The m summands are alike, so that each has the mean of w'(grad - 2 M b)/2: across a half of -2 cosine sine (1 - 1/m)
@@ -184,7 +184,7 @@ def eq_52(values: Values) -> Violation:
 
 
 @replay("rolora/eq-59")
-def eq_59(values: Values) -> Violation:
+def eq_59_as_printed(values: Values) -> Violation:
     """At b* = 0 the minimisers and M are 0, so that the event of (59) is 0 >= 0, and certain."""
     size, e_3, rate = fractions(values, "b", "eps_3", "c_5")
     n = int(values["samples"])
@@ -231,7 +231,7 @@ def inside(*numbers: tuple[str, Fraction]) -> tuple[Hypothesis, ...]:
 
 
 @replay("rolora/eq-62")
-def eq_62(values: Values) -> Violation:
+def eq_62_as_printed(values: Values) -> Violation:
     """A lower bound of the probability, against (64) for c_5 >= 1/30."""
     e_0, e_3 = fractions(values, "eps_0", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_3", e_3))
@@ -248,7 +248,7 @@ def eq_62(values: Values) -> Violation:
 
 
 @replay("rolora/eq-65")
-def eq_65(values: Values) -> Violation:
+def eq_65_as_printed(values: Values) -> Violation:
     """(66) is 2 eps_3/(1 - eps_0) |M||b|; a lower bound of the probability that the gradient is farther off."""
     e_0, e_2, e_3 = fractions(values, "eps_0", "eps_2", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_2", e_2), ("eps_3", e_3))

@@ -21,7 +21,7 @@ def _loss(a: list[Fraction], b: list[Fraction], own: list[list[Fraction]]) -> Fr
 
 
 @replay("rolora/a5-minimiser")
-def a5_minimiser(values: Values) -> Violation:
+def a5_minimiser_as_printed(values: Values) -> Violation:
     """The pair sign (a*, mean b*) has the least loss, and is another pair."""
     own, sign = [[Fraction(number) for number in b] for b in values["b"]], Fraction(values["sign"])
     mean = [sum(column) / len(own) for column in zip(*own, strict=True)]
@@ -41,7 +41,7 @@ def a5_minimiser(values: Values) -> Violation:
     )
 
 
-def _end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
+def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     """Squares of the sine at the end, by the quotient of eqs. (262) and (267), and of epsilon; what is assumed."""
     delta_0, s, c, quotient = fractions(values, "delta_0", "step", "c", "quotient")
     T = int(values["T"])
@@ -61,9 +61,9 @@ def _end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
 
 
 @replay("rolora/thm-A.14")
-def thm_A_14(values: Values) -> Violation:
+def thm_A_14_as_printed(values: Values) -> Violation:
     """The sine after as many iterations."""
-    square, wanted, assumes = _end(values)
+    square, wanted, assumes = end(values)
     return Violation(
         square,
         wanted,
@@ -75,9 +75,9 @@ def thm_A_14(values: Values) -> Violation:
 
 
 @replay("rolora/a5-loss")
-def a5_loss(values: Values) -> Violation:
+def a5_loss_as_printed(values: Values) -> Violation:
     """The loss at (a, b) with the next b is gamma^2 plus |mean b*|^2 times the squared sine."""
-    square, wanted, assumes = _end(values)
+    square, wanted, assumes = end(values)
     return Violation(
         square,
         wanted,
@@ -98,7 +98,7 @@ def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]
 
 
 @replay("rolora/lem-A.15")
-def lem_A_15(values: Values) -> Violation:
+def lem_A_15_as_printed(values: Values) -> Violation:
     """The first coordinate of what the server of Algorithm 2 averages against the formula with the sum."""
     mean, total, assumes = _mean_and_sum(values)
     return Violation(
@@ -110,7 +110,7 @@ def lem_A_15(values: Values) -> Violation:
 
 
 @replay("rolora/eq-249")
-def eq_249(values: Values) -> Violation:
+def eq_249_as_printed(values: Values) -> Violation:
     """The mean of the minimisers against their sum."""
     mean, total, assumes = _mean_and_sum(values)
     return Violation(
@@ -123,6 +123,6 @@ def eq_249(values: Values) -> Violation:
 
 
 @replay("rolora/eq-286")
-def eq_286(values: Values) -> Violation:
+def eq_286_as_printed(values: Values) -> Violation:
     """Both quotients in intervals; the printed order is exact > simple."""
     return iteration_count(values)

@@ -59,10 +59,10 @@ def minimiser_of_a_client() -> None:
     off = plus((1, B), (-COSINE, OWN))
     completed = OWN_SQUARED * SINE_SQUARED + inner(off, off)
     require(same(own, completed), "the client's loss is not a completed square")
-    require(same(inner(_across(A), _across(A)), SINE_SQUARED), "the squared sine is not 1 - x^2")
+    require(same(inner(across(A), across(A)), SINE_SQUARED), "the squared sine is not 1 - x^2")
 
 
-def _across(vector: Vector) -> Vector:
+def across(vector: Vector) -> Vector:
     """The part of a vector that is orthogonal to a*."""
     return plus((1, vector), (-inner(vector, TRUTH), TRUTH))
 
@@ -141,8 +141,8 @@ def eq_255(factor: Fraction = Fraction(2)) -> str:
     after, squares = step(factor)
     written = plus((1, A), (-2 * ETA * squares, A), (2 * ETA * inner(MEAN, plus((COSINE, MEAN))), TRUTH))
     require(same_vector(after, written), "the step")
-    require(not _across(TRUTH), "P a* is not 0")
-    require(same_vector(_across(after), plus((1 - 2 * ETA * squares, _across(A)))), "(258)")
+    require(not across(TRUTH), "P a* is not 0")
+    require(same_vector(across(after), plus((1 - 2 * ETA * squares, across(A)))), "(258)")
     return r"the part of the step orthogonal to $a^*$, as a combination of vectors"
 
 
@@ -211,7 +211,7 @@ def eq_293(size: Fraction = Fraction(1)) -> str:
     apart = square(minus([(A, plus((COSINE, MEAN)))], MINIMISER))
     side = plus((1, TRUTH), (-COSINE, A))
     require(same(apart, inner(side, side) * MEAN_SQUARED), "(294), (295)")
-    require(same(inner(side, side), inner(_across(A), _across(A))), "the sine from either side")
+    require(same(inner(side, side), inner(across(A), across(A))), "the sine from either side")
     delta_squared, more = sympy.symbols("delta2 more", nonnegative=True)
     require(non_negative((size**2 * (delta_squared + more) - delta_squared) * MEAN_SQUARED), "(296)")
     require(same(square(MINIMISER), MEAN_SQUARED), "(297)")

@@ -37,13 +37,13 @@ def iteration_count(values: Values) -> Violation:
 
 
 @replay("rolora/eq-172")
-def eq_172(values: Values) -> Violation:
+def eq_172_as_printed(values: Values) -> Violation:
     """The order of eqs. (172) and (173)."""
     return iteration_count(values)
 
 
 @replay("rolora/eq-168")
-def eq_168(values: Values) -> Violation:
+def eq_168_as_printed(values: Values) -> Violation:
     """An angle that is recovered although (168) is not met, by squares."""
     delta_0, c, quotient = fractions(values, "delta_0", "c", "quotient")
     T = int(values["T"])
@@ -70,7 +70,7 @@ def eq_168(values: Values) -> Violation:
 
 
 @replay("rolora/a4-first-step", square="delta_0^2", step="eta |b*|^2")
-def a4_first_step(values: Values) -> Violation:
+def a4_first_step_as_printed(values: Values) -> Violation:
     """One step with unlimited samples, by squares of coordinates: a = (c, d), a* = (1, 0), b* = 1."""
     square, s = fractions(values, "square", "step")
     x = 1 - square
@@ -86,7 +86,7 @@ def a4_first_step(values: Values) -> Violation:
 
 
 @replay("rolora/eq-124", delta="delta_t", step="eta |b*|^2", eps="eps'")
-def eq_124(values: Values) -> Violation:
+def eq_124_as_printed(values: Values) -> Violation:
     """Eq. (144) with a mean of minimisers that is exact, divided by delta."""
     delta, s, eps = fractions(values, "delta", "step", "eps")
     x = 1 - delta**2
@@ -97,7 +97,7 @@ def eq_124(values: Values) -> Violation:
 
 
 @replay("rolora/eq-175")
-def eq_175(values: Values) -> Violation:
+def eq_175_as_printed(values: Values) -> Violation:
     """The sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
     level, delta, eps, first = fractions(values, "level", "delta", "target", "first")
     assumes = (
@@ -149,5 +149,5 @@ def one_iteration(values: Values) -> Violation:
     )
 
 
-a4_c = replay("rolora/a4-c")(one_iteration)
-eq_167 = replay("rolora/eq-167")(one_iteration)
+a4_c_as_printed = replay("rolora/a4-c")(one_iteration)
+eq_167_as_printed = replay("rolora/eq-167")(one_iteration)

@@ -46,7 +46,7 @@ def thresholds(values: Values) -> Thresholds:
 
 
 @replay("rolora/eq-26")
-def eq_26(values: Values) -> Violation:
+def eq_26_as_printed(values: Values) -> Violation:
     """The exponent of (28) at an angle of w and b* over that for w along b*; that of (29) is the same for both.
 
     The norm of a summand is the cosine times the norm k of the product of two independent normal variables, and k is at
@@ -69,7 +69,7 @@ def eq_26(values: Values) -> Violation:
 
 
 @replay("rolora/eq-32")
-def eq_32(values: Values) -> Violation:
+def eq_32_as_printed(values: Values) -> Violation:
     """At b* = 0 both v and K are 0, so that the event of (32) is 0 >= 0, and certain."""
     size, e_0, e_2, rate = fractions(values, "b", "eps_0", "eps_2", "c_3")
     d, m = int(values["d"]), int(values["m"])
@@ -86,7 +86,7 @@ def eq_32(values: Values) -> Violation:
 
 
 @replay("rolora/lem-A.9")
-def lem_A_9(values: Values) -> Violation:
+def lem_A_9_as_printed(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.
 
     erfc(x chi) is convex in chi and E chi_m <= sqrt(m), so that the bound fails with probability at least erfc(x), x =
@@ -106,7 +106,7 @@ def lem_A_9(values: Values) -> Violation:
 
 
 @replay("rolora/eq-43")
-def eq_43(values: Values) -> Violation:
+def eq_43_as_printed(values: Values) -> Violation:
     """The first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow.
 
     p_0 is at least twice its part of the net; c_3 is the golden ratio's inverse plus half its logarithm.

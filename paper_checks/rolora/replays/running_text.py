@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 
 @replay("rolora/txt-exponential")
-def txt_exponential(values: Values) -> Violation:
+def txt_exponential_as_printed(values: Values) -> Violation:
     """The rate at the minimiser, by the exact recursion of the squared tangent of the angle.
 
     One iteration on the expected loss maps T to T ((1 + T - 2k) / (1 + T + 2kT))^2, so that T'/T tends to (1 - 2k)^2

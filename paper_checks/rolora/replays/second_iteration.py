@@ -117,7 +117,7 @@ def second_iteration(values: Values) -> Second:
 
 
 @replay("rolora/eq-59@same-samples-in-all-iterations")
-def eq_59(values: Values) -> Violation:
+def eq_59_as_read(values: Values) -> Violation:
     """One client, w = a*, the second iteration."""
     found = second_iteration(values)
     delta, e_3, c_5 = fractions(values, "sine", "eps_3", "c_5")
@@ -141,7 +141,7 @@ def eq_59(values: Values) -> Violation:
 
 
 @replay("rolora/eq-18")
-def eq_18(values: Values) -> Violation:
+def eq_18_as_printed(values: Values) -> Violation:
     """The square of the length of X a in the second iteration, against that of a standard normal vector.
 
     The latter is of chi-square law, of mean n and variance 2 n: above ``times`` n with a probability of at most 2 n
@@ -186,7 +186,7 @@ SUMMANDS = (
 
 
 @replay("rolora/eq-22")
-def eq_22(values: Values) -> Violation:
+def eq_22_as_printed(values: Values) -> Violation:
     """The norm of a summand is at least its mean size, and the operator norm is delta|b*| <= 1."""
     found, [c_2] = second_iteration(values), fractions(values, "c_2")
     return Violation(
@@ -199,7 +199,7 @@ def eq_22(values: Values) -> Violation:
 
 
 @replay("rolora/eq-30")
-def eq_30(values: Values) -> Violation:
+def eq_30_as_printed(values: Values) -> Violation:
     """The second term of the minimum is at most eps_2 m over the mean size of a summand, as K <= 1."""
     found, (c_2, e_2) = second_iteration(values), fractions(values, "c_2", "eps_2")
     size, n = mean_size(found), int(values["n"])
