@@ -1,7 +1,8 @@
 """A proof as mathematics: the argument in the words of its docstring, with the setting and the lemmas it rests on.
 
-A proof's docstring is the argument, its module's docstring the setting and notation, and what it calls has docstrings
-for its own part. They are collected here, so that the pages and the report show the text that stands beside the code.
+A proof's docstring is the argument. The docstring of its module has the setting and notation, or names the module that
+has them (``Setting: `shared.limits`.``), and each function that it calls has a docstring for its own part. They are
+collected here, so that the pages and the report show the text next to the code.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import dis
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -19,8 +20,8 @@ from paper_checks.evaluation import Replay
 from paper_checks.places import file_of
 
 _SECTION = re.compile(r"\n\s*(?:Args|Attributes|Returns|Raises):\n.*", re.DOTALL)
-_ASKED = re.compile(r"^(?:Why|Which)\b.*?; empty if [^.]*\.\s*|: why [^.;]*; empty if [^.]*(?=\.)")
-"""Words on the result of a function that looks for a flaw; the mathematics stands after them."""
+_SETTING = re.compile(r"Setting: (`[\w.]+`(?:, `[\w.]+`)*)\.")
+"""A paragraph that names the modules of a setting, relative to the package of the replays."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,12 @@ class Argument:
 def argument_of(replay: Replay) -> Argument:
     """The argument of a proof."""
     module = importlib.import_module(replay.evaluate.__module__)
-    lemmas, settings = {}, {}
-    for name, part in _rests_on(replay.evaluate, module.__name__.rpartition(".")[0]):
+    package = module.__name__.rpartition(".")[0]
+    setting, named = _setting(_paragraphs(module.__doc__ or ""))
+    homes = (importlib.import_module(f"{package}.{name}") for name in named)
+    settings = {home.__name__.rpartition(".")[2]: _paragraphs(home.__doc__ or "") for home in homes}
+    lemmas = {}
+    for name, part in _rests_on(replay.evaluate, package):
         text = _lemma(part)
         if not text:
             continue
@@ -52,13 +57,19 @@ def argument_of(replay: Replay) -> Argument:
         home = importlib.import_module(part.__module__)
         if home is not module and len(_paragraphs(home.__doc__ or "")) > 1:
             settings[home.__name__.rpartition(".")[2]] = _paragraphs(home.__doc__ or "")
-    setting = _paragraphs(module.__doc__ or "")
     return Argument(
         _paragraphs(inspect.getdoc(replay.evaluate) or ""),
         setting if len(setting) > 1 or "$" in setting[0] else (),
         (*settings.items(), *lemmas.items()),
         file_of(module),
     )
+
+
+def _setting(paragraphs: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paragraphs of a module's docstring, and apart from them the modules that they name for the setting."""
+    named = [found[1] for text in paragraphs if (found := _SETTING.fullmatch(text))]
+    own = tuple(text for text in paragraphs if not _SETTING.fullmatch(text))
+    return own, tuple(name.strip("`") for names in named for name in names.split(", "))
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:
@@ -68,11 +79,9 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 
 
 def _lemma(part: Callable[..., Any]) -> tuple[str, ...]:
-    """The mathematics of a function's docstring; empty if it is a helper, or its words tell what it returns only."""
-    first, *others = _paragraphs(inspect.getdoc(part) or "") or ("",)
-    text = tuple(filter(None, (_ASKED.sub("", first), *others)))
-    in_words = len(text) > 1 and inspect.signature(part).return_annotation not in ("str", str)
-    return text if in_words or any("$" in paragraph for paragraph in text) else ()
+    """Return the mathematics of a function's docstring: one with formulas, or in words of several paragraphs."""
+    text = _paragraphs(inspect.getdoc(part) or "")
+    return text if len(text) > 1 or any("$" in paragraph for paragraph in text) else ()
 
 
 def _rests_on(function: Callable[..., Any], package: str) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -82,7 +91,7 @@ def _rests_on(function: Callable[..., Any], package: str) -> Iterator[tuple[str,
         own = waiting.pop(0)
         for name in _globals_of(own.__code__):
             found = own.__globals__.get(name)
-            told = f"proof of {found.id}" if isinstance(found, Replay) else name.strip("_").removeprefix("flaw_of_")
+            told = f"proof of {found.id}" if isinstance(found, Replay) else name.strip("_")
             part = found.evaluate if isinstance(found, Replay) else found
             part = inspect.unwrap(part) if callable(part) else part
             if inspect.isfunction(part) and part.__module__.startswith(package) and part not in seen:

@@ -195,12 +195,6 @@ class Proof:
     verified: bool
     steps: str
 
-    @classmethod
-    def without_flaw(cls, steps: str, *flaws: str) -> Proof:
-        """The proof by these steps, or the first flaw that was found in one of them."""
-        flaw = next(filter(None, flaws), "")
-        return cls(not flaw, flaw or steps)
-
 
 Kind = Literal["witness", "certificate"]
 KINDS: tuple[Kind, ...] = ("witness", "certificate")

@@ -42,8 +42,3 @@ def positive(expression: Any) -> bool:
     """
     above, below = sympy.fraction(sympy.together(expression))
     return bool(above != 0) and any(non_negative(sign * above) and non_negative(sign * below) for sign in (1, -1))
-
-
-def first_flaw(*flaws: str) -> str:
-    """The first flaw, or nothing."""
-    return next((flaw for flaw in flaws if flaw), "")

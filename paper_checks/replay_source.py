@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import importlib
 import importlib.util
 import inspect
@@ -10,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
-from types import ModuleType
+from types import CodeType, ModuleType
 
 WIDTH = 110
 """Width of a line of a script."""
@@ -62,7 +63,8 @@ class Parts:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node, name, module)
             elif name in _defined(node):
-                self._comes_from(module.__name__, name)
+                for one in _defined(node):  # one statement can define several
+                    self._comes_from(module.__name__, one)
                 for other in needed_names(tree, node):
                     self.collect(module, other)
                 self.pieces.append(definition_text(node, source))
@@ -118,9 +120,21 @@ def needed_names(tree: ast.Module, node: ast.stmt) -> Iterator[str]:
         known |= _defined(other)
         if isinstance(other, ast.Import | ast.ImportFrom):
             known |= {alias.asname or alias.name for alias in other.names}
+    read = _read_from_module(node)
     for name in dict.fromkeys(_used(node)):
-        if name in known and name not in _defined(node):
+        if name in known and name in read and name not in _defined(node):
             yield name
+
+
+def _read_from_module(node: ast.stmt) -> set[str]:
+    """Return the names that a statement reads from its module, without its own variables of the same names."""
+    waiting, found = ([compile(ast.Module([node], []), "<part>", "exec", annotations.compiler_flag)], set[str]())
+    while waiting:
+        code = waiting.pop()
+        loaded = (one for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+        found |= {str(one.argval) for one in loaded}
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return found
 
 
 def _used(node: ast.AST) -> Iterator[str]:

@@ -14,7 +14,7 @@ from paper_checks.judging import obtained_beside
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.probability import Counted, Law, judge_probability
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
-from paper_checks.proof_steps import first_flaw, non_negative
+from paper_checks.proof_steps import non_negative
 from paper_checks.stored_values import followed, fractions, square
 
 F = Fraction
@@ -173,15 +173,6 @@ def test_stored_numbers_are_read_exactly_and_in_bounds():
         with pytest.raises(ValueError, match=f"not {size} rows of {size} entries"):
             square(entries, size)
     assert square([], 0) == []
-
-
-def test_the_first_flaw_is_told():
-    assert first_flaw() == first_flaw("", "") == ""
-    assert first_flaw("", "second", "third") == "second"
-    x = sympy.Symbol("x")
-    assert [non_negative(sympy.sympify(value)) for value in (0, 2, -1)] == [True, True, False]
-    assert non_negative((x + 1) ** 2 - 1)
-    assert not non_negative((x + 1) ** 2 - 2)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from paper_checks.context import Context
 from paper_checks.fedloru.convergence.alg_2 import run_personal
 from paper_checks.fedloru.convergence.alg_3 import run_nested
 from paper_checks.fedloru.convergence.alg_4 import run_pfedlora
-from paper_checks.fedloru.replays.accumulation import alg_2, alg_3, alg_4
+from paper_checks.fedloru.replays.alg_2 import alg_2
+from paper_checks.fedloru.replays.alg_3 import alg_3
+from paper_checks.fedloru.replays.alg_4 import alg_4
 
 NUMBERS = ("W", "A", "B", "target", "alpha", "rate", "tau", "rounds")
 PERSONAL = (*NUMBERS, "L", "U", "personal_alpha")

@@ -24,7 +24,7 @@ from paper_checks.fedlrt.measurements.counting import (
     within,
     written,
 )
-from paper_checks.fedlrt.replays import boxes
+from paper_checks.fedlrt.replays.shared import boxes
 from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, claim_order_of_magnitude, largest_ranks
 
 

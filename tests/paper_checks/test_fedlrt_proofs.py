@@ -7,12 +7,8 @@ import pytest
 
 from paper_checks.evaluation import FlawError, evaluated
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.fedlrt.replays.local_steps import (
-    coefficients_of_the_power,
-    local_steps_descend,
-    loss_can_rise,
-    no_smaller_constant_serves,
-)
+from paper_checks.fedlrt.replays.shared.local_steps import coefficients_of_the_power, local_steps_descend
+from paper_checks.fedlrt.replays.thm_4 import loss_can_rise, no_smaller_constant_serves
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.replay import replays_of
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from paper_checks.arguments import argument_of
-from paper_checks.evaluation import Proof, proof
+from paper_checks.evaluation import proof, require
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
 
@@ -19,33 +19,48 @@ def unrelated() -> int:
     return 1
 
 
-def flaw_of_sum(size: int) -> str:
-    r"""Why $1 + 1$ is not 2; empty if it is. $1 + 1 = 2$ by counting."""
-    return "" if helper() == size else "the sum"
+def sum_of_units(size: int) -> None:
+    r"""Prove $1 + 1 = 2$ by counting."""
+    require(helper() == size, "the sum")
 
 
 def helper() -> int:
-    """Two."""
+    """Return two."""
     return 2
 
 
-def words_only() -> str:
-    """Why nothing is wrong; empty if it is.
+def in_words() -> int:
+    """Count both.
 
-    A second paragraph without mathematics.
+    A second paragraph without formulas.
     """
-    return ""
+    return 2
 
 
 @proof("invented/sum")
-def sum_of_ones(values):
+def sum_of_ones(size: int = 2) -> str:
     """A local name that a lemma has as well is no reference to it."""
-    unrelated = [flaw_of_sum(size) or words_only() for size in (2,)]
-    return Proof(not any(unrelated), "a sum")
+    unrelated = sum_of_units(size)
+    require(unrelated is None and in_words(), "words")
+    return "a sum"
 
 
 def test_lemmas_are_what_the_body_refers_to_without_the_words_of_helpers():
-    assert argument_of(sum_of_ones).lemmas == (("sum", ("$1 + 1 = 2$ by counting.",)),)
+    assert argument_of(sum_of_ones).lemmas == (
+        ("sum_of_units", ("Prove $1 + 1 = 2$ by counting.",)),
+        ("in_words", ("Count both.", "A second paragraph without formulas.")),
+    )
+
+
+def test_a_setting_that_a_module_names_comes_before_the_lemmas(monkeypatch):
+    (thm_2,) = (one for one in PROOFS if one.id == "fedlrt/thm-2")
+    first, *_ = argument_of(thm_2).lemmas
+    assert first[0] == "descent"
+    assert argument_of(thm_2).setting == ()
+    own = "Theorem 2.\n\nFrom $W_0$ on.\n\nSetting: `shared.slack`, `shared.chains`.\n"
+    monkeypatch.setattr("paper_checks.fedlrt.replays.thm_2.__doc__", own)
+    assert argument_of(thm_2).setting == ("Theorem 2.", "From $W_0$ on.")
+    assert [name for name, _ in argument_of(thm_2).lemmas][:2] == ["slack", "chains"]
 
 
 @pytest.mark.parametrize("replay", PROOFS, ids=lambda replay: replay.id)
@@ -55,5 +70,6 @@ def test_no_page_tells_what_a_helper_returns(replay):
 
 
 def test_settings_of_other_modules_come_with_a_lemma_of_theirs():
-    local_steps = {replay.id for replay in PROOFS if "step_proofs" in dict(argument_of(replay).lemmas)}
+    local_steps = {replay.id for replay in PROOFS if "local_steps" in dict(argument_of(replay).lemmas)}
+    assert "fedloru-v2/lem-B.8" in local_steps
     assert not local_steps & {"fedloru-v2/claim-union", "fedloru-v2/eq-83", "fedloru-v2/thm-3.2"}

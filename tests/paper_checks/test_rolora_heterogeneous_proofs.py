@@ -10,8 +10,8 @@ from paper_checks.evaluation import evaluated
 from paper_checks.proof_steps import positive
 from paper_checks.replay import replays_of
 from paper_checks.rolora.paper import PAPER
-from paper_checks.rolora.replays import rank_one
-from paper_checks.rolora.replays.rate_proofs import not_negative
+from paper_checks.rolora.replays.shared import rank_one
+from paper_checks.rolora.replays.shared.tangent_map import not_negative
 
 REPLAYS = replays_of(PAPER.package)
 

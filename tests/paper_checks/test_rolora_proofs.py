@@ -13,7 +13,7 @@ from paper_checks.replay import replays_of
 from paper_checks.rolora.lem_a_10_bound import plane_tail
 from paper_checks.rolora.measurements.fixed_samples import excess, follow, worst_gram
 from paper_checks.rolora.paper import PAPER
-from paper_checks.rolora.replays.contraction_proofs import D, fixed_samples, on_events, positive, s, x
+from paper_checks.rolora.replays.shared.contraction import D, fixed_samples, on_events, positive, s, x
 
 REPLAYS = replays_of(PAPER.package)
 

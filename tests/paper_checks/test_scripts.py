@@ -123,15 +123,16 @@ def test_sides_that_keep_the_statement_are_told(id, changed, tmp_path):
 
 
 def test_two_parts_of_one_name_make_no_script(monkeypatch):
-    from paper_checks.fedlrt.replays import simplified, truncation_steps
+    from paper_checks.fedlrt.replays import thm_4
+    from paper_checks.fedlrt.replays.shared import one_step
 
     replay, values = WITNESSES["fedlrt/thm-4"]
     monkeypatch.setattr(
         "inspect.getsource",
         lambda module: {
-            simplified.__name__: "from paper_checks.fedlrt.replays.truncation_steps import one_step\n"
-            "def inner(): pass\ndef thm_4(values): return Violation(inner(), one_step())",
-            truncation_steps.__name__: "def inner(): pass\ndef one_step(): return inner()",
+            thm_4.__name__: "from paper_checks.fedlrt.replays.shared.one_step import one_step\n"
+            "def inner(): pass\ndef thm_4_as_printed(values): return Violation(inner(), one_step())",
+            one_step.__name__: "def inner(): pass\ndef one_step(): return inner()",
         }[module.__name__],
     )
     with pytest.raises(ScriptError, match="inner is of"):

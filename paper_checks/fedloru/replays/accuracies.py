@@ -1,4 +1,4 @@
-"""Replays of the claims in ``accuracies``: printed accuracies in per cent, each with every rounding."""
+"""Section 5.2: printed accuracies in per cent, each with every rounding."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def accuracies(text: str) -> list[tuple[Fraction, Fraction]]:
 
 
 def percentages(cells: list[tuple[Fraction, Fraction]]) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses that accuracies are percentages."""
     low, high = min(high for _, high in cells), max(low for low, _ in cells)
     return Hypothesis("least accuracy", low, ">=", 0), Hypothesis("largest accuracy", high, "<=", 100)
 
@@ -44,12 +45,6 @@ def txt_surpass(values: Values) -> Violation:
     return _best_rival(values, "CIFAR-100, NonIID, 20 clients")
 
 
-def _sides(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """FedAvg's accuracy rounded down and the best of FedLoRU's rounded up."""
-    (fedavg,), ours = accuracies(values["FedAvg"]), accuracies(values["FedLoRU"])
-    return fedavg[0], max(high for _, high in ours), percentages([fedavg, *ours])
-
-
 @replay("fedloru-v2/txt-20of27")
 def txt_20of27(values: Values) -> Violation:
     """Cells that FedAvg wins, FedAvg rounded down against FedLoRU rounded up."""
@@ -63,48 +58,4 @@ def txt_20of27(values: Values) -> Violation:
         assumes=(*percentages([*fedavg, *ours]), *assumes),
         reads="cells of Table 1 in its order, with FedAvg's accuracy in each setting of three cells: those in which "
         "FedAvg, rounded down, is above FedLoRU, rounded up, against 27 - 20, their most if FedLoRU is best in 20",
-    )
-
-
-@replay("fedloru-v2/txt-5pct")
-def txt_5pct(values: Values) -> Violation:
-    """One cell of Table 1, in points."""
-    fedavg, ours, assumes = _sides(values)
-    return Violation(
-        fedavg - ours,
-        5,
-        assumes=assumes,
-        given={"FedAvg": fedavg, "FedLoRU": ours},
-        reads="decrease from FedAvg to FedLoRU, in points, by the roundings with the least",
-    )
-
-
-def relative_decrease(values: Values) -> Violation:
-    """FedLoRU's accuracy in a cell, or the best over the ratios of a setting, relative to FedAvg's."""
-    fedavg, ours, assumes = _sides(values)
-    return Violation(
-        100 * (1 - ours / fedavg),
-        5,
-        assumes=assumes,
-        given={"FedAvg": fedavg, "FedLoRU": ours},
-        reads="decrease from FedAvg to FedLoRU (in a cell; of several accuracies to the best one), in per cent of "
-        "FedAvg's, by the roundings with the least",
-    )
-
-
-every_cell = replay("fedloru-v2/txt-5pct@relative-every-cell")(relative_decrease)
-best_ratio = replay("fedloru-v2/txt-5pct@relative-best-ratio")(relative_decrease)
-
-
-@replay("fedloru-v2/txt-beats-avg")
-def txt_beats_avg(values: Values) -> Violation:
-    """One cell: FedAvg rounded down against FedLoRU rounded up."""
-    fedavg, ours, assumes = _sides(values)
-    return Violation(
-        fedavg,
-        ours,
-        strict=True,
-        assumes=assumes,
-        given={"FedAvg": fedavg, "FedLoRU": ours},
-        reads="one cell, FedAvg rounded down against FedLoRU rounded up",
     )

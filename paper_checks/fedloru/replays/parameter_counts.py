@@ -1,4 +1,4 @@
-"""Replays of the claims in ``parameter_counts``."""
+"""Parameter counts and ratios of the printed networks."""
 
 from __future__ import annotations
 
@@ -96,26 +96,4 @@ def txt_peft(values: Values) -> Violation:
         reads="models by vocabulary, width, inner width, layers, width of queries and of keys, and 1 for one matrix of "
         "embeddings; distance of the printed shares, in per cent, by rank, from those of the nearest model, its "
         "adapters in the denominator or not, against half a unit",
-    )
-
-
-@replay("fedloru-iclr/tab-A2")
-def tab_a2(values: Values) -> Violation:
-    """Parameters of two networks that fit the table, with 1 x 1 convolutions in three shortcuts and with none."""
-    depth, classes, channels = values["depth"], values["classes"], values["channels"]
-    layers = convolutions((depth - 2) // 8)
-    assumes = (
-        Hypothesis("3 x 3 convolutions and the last layer", 2 + sum(k == 3 for k, _, _ in layers), "=", depth),
-        Hypothesis("classes", classes, "=", 10),
-        Hypothesis("channels of an image", channels, "=", 1 if depth == 10 else 3),
-    )
-    stem_and_head = 9 * channels * 64 + 2 * 64 + 512 * classes + classes
-    kernels = sum(k * k * c * d + 2 * d for k, c, d in layers if k == 3)
-    shortcuts = sum(c * d + 2 * d for k, c, d in layers if k == 1)
-    return Violation(
-        Fraction(stem_and_head + kernels + shortcuts),
-        Fraction(stem_and_head + kernels),
-        assumes=assumes,
-        reads="parameters of a network that fits the table, with 1 x 1 convolutions in the shortcuts that change the "
-        "number of channels, against the same without them",
     )

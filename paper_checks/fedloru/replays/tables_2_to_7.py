@@ -1,4 +1,4 @@
-"""Replays of the claims in ``tables_2_to_7``."""
+"""Tables 2 to 7: ratios, scales and totals."""
 
 from __future__ import annotations
 

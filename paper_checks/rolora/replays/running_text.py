@@ -1,12 +1,55 @@
-"""Replays of the claims in ``running_text``."""
+"""Sections 1 and 5.1: convergence is exponential.
+
+Setting: `shared.tangent_map`.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.rolora.replays.gradient import learning_rate
+import sympy
+
+from paper_checks.proof_steps import positive
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
+from paper_checks.rolora.replays.shared.logarithms import w
+from paper_checks.rolora.replays.shared.own_samples import learning_rate
+from paper_checks.rolora.replays.shared.tangent_map import at_least, h, map_of_the_tangent, ratio, s, u
 from paper_checks.stored_values import Values
+
+
+@proof("rolora/txt-exponential")
+def txt_exponential(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1)) -> str:
+    r"""The factor $1 - Y$ of the tangent lies between $1 - 2\kappa$ (u = 0) and its value at $u_0 \ge u$.
+
+    Both are below 1 in size for $0 < \kappa < 1$, so that by induction $u \le u_0$ at every iteration. The loss at
+    $(a^t, b^t)$, $b^t = c_{t-1}b^*$, is $\|b^*\|^2(1 - 2c_tc_{t-1} + c_{t-1}^2)$, which is below
+    $\|b^*\|^2(1 - c_0^2)$ for cosines of one sign that grow in size, which they do. At $\kappa = 1$ the inverse square
+    of the tangent grows by 8 in the limit.
+    """
+    at_least(1, reach=reach)
+    map_of_the_tangent()
+    start, grown, more, t = sympy.symbols("start grown more t", positive=True)
+    shorter = reach / (1 + w)
+    share = factor * s
+    least, largest = 1 - share, 1 - share / (1 + share * (u + h))
+    require(positive(ratio(s, u) - least), "the factor is below its value at u = 0")
+    require(positive(largest - ratio(s, u)), "the factor is above its value at u_0")
+    require(positive((least + 1).subs(s, shorter)), "a factor is not above -1")
+    require(positive(1 - largest), "a factor is not below 1")
+    loss = 1 - 2 * (start + grown + more) * (start + grown) + (start + grown) ** 2
+    require(positive(1 - start**2 - loss), "the loss is not below FFA-LoRA's")
+    tangent = t * ratio(1, t**2 / (1 + t**2))
+    require(sympy.limit(1 / tangent**2 - 1 / t**2, t, 0) == 8, "the limit at 1")
+    return (
+        r"the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its "
+        "ends; the losses; the limit at the largest step"
+    )
+
+
+@proof("rolora/txt-exponential@for-a-suitable-step")
+def at_some_step(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1)) -> str:
+    r"""The same for one step with $0 < \kappa < 1$."""
+    return str(txt_exponential.evaluate(factor, reach))
 
 
 @replay("rolora/txt-exponential")

@@ -1,0 +1,29 @@
+"""Replays of the claims in ``low_rank_descent`` and ``smoothness``: runs with one weight, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.replay import Hypothesis, Violation
+from paper_checks.stored_values import Values, fractions
+
+
+def product_of_averages(values: Values) -> Violation:
+    """How far the product of two averages is from the product that every client of the cohort sent."""
+    shares = [Fraction(text) for text in values["shares"].split()]
+    cohort = {int(text) for text in values["cohort"].split()}
+    A, B = fractions(values, "A", "B")
+    total = sum((shares[k] for k in cohort if k < len(shares)), Fraction(0))
+    assumes = (
+        Hypothesis("sum of the shares", sum(shares), "=", 1),
+        Hypothesis("least share", min(shares), ">", 0),
+        Hypothesis("first client of the cohort", min(cohort), ">=", 0),
+        Hypothesis("last client of the cohort", max(cohort), "<", len(shares)),
+    )
+    return Violation(
+        abs(total * A * total * B - A * B),
+        0,
+        assumes=assumes,
+        reads="clients numbered from 0, A and B sent by each of the cohort: distance from A B of the "
+        "product of the sums with the printed weights",
+    )

@@ -1,0 +1,65 @@
+"""Replays of ``accumulation``, ``fine_tuning`` and ``variants``: runs with one weight, followed in fractions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from paper_checks.replay import Hypothesis, Violation
+from paper_checks.stored_values import Values, followed, fractions
+
+ONE_WEIGHT = "one weight w = W + alpha A B with loss (w - target)^2/2, one step of both factors a round; "
+
+
+REACHED = "distance of the returned model from the one reached in round T"
+
+
+EITHER = f"{REACHED}, the smaller one of W as at the start and W as the box has updated it"
+
+
+@dataclass
+class Single:
+    """One weight and one client with loss (w - target)^2 / 2; one step in both factors a round, at once."""
+
+    W: Fraction
+    A: Fraction
+    B: Fraction
+    target: Fraction
+    alpha: Fraction
+    rate: Fraction
+
+    def step(self, extra: Fraction = Fraction(0)) -> None:
+        """Eq. (7), with something else in the model."""
+        slope = self.rate * self.alpha * (self.W + self.alpha * self.A * self.B + extra - self.target)
+        self.A, self.B = self.A - slope * self.B, self.B - slope * self.A
+
+
+def start(values: Values, most: int = 8) -> tuple[Single, int, int, list[Hypothesis]]:
+    """The run, tau, T, and what is assumed; at most so many rounds are followed."""
+    single = Single(*fractions(values, "W", "A", "B", "target", "alpha", "rate"))
+    tau, T = int(values["tau"]), followed(values, "rounds", most)
+    assumes = [
+        Hypothesis("tau", tau, ">=", 1),
+        Hypothesis("T, against tau", T, ">=", tau),
+        Hypothesis("learning rate", single.rate, ">", 0),
+    ]
+    return single, max(tau, 1), T, assumes
+
+
+def listing(values: Values) -> Violation:
+    """How far the model is, right after an accumulation, from the one that was reached by training: no restart."""
+    run, tau, T, assumes = start(values)
+    gaps = [Fraction(0)]
+    for t in range(1, T + 1):
+        run.step()
+        if t % tau == 0 and t < T:
+            trained = run.W + run.alpha * run.A * run.B
+            run.W += run.alpha * run.A * run.B
+            gaps.append(abs(run.W + run.alpha * run.A * run.B - trained))
+    return Violation(
+        max(gaps),
+        0,
+        assumes=assumes,
+        reads=ONE_WEIGHT + "distance of the model that training goes on from after an accumulation, with "
+        "alpha A B in W and beside it, from the one that was reached",
+    )

@@ -1,0 +1,73 @@
+"""Replays of the claims in ``alignment``, and the pair of clients that those of ``alignment_steps`` have too."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.enclosures import enclosed
+from paper_checks.replay import Hypothesis, Violation, assuming
+from paper_checks.stored_values import Values
+
+TWO_CLIENTS = {
+    "noise": "sigma s_N",
+    "gradient": "components of the gradient along the v_i",
+    "noise_square": "variance b of the clients' own errors",
+}
+
+
+def slopes_and_overlaps(values: Values, rank: int) -> tuple[list[Fraction], list[Fraction]]:
+    r"""$\alpha_i^2 = \phi_i^2\gamma_i^2$ and $\phi_i^2$ by modulus of the spikes, up to a rank, by eq. (5)."""
+    noise, gradient = Fraction(values["noise"]), [Fraction(slope) for slope in values["gradient"]]
+    spikes = [Fraction(spike) for spike in values["spikes"]]
+    order = sorted(range(len(spikes)), key=lambda i: -abs(spikes[i]))[:rank]
+    overlaps = [1 - (noise / spikes[i]) ** 2 for i in order]
+    return [overlap * gradient[i] ** 2 for overlap, i in zip(overlaps, order, strict=True)], overlaps
+
+
+def printed_quotient(values: Values, rank: int) -> Fraction:
+    r"""The quotient of (54) and (57) with $\beta = 0$."""
+    squares, overlaps = slopes_and_overlaps(values, rank)
+    return sum((a * p for a, p in zip(squares, overlaps, strict=True)), Fraction(0)) / sum(squares)
+
+
+def two_clients(values: Values) -> list[Hypothesis]:
+    """Spikes that are all outliers, and a slope along each."""
+    noise, spikes = Fraction(values["noise"]), [Fraction(spike) for spike in values["spikes"]]
+    return [
+        Hypothesis("sigma s_N", noise, ">", 0),
+        Hypothesis("least |theta|, against sigma s_N", min(map(abs, spikes)), ">", noise),
+        Hypothesis("slopes, against the number of spikes", len(values["gradient"]), "=", len(spikes)),
+        Hypothesis("variance of the own errors", Fraction(values["noise_square"]), ">=", 0),
+        Hypothesis("r", int(values["rank"]), ">=", 1),
+    ]
+
+
+def rank_of(values: Values) -> int:
+    """The r of the statement."""
+    return int(values["rank"])
+
+
+def outliers(values: Values) -> int:
+    """How many spikes there are, all of them outliers."""
+    return len(values["spikes"])
+
+
+def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
+    r"""A lower bound of the printed limit of the mean cosine minus the limit itself.
+
+    The limit is $A^2$ times the printed one, A the mean cosine between $m + \sqrt b z$ and m, the slopes along the
+    outliers. In one dimension A is largest, $P(|z| \le |m|/\sqrt b)$, and
+    $1 - P(|z| \le x)^2 \ge e^{-2x^2/\pi} \ge e^{-2x^2/3}$:
+    a square holds less of a Gaussian law of the plane than the disc of equal area.
+    """
+    rank, errors = rank_of(values), Fraction(values["noise_square"])
+    assumes = assuming(*two_clients(values), rank_allowed, Hypothesis("variance of the own errors", errors, ">", 0))
+    every, squares = (slopes_and_overlaps(values, r)[0] for r in (outliers(values), rank))
+    lost = enclosed("exp", -2 * sum(squares) / (3 * errors))[0]
+    return Violation(
+        lost * printed_quotient(values, rank),
+        0,
+        assumes=assumes,
+        given={"alpha_i^2": every},
+        reads=f"printed limit less lim E C_r, r = {rank}, from below",
+    )

@@ -1,0 +1,76 @@
+"""Appendix A.4, proof of Theorem 3.2: what grows with the number of samples (eq. (41))."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.stored_values import Values, fractions
+
+
+@replay("fedloru-v2/eq-41", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
+def eq_41(values: Values) -> Violation:
+    r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
+    theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
+    theta_j = ratio * theta_0
+    assumes = [
+        Hypothesis("s_N over s_M", shrink, ">", 0),
+        Hypothesis("s_N over s_M", shrink, "<", 1),
+        Hypothesis("sigma s_M", noise, ">", 0),
+        Hypothesis("sigma s_M, against |theta_0|", noise, "<=", abs(theta_0)),
+        Hypothesis("|theta_j|, against |theta_0|", abs(theta_j), "<=", abs(theta_0)),
+        Hypothesis("|theta_j|, against sigma s_N", abs(theta_j), ">", noise * shrink),
+    ]
+    if theta_j == -theta_0:
+        assumes.append(Hypothesis("theta_0, the positive one of two of largest magnitude", theta_0, ">", 0))
+    g_j, g_0 = theta_j + noise**2 / theta_j, theta_0 + noise**2 / theta_0
+    # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
+    factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3
+    return Violation(
+        0, factor, assumes=assumes, strict=True, reads="0 against the factor before ds_M/dM, which should be greater"
+    )
+
+
+def two_sizes(sigma: Fraction, theta_0: Fraction, s_M: Fraction, s_larger: Fraction, s_N: Fraction) -> list[Hypothesis]:
+    """Theorem 3.2's assumptions at M and at a larger sample size below N."""
+    return [
+        Hypothesis("sigma", sigma, ">", 0),
+        Hypothesis("s_N", s_N, ">", 0),
+        Hypothesis("the larger sample size's s, against s_N", s_larger, ">", s_N),
+        Hypothesis("the larger sample size's s, against s_M", s_larger, "<", s_M),
+        Hypothesis("s_M", s_M, "<", 1),
+        Hypothesis("|theta_0|, against sigma s_M", abs(theta_0), ">=", sigma * s_M),
+    ]
+
+
+@replay("fedloru-v2/claim-Fj-mono")
+def claim_Fj_mono(values: Values) -> Violation:
+    r"""The sum at M and at a larger sample size; it is said to be positive and to increase with the sample size.
+
+    All spikes of the witness lie beyond the threshold of N, so that either definition of the index set holds them all.
+    """
+    spikes = [Fraction(text) for text in values["spikes"]]
+    sigma, s_M, s_N, position = fractions(values, "sigma", "s_M", "s_N", "position")
+    s_larger = s_N + position * (s_M - s_N)
+    theta_0 = sorted(spikes, key=lambda theta: theta**2)[-1]
+    assumes = (
+        *two_sizes(sigma, theta_0, s_M, s_larger, s_N),
+        Hypothesis("least |theta_j|, against sigma s_N", min(map(abs, spikes)), ">", sigma * s_N),
+    )
+
+    def total(s: Fraction) -> Fraction:
+        found = Fraction(0)
+        for theta in spikes:
+            for factor, sign in ((s, 1), (s_N, -1)):
+                n = sigma * factor
+                found += sign * (theta + n**2 / theta) ** 2 / (theta_0 + n**2 / theta_0) ** 2
+        return found
+
+    return Violation(
+        total(s_M),
+        total(s_larger),
+        assumes=assumes,
+        strict=True,
+        reads="sum at M against the sum at a larger sample size, whose s is s_N + position (s_M - s_N), "
+        "which should be greater",
+    )

@@ -1,0 +1,122 @@
+"""Theorem 3.3: gradient alignment.
+
+Setting: `shared.eigenvectors`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import sympy
+
+from paper_checks.fedloru.replays.shared.eigenvectors import cosine
+from paper_checks.fedloru.replays.shared.two_clients import (
+    TWO_CLIENTS,
+    printed_quotient,
+    slopes_and_overlaps,
+    two_clients,
+)
+from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.stored_values import Values, fractions
+
+
+@replay("fedloru-v2/def-approx")
+def def_approx_as_printed(values: Values) -> Violation:
+    r"""Two weights and one spike, $H_N = \mathrm{diag}(\theta_1, 0) + \epsilon$: is $\theta_1$ an eigenvalue of it?"""
+    theta, e11, e12, e22 = fractions(values, "theta_1", "e11", "e12", "e22")
+    return Violation(
+        abs((theta + e11 - theta) * (e22 - theta) - e12**2),
+        0,
+        assumes=(Hypothesis("|theta_1|", abs(theta), ">", 0),),
+        reads="H_true = diag(theta_1, 0), noise e: |det(H_N - theta_1)|, which is 0 for an eigenvalue",
+    )
+
+
+def projection(factor: Fraction, missing: int) -> str:
+    """Check a sum of projections on orthonormal vectors, as many as are kept."""
+    s = sympy.Symbol("s", positive=True)
+    require(factor**2 == factor and factor != 0, "a projection, by U^T U = I")
+    require(sympy.simplify((s - missing) * factor - s) == 0, "its trace, the dimension, at full rank")
+    return "a sum of projections on single vectors; orthonormality; the trace"
+
+
+@proof("fedloru-v2/def-approx@outliers-of-h-n")
+def outliers(factor: Fraction = Fraction(1), missing: int = 0) -> str:
+    r"""In every dimension: with $U_r = (u_1, \ldots, u_r)$, $r \le s$, the sum is $U_rU_r^T\nabla f$.
+
+    $U_rU_r^T = \sum_{i \le r}u_iu_i^T$ does not change with the sign of a $u_i$. As $U_r^TU_r = I$ it is its own
+    square, and symmetric: the orthogonal projection on the span of the $u_i$, of dimension r, and at full rank s. The
+    cosine is defined where no projection of a gradient is 0, and where the order by magnitude leaves no choice:
+    $|\lambda_r| > |\lambda_{r+1}|$ at either client.
+    """
+    return projection(factor, missing)
+
+
+@proof("fedloru-v2/def-approx@all-eigenvectors-of-h-n")
+def def_approx(factor: Fraction = Fraction(1), missing: int = 0) -> str:
+    r"""In every dimension: with $U_r = (u_1, \ldots, u_r)$ the sum is $U_rU_r^T\nabla f$.
+
+    $U_rU_r^T = \sum_{i \le r}u_iu_i^T$ does not change with the sign of a $u_i$. As $U_r^TU_r = I$ it is its own
+    square, and symmetric: the orthogonal projection on the span of the $u_i$, which is everything for all eigenvectors
+    of $H_N$ and has the dimension r otherwise. The cosine is defined where no projection of a gradient is 0, and where
+    the order by magnitude leaves no choice: $|\lambda_r| > |\lambda_{r+1}|$ at either client.
+    """
+    return projection(factor, missing)
+
+
+@replay("fedloru-v2/thm-3.3", **TWO_CLIENTS)
+def thm_3_3_as_printed(values: Values) -> Violation:
+    r"""A small first slope: the own errors decide the sign of the one-dimensional gradient, so that $E[C_1]$ is small.
+
+    With slopes $m + \sqrt bz$ of independent clients $E[C_1] \to A_1^2\phi_1^2$, $A_1 = P(|z| \le |m_1|/\sqrt b)$ and
+    $A_1^2 \le 2m_1^2/(\pi b) \le 2m_1^2/(3b)$; $E[C_2]$ tends to $A_2^2$ times the quotient of (54), and $A_2 \ge 1 -
+    4b/|m|^2$: with errors e in the plane the cosine is at least $1 - 2|e|^2/|m|^2$, since the sine of the angle is at
+    most $|e|/|m|$ for $|e| < |m|$.
+    """
+    errors, sizes = Fraction(values["noise_square"]), sorted(abs(Fraction(spike)) for spike in values["spikes"])
+    apart = min((b - a for a, b in pairwise(sizes)), default=Fraction(0))
+    assumes = assuming(
+        *two_clients(values),
+        Hypothesis("least distance of the |theta_i|", apart, ">", 0),
+        Hypothesis("variance of the own errors", errors, ">", 0),
+        Hypothesis("r", int(values["rank"]), "=", 1),
+        Hypothesis("least slope", min(abs(Fraction(slope)) for slope in values["gradient"]), ">", 0),
+    )
+    squares, overlaps = slopes_and_overlaps(values, 2)
+    first, second = printed_quotient(values, 1), printed_quotient(values, 2)
+    at_most = 2 * squares[0] / (3 * errors) * overlaps[0]
+    at_least = max(1 - 4 * errors / sum(squares), Fraction(0)) ** 2 * second
+    return Violation(
+        first - second - (at_most - at_least),
+        0,
+        assumes=assumes,
+        reads=f"lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
+        f"{float(at_least):.4g}; g(1) less lim E(C_1 - C_2), from below",
+    )
+
+
+@proof("fedloru-v2/thm-3.3")
+def thm_3_3(noise: Fraction = Fraction(1)) -> str:
+    r"""The limit of $E[C_r]$ for every r, its differences, and the two examples.
+
+    Slopes without spread make the quotient that of (54) and (57), which falls strictly by (55) and (58). For b = 0,
+    $A_r = 1$: below the last outlier the quotient falls by eq. (55), past it nothing changes. For b > 0 the quotient
+    stays past the last outlier and $A_r$ falls. Below it can increase: for $m_1 \to 0$, $A_1 \to 0$ and with it
+    $E[C_1]$, while $A_2$ and $E[C_2]$ stay positive. For $\theta_1 = -\theta_2$, b = 0 and clients that order their
+    own eigenvalues by magnitude each keeps either eigenvector first with probability 1/2 if the noise has twice the
+    variance on the diagonal: for the reflection Q that swaps $v_1$ and $v_2$, $-Q\epsilon Q$ has the law of
+    $\epsilon$, and, without further spikes, $-QHQ$ that of H, with both eigenvectors exchanged. (Further spikes move
+    both eigenvalues by $O(1/R)$, less than their fluctuations, which have the order $R^{-1/2}$; so 1/2 is the limit.)
+    Both clients keep the same one with probability 1/2, so that
+    $E[C_1] \to \phi^2/2$, and $E[C_2] \to \phi^2$. With $u_1$ at $g_N^{-1}(\theta_1)$ for both clients they keep the
+    same one.
+    """
+    x, b, m = sympy.symbols("x b m", positive=True)
+    density = sympy.exp(-((x - m) ** 2) / (2 * b)) / sympy.sqrt(2 * sympy.pi * b)
+    negative = sympy.integrate(density.subs(x, -x), (x, 0, sympy.oo))
+    half = sympy.Rational(1, 2)
+    cosine(noise)
+    require(sympy.limit(1 - 2 * negative, m, 0) == 0, "the mean cosine in one dimension for a small slope")
+    require(half * half + half * half == half, "both clients keep the eigenvector of one spike")
+    return "inner products of eigenvectors, and the mean direction of the slopes; two examples"

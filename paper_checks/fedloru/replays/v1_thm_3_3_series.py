@@ -1,0 +1,188 @@
+"""Appendix A.3 of v1 and iclr: the series in free cumulants (eq. (36) of v1).
+
+Setting: `shared.series`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from paper_checks.fedloru.replays.shared.series import d, k, n, zero
+from paper_checks.proof_steps import non_negative
+from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.stored_values import Values, fractions
+
+
+@replay("fedloru-v1/eq-36")
+def eq_36(values: Values) -> Violation:
+    """The numerator multiplied out, against the printed one, for the semicircle of variance 1: R(w) = w."""
+    t1, tj, sM, sN = fractions(values, "theta_1", "theta_j", "s_M", "s_N")
+    assumes = assuming(
+        Hypothesis("s_N", sN, ">", 0),
+        Hypothesis("s_N, against s_M", sN, "<", sM),
+        Hypothesis("theta_j, an outlier's at M", tj, ">", sM),
+        Hypothesis("theta_j, against theta_1", tj, "<", t1),
+    )
+    Mj, Nj, M1, N1 = sM / tj, sN / tj, sM / t1, sN / t1
+    numerator = (tj + sM * Mj) * (t1 + sN * N1) - (tj + sN * Nj) * (t1 + sM * M1)
+    printed = t1 * (sN * Nj - sM * Mj) + tj * (sM * M1 - sN * N1) + sN * sM * (M1 * Nj - N1 * Mj)
+    return Violation(
+        abs(numerator - printed),
+        0,
+        assumes=assumes,
+        reads="semicircle of variance 1, R(w) = w: |numerator - printed numerator|",
+    )
+
+
+@replay("fedloru-v1/Fj1", x="s_M/theta_j", ratio="theta_j/theta_1", shrink="s_N/s_M")
+def fj1_as_printed(values: Values) -> Violation:
+    """F_{j,1} from its definition at theta_1 = 1, for the semicircle of mean -1/2: R(w) = w - 1/2."""
+    x, tj, shrink = fractions(values, "x", "ratio", "shrink")
+    sM, sN = x * tj, shrink * x * tj
+
+    def R(w: Fraction) -> Fraction:
+        return w - Fraction(1, 2)
+
+    value = sN * R(sN / tj) - sM * R(sM / tj) + tj * (sM * R(sM) - sN * R(sN))
+    assumes = (
+        Hypothesis("theta_j, against theta_1 = 1", tj, "<", 1),
+        Hypothesis("s_N", sN, ">", 0),
+        Hypothesis("s_N, against s_M", sN, "<", sM),
+        Hypothesis("s_M / theta_j, for outliers of this law", x, "<", 1),
+    )
+    return Violation(
+        value,
+        0,
+        strict=True,
+        assumes=assumes,
+        reads="theta_1 = 1, semicircle of mean -1/2: F_j1 against 0, which should be greater",
+    )
+
+
+theta_1, theta_j, S_M, S_N = sympy.symbols("theta_1 theta_j s_M s_N", positive=True)
+
+
+def kesten_mckay() -> None:
+    r"""The law of degree 3: R is inverse to the transform up to $w = \sqrt2$, and its series diverges at $w = 1$."""
+    w, z = sympy.symbols("w z", positive=True)
+    R = 3 * (sympy.sqrt(1 + 4 * w**2) - 1) / (2 * w)
+    g = (z - 3 * sympy.sqrt(z**2 - 8)) / (2 * (9 - z**2))  # of the density 3 sqrt(8 - x^2) / (2 pi (9 - x^2))
+    slope = sympy.diff(R + 1 / w, w)
+    edge = sympy.sqrt(2)
+    catalan = [sympy.catalan(order) for order in range(5)]
+    series = sum((-1) ** order * 3 * number * w ** (2 * order + 1) for order, number in enumerate(catalan))
+    require(sympy.simplify((R + 1 / w).subs(w, g.subs(z, 4)) - 4) == 0, "R of Kesten and McKay's law")
+    require(sympy.limit(g, z, 2 * edge) == edge, "its transform at the edge")
+    require(sympy.solve(slope, w) == [edge], "its first critical value")
+    require(sympy.expand(sympy.series(R, w, 0, 10).removeO() - series) == 0, "its cumulants")
+
+
+def uniform() -> None:
+    r"""$wh'$ increases for the uniform law, $h(w) = w\coth w - 1$; its fourth cumulant is negative."""
+    w, more = sympy.symbols("w more", positive=True)
+    h = w * sympy.cosh(w) / sympy.sinh(w) - 1
+    stated = sympy.cosh(w) * sympy.sinh(w) ** 2 - 3 * w * sympy.sinh(w) + 2 * w**2 * sympy.cosh(w)
+    slope = sympy.diff(w * sympy.diff(h, w), w) * sympy.sinh(w) ** 3
+    first = [(sympy.Integer(9) ** order - 1) / 4 + 8 * order**2 - 10 * order for order in range(6)]
+    series = sum(c * w ** (2 * order) / sympy.factorial(2 * order) for order, c in enumerate(first))
+    split = (sympy.cosh(3 * w) - sympy.cosh(w)) / 4 - 3 * w * sympy.sinh(w) + 2 * w**2 * sympy.cosh(w)
+    require(sympy.simplify((slope - stated).rewrite(sympy.exp)) == 0, "the slope of w h'")
+    require(sympy.simplify((split - stated).rewrite(sympy.exp)) == 0, "products of hyperbolic functions")
+    require(sympy.expand(sympy.series(stated, w, 0, 12).removeO() - series) == 0, "its coefficients")
+    require(
+        first[0] == first[1] == 0 and non_negative(sympy.expand((8 * n**2 - 10 * n).subs(n, 2 + more))), "their sign"
+    )
+    require(sympy.series(h / w, w, 0, 5).removeO().coeff(w, 3) < 0, "a negative fourth cumulant")
+
+
+@proof("fedloru-v1/Fj1")
+def fj1(shift: int = 0) -> str:
+    r"""The term of $C_n$ for every n, and its sign.
+
+    $s_NR(s_N/\theta_j) = \sum_nC_ns_N^n\theta_j^{1-n}$ and its likes give the series, and
+    $\theta_1\theta_j^{1-n} - \theta_j\theta_1^{1-n} = (\theta_1^n - \theta_j^n)/(\theta_1\theta_j)^{n-1} > 0$ for $n
+    \ge 1$, while $s_N^n < s_M^n$. So a term has the sign of $-C_n$, and the sum is negative where no $C_n$ is and one
+    is positive. Where no $C_n$ is negative it converges above the thresholds: R is the inverse of the Stieltjes
+    transform less 1/w, analytic for w between 0 and $g(U^+)$, and the radius of convergence of a series without
+    negative coefficients ends at a singularity on the positive axis (Pringsheim).
+
+    Elsewhere it may diverge at an outlier: Kesten and McKay's law of degree 3 has $R(w) = 3(\sqrt{1+4w^2} - 1)/(2w)$
+    and $g(U^+) = \sqrt2$, where $R(w) + 1/w$ has its first critical value, and its cumulants, Catalan numbers times
+    $\pm3$, do not tend to 0, so that the series diverges at $w = 1$.
+
+    Any law: $F_{j,1}$ is $\theta_1\theta_j$ times the increment of $h(w) = wR(w)$ over $[s_N, s_M]/\theta_1$ less that
+    over $[s_N, s_M]/\theta_j$, which have one length on a logarithmic scale; it is negative if $wh'(w)$ increases. The
+    uniform law on $[-1, 1]$ has $R(w) = \coth w - 1/w$, $C_4 < 0$, and $(wh')'\sinh^3w = \cosh w\sinh^2w - 3w\sinh w +
+    2w^2\cosh w$, whose coefficient of $w^{2k}/(2k)!$ is $(9^k - 1)/4 + 8k^2 - 10k$: 0 for $k \le 1$, positive from
+    $k = 2$ on. With a negative mean: the semicircle of mean -1/2 in fractions.
+    """
+    power = n - 1 + shift
+
+    def part(theta: Any, s: Any) -> Any:
+        return s * (s / theta) ** (n - 1)
+
+    defined = theta_1 * (part(theta_j, S_N) - part(theta_j, S_M)) + theta_j * (part(theta_1, S_M) - part(theta_1, S_N))
+    printed = (S_N**n - S_M**n) * (theta_1 * theta_j**-power - theta_j * theta_1**-power)
+    signed = (theta_1**n - theta_j**n) / (theta_1 * theta_j) ** (n - 1)
+    M, N, one, j = Fraction(1, 10), Fraction(1, 20), Fraction(1), Fraction(1, 2)
+
+    def of_mean(w: Fraction) -> Fraction:
+        return w - Fraction(1, 2)
+
+    example = one * (N * of_mean(N / j) - M * of_mean(M / j)) + j * (M * of_mean(M / one) - N * of_mean(N / one))
+    require(zero(defined - printed), "the term of C_n")
+    require(zero(theta_1 * theta_j**-power - theta_j * theta_1**-power - signed), "the sign of the term")
+    require(example > 0, "a positive sum for a negative mean")
+    kesten_mckay()
+    uniform()
+    return (
+        "the term of C_n with n as a symbol; one law of negative mean in fractions; a law whose series diverges at an "
+        "outlier; the uniform law"
+    )
+
+
+@replay("fedloru-v1/Fj2")
+def fj2_as_printed(values: Values) -> Violation:
+    """The coefficient n = 2 of the Cauchy product, a_1 b_2 + a_2 b_1, against the printed a_1 b_2 + a_2 b_2."""
+    a1, a2, b1, b2 = fractions(values, "a1", "a2", "b1", "b2")
+    coefficient, printed = a1 * b2 + a2 * b1, a1 * b2 + a2 * b2
+    return Violation(
+        abs(coefficient - printed),
+        0,
+        given={"coefficient": coefficient, "printed": printed},
+        reads="|coefficient of the product - printed one|, n = 2",
+    )
+
+
+@proof("fedloru-v1/Fj2")
+def fj2(pair_sign: int = 1) -> str:
+    r"""T(n) in pairs for every n, and their signs.
+
+    In the product of $\sum a_kt^{k-1}$ and $\sum b_kt^{k-1}$ the coefficient of $t^{n-1}$ takes $b_{n-k+1}$, since
+    $(k - 1) + (n - k) = n - 1$. The places k and $n - k + 1$ carry the same $C_kC_{n-k+1}$, and the sum of their
+    braces, with $d = n - 2k + 1 > 0$, is $(s_Ns_M)^{k-1}(s_M^d - s_N^d)\,(\theta_j\theta_1)^{1-k}(\theta_1^{-d} -
+    \theta_j^{-d}) < 0$; the brace of a middle place ($d = 0$) vanishes. Hence $T(n) \le 0$ where no cumulant is
+    negative, and $T(1) = 0$. The semicircle has the one cumulant $C_2$, so that only $k = n - k + 1 = 2$ contributes,
+    a middle place. Within the radius of convergence of R, for non-negative cumulants at every outlier (as for
+    $F_{j,1}$), the series converge absolutely, and so does their Cauchy product. The semicircle of mean $-m$ has
+    $T(2) = C_1C_2$ times a negative number, which is positive.
+    """
+
+    def brace(at: Any, of: Any) -> Any:
+        left = (S_N / theta_j) ** (at - 1) * (S_M / theta_1) ** (of - at)
+        return left - (S_M / theta_j) ** (at - 1) * (S_N / theta_1) ** (of - at)
+
+    length = 2 * k - 1 + d
+    pair = brace(k, length) + pair_sign * brace(length - k + 1, length)
+    printed = (S_N ** (k - 1) * S_M ** (length - k) - S_M ** (k - 1) * S_N ** (length - k)) * (
+        theta_j ** (1 - k) * theta_1 ** (k - length) - theta_j ** (k - length) * theta_1 ** (1 - k)
+    )
+    signed = (S_N * S_M) ** (k - 1) * (S_M**d - S_N**d) * (theta_j * theta_1) ** (1 - k) * (theta_1**-d - theta_j**-d)
+    require(zero((k - 1) + (n - k) - (n - 1)), "the Cauchy product")
+    require(zero(pair - printed), "the pairs in factors")
+    require(zero(printed - signed), "the sign of a pair")
+    require(zero(brace(k, 2 * k - 1)), "the middle place")
+    return "the pairs k and n - k + 1 with k and n as symbols"

@@ -1,0 +1,149 @@
+"""Section 2: where many rounds of FedAvg and FedLin lead, client drift and its correction.
+
+Setting: `shared.full_correction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.fedlrt.replays.sec_2 import parabolas
+from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
+from paper_checks.proof_steps import non_negative
+from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.stored_values import Values, followed
+
+
+@replay("fedlrt/claim-fedlin@by-its-weights")
+def claim_fedlin_as_read(values: Values) -> Violation:
+    """FedLin with one client is gradient descent; its step from w > 0 adds 2 rate w / (1 + w^2)^2, which is positive.
+
+    The gradient -2 w / (1 + w^2)^2 is 0 at 0 only, so that weights which grow from round to round converge to no
+    stationary point. The second derivative (6 w^2 - 2) / (1 + w^2)^3 lies between -2 and 1/2.
+    """
+    start, rate, rounds, L = Fraction(values["start"]), Fraction(values["rate"]), int(values["rounds"]), 2
+    assumes = (
+        Hypothesis("start", start, ">", 0),
+        Hypothesis("lambda L s", rate * L, ">", 0),
+        Hypothesis("lambda L s", rate * L, "<=", 1),
+        *assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 6)),
+    )
+    w = start
+    for _ in range(rounds):
+        w += rate * 2 * w / (1 + w**2) ** 2
+    return Violation(
+        w,
+        start,
+        assumes=assumes,
+        reads="loss 1/(1 + w^2) of one number, one client, one local step, from w > 0, where every step "
+        "adds 2 lambda w/(1 + w^2)^2 > 0: distance from 0, the only stationary point, after these rounds, "
+        "against the start's",
+    )
+
+
+@replay("fedlrt/claim-fedlin@4-as-printed")
+def claim_fedlin_printed(values: Values) -> Violation:
+    """One round of (4) as printed from the minimiser 0 of the mean of two clients' losses, b(w) + a w and b(w) - a w.
+
+    b(w) is w^2/2 for w > 0 and w^2/4 for w < 0, convex with a second derivative between 1/2 and 1. At 0 the
+    corrections are a and -a. A round is a continuous map of the weight, so that weights can converge to 0 only if a
+    round from 0 ends there; and with this loss gradients tend to 0 only where the weights do.
+    """
+    slope, rate, steps = Fraction(values["slope"]), Fraction(values["rate"]), followed(values, "steps")
+    first = second = Fraction(0)
+    for _ in range(steps):
+        first -= rate * (max(first, first / 2) - slope)
+        second -= rate * (max(second, second / 2) + slope)
+    return Violation(
+        abs(first + second) / 2,
+        0,
+        assumes=(
+            Hypothesis("local steps", steps, ">=", 1),
+            Hypothesis("lambda L s, with L = 1", rate * steps, ">", 0),
+            Hypothesis("lambda L s, with L = 1", rate * steps, "<=", 1),
+        ),
+        reads="two clients with losses b(w) + slope w and b(w) - slope w of one number, b = w^2/2 for w > 0 and w^2/4 "
+        "for w < 0, from the minimiser 0 of their mean: distance from it after a round of (4) as printed; as a round "
+        "is continuous, weights converge only to a point at which it stays",
+    )
+
+
+@proof("fedlrt/claim-fedlin")
+def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3, 10, 100, 1000), more: int = 1) -> str:
+    r"""L-smooth clients, L bounded below, any constant $0 < \lambda \le 1/(Ls_*)$; the clients need not be convex.
+
+    FedLin, where each client descends by $\nabla\mathcal{L}_c - V_c$, is the full correction with $U = V = I$, so that
+    each round lowers the loss by at least $\frac\lambda2\|\nabla\mathcal{L}(w^t)\|^2$, by what `local_steps` proves and
+    $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The sum over all rounds is at most $\mathcal{L}(w^1) - \inf\mathcal{L}$:
+    the gradients tend to 0, and every limit of iterates is a stationary point. If $\mathcal{L}$ is convex and has one
+    minimiser, the set where $\mathcal{L} \le \mathcal{L}(w^1)$ is bounded; the iterates stay in it, all of their limits
+    are stationary, hence the minimiser, and they converge to it. The correction needs the mean gradient at the start,
+    one more trip than FedAvg's weights and their mean.
+    """
+    full_correction_descends(limit, steps)
+    rounds = len(trips("FedAvg")) + more
+    require(len(trips("FedLin")) == rounds, "another number of communication rounds")
+    return (
+        "every round descends by a share of the squared gradient; then the sum over the rounds, and bounded level "
+        "sets of a convex loss with one minimiser"
+    )
+
+
+@replay("fedlrt/claim-drift")
+def claim_drift_as_printed(values: Values) -> Violation:
+    """The weights at which a round of FedAvg stays, with fewer and with more local steps."""
+    pairs, rate, more, assumes = parabolas(values)
+    fewer = int(values["fewer"])
+    assumes += [
+        Hypothesis("fewer local steps", fewer, ">=", 1),
+        Hypothesis("fewer local steps", fewer, "<", more),
+        Hypothesis("largest h times the learning rate", max(h for h, _ in pairs) * rate, "<", 1),
+    ]
+
+    def limit(steps: int) -> Fraction:
+        shift = kept = Fraction(0)  # a round maps w to shift + kept w
+        for h, c in pairs:
+            left = (1 - rate * h) ** steps
+            shift, kept = shift + (1 - left) * c / len(pairs), kept + left / len(pairs)
+        return shift / (1 - kept) if kept != 1 else Fraction(0)
+
+    return Violation(
+        abs(limit(fewer)),
+        abs(limit(more)),
+        assumes=assumes,
+        reads="losses h (w - c)^2 / 2 of one number, their mean's minimiser 0: distance of FedAvg's limit "
+        "with fewer local steps against that with more",
+    )
+
+
+@proof("fedlrt/claim-drift@what-can-happen")
+def claim_drift(limit: Fraction = Fraction(1), power: int = 1, steps: Sequence[int] = (1, 2, 5)) -> str:
+    r"""Losses $\frac{h_c}2(w - m_c)^2$, $m_1 \ne m_2$, $h_1 < h_2$; $a = 1 - \lambda h_1 > b = 1 - \lambda h_2 > 0$.
+
+    s local steps take w to $m_c + a^s(w - m_c)$, and likewise with b. A round contracts by $\frac12(a^s + b^s) < 1$ and
+    stays at $m_2 + \rho_s(m_1 - m_2)$ with $\rho_s = \frac{1 - a^s}{(1 - a^s) + (1 - b^s)}$. $\rho_1 = \frac{h_1}{h_1 +
+    h_2}$ is the global minimiser and $\rho_s \to \frac12$ the mean of both. $\rho_s$ grows with s, as the quotient of
+    $A_s = \sum_{k<s}a^k$ and $B_s = \sum_{k<s}b^k$ does: $A_{s+1}B_s - A_sB_{s+1} = \sum_{k<s}a^kb^k(a^{s-k} -
+    b^{s-k}) > 0$. The distance from the minimiser is $(\rho_s - \rho_1)|m_1 - m_2|$.
+    """
+    require(steps, "no steps")
+    b, e, rate, spread = sympy.symbols("b e lambda d", positive=True)
+    a = b + e
+    first = (1 - a) / (2 - a - b)
+    for s in steps:
+        A, B = (sum(x**k for k in range(s)) for x in (a, b))
+        growth = sympy.expand((A + a**s) * B - A * (B + b**s))
+        require(growth != 0 and non_negative(growth), f"the growth from {s} steps")
+        same = sympy.simplify((1 - a) * A - (1 - a**s)) == 0 and sympy.simplify((1 - b) * B - (1 - b**s)) == 0
+        require(same, f"the sums of {s} powers")
+    h = sympy.symbols("h1:3", positive=True)
+    global_share = first.subs(e, rate * (h[1] - h[0])).subs(b, 1 - rate * h[1])
+    require(sympy.simplify(global_share - h[0] / sum(h)) == 0, "the minimiser at one step")
+    distance = sympy.Rational(1, 2) - first
+    stated = limit * distance * spread**power
+    require(sympy.simplify(stated - distance * spread) == 0, "the distance in the limit")
+    return "the quotient of two geometric sums grows with every step, by positive terms; its ends"

@@ -1,0 +1,133 @@
+"""Lemma 2 (Appendix D): the mean factor gradients span what a step of the splitting does.
+
+Setting: `shared.wide_bases`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.fedlrt.replays.shared.singular_values import symbols_of
+from paper_checks.fedlrt.replays.shared.update_symbols import SIZES, U, Ut, V, linear_loss, same
+from paper_checks.fedlrt.replays.shared.wide_bases import G, J, S, T, X, row
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
+from paper_checks.stored_values import Values, fractions, square
+
+
+@proof("fedlrt/lemma-2@the-same-spans")
+def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> str:
+    r"""Both pairs of columns are one up to an invertible matrix.
+
+    With G the gradient at $U_0S_0V_0^\top$ the chain rule gives $\nabla_K\mathcal{L} = GV_0$ and $\nabla_U\mathcal{L} =
+    GV_0S_0^\top$, so that $[U_0|K(t_1)] = [U_0|U_0S_0 - \lambda GV_0] = [U_0|-\nabla_U\mathcal{L}]\,M$ with $M =
+    \begin{pmatrix}I & S_0\\0 & \lambda S_0^{-\top}\end{pmatrix}$, of determinant $\lambda^r/\det S_0 \ne 0$. So the
+    spans are one; for V and L take the transposed problem. The models of (17) start at $P_{\tilde U}W_0P_{\tilde V}$
+    and follow $\dot W = -P_{\tilde U}\nabla\mathcal{L}(W)P_{\tilde V}$: of the bases they know the spans only.
+    """
+    require(ranks, "no ranks")
+    rate = sympy.Symbol("lambda", positive=True)
+    for r in ranks:
+        U, GV, S = symbols_of("U", r + 1, r), symbols_of("X", r + 1, r), symbols_of("S", r, r)
+        inverse = S.T.adjugate() / S.det(method="berkowitz")
+        M = sympy.eye(r).row_join(S).col_join(sympy.zeros(r, r).row_join(share * rate * inverse))
+        left = U.row_join(U * S - rate * GV)
+        gap = (U.row_join(-GV * S.T) * M - left).applyfunc(sympy.cancel)
+        require(gap.is_zero_matrix, f"[U|K] is not the product at rank {r}")
+        away = sympy.cancel(M.det(method="berkowitz") * S.det(method="berkowitz") - rate**r)
+        require(away == 0, f"another determinant at rank {r}")
+    return (
+        r"$[U_0|K(t_1)] = [U_0|-\nabla_U\mathcal{L}]\,M$ with M invertible for every $\lambda > 0$ and invertible "
+        r"$S_0$"
+    )
+
+
+@replay("fedlrt/lemma-2")
+def lemma_2_as_printed(values: Values) -> Violation:
+    r"""Bases (e1, e2) of four rows and a gradient that maps them to (e3, e4) by X: third columns of both factors.
+
+    The part of $K(t_1)$ across $U_0$ is $-\lambda X$, that of $-\nabla_U\mathcal{L}$ is $-XS_0^\top$; the third column
+    of an orthogonal factor is the first column of these, over its length, up to sign.
+    """
+    S, X = square(values["S"], 2), square(values["gradient"], 2)
+    (rate,) = fractions(values, "rate")
+    first = [-rate * X[i][0] for i in range(2)]
+    second = [-sum(X[i][k] * S[0][k] for k in range(2)) for i in range(2)]
+    sizes = [sum(entry**2 for entry in column) for column in (first, second)]
+    along = sum(a * b for a, b in zip(first, second, strict=True)) ** 2
+    det_S, det_X = (M[0][0] * M[1][1] - M[0][1] * M[1][0] for M in (S, X))
+    return Violation(
+        1 - along / (sizes[0] * sizes[1]) if all(sizes) else Fraction(0),
+        Fraction(0),
+        assumes=[
+            Hypothesis("det S_0", det_S, "!=", 0),
+            Hypothesis("determinant of the gradient's block, for independent columns", det_X, "!=", 0),
+            Hypothesis("lambda", rate, ">", 0),
+        ],
+        given={"U_0, V_0": "e1 and e2 of four axes", "S_0": S, "block X of the gradient": X},
+        reads="squared sine between the third columns of the orthogonal factors of (16) and of (19), which would be 0 "
+        "if the two were one up to signs",
+    )
+
+
+rate = sympy.Symbol("lambda", positive=True)
+
+
+@proof("fedlrt/lemma-2-step-20")
+def step_20(tilt: Fraction = Fraction(0)) -> str:
+    r"""Each matrix is $[U_0|-X]$, $X = \nabla_K\mathcal{L}(K(0)V_0^\top)$, times an invertible triangle.
+
+    With $K(t_1) = U_0S_0 - \lambda X$: the triangles are $\begin{pmatrix}I & S_0\\0 & \lambda I\end{pmatrix}$,
+    $\begin{pmatrix}I & I\\0 & \lambda I\end{pmatrix}$ and $\begin{pmatrix}I & 0\\0 & \lambda I\end{pmatrix}$, of
+    determinant $\lambda^r \ne 0$, for singular $S_0$ too. For V and L take the transposed problem.
+    """
+    last = row(U, -X + tilt * J)
+    for name, beside, above in (
+        ("K(t1)", U * S - rate * X, S),
+        ("the start minus a step", U - rate * X, 1),
+        ("the step", -rate * X, 0),
+    ):
+        triangle = sympy.Matrix([[1, above], [0, rate]])
+        same(row(U, beside), last * triangle, f"another span with {name}")
+        require(triangle[1, 0] == 0 and all(triangle[i, i].is_positive for i in (0, 1)), "not invertible")
+    return r"all four are $[U_0|-X]$ times invertible triangles, for every $\lambda > 0$ and $S_0$"
+
+
+@proof("fedlrt/lemma-2-step-21")
+def step_21(sign: int = 1, left: int = 0, within: Fraction = Fraction(1)) -> str:
+    r"""With (5), $\dot S = -U^\top GV$ and $\dot U = -(I - P_U)GVS^{-1}$, and with $P_U = UU^\top$ every line is $-GV$.
+
+    Nothing is used of the matrices but $S^{-1}S = I$, so that the lines hold for all sizes, ranks and gradients.
+    """
+    inverse = (T if left else S) ** -1
+    end, P = -G * V, U * Ut
+    across = (1 - P) * G * V
+    lines = (
+        ("the product rule", -(1 - P) * G * V * inverse * S + U * (-sign * Ut * G * V)),
+        ("(5) inserted", -across * S**-1 * S - within * U * Ut * G * V),
+        ("S cancels", -across - within * P * G * V),
+        ("the sign taken in", (P - 1) * G * V - within * P * G * V),
+    )
+    for name, line in lines:
+        same(line, end, f"another end: {name}")
+    return "every line is $-GV$, for all sizes and ranks and every invertible S"
+
+
+@proof("fedlrt/lemma-2-step-chain")
+def step_chain(scale: Fraction = Fraction(1), plain: int = 0) -> str:
+    r"""To first order a step D of U adds $\langle G, DSV^\top\rangle = \langle GVS^\top, D\rangle$ to L.
+
+    So $\nabla_U\mathcal{L} = GVS^\top$ for all sizes and every loss; the machine differentiates in every entry of U at
+    some sizes, with the linear loss $\langle G, W\rangle$, which stands for all to first order. For S of full rank
+    $S^\top S^{-\top} = I$, so that $-\nabla_U\mathcal{L}\,S^{-\top} = -GV = \dot K$: each of the two matrices is the
+    other times an invertible one, and they span the same.
+    """
+    for m, n, r in SIZES:
+        left, middle, right, slope, loss = linear_loss(m, n, r)
+        found = left.applyfunc(lambda entry, loss=loss: sympy.diff(loss, entry))
+        stated = scale * slope * right * (middle if plain else middle.T)
+        same(found, stated, f"the gradient in U, {m} x {n}")
+    same(-scale * G * V * (S if plain else T) * T**-1, -G * V, "not the derivative of K")
+    return r"$\nabla_U\mathcal{L} = GVS^\top$ for every loss, and the invertible factor $S^\top$ between the two"

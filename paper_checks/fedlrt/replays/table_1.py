@@ -1,0 +1,39 @@
+"""Table 1 and what the text says of it: costs counted while the algorithms run, as polynomials in the sizes."""
+
+from __future__ import annotations
+
+from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.stored_values import Values
+
+
+@replay("fedlrt/table-1@with-their-constants")
+def table_1(values: Values) -> Violation:
+    """Messages of Algorithm 1 with var_cor, line by line, against O(6nr + 10r^2) with its constants."""
+    n, r = int(values["n"]), int(values["r"])
+    basis, small, wide = n * r, r * r, (2 * r) ** 2  # entries of U or V, of S, of the coefficients in both bases
+    lines = {2: [basis, basis, small], 4: [basis, basis], 6: [basis, basis], 11: [wide], 12: [wide], 16: [wide]}
+    sent = sum(sum(entries) for entries in lines.values())
+    return Violation(
+        sent,
+        6 * n * r + 10 * r * r,
+        assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
+        reads="FeDLRT with full correction: numbers that travel for a client in a round, against 6nr + 10r^2",
+    )
+
+
+VARIANTS = ("none", "simplified", "full")
+
+
+@replay("fedlrt/claim-linear-n")
+def claim_linear_n(values: Values) -> Violation:
+    """Variants whose clients send gradients of coefficients before their local steps, which a correction needs."""
+    stated = int(values["stated"])
+    sent = {variant: {name for trip in trips(variant) for name in trip.back} for variant in VARIANTS}
+    return Violation(
+        stated,
+        sum(bool(names & {"G_S", "G_St"}) for names in sent.values()),
+        assumes=[Hypothesis("variants with variance correction, as stated", stated, "=", len(VARIANTS))],
+        reads="variants of FeDLRT with variance correction, all three as stated, against those whose clients send "
+        "gradients of the coefficients (Algorithm 1 with var_cor, line 11; Algorithm 5, line 6)",
+    )

@@ -1,0 +1,156 @@
+"""Proof of Lemma A.11: the denominator (eqs. (102) to (115)).
+
+Setting: `shared.contraction_steps`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.enclosures import rational_root
+from paper_checks.proof_steps import non_negative
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
+from paper_checks.rolora.replays.shared.concentration import (
+    GRADIENT_WORDS,
+    enough_for_gradient,
+    enough_of_thresholds,
+    near_identity,
+    normal_quotient,
+)
+from paper_checks.rolora.replays.shared.contraction_steps import (
+    first_order_is_at_most,
+    h,
+    s,
+    slope_on_the_event,
+    tilde,
+    zero,
+)
+from paper_checks.rolora.replays.shared.one_step import ONE_STEP, READS, failing, missing, one_step
+from paper_checks.stored_values import Values, fractions
+
+
+@proof("rolora/eq-102")
+def eq_102(factor: Fraction = Fraction(2), quadratic: Fraction = Fraction(1)) -> str:
+    r"""The square of a difference, $a^\top a = 1$, and a square that is not negative."""
+    along, size = sympy.symbols("along size")  # a'grad and |grad|^2
+    eta = sympy.Symbol("eta")
+    square = 1 - 2 * eta * along + eta**2 * size
+    require(zero(square - (1 - factor * eta * along + quadratic * eta**2 * size)), "line 103")
+    require(non_negative(quadratic * s**2 * h), "line 104")
+    return "the square in inner products"
+
+
+@replay("rolora/eq-107")
+def eq_107_as_printed(values: Values) -> Violation:
+    """(109) fails where the gradient misses its expectation by more than 2 eps' (1 + eps')^2."""
+    assumes, level, q, root = failing(values)
+    left, x = missing(level * (1 + level) ** 2 * Fraction(5, 3), root)
+    return Violation(
+        left,
+        2 * q**-10,
+        assumes=assumes,
+        given={"x": x},
+        reads=f"{READS}(109) fails with probability at least p(x)/2, x = 250/81 eps' (1 + eps')^2, whether (49) or the "
+        "mean over all samples is meant; against 2 q^-10",
+    )
+
+
+@replay("rolora/eq-107@on-the-events")
+def eq_107_events(values: Values) -> Violation:
+    """One client in the plane of a and u, X'X/m = diag(1, uu) and b* = 1: b = g = cosine b*, so that M b = -sine u g.
+
+    The deviation is 2 (X'X/m - I) M b, which is 2 (1 - uu) sine cosine along u; for eps_3 >= |uu - 1| the event of (62)
+    occurs for every net.
+    """
+    uu, sine, s, eps, eps_3 = fractions(values, "uu", "sine", "s", "eps", "eps_3")
+    cosine = rational_root(1 - sine**2)
+    assumes = (
+        Hypothesis("X'X/m along u", uu, ">", 0),
+        Hypothesis("|uu - 1|, against eps_3", abs(uu - 1), "<=", eps_3),
+        Hypothesis("eps_3", eps_3, "<", 1),
+        Hypothesis("eps', which bounds |b - g| = 0", eps, ">", 0),
+        Hypothesis("eps', against (1 - delta_0^2)/16", eps, "<", (1 - sine * sine) / 16),
+        Hypothesis("eta |b*|^2", s, "<=", 1),
+    )
+    return Violation(
+        4 * s * abs(uu - 1) * sine * cosine,
+        4 * s * eps * (eps + 1) ** 2,
+        assumes=assumes,
+        reads="one client, X'X/m = diag(1, uu) in the basis of a and u, a* = cos a + sine u; (108) and the bound of "
+        "(109)",
+    )
+
+
+@proof("rolora/eq-107")
+def eq_107(factor: Fraction = Fraction(4)) -> str:
+    r"""(107) is the inequality of Cauchy and Schwarz, (108) $\|a\| = 1$, (109) with $\tilde\epsilon$ is (76).
+
+    $2\eta \cdot 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2 \le 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2$,
+    as $\delta^t \le 1$.
+    """
+    first_order_is_at_most(factor, 1)
+    return r"(76), and $\delta^t \le 1$"
+
+
+@proof("rolora/eq-107@constant-of-the-thresholds", GRADIENT_WORDS)
+def eq_107_thresholds(
+    factor: Fraction = Fraction(4),
+    columns: Fraction = Fraction(300),
+    every: Fraction = Fraction(520),
+    every_more: Fraction = Fraction(1450),
+    samples: Fraction = Fraction(100),
+    alpha: Fraction = Fraction(3, 5),
+    beta: Fraction = Fraction(7, 20),
+) -> str:
+    r"""$\tilde\epsilon \le \epsilon'$ for $\epsilon_3 = \epsilon_2$, and each event fails with at most $q^{-10}$.
+
+    For a independent of the samples $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$: for
+    (42) and for two columns, which give (76), with $\tau = \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge
+    Kq\epsilon_2^2$. For every a, $K = 520 + 1450\ell$: where $\|S_i - I\|_{op} \le \rho = \epsilon_2/\sqrt2$ for every
+    client (see the part on every a), $|\bar s| \le \sqrt{1 + T^2} \le 1/\sqrt{1 - \rho^2}$, and the deviation is at
+    most $2|\bar s|\delta\rho\sqrt{1 + T^2} \le 2\rho/(1 - \rho^2) \le 2\epsilon_2(1 + \epsilon_2)^2$.
+    """
+    first_order_is_at_most(factor, 1)
+    normal_quotient()
+    enough_for_gradient(samples, alpha, beta)
+    enough_of_thresholds(samples, alpha, columns)
+    # eps' - eps~ = eps~ eps_1 / (1 - eps_1), with eps_1 = h / (1 + h).
+    share = h / (1 + h)
+    less = non_negative(sympy.cancel(tilde / (1 - share) - tilde))
+    # rho <= eps_2 (1 + eps_2)^2 (1 - eps_2^2 / 2), as 1/sqrt 2 < 1, with eps_2 = 1 / (1 + h).
+    e2 = 1 / (1 + h)
+    room = non_negative(sympy.cancel(((1 + e2) ** 2 * (1 - e2**2 / 2) - 1) * (1 + h) ** 4))
+    require(less and room, "the number of samples")
+    near_identity(every, every_more)
+    return (
+        "(76) with the threshold of (109), Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors; "
+        f"constants by intervals; K = {columns}(1 + l), for every a {every} + "
+        f"{every_more} l, l = -log min(eps_1, eps_2)"
+    )
+
+
+@replay("rolora/eq-110")
+def eq_110_as_printed(values: Values) -> Violation:
+    """The mean along a is 0, since a'grad is 0 on all samples; (112) by b and g."""
+    assumes, at, s = one_step(values)
+    (cosine,) = fractions(values, "cosine")
+    gap = at["b"] - cosine
+    return Violation(
+        abs(4 * s * (gap * cosine + gap**2)),
+        0,
+        assumes=assumes,
+        reads=f"{ONE_STEP}; size of (112), where the left side of (110) is 0",
+    )
+
+
+@proof("rolora/eq-110@expectation-of-49")
+def eq_110(linear: Fraction = Fraction(1), sign: int = 1) -> str:
+    r"""$a^\top(a\bar b^\top - a^*b^{*\top})\bar b = (\bar b - g)^\top\bar b = (\bar b - g)^\top g + \|\bar b - g\|^2$.
+
+    (111) splits $\bar b$ into g and $\bar b - g$. (113) is the inequality of Cauchy and Schwarz with $\|g\| \le
+    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$.
+    """
+    slope_on_the_event(linear, sign)
+    return "an identity in inner products, and signs of coefficients"

@@ -1,0 +1,172 @@
+"""Lemma A.9: the minimiser over B, and the last lines of its proof (eq. (43)).
+
+Setting: `shared.concentration`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+from mpmath import iv
+
+from paper_checks.enclosures import enclosed
+from paper_checks.proof_steps import non_negative
+from paper_checks.replay import Hypothesis, Violation, proof, replay, require
+from paper_checks.rolora.replays.shared.concentration import (
+    EULER,
+    LOG_2,
+    enough_for_minimisers,
+    interval,
+    near_identity,
+    normal_quotient,
+    surely,
+)
+from paper_checks.rolora.replays.shared.thresholds import thresholds
+from paper_checks.stored_values import Values
+
+
+def least_quotient() -> None:
+    r"""A client's minimiser is off by more than $e\delta$ with probability at least $e^{-(x+1)^2}$, $x = e\sqrt{m/2}$.
+
+    For a standard normal g, $P(|g| > y\sqrt2) = \operatorname{erfc}y$, which falls and is convex for $y \ge 0$: its
+    slope is $-\frac2{\sqrt\pi}e^{-y^2}$. So by Jensen's inequality $P(|T| > e) = E\operatorname{erfc}(e\chi_m/\sqrt2)
+    \ge \operatorname{erfc}(eE\chi_m/\sqrt2) \ge \operatorname{erfc}x$ with $x = e\sqrt{m/2}$, as $E\chi_m \le
+    \sqrt{E\chi_m^2} = \sqrt m$. And $\operatorname{erfc}x \ge \frac2{\sqrt\pi}\int_x^{x+1}e^{-y^2}dy \ge
+    e^{-(x+1)^2}$, as $\pi < 4$. T is symmetric, so that T > e has half the probability of |T| > e. With m = Cq, one
+    client and $e = \epsilon'$, $x^2 = \frac{Cd\log(2/\epsilon_0)}{2(1-\epsilon_0)^2(1-\epsilon_1)^2}$.
+    """
+    m, y, x, C, d, L, near, far, e2 = sympy.symbols("m y x C d L near far e2", positive=True)
+    slope = sympy.diff(sympy.erfc(y), y)
+    convex = sympy.simplify(slope.diff(y) * sympy.sqrt(sympy.pi) * sympy.exp(y**2) - 4 * y) == 0
+    falls = sympy.simplify(slope * sympy.sqrt(sympy.pi) * sympy.exp(y**2) + 2) == 0
+    require(convex and falls, "erfc falls and is convex")
+    density = y ** (m / 2 - 1) * sympy.exp(-y / 2) / (2 ** (m / 2) * sympy.gamma(m / 2))
+    square = sympy.gammasimp(sympy.integrate(density * y, (y, 0, sympy.oo)))
+    require(sympy.simplify(square - m) == 0, "the mean of a chi-square variable")
+    # At y = x + 1/(1 + d) the exponent of the integrand is less than (x + 1)^2.
+    room = sympy.factor(sympy.together((x + 1) ** 2 - (x + 1 / (1 + d)) ** 2))
+    require(non_negative(sympy.expand(sympy.numer(room))) and surely(4 - iv.pi), "the bound from below")
+    level = e2 / (near * far)  # near = 1 - eps_0, far = 1 - eps_1
+    stated = level**2 * C * d * L / e2**2 / 2 - C * d * L / (2 * near**2 * far**2)
+    require(sympy.simplify(stated) == 0, "x at m = Cq")
+
+
+@proof("rolora/lem-A.9")
+def lem_A_9(factor: Fraction = Fraction(20)) -> str:
+    r"""The law of a client's minimiser, a union over clients, and the sample count.
+
+    One client's minimiser is farther than $\epsilon'\delta$ from $cb^*$ with probability at most
+    $(1 + \epsilon'^2)^{-m/2}$, and one of N clients with at most N times that. For $m \ge Cq$, C = 20, the
+    exponent is at least $\log N + 10\log\max\{\log N, d\}$, so that the probability is at most $\max\{\log N,
+    d\}^{-10}$. The mean of the minimisers is within the largest of their distances. From below, for one client: "Least
+    quotient".
+    """
+    normal_quotient()
+    enough_for_minimisers(factor)
+    least_quotient()
+    return (
+        "the exact law of a client's minimiser, bounds on its tail from both sides, a "
+        "union over the clients, and the number of samples by intervals"
+    )
+
+
+@proof("rolora/lem-A.9@constant-of-the-thresholds")
+def lem_A_9_thresholds(
+    factor: Fraction = Fraction(20),
+    more: Fraction = Fraction(50),
+    every: Fraction = Fraction(520),
+    every_more: Fraction = Fraction(1450),
+) -> str:
+    r"""For a independent of the samples $K = 20 + 50\ell$ is enough, $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
+
+    By the tail of Lemma A.9 as corrected: $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that
+    what is at least $\frac K2\log2\,M$, $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM +
+    20\ell$. For every $a^t$, with the same samples in all iterations too, $K = 520 + 1450\ell$ is: see the last part.
+    """
+    normal_quotient()
+    met = surely(interval(factor) / 2 * LOG_2 - 1 - 10 / EULER) and surely(interval(more) / 2 * LOG_2 * 2 * LOG_2 - 20)
+    require(met, "the number of samples")
+    near_identity(every, every_more)
+    return (
+        "the exact law of a client's minimiser, a union over the clients, and the number of samples by intervals; "
+        f"for every a the known bound on singular values; K = {factor} + {more} l, for every a "
+        f"{every} + {every_more} l, where l = -log min(eps_1, eps_2)"
+    )
+
+
+@replay("rolora/lem-A.9")
+def lem_A_9_as_printed(values: Values) -> Violation:
+    """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.
+
+    erfc(x chi) is convex in chi and E chi_m <= sqrt(m), so that the bound fails with probability at least erfc(x), x =
+    eps' sqrt(m/2), which is more than exp(-(x + 1)^2), from the integral over [x, x + 1] (on the page of the proof).
+    """
+    at = thresholds(values)
+    one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
+    x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclosed("sqrt", Fraction(at.m, 2))[1]
+    return Violation(
+        enclosed("exp", -((x + 1) ** 2))[0],
+        at.q[0] ** -10,
+        assumes=(*at.assumes, one),
+        reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
+        "failure is at least, and q^-10; a smaller eps_2 leaves x as it is, whatever C is, and makes q as large as one "
+        "likes",
+    )
+
+
+@proof("rolora/eq-43")
+def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
+    r"""For $d \ge 2$, $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$.
+
+    $\log(1 + 2/\epsilon_0) \le 2L$, so that the exponents are at most $\log2 + 3M - c_3fM$ and $M - \frac f4M$
+    ($c_1/K^4 = \frac14$). Plus $4Q \le 4M/\log2$ they fall in M: M = 2 log 2 decides. And $4Q > 10\log Q$, as $\log Q
+    \le Q/e$. (43) follows by (37) and (42), whose proofs are [one](rolora--eq-36.md) and
+    [another](rolora--eq-38.md).
+    """
+    f, rest = interval(factor), interval(C)
+    golden = (iv.sqrt(5) - 1) / 2
+    c3 = golden + iv.log(golden) / 2
+    net, lower = c3 * f - 3 - rest / LOG_2, f / 4 - 1 - rest / LOG_2
+    sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
+    met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
+    require(met, "the exponents")
+    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
+
+
+@proof("rolora/eq-43@constant-of-the-thresholds")
+def eq_43_thresholds(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
+    r"""As in the first reading, q for M: $A, dL \le q$, $q \ge 2\log2$, $m\min(\epsilon_1, \epsilon_2)^2 \ge fq$.
+
+    Beside log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so much
+    that twice the first exponential and the second one add up to at most $e^{-Cq}$: what is left falls in q, so that
+    q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$. (43) is [Lemma A.9 in this
+    reading](rolora--lem-A.9--constant-of-the-thresholds.md), if K is not less than the constant there.
+    """
+    f, rest = interval(factor), interval(C)
+    golden = (iv.sqrt(5) - 1) / 2
+    c3 = golden + iv.log(golden) / 2
+    net, lower = c3 * f - 1 - 2 - rest, f / 4 - 1 - rest
+    sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
+    met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
+    require(met, "the exponents")
+    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
+
+
+@replay("rolora/eq-43")
+def eq_43_as_printed(values: Values) -> Violation:
+    """The first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow.
+
+    p_0 is at least twice its part of the net; c_3 is the golden ratio's inverse plus half its logarithm.
+    """
+    at = thresholds(values)
+    golden = [(root - 1) / 2 for root in enclosed("sqrt", 5)]
+    c3 = golden[1] + enclosed("ln", golden[1])[1] / 2
+    net = int(values["d"]) * enclosed("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
+    return Violation(
+        enclosed("ln", 2 * int(values["N"]))[0] + net,
+        -4 * at.q[0],
+        assumes=at.assumes,
+        reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "
+        "exp(-4 q): a smaller eps_2 leaves the first and makes the second as small as one likes, whatever C is",
+    )

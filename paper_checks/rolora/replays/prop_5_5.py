@@ -1,0 +1,113 @@
+"""Proposition 5.5: where FFA-LoRA ends (eqs. (10) and (11)).
+
+Setting: `shared.expected_loss`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.rolora.replays.shared.expected_loss import N, expected_loss, k, m, n
+from paper_checks.stored_values import Values, fractions
+
+
+@replay("rolora/s5-saturate")
+def s5_saturate_as_printed(values: Values) -> Violation:
+    """The objective at the best multiple of b*, entry by entry; the statement has it positive."""
+    X, target, a, b_star = (
+        [[Fraction(x) for x in row] for row in values["X"]],
+        *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")),
+    )
+    ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
+    below = sum(u * u for u in ours)
+    s = sum(u * v for u, v in zip(ours, theirs, strict=True)) / below if below else Fraction(0)
+    value = sum((v * b - u * s * b) ** 2 for u, v in zip(ours, theirs, strict=True) for b in b_star)
+    across = sum((a[i] * target[j] - a[j] * target[i]) ** 2 for i in range(len(a)) for j in range(i))
+    assumes = (
+        Hypothesis("|a|^2", sum(x * x for x in a), "=", 1),
+        Hypothesis("|a*|^2", sum(x * x for x in target), "=", 1),
+        Hypothesis("squared sine between a and a*", across, ">", 0),
+        Hypothesis("|b*|^2", sum(b * b for b in b_star), ">", 0),
+    )
+    return Violation(
+        0,
+        value,
+        assumes=assumes,
+        strict=True,
+        given={"X": X, "s": s},
+        reads=f"X one sample, a = a^0, target = a*, b = b*; 0, against the objective at {s} b*, printed as larger",
+    )
+
+
+@proof("rolora/s5-saturate")
+def s5_saturate(share: Fraction = Fraction(1)) -> str:
+    r"""Column by column, with $f = \|Xa^0\|^2 > 0$, $h = Xa^0\cdot Xa^*$ and $j = \|Xa^*\|^2$.
+
+    $\|Xa^*b^*_p - Xa^0b_p\|^2 = f(b_p - \frac hfb^*_p)^2 + b_p^{*2}(j - \frac{h^2}f)$, and $fj > h^2$ for linearly
+    independent vectors (Cauchy and Schwarz). Two normal vectors of $m \ge 2$ entries, of correlation below 1 in size,
+    are almost surely linearly independent; two of one entry never are, and almost surely $Xa^0 \ne 0$.
+    """
+    f, h, j, b, own = sympy.symbols("f h j b own")
+    whole = j * own**2 - 2 * h * own * b + f * b**2
+    least = share * own**2 * (j - h**2 / f)
+    require(sympy.simplify(whole - f * (b - h / f * own) ** 2 - least) == 0, "the least value")
+    return "a square is completed, and the inequality of Cauchy and Schwarz"
+
+
+@proof("rolora/s5-saturate@normal-samples-two-or-more")
+def two_or_more(share: Fraction = Fraction(1)) -> str:
+    r"""The least value is positive for linearly independent $Xa^0$, $Xa^*$, which they almost surely are."""
+    return str(s5_saturate.evaluate(share))
+
+
+@replay("rolora/prop-5.5@every-n-and-m")
+def prop_5_5_every(values: Values) -> Violation:
+    """Two clients or more with two samples: the mean with 1/chi^2_2 set to 0 where chi^2_2 < 2^-k, k = halvings.
+
+    E[1/chi^2_2] is then at least the integral of exp(-1/2) / (2 y) over [2^-k, 1], k log(2) exp(-1/2) / 2 > k/5. The
+    rest is as in the proof of the proposition.
+    """
+    N, m, k = (int(values[name]) for name in ("N", "m", "halvings"))
+    (constant,) = fractions(values, "constant")
+    assumes = assuming(
+        Hypothesis("N", N, ">=", 2),
+        Hypothesis("m", m, "=", 2),
+        Hypothesis("halvings", k, ">=", 1),
+        Hypothesis("constant", constant, ">", 0),
+    )
+    least = (m - 1 + (1 - Fraction(1, N)) ** 2 + Fraction((N - 1) * m * k, 5 * N**2)) / m
+    return Violation(
+        least,
+        1 + constant / (N * m),
+        assumes=assumes,
+        reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, with 1/chi^2_2 cut off "
+        "where chi^2_2 < 2^-halvings, and 1 + K/(Nm); more halvings pass any K",
+    )
+
+
+def second_term_is_at_most(constant: Fraction) -> None:
+    """Show that N m |c| is at most ``constant`` for m >= 3 and whole N. N = n + 1, m = k + 4."""
+    bound = constant * N * (m - 2)
+    # m >= 4, where N (4 - m) - 2 is negative; m = 3, where it is N - 2.
+    room = sympy.expand((bound - (N * (m - 4) + 2)).subs({N: n + 1, m: k + 4}))
+    met = all(c >= 0 for c in sympy.Poly(room, n, k).coeffs()) and constant >= 1
+    require(met, "the constant in O(1/(Nm))")
+
+
+@proof("rolora/prop-5.5")
+def prop_5_5(four: Fraction = Fraction(4), two: Fraction = Fraction(2), constant: Fraction = Fraction(1)) -> str:
+    r"""The expectation by the setting above, and the size of what is beside 1 in it.
+
+    $1 + \tilde c = \frac1m(m - 1 + (1 - \frac1N)^2 + \frac{N-1}{N^2}\cdot\frac m{m-2})$, so that $\tilde c = \frac{N(4
+    - m) - 2}{N^2m(m-2)}$. Its product with Nm is at most 1 in size: for $m \ge 4$ by the signs of coefficients in N - 1
+    and m - 4, and at m = 3 it is $|N - 2|/N$.
+    """
+    expected_loss(four, two)
+    second_term_is_at_most(constant)
+    return (
+        r"the loss as a sum of two orthogonal parts, for every $m \ge 3$ and any number of "
+        r"clients; $Nm|\tilde c| \le 1$"
+    )

@@ -1,0 +1,27 @@
+"""Section 3.2: averages of factors against averages of products (eqs. (1) and (2))."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.stored_values import Values
+
+
+@replay("rolora/eq-1")
+def eq_1(values: Values) -> Violation:
+    """Two clients with different A and one B: whether the mean of the products differs from the product of means."""
+    As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
+    N = len(As)
+    assumes = assuming(Hypothesis("clients", N, ">=", 2), Hypothesis("clients with a B", len(Bs), "=", N))
+    assumes += (Hypothesis("A_1 - A_2", As[0] - As[1], "!=", 0),)
+    products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
+    means = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
+    return Violation(
+        0,
+        abs(products - means),
+        assumes=assumes,
+        given={"(1)": products, "(2)": means},
+        strict=True,
+        reads="two clients, A and B numbers; 0, against the distance of (1) and (2), printed as larger",
+    )

@@ -1,0 +1,58 @@
+"""Section 4: alternating rounds (eqs. (3) and (4)), Figure 1 and their cost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay
+from paper_checks.rolora.replays.messages import square_matrices_send
+from paper_checks.stored_values import Values
+
+
+@replay("rolora/eq-4")
+def eq_4(values: Values) -> Violation:
+    """Adapters of one number: the mean of the products against that of the A_i times that of the B_i, which is B."""
+    As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
+    assumes = assuming(Hypothesis("clients", len(As), ">=", 2), Hypothesis("local updates of B", len(Bs), "=", len(As)))
+    N = len(As)
+    products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
+    aggregated = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
+    return Violation(
+        abs(products - aggregated),
+        0,
+        assumes=assumes,
+        given={"left": products, "right": aggregated},
+        reads="two clients, A_i^(t+1) and, as in (3), B_i^(t+1) numbers; distance of both sides of (4)",
+    )
+
+
+@replay("rolora/s4-cost")
+def s4_cost_as_printed(values: Values) -> Violation:
+    """The gradient of A is x times B's weight in the loss: for two inputs with the same xA it is not the same.
+
+    So xA, from which the gradient of B follows, is not enough to train A.
+    """
+    A, x, other = ([Fraction(entry) for entry in values[name]] for name in ("A", "x", "other x"))
+    products = [sum(one * two for one, two in zip(at, A, strict=True)) for at in (x, other)]
+    assumes = (Hypothesis("xA, less that of the other input", products[0] - products[1], "=", 0),)
+    apart = max(abs(one - two) for one, two in zip(x, other, strict=True)) * abs(Fraction(values["B"]))
+    return Violation(
+        apart,
+        0,
+        assumes=assumes,
+        reads="one layer with two inputs, rank 1 and one output, whose loss is the output; x and other x have the "
+        "same xA, of which the gradient of B is made; largest difference of the gradients of A, which xA alone does "
+        "not give",
+    )
+
+
+@proof("rolora/s4-cost@numbers-trained-and-sent")
+def s4_cost(share: Fraction = Fraction(1, 2)) -> str:
+    r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
+
+    In FedAVG of LoRA a client trains and sends both, 2rd numbers. In a round of RoLoRA, as in every round of FFA-LoRA,
+    it trains one of them, and sends that one: half as many. Several matrices, each square, add up, since d then stands
+    for the sum of their sizes.
+    """
+    square_matrices_send(share)
+    return "sizes of the factors"

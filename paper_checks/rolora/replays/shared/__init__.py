@@ -1,0 +1,1 @@
+"""Second implementations, symbols, settings and lemmas that several replays share."""

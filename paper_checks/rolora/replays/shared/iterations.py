@@ -1,0 +1,68 @@
+"""Replays of the claims in ``iterations``, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.enclosures import enclosed
+from paper_checks.replay import Hypothesis, Violation, assuming
+from paper_checks.rolora.replays.shared.thresholds import thresholds
+from paper_checks.stored_values import Values, fractions
+
+
+def inside(name: str, value: Fraction, high: Fraction | int = 1) -> tuple[Hypothesis, Hypothesis]:
+    """A number in (0, high)."""
+    return Hypothesis(name, value, ">", 0), Hypothesis(name, value, "<", high)
+
+
+def iteration_count(values: Values) -> Violation:
+    """Both numbers of iterations; printed is exact > simple, so the witness has simple > exact."""
+    delta_0, c, quotient, root = fractions(values, "delta_0", "c", "quotient", "root")
+    y = c * (1 - delta_0**2)
+    assumes = assuming(
+        *inside("delta_0", delta_0),
+        *inside("c", c),
+        *inside("epsilon / delta_0", quotient),
+        Hypothesis("factor of the logarithm", root, ">=", 1),
+    )
+    low, high = enclosed("ln", 1 / quotient)
+    return Violation(
+        root * low / y,
+        root * high / enclosed("ln", 1 / (1 - y))[0],
+        assumes=assumes,
+        reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, "
+        "against root log(quotient)/log(1 - y), from above, which is printed to be larger",
+    )
+
+
+def one_iteration(values: Values) -> Violation:
+    """One client in the plane, any step: a lower bound of the probability that it misses C.
+
+    The step turns a by an angle whose tangent is a positive number times R, m R a chi-square of k = m - 1 degrees of
+    freedom, and has to end within psi of a*, sin psi = C delta_0. So log R lies in an interval of length
+    log(tan(theta + psi) / tan(theta - psi)) <= 2 psi / (sin(theta - psi) cos(theta + psi)), with psi <= 1.01 C delta_0,
+    sin(theta - psi) >= delta_0 (1 - 2 C), cos(theta + psi) >= 1 - 4 delta_0^2. The density of log R is at most
+    sqrt(k / (4 pi)) (Stirling), and pi > 3.
+    """
+    at = thresholds(values)
+    c, delta_0 = fractions(values, "c", "delta_0")
+    assumes = assuming(*at.assumes, *inside("c", c), *inside("delta_0", delta_0))
+    bound = enclosed("sqrt", 1 - c * (1 - delta_0**2))[1]
+    assumes += (
+        Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
+        Hypothesis("d", int(values["d"]), "=", 2),
+        Hypothesis("C, for the estimates", bound, "<", Fraction(1, 10)),
+    )
+    length = Fraction(202, 100) * bound / ((1 - 2 * bound) * (1 - 4 * delta_0**2))
+    within = enclosed("sqrt", Fraction(at.m - 1, 12))[1] * length
+    return Violation(
+        1 - within,
+        Fraction(2, 2**10),
+        assumes=assumes,
+        given={"sqrt(1 - c (1 - delta_0^2)), from above": bound, "length of the interval, from above": length},
+        reads="one client, d = 2, m = C q samples, q of Lemma 5.3, any step: it turns a by an angle whose tangent is "
+        "a number times R, m R a chi-square of m - 1 degrees of freedom, and keeps the factor only if log R is in an "
+        "interval of length 2.02 f /((1 - 2 f)(1 - 4 delta_0^2)), f = sqrt(1 - c (1 - delta_0^2)); the density of "
+        "log R is at most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, "
+        "and 2 max{log N, d}^-10; for a larger C a c nearer to 1 and a smaller delta_0 do the same",
+    )

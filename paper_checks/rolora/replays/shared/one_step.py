@@ -1,0 +1,75 @@
+"""Replays of the claims in ``contraction``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.enclosures import enclosed
+from paper_checks.replay import Hypothesis
+from paper_checks.rolora.replays.shared.own_samples import learning_rate, own_samples
+from paper_checks.rolora.replays.shared.thresholds import thresholds
+from paper_checks.stored_values import Values, fractions
+
+
+def setting(step: Fraction, D: Fraction) -> list[Hypothesis]:
+    """A step of at most 1/|b*|^2 and an angle."""
+    return [
+        *learning_rate(step),
+        Hypothesis("D = 1 - delta_0^2", D, ">", 0),
+        Hypothesis("D = 1 - delta_0^2", D, "<", 1),
+    ]
+
+
+def threshold(name: str, eps: Fraction, D: Fraction) -> list[Hypothesis]:
+    """A threshold below D/16."""
+    return [Hypothesis(name, eps, ">", 0), Hypothesis(f"{name}, against (1 - delta_0^2)/16", eps, "<", D / 16)]
+
+
+ONE_STEP = (
+    "one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u, b* = 1, b = cosine + "
+    "sine au/aa; over all samples the gradient has the mean 0 along a and -2 cosine sine (1 - 1/m) along u"
+)
+
+
+def one_step(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction], Fraction]:
+    """The samples of one client, and the learning rate of a step."""
+    assumes, at = own_samples(values)
+    (s,) = fractions(values, "s")
+    return (*assumes, *learning_rate(s)), at, s
+
+
+def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
+    """One client with m >= C q, a at the angle of sine 3/5: what is assumed, eps', q from below, and sqrt(m/2)."""
+    at = thresholds(values)
+    level = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1]))
+    assumes = (
+        *at.assumes,
+        Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
+        Hypothesis("eps', against (1 - delta_0^2)/16", level, "<", Fraction(1, 25)),
+        Hypothesis("m, for the far tail", at.m, ">=", 1000),
+    )
+    return assumes, level, at.q[0], enclosed("sqrt", Fraction(at.m, 2))[1]
+
+
+def beyond(bound: Fraction, root: Fraction) -> Fraction:
+    """Lower bound of P(T > bound), by the proof of Lemma A.9: exp(-(x + 1)^2)/2 with x = bound sqrt(m/2)."""
+    return enclosed("exp", -((bound * root + 1) ** 2))[0] / 2
+
+
+READS = (
+    "one client, delta = 3/5, m = C q samples; with standard normal z = Xa, w = Xu the minimiser is cosine + delta T, "
+    "T = z'w/|z|^2, and P(T > x) >= p(x) = exp(-(x (m/2)^(1/2) + 1)^2)/2 by the proof of Lemma A.9; "
+    "for any C a smaller eps_2 keeps these p from falling and makes q as large as one likes; "
+)
+
+
+def missing(bound: Fraction, root: Fraction) -> tuple[Fraction, Fraction]:
+    """A lower bound of P(|grad - E grad| > 2 delta bound), for (49) and for the mean over all samples, and the x of it.
+
+    Along a the gradient is 0 and (49) is 2 delta T (cosine + delta T). Across it the gradient misses its mean by 2
+    delta |cosine (R - 1 + 1/m) + delta T R|, m R a chi-square of m - 1 degrees of freedom that T is independent of:
+    for R >= 9/10, by Chebyshev at least every second time for m >= 1000, and one sign of T more than 2 delta^2 |T|
+    9/10.
+    """
+    x = bound * Fraction(50, 27)
+    return beyond(x, root) / 2, x

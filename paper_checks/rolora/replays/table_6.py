@@ -1,0 +1,20 @@
+"""Table 6 (Appendix B.2.1): Table 1 with FlexLoRA."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.replay import Violation, replay
+from paper_checks.rolora.replays.table_1 import half_unit
+from paper_checks.stored_values import Values
+
+
+@replay("rolora/table-6")
+def table_6(values: Values) -> Violation:
+    """Difference of the two printings of one value, against their roundings."""
+    one, two = values["Table 1"], values["Table 6"]
+    return Violation(
+        abs(Fraction(one) - Fraction(two)),
+        half_unit(one) + half_unit(two),
+        reads="LoRA, rank 4, 20 clients: difference of the two printed deviations for QNLI",
+    )
