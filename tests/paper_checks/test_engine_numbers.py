@@ -14,7 +14,6 @@ from paper_checks.judging import obtained_beside
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.probability import Counted, Law, judge_probability
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
-from paper_checks.proof_steps import non_negative
 from paper_checks.stored_values import followed, fractions, square
 
 F = Fraction
