@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from torch import Tensor
 from torch.autograd.graph import Node, get_gradient_edge
 
+INDEPENDENT = "the loss depends on none of the network's weights, so that nothing would be learnt"
+
 
 def depends_on(value: Tensor, weights: Iterable[Tensor]) -> bool:
     """Return whether autograd leads from a value back to a weight that needs a gradient.

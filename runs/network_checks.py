@@ -21,7 +21,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from algorithms.federation import FederationError
 from algorithms.layers import call, factorable
 from algorithms.tree import Tree
-from runs.dependence import depends_on
+from runs.dependence import INDEPENDENT, depends_on
 from runs.network_function import (
     TESTING,
     Batch,
@@ -208,10 +208,7 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
             f"{' '.join(str(error).split())[:200]}{mixed}"
         ) from error
     if not depends_on(value, trained.values()):
-        raise FederationError(
-            "the loss depends on none of the network's weights, so that nothing would be learnt: no count, detach or "
-            "no_grad may stand between them"
-        )
+        raise FederationError(f"{INDEPENDENT}: no count, detach or no_grad may stand between them")
     for name, slope in zip(trained, slopes, strict=True):
         if slope is not None and not slope.is_meta and bool(value.isfinite()) and not _is_finite(slope):
             raise FederationError(

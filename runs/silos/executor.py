@@ -353,7 +353,9 @@ class Silos:
         for number, form in forms.items():
             if form != most:
                 del found[number]
-                self._refuse(trip, number, "an upload of another form than most silos', or of other names of what stays there")
+                self._refuse(
+                    trip, number, "an upload of another form than most silos', or of other names of what stays there"
+                )
 
     def _require_near(self, trip: Trip, found: dict[int, Reply]) -> None:
         """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them.

@@ -13,7 +13,7 @@ from algorithms.descent import statistics_of
 from algorithms.federation import Client, FederationError
 from algorithms.sequential import lent_tensors
 from algorithms.tree import tensors
-from runs.dependence import depends_on
+from runs.dependence import INDEPENDENT, depends_on
 
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
@@ -73,7 +73,9 @@ class _Guarded:
             self._learns = True
         return found
 
-    def _require_learning(self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any) -> None:
+    def _require_learning(
+        self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any
+    ) -> None:
         """Check that the loss depends on some weight, if not of a batch, then of all samples; some may have no label.
 
         Raises:
@@ -86,9 +88,8 @@ class _Guarded:
             if isinstance(value, Tensor) and depends_on(value, tensors(fresh)):
                 return
         raise FederationError(
-            "the loss depends on none of the weights that it gets, so that nothing would be learnt: compute it from "
-            "them, as by torch.func.functional_call(module, dict(w), (x,)), and let no load_state_dict, detach or "
-            "no_grad stand between them"
+            f"{INDEPENDENT}: compute it from the weights that it gets, as by torch.func.functional_call(module, dict(w), "
+            "(x,)), and let no load_state_dict, detach or no_grad stand between them"
         )
 
 

@@ -83,7 +83,7 @@ class Node:
         samples = float(self.client.samples)
         if not isfinite(samples):
             raise FederationError(f"its client has {samples} samples; it has to count them")
-        found, unread = fingerprint_of(self.client)
+        found, unread, has_data = fingerprint_of(self.client)
         return {
             "silo": self.name,
             "protocol": PROTOCOL,
@@ -92,6 +92,7 @@ class Node:
             "values": takes_values(self.client),
             "statistics": sorted(statistics_of(self.client)),
             "data": "" if found is None else keyed_digest(self.folder, found),
+            "bare": not has_data,
             "unread": [name[:NAME] for name in unread[:MOST]],
         }
 

@@ -63,7 +63,10 @@ class SiloSettings:
         Raises:
             RunError: Always, with what to do instead.
         """
-        raise RunError("silos hold their own data: `rankproof flower new FOLDER` writes the app that trains with them")
+        raise RunError(
+            "silos hold their own data: `rankproof flower new FOLDER` writes the app that trains with them, and the "
+            "`flwr run` command that began a run goes on with it"
+        )
 
 
 @dataclass(frozen=True)
