@@ -33,8 +33,9 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     run = standing(folder, trust)
     if run.plan.problem == SILOS:
         raise RunError(
-            f"{folder} is a run of silos, whose network is not here, and adapters of PEFT are of language models; to keep "
-            "its weights, let evaluate(w) of the app save them, as by torch.save(dict(w), FILE), and go on by a round"
+            f"{folder} is a run of silos, whose network is not here, and adapters of PEFT are of language models; to "
+            "keep its weights, let evaluate(w) of the app save them, as by torch.save(dict(w), FILE), and go on by a "
+            "round"
         )
     plan = replace(run.plan, conduct=replace(run.plan.conduct, root=root))
     parts = parts_of(plan)

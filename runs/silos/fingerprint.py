@@ -1,10 +1,11 @@
 """The fingerprint of a client's data: the same for the same data in another process, and another for other data.
 
 Numbers and texts that a client holds are read: tensors, arrays, tables, and what lies in its attributes. Networks,
-generators of random numbers, loggers, locks and threads are left out, because they may differ in each process. What lies
-in files is not read, except for their names. A client may say itself what its data are, by an attribute `fingerprint`: a
-text, or the names of the attributes that count. Objects that are not made of attributes are read as pickle takes them
-apart. The kinds of those that even pickle cannot are reported. Sets and tables are read in the order of their contents.
+generators of random numbers, loggers, locks and threads are left out, because they may differ in each process. What
+lies in files is not read, except for their names. A client may say itself what its data are, by an attribute
+`fingerprint`: a text, or the names of the attributes that count. Objects that are not made of attributes are read as
+pickle takes them apart. The kinds of those that even pickle cannot are reported. Sets and tables are read in an order
+of their contents.
 """
 
 from __future__ import annotations

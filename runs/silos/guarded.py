@@ -88,8 +88,8 @@ class _Guarded:
             if isinstance(value, Tensor) and depends_on(value, tensors(fresh)):
                 return
         raise FederationError(
-            f"{INDEPENDENT}: compute it from the weights that it gets, as by torch.func.functional_call(module, dict(w), "
-            "(x,)), and let no load_state_dict, detach or no_grad stand between them"
+            f"{INDEPENDENT}: compute it from the weights that it gets, as by torch.func.functional_call(module, "
+            "dict(w), (x,)), and let no load_state_dict, detach or no_grad stand between them"
         )
 
 

@@ -124,8 +124,8 @@ class Roll:
         self._say(f"silo {name}: there, with {about.samples:g} samples")
         if not about.data or content.get("bare") is True:
             self._say(
-                f"silo {name}: its client holds nothing to know its data by; other data would not be noticed, unless it "
-                "says by an attribute fingerprint what they are"
+                f"silo {name}: its client holds nothing to know its data by; other data would not be noticed, unless "
+                "it says by an attribute fingerprint what they are"
             )
         unread = content.get("unread")
         if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import sys
 from collections.abc import Callable, Mapping
@@ -67,7 +66,7 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
     except BaseException as error:
         with suppress(RunError, OSError):  # a log that cannot be written hides no other error
             silos.say(_travelled(silos))
-        if isinstance(error, RunError) and (said := _of_config(str(error))) != str(error):
+        if isinstance(error, RunError) and (said := error.of_app()) != str(error):
             raise type(error)(said) from error
         raise
     silos.say(_travelled(silos))
@@ -76,13 +75,6 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
 
 def _travelled(silos: Silos) -> str:
     return f"{silos.bytes_sent:,} bytes sent to silos, {silos.bytes_received:,} received"
-
-
-def _of_config(text: str) -> str:
-    """The remedies of an error of `rankproof train`, as those of an app that `flwr run` starts."""
-    text = re.sub(r",? or start anew with --force", "", text)
-    text = re.sub(r"name another( folder)? with --out", "name another `folder` in the app's config", text)
-    return re.sub(r"give --rounds (\d+) or more", r"set rounds to \1 or more there", text)
 
 
 def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """What users' functions give to a run of silos: a start, numbers of an evaluation, and clients with their losses."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.func import functional_call
 
 import rankproof
 from algorithms.federation import FederationError
-from runs.settings import RunError
+from runs.settings import ANEW, Remedy, RunError
 from runs.silos.executor import Silos
 from runs.silos.line import Patience
 from runs.silos.server import serve
@@ -102,7 +103,7 @@ def test_what_a_loss_cannot_be_is_said(tmp_path):
         def loss(self, w, batch=None):
             return float(super().loss(w, batch))
 
-    with pytest.raises(FederationError, match="silo b: the loss must return one number in a tensor, .* got float$"):
+    with pytest.raises(FederationError, match=r"silo b: the loss must return one number in a tensor, .* got float$"):
         trained(tmp_path, [Linear(), Plain()])
 
 
@@ -237,7 +238,7 @@ def halved(w):
 
 
 def test_an_evaluation_that_changes_the_model_is_refused_and_leaves_it_as_it_was(tmp_path):
-    with pytest.raises(FederationError, match="evaluate changed the weights in place, .* call module.eval"):
+    with pytest.raises(FederationError, match=r"evaluate changed the weights in place, .* call module.eval"):
         trained(tmp_path / "a", evaluate=halved)
     state = floats()
     inputs = torch.linspace(0.0, 3.0, 12, dtype=torch.float64).view(4, 3)
@@ -306,9 +307,9 @@ def test_names_of_what_a_client_keeps_are_those_that_the_work_gives(algorithm, p
 
 
 def test_more_silos_than_there_are_cannot_be_needed(tmp_path):
-    with pytest.raises(FederationError, match="^least must be at most 3, the number of silos, got 4$"):
+    with pytest.raises(FederationError, match=r"^least must be at most 3, the number of silos, got 4$"):
         trained(tmp_path, least=4)
-    with pytest.raises(FederationError, match="^least must be at most 2"):
+    with pytest.raises(FederationError, match=r"^least must be at most 2"):
         Silos(("a", "b"), Beside({}), "0" * 12, Patience(least=3))
     assert trained(tmp_path, least=3, cohort=2)["round"] == 2
 
@@ -321,3 +322,24 @@ def test_an_export_of_a_run_of_silos_says_what_to_do_instead(tmp_path, capsys):
     assert "is a run of silos, whose network is not here" in said
     assert "let evaluate(w) of the app save them" in said
     assert not Path(tmp_path / "adapter").exists()
+
+
+def test_an_error_of_a_run_has_the_remedies_of_the_app(tmp_path):
+    trained(tmp_path, [Linear()], rounds=3)
+    with pytest.raises(RunError) as lowered:
+        trained(tmp_path, [Linear()], rounds=1)
+    assert str(lowered.value).endswith(
+        "not lowered to 1; set rounds to 3 or more in the app's config, or name another `folder` in the app's config"
+    )
+    with pytest.raises(RunError, match=r"run with other seed; name another `folder` in the app's config$"):
+        trained(tmp_path, [Linear()], rounds=3, seed=5)
+    (tmp_path / "run" / "ledger.csv").unlink()
+    with pytest.raises(RunError, match=r"without its ledger.csv; name another `folder` in the app's config$"):
+        trained(tmp_path, [Linear()], rounds=3)
+
+
+def test_remedies_are_listed_in_the_words_of_each_way_to_start_a_run():
+    error = pickle.loads(pickle.dumps(RunError("it is full", "wait", Remedy("give --x 1", "set x to 1"), ANEW)))
+    assert str(error) == "it is full; wait, give --x 1, or start anew with --force"
+    assert error.of_app() == "it is full; wait, or set x to 1"
+    assert str(RunError("it is full")) == RunError("it is full").of_app() == "it is full"

@@ -373,13 +373,13 @@ def test_a_client_names_the_attributes_that_are_its_data():
     with pytest.raises(FederationError, match="its client's fingerprint names 'z', and the client has no such attrib"):
         fingerprint(SimpleNamespace(x=X, fingerprint=["x", "z"]))
     for odd in (X, (), [1], {"x": 1}):
-        with pytest.raises(FederationError, match="its client's fingerprint is a .*; make it a text"):
+        with pytest.raises(FederationError, match=r"its client's fingerprint is a .*; make it a text"):
             fingerprint(SimpleNamespace(x=X, fingerprint=odd))
 
 
 def test_a_fingerprint_that_names_nothing_ends_the_meeting_with_the_name_of_its_silo(tmp_path):
     line = Beside(silos_of([SimpleNamespace(samples=3.0, fingerprint=["z"]), Data(X)], NAMES[:2], tmp_path))
-    with pytest.raises(FederationError, match="^silo north: its client's fingerprint names 'z'"):
+    with pytest.raises(FederationError, match=r"^silo north: its client's fingerprint names 'z'"):
         Silos(NAMES[:2], line, RUN, Patience(seconds=5.0), pause=1e-3).meet()
 
 
