@@ -1,4 +1,4 @@
-"""What users' functions give to a run of silos: a start, numbers of an evaluation, and clients with their losses."""
+"""Functions of users in a run of silos: a start, numbers of an evaluation, and clients with their losses."""
 
 import json
 import pickle
