@@ -21,6 +21,8 @@ from rmt.results import Result, in_words
 
 S = TypeVar("S")
 _REMEDY = "lower the learning rate"
+COLUMNS = ("round", "rank", "bytes_down", "bytes_up", "alignment")
+"""Names of the metrics that a run adds to those of its problem."""
 
 
 class Algorithm(Protocol):

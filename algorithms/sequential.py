@@ -22,12 +22,12 @@ class Sequential:
             FederationError: Work that changes in place what it is sent, told, or holds.
         """
         assert trip.clients is not None
-        common = _lent([trip.sent, trip.shared])
+        common = lent_tensors([trip.sent, trip.shared])
         for number in trip.cohort:
             client, sent = trip.clients[number], trip.sent_to(number)
             memory = trip.memory(number, client)
             own = {name: values[number] for name, values in trip.each.items()}
-            lent = [*common, *_lent([own, memory.kept, memory.personal])]
+            lent = [*common, *lent_tensors([own, memory.kept, memory.personal])]
             versions = [leaf._version for leaf in lent]
             try:
                 reply = trip.work(client, memory, **sent)
@@ -49,6 +49,6 @@ class Sequential:
         """Nothing to do: all clients are here."""
 
 
-def _lent(message: Any) -> list[Tensor]:
-    """The tensors of a message that count what is written into them."""
+def lent_tensors(message: Any) -> list[Tensor]:
+    """Return the tensors of a message that count what is written into them."""
     return [leaf for leaf in tensors(message) if not leaf.is_inference()]

@@ -24,7 +24,7 @@ from safetensors import torch as safetensors
 from algorithms.federation import FederationState
 from algorithms.rounds import RunState
 from runs.index import signed, verified
-from runs.settings import RunError
+from runs.settings import ELSEWHERE, RunError
 from runs.stored import NamedTypes, Shelf, Taken, plain, rich
 from runs.tables import Mark
 from workloads.written import Written
@@ -158,7 +158,7 @@ class Checkpoints:
                 return self._read(path), wrong
             except RunError as error:
                 wrong.append(str(error))
-        raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or name another folder with --out")
+        raise RunError(f"{wrong[0] if wrong else self.folder}", "bring its copy back", ELSEWHERE)
 
     @staticmethod
     def names(path: Path) -> bool:

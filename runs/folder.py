@@ -37,7 +37,7 @@ from runs.plan import (
     standing,
     write_plan,
 )
-from runs.settings import Conduct, RunError
+from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
 from runs.stored import named_types
 from runs.tables import Mark, Table, continues, marked, rows_of
 from workloads.files import SCRATCH, naming_errors, require_writable
@@ -54,9 +54,7 @@ Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
 _TEXTS = {METRICS: (), LEDGER: ("direction", "what")}
 """Columns of the tables that hold texts."""
-_ELSEWHERE = "name another folder with --out, or start anew with --force"
-_ELSEWHERE_ALONE = "name another folder with --out"
-_FOREIGN = "rankproof did not write it, or it has been changed since; name another folder with --out"
+_FOREIGN = "rankproof did not write it, or it has been changed since"
 
 
 class BusyError(RunError):
@@ -141,7 +139,7 @@ def train(
         if not locked:
             stack.enter_context(_alone(folder))
             if os.path.lexists(folder / SETTINGS):
-                raise BusyError(f"another run has begun in {folder}; name another with --out")
+                raise BusyError(f"another run has begun in {folder}", ELSEWHERE)
         if replace is not None:
             begun += _first_round(made, folder)
             _require_removable(folder, checkpoints)
@@ -299,7 +297,7 @@ def _standing(
     there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
     if not (folder / SETTINGS).exists():
         if there:
-            raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}; {_ELSEWHERE_ALONE}")
+            raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}", ELSEWHERE)
         _require_own(folder, checkpoints)
         return None, {}, {}
     if not checkpoints.exist:
@@ -308,30 +306,38 @@ def _standing(
             name for name, length, _ in Written(folder).lines() if length is None and name in (METRICS, CHECKPOINTS)
         ]
         if begun and begun[-1] == CHECKPOINTS:
-            raise RunError(f"{folder} holds the results of a run, without its checkpoints; {_ELSEWHERE}")
+            raise RunError(f"{folder} holds the results of a run, without its checkpoints", ELSEWHERE, ANEW)
         return None, {}, {}
     run = standing(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed(run.plan)
     if changed and plan.digest in checkpoints.runs() and is_edited(folder):
         raise RunError(
             f"{folder / SETTINGS} has been changed since rankproof wrote it: it has other {', '.join(changed)} than "
-            f"the checkpoints; bring its copy back, or {_ELSEWHERE_ALONE}"
+            f"the checkpoints",
+            "bring its copy back",
+            ELSEWHERE,
         )
     if changed:
-        raise RunError(f"{folder} holds a run with other {', '.join(changed)}; {_ELSEWHERE}")
+        raise RunError(f"{folder} holds a run with other {', '.join(changed)}", ELSEWHERE, ANEW)
     if plan.conduct.rounds < run.plan.conduct.rounds:
         raise RunError(
             f"{folder} holds a run of {run.plan.conduct.rounds} rounds, which can be raised and not lowered to "
-            f"{plan.conduct.rounds}; give --rounds {run.plan.conduct.rounds} or more, {_ELSEWHERE}"
+            f"{plan.conduct.rounds}",
+            Remedy(
+                f"give --rounds {run.plan.conduct.rounds} or more",
+                f"set rounds to {run.plan.conduct.rounds} or more in the app's config",
+            ),
+            ELSEWHERE,
+            ANEW,
         )
     found, wrong = checkpoints.load()
     require_writable_settings(folder, plan, run)
     if missing := [name for name in (METRICS, LEDGER) if not (folder / name).exists()]:
-        raise RunError(f"{folder} holds the checkpoints of a run, without its {' and '.join(missing)}; {_ELSEWHERE}")
+        raise RunError(f"{folder} holds the checkpoints of a run, without its {' and '.join(missing)}", ELSEWHERE, ANEW)
     if found.state.round > plan.conduct.rounds:
-        raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
+        raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}", ELSEWHERE, ANEW)
     if set(found.marks) != {METRICS, LEDGER}:
-        raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's; {_ELSEWHERE}")
+        raise RunError(f"{checkpoints.folder} has a checkpoint that marks other tables than a run's", ELSEWHERE, ANEW)
     require_same_given(folder, run, given)  # first, because another network has other weights, too
     require_state(parts, found.state.algorithm, checkpoints.folder)
     for text in (*wrong, *elsewhere(plan, run)):
@@ -340,14 +346,16 @@ def _standing(
     for name, before in tables.items():
         if not _is_own_table(folder / name, Mark(len(before), hashlib.sha256(before).hexdigest())):
             raise RunError(
-                f"{folder / name} goes on with what no run wrote, after round {found.state.round}; move that away, or "
-                "name another folder with --out"
+                f"{folder / name} goes on with what no run wrote, after round {found.state.round}",
+                "move that away",
+                ELSEWHERE,
             )
     rows = rows_of(tables[METRICS])
     if not rows or rows[-1]["round"] != found.state.round:
         raise RunError(
-            f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of "
-            f"{METRICS}; bring its copy back, or {_ELSEWHERE_ALONE}"
+            f"{checkpoints.folder} has a checkpoint of round {found.state.round} that marks another round of {METRICS}",
+            "bring its copy back",
+            ELSEWHERE,
         )
     longer = [name for name, before in tables.items() if (folder / name).stat().st_size > len(before)]
     if longer and not wrong:  # otherwise a line has already named the round from which the run goes on
@@ -394,7 +402,7 @@ def _require_own(folder: Path, checkpoints: Checkpoints) -> None:
             if (folder / name).exists() and not _is_own_table(folder / name):
                 foreign.append(folder / name)
     for path in (*foreign, *checkpoints.foreign):
-        raise RunError(f"{path}: {_FOREIGN}")
+        raise RunError(f"{path}: {_FOREIGN}", ELSEWHERE)
 
 
 def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
@@ -415,7 +423,7 @@ def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
         if (folder / name).exists() and not _is_own_table(folder / name, marks.get(name)):
             foreign.append(folder / name)
     for path in (*foreign, *checkpoints.foreign):
-        raise RunError(f"{path}: {_FOREIGN}")
+        raise RunError(f"{path}: {_FOREIGN}", ELSEWHERE)
 
 
 def _is_own_table(path: Path, mark: Mark | None = None) -> bool:
@@ -444,23 +452,23 @@ def _naming_foreign() -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise RunError(f"{error.filename}: {_FOREIGN}") from error
+        raise RunError(f"{error.filename}: {_FOREIGN}", ELSEWHERE) from error
 
 
 def _require_no_links(folder: Path) -> None:
     """Refuses links where a run has its own: what they lead to may be another run's."""
     for name in (SETTINGS, METRICS, LEDGER, LOG, CHECKPOINTS):
         if (folder / name).is_symlink():
-            raise RunError(f"{folder / name} is a link, which no run makes; name another folder with --out")
+            raise RunError(f"{folder / name} is a link, which no run makes", ELSEWHERE)
 
 
 def _require_files(folder: Path) -> None:
     _require_no_links(folder)
     for name in (SETTINGS, METRICS, LEDGER):
         if (folder / name).is_dir():
-            raise RunError(f"{folder / name} is a folder, where a run writes a file; name another folder with --out")
+            raise RunError(f"{folder / name} is a folder, where a run writes a file", ELSEWHERE)
     if (folder / CHECKPOINTS).exists() and not (folder / CHECKPOINTS).is_dir():
-        raise RunError(f"{folder / CHECKPOINTS} is a file, where a run has a folder; name another folder with --out")
+        raise RunError(f"{folder / CHECKPOINTS} is a file, where a run has a folder", ELSEWHERE)
 
 
 def _logged(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
@@ -471,7 +479,7 @@ def _logged(folder: Path, say: Callable[[str], None]) -> Callable[[str], None]:
         say(text)
         before = path.read_bytes() if path.exists() else b""
         if before and not record.owns(path):
-            raise RunError(f"{text}; that is not in {path}: {_FOREIGN}")
+            raise RunError(f"{text}; that is not in {path}: {_FOREIGN}", ELSEWHERE)
         record.write({path: before + f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n".encode()})
 
     return both
@@ -505,7 +513,7 @@ def remove_run(folder: Path) -> None:
     for path in folder.rglob("*"):
         within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
         if path.is_symlink() or not (path in named or path.is_dir() or within or record.owns(path)):
-            raise RunError(f"{path} is in the folder of a run that is made anew; {_FOREIGN}")
+            raise RunError(f"{path} is in the folder of a run that is made anew; {_FOREIGN}", ELSEWHERE)
     _removed(folder, checkpoints)
     for place in (folder, folder / CHECKPOINTS):
         record.remove_scratch(place)
@@ -520,5 +528,5 @@ def _alone(folder: Path) -> Iterator[None]:
     """Keeps a second run out of the folder, until this one ends in whatever way."""
     with alone(folder) as first:
         if not first:
-            raise BusyError(f"another run is writing into {folder}; wait for it, or name another with --out")
+            raise BusyError(f"another run is writing into {folder}", "wait for it", ELSEWHERE)
         yield

@@ -21,6 +21,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from algorithms.federation import FederationError
 from algorithms.layers import call, factorable
 from algorithms.tree import Tree
+from runs.dependence import INDEPENDENT, depends_on
 from runs.network_function import (
     TESTING,
     Batch,
@@ -191,12 +192,13 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
     network = replace(network, quiet=factorable(copy.deepcopy(network.quiet.module), network.quiet.layers))
     few, names = torch.arange(min(len(data.x), 16, max(rows, 2)), device=data.x.device), network.statistics
     w = {of: value.clone() if of in names else value.clone().requires_grad_() for of, value in start.items()}
+    trained = {of: value for of, value in w.items() if of not in names}
     slopes: Sequence[Tensor | None] = ()
     try:
         with torch.enable_grad():
             value, _ = network.loss_and_statistics(w, data, Batch(few))
         if value.requires_grad:
-            slopes = torch.autograd.grad(value, [w[of] for of in w if of not in names], allow_unused=True)
+            slopes = torch.autograd.grad(value, list(trained.values()), allow_unused=True)
     except FederationError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
@@ -205,12 +207,9 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
             f"the network or its loss fails in training mode, and not in evaluation mode: "
             f"{' '.join(str(error).split())[:200]}{mixed}"
         ) from error
-    if not value.requires_grad:
-        raise FederationError(
-            "the loss depends on none of the network's weights, so that nothing would be learnt: no count, detach or "
-            "no_grad may stand between them"
-        )
-    for name, slope in zip((of for of in w if of not in names), slopes, strict=True):
+    if not depends_on(value, trained.values()):
+        raise FederationError(f"{INDEPENDENT}: no count, detach or no_grad may stand between them")
+    for name, slope in zip(trained, slopes, strict=True):
         if slope is not None and not slope.is_meta and bool(value.isfinite()) and not _is_finite(slope):
             raise FederationError(
                 f"the loss is {float(value.detach()):.4g} at the start, but its gradient in {name} is not finite, as "

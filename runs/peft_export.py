@@ -11,6 +11,7 @@ from runs.language_network import LanguageNetwork, LanguageProblem
 from runs.peft_format import updates, write_adapter
 from runs.plan import earlier_digest, given_of, parts_of, require_same_given, standing
 from runs.settings import RunError
+from runs.silos.problem import SILOS
 
 
 def export(folder: Path, out: Path, root: str | None = None, trust: bool = False) -> int:
@@ -30,6 +31,12 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
         DataError: Its texts are not there.
     """
     run = standing(folder, trust)
+    if run.plan.problem == SILOS:
+        raise RunError(
+            f"{folder} is a run of silos, whose network is not here, and adapters of PEFT are of language models; to "
+            "keep its weights, let evaluate(w) of the app save them, as by torch.save(dict(w), FILE), and go on by a "
+            "round"
+        )
     plan = replace(run.plan, conduct=replace(run.plan.conduct, root=root))
     parts = parts_of(plan)
     problem = parts.problem

@@ -19,7 +19,7 @@ from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, execu
 from runs.index import SETTINGS, digest_of, known_digest, recorded_edit
 from runs.options import is_name, resolved
 from runs.peft_format import begun
-from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
+from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.code_names import names_code
 from workloads.files import write_whole
@@ -228,8 +228,9 @@ def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
     needed = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in ours.items() if theirs[name] != value]
     if needed and is_edited(folder):
         raise RunError(
-            f"{folder / SETTINGS} has been changed since rankproof wrote it, so it is not replaced; write "
-            f"{' and '.join(needed)} into it, or name another folder with --out"
+            f"{folder / SETTINGS} has been changed since rankproof wrote it, so it is not replaced",
+            f"write {' and '.join(needed)} into it",
+            ELSEWHERE,
         )
 
 
@@ -258,7 +259,7 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} is no valid JSON; mend it, or name another folder with --out") from error
+        raise RunError(f"{path} is no valid JSON", "mend it", ELSEWHERE) from error
     try:
         if not isinstance(stored, dict) or not {"algorithm", "problem", "settings", "rounds"} <= set(stored):
             raise RunError("it lacks algorithm, problem, settings or rounds")
@@ -278,7 +279,7 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     except UntrustedError:
         raise
     except RunError as error:
-        raise RunError(f"{path}: {error}; mend it, or name another folder with --out") from error
+        raise RunError(f"{path}: {error}", "mend it", ELSEWHERE) from error
     given, versions = (part if isinstance(part := stored.get(name), dict) else {} for name in ("given", "versions"))
     return Standing(plan, given, versions)
 
@@ -321,7 +322,9 @@ def require_same_given(folder: Path, run: Standing, given: Given) -> None:
     if causes:
         raise RunError(
             f"{folder} holds a run with another {' and another '.join(causes)}: what your function or file gives has "
-            "changed since; name another folder with --out, or start anew with --force"
+            "changed since",
+            ELSEWHERE,
+            ANEW,
         )
 
 

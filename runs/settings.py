@@ -9,8 +9,51 @@ from typing import Any, Literal
 from workloads.cluster import require_graphics
 
 
+@dataclass(frozen=True)
+class Remedy:
+    """A way out of an error, in the words of each way to start a run.
+
+    Attributes:
+        command: Words for `rankproof train`.
+        app: Words for an app that `flwr run` starts; none: it has nothing of the kind.
+    """
+
+    command: str
+    app: str | None = None
+
+
+ELSEWHERE = Remedy("name another folder with --out", "name another `folder` in the app's config")
+ANEW = Remedy("start anew with --force")
+
+
 class RunError(ValueError):
-    """A run that cannot start or go on as asked; the message names cause and remedy."""
+    """A run that cannot start or go on as asked; the message names cause and remedy.
+
+    Attributes:
+        cause: Cause, or the whole message where no remedies are given by themselves.
+        remedies: Remedies, of which one is enough; a text is the same for each way to start a run.
+    """
+
+    def __init__(self, cause: str, *remedies: Remedy | str) -> None:
+        """Makes the message.
+
+        Args:
+            cause: Cause, or the whole message.
+            remedies: Remedies that end the message.
+        """
+        self.cause, self.remedies = cause, remedies
+        super().__init__(_message(cause, [one if isinstance(one, str) else one.command for one in remedies]))
+
+    def of_app(self) -> str:
+        """Return the message for an app that `flwr run` starts."""
+        words = [one if isinstance(one, str) else one.app for one in self.remedies]
+        return _message(self.cause, [text for text in words if text is not None])
+
+
+def _message(cause: str, remedies: list[str]) -> str:
+    *most, last = remedies or [""]
+    listed = f"{', '.join(most)}, or {last}" if most else last
+    return f"{cause}; {listed}" if listed else cause
 
 
 @dataclass(frozen=True)

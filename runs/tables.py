@@ -13,7 +13,7 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
-from runs.settings import RunError
+from runs.settings import ELSEWHERE, RunError
 from workloads.files import naming_errors, write_whole
 
 _NUMBER = re.compile(r"-?([0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?|inf)|nan")
@@ -123,7 +123,7 @@ def marked(path: Path, mark: Mark) -> bytes:
     with naming_errors(path), path.open("rb") as stream:
         data = stream.read(mark.length)
     if Mark(len(data), hashlib.sha256(data).hexdigest()) != mark:
-        raise RunError(f"{path} is not what the run wrote; bring its copy back, or name another folder with --out")
+        raise RunError(f"{path} is not what the run wrote", "bring its copy back", ELSEWHERE)
     return data
 
 

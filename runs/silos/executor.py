@@ -57,7 +57,7 @@ class Silos:
         bytes_received: Bytes received in answers, likewise.
 
     Raises:
-        FederationError: Names that do not serve.
+        FederationError: Names that do not serve, or more silos are needed than there are.
     """
 
     def __init__(
@@ -83,6 +83,8 @@ class Silos:
         """
         if not names or len(set(names)) != len(names) or not all(map(str.strip, names)):
             raise FederationError(f"silos need different names, got {', '.join(names) or 'none'}")
+        if patience is not None and (patience.least or 0) > len(names):
+            raise FederationError(f"least must be at most {len(names)}, the number of silos, got {patience.least}")
         self.names, self.say = tuple(names), say
         self.again = "the `flwr run` command that began it"
         self.bytes_sent = self.bytes_received = 0
@@ -311,7 +313,11 @@ class Silos:
             raise LetterError("is of no known kind")
         upload = unpack(Packed(content.get("upload"), letter.blobs["upload"]), answered_kinds())
         self._require_fit(trip, upload, expected, request.number)
-        return Reply(upload, _tokens(content.get("keep"), "k", trip), _tokens(content.get("personal"), "p", trip))
+        keep, personal = (_tokens(content.get(name), name[0], trip) for name in ("keep", "personal"))
+        if expected is not None:
+            _require_names(keep, expected.keep, "until the round ends")
+            _require_names(personal, expected.personal, "for good")
+        return Reply(upload, keep, personal)
 
     def _require_fit(self, trip: Trip, upload: Any, expected: Expected | None, number: int) -> None:
         try:
@@ -333,7 +339,7 @@ class Silos:
     def _require_alike(self, trip: Trip, found: dict[int, Reply]) -> None:
         """Compares silos with one another, where nothing else says what an upload should be."""
         forms = {number: _made_form(trip, reply, number) for number, reply in found.items()}
-        kinds: list[Form] = []
+        kinds: list[Any] = []
         for form in forms.values():
             if form not in kinds:
                 kinds.append(form)
@@ -347,7 +353,9 @@ class Silos:
         for number, form in forms.items():
             if form != most:
                 del found[number]
-                self._refuse(trip, number, "an upload of another form than most silos'")
+                self._refuse(
+                    trip, number, "an upload of another form than most silos', or of other names of what stays there"
+                )
 
     def _require_near(self, trip: Trip, found: dict[int, Reply]) -> None:
         """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them.
@@ -446,6 +454,17 @@ def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
     return dict(value)
 
 
+def _require_names(kept: Mapping[str, str], right: frozenset[str], until: str) -> None:
+    """Check the names of what a client says that it keeps; the server never sees more of it.
+
+    Raises:
+        LetterError: They are not those that the work gives.
+    """
+    if kept.keys() != right:
+        wanted = ", ".join(sorted(right)) or "nothing"
+        raise LetterError(f"answers with other names of what its client keeps {until} than the work gives: {wanted}")
+
+
 def _same_words(one: Any, other: Mapping[str, Any]) -> bool:
     """Whether tables are equal, in their types too: 1.0 and true are no 1."""
     return isinstance(one, dict) and one == other and all(type(one[name]) is type(other[name]) for name in other)
@@ -469,6 +488,7 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
                 raise LetterError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
 
 
-def _made_form(trip: Trip, reply: Reply, number: int) -> Form:
+def _made_form(trip: Trip, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:
+    """Return the form of what the server makes of an upload, and the names of what stays with the client."""
     made = reply.upload if trip.then is None else trip.then(reply.upload)
-    return flattened(made, number)[1]
+    return flattened(made, number)[1], frozenset(reply.keep), frozenset(reply.personal)

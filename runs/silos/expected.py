@@ -45,11 +45,15 @@ class Expected(NamedTuple):
         upload: Form of the upload as it travels.
         made: Form of what the server makes of it.
         size: Bytes of its tensors.
+        keep: Names of what stays with the client until the round ends.
+        personal: Names of what stays with the client for good.
     """
 
     upload: Form
     made: Form
     size: int
+    keep: frozenset[str]
+    personal: frozenset[str]
 
 
 class Rehearsal:
@@ -87,7 +91,8 @@ class Rehearsal:
         leaves, upload = flattened(reply.upload, number)
         made = upload if trip.then is None else flattened(trip.then(reply.upload), number)[1]
         size = sum(leaf.numel() * leaf.element_size() for leaf in leaves)
-        return Expected(upload, made, size), {**kept, **reply.keep}
+        expected = Expected(upload, made, size, frozenset(reply.keep), frozenset(reply.personal))
+        return expected, {**kept, **reply.keep}
 
 
 def misfit(form: Form, expected: Form, exactly: bool) -> str | None:

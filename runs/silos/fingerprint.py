@@ -1,33 +1,59 @@
 """The fingerprint of a client's data: the same for the same data in another process, and another for other data.
 
-Numbers and texts that a client holds are read: tensors, arrays, tables, and what lies in its attributes. A network and
-generators of random numbers are left out, because they may differ in each process. What lies in files is not read,
-except for their names; a client may say itself what its data are, by an attribute `fingerprint`. Objects that are not
-made of attributes are read as pickle takes them apart. The kinds of those that even pickle cannot are reported.
+Numbers and texts that a client holds are read: tensors, arrays, tables, and what lies in its attributes. Networks,
+generators of random numbers, loggers, locks and threads are left out, because they may differ in each process. What
+lies in files is not read, except for their names. A client may say itself what its data are, by an attribute
+`fingerprint`: a text, or the names of the attributes that count. Objects that are not made of attributes are read as
+pickle takes them apart. The kinds of those that even pickle cannot are reported. Sets and tables are read in an order
+of their contents.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import random
+import re
 import struct
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, MappingView, Set
 from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from algorithms.federation import FederationError
 from algorithms.layers import Factorable
 
-_CHANCE = (torch.nn.Module, Factorable, torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
+_CHANCE = (
+    torch.nn.Module,
+    Factorable,
+    torch.Generator,
+    np.random.Generator,
+    np.random.RandomState,
+    random.Random,
+    logging.Filterer,  # loggers and handlers
+    logging.LoggerAdapter,
+    threading.Thread,
+)
+"""Kinds of objects that may differ in each process without other data."""
+_OF_PROCESS = re.compile(
+    r"(logging|loguru|structlog|threading|concurrent|socket|subprocess|multiprocessing\.(synchronize|process|pool))\b"
+)
+"""Modules whose objects may, too."""
+_SINGLE = (date, time, timedelta, Decimal, Fraction, UUID)
+"""Kinds of single values that are read as pickle takes them apart."""
 _EMPTY = (type(threading.Lock()), type(threading.RLock()), type(NotImplemented), type(...))
 """Kinds of objects that hold no data."""
 _POINTER = struct.calcsize("P")
@@ -43,10 +69,12 @@ class Fingerprint(NamedTuple):
     Attributes:
         digest: The digest; none where nothing could be read.
         unread: Kinds of objects that could not be read, by name.
+        has_data: Whether there is more than numbers and texts that stand alone, such as a size and the name of a file.
     """
 
     digest: bytes | None
     unread: tuple[str, ...]
+    has_data: bool = False
 
 
 def fingerprint(client: Any) -> bytes | None:
@@ -55,28 +83,56 @@ def fingerprint(client: Any) -> bytes | None:
 
 
 def fingerprint_of(client: Any) -> Fingerprint:
-    """Return the digest of a client's data, with the kinds of objects in it that could not be read."""
+    """Return the digest of a client's data, with the kinds of objects in it that could not be read.
+
+    Raises:
+        FederationError: The client's `fingerprint` is neither a text nor names of its attributes.
+    """
     said = getattr(client, "fingerprint", None)
+    own = said is not None and not callable(said)
     reader = _Reader()
+    named = _named_parts(client, said) if own and not isinstance(said, _PLAIN) else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            reader.read(client if said is None or callable(said) else str(said), outermost=True)
+            if named is not None:
+                reader.named(named)
+            else:
+                reader.read(str(said) if own else client, outermost=True)
     except Exception:  # of whatever a client is made of
         return Fingerprint(None, ())
-    return Fingerprint(reader.digest.digest() if reader.found else None, tuple(dict.fromkeys(reader.unread)))
+    digest = reader.digest.digest() if reader.found else None
+    return Fingerprint(digest, tuple(dict.fromkeys(reader.unread)), reader.has_data or own)
+
+
+def _named_parts(client: Any, names: Any) -> list[tuple[str, Any]]:
+    """Return the attributes that a client names as its data, with their names."""
+    right = isinstance(names, list | tuple | set | frozenset) and names and all(isinstance(name, str) for name in names)
+    if not right:
+        raise FederationError(
+            f"its client's fingerprint is a {type(names).__name__}; make it a text that says what the data are, or a "
+            "tuple of the names of the attributes that hold them"
+        )
+    lacking = sorted(name for name in names if not hasattr(client, name))
+    if lacking:
+        raise FederationError(
+            f"its client's fingerprint names {lacking[0]!a}, and the client has no such attribute; give the names "
+            "of those that hold its data"
+        )
+    return [(name, getattr(client, name)) for name in sorted(set(names))]
 
 
 class _Reader:
     """Reads values into a digest, each after the name of its kind and its size."""
 
     def __init__(self) -> None:
-        self.digest, self.found = sha256(), False
+        self.digest, self.found, self.has_data = sha256(), False, False
         self.unread: list[str] = []
         self._within: set[int] = set()
+        self._many = False
 
     def read(self, value: Any, outermost: bool = False) -> None:
-        if id(value) in self._within or (isinstance(value, _CHANCE) and not outermost):
+        if id(value) in self._within or (_is_of_process(value) and not outermost):
             self._note("left out", type(value).__qualname__.encode())
             return
         self._within.add(id(value))
@@ -89,21 +145,21 @@ class _Reader:
         if isinstance(value, Tensor):
             whole = value.detach().to_dense() if value.layout is not torch.strided else value.detach()
             numbers = whole.resolve_conj().resolve_neg().cpu().contiguous().flatten().view(torch.uint8)
-            self._data(f"tensor {value.dtype} {tuple(value.shape)}", numbers.numpy().data)
+            self._data(f"tensor {value.dtype} {tuple(value.shape)}", numbers.numpy().data, alone=not value.ndim)
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
-            self._data(f"array {value.dtype.str} {value.shape}", value.tobytes())
+            self._data(f"array {value.dtype.str} {value.shape}", value.tobytes(), alone=not value.ndim)
             if isinstance(value, np.ma.MaskedArray):
                 self.read(np.ma.getmaskarray(value))
         elif value is None:  # holds nothing, so that a client of it alone is not known by it
             self._note("NoneType", b"None")
         elif isinstance(value, _PLAIN):
-            self._data(type(value).__qualname__, repr(value).encode())
+            self._data(type(value).__qualname__, _written(value).encode(), alone=not isinstance(value, bytes))
         elif isinstance(value, memoryview):
             self._data(f"memoryview {value.format} {value.shape}", value.tobytes())
         elif isinstance(value, Mapping):
-            self._several("mapping", [part for pair in sorted(value.items(), key=_by_name) for part in pair])
+            self._mapping(value)
         elif isinstance(value, Set):
-            self._several("set", sorted(value, key=repr))
+            self._set(value)
         elif isinstance(value, MappingView) and isinstance(value, Iterable):
             self._several("view", list(value))
         elif isinstance(value, np.ndarray) and value.ndim == 0:
@@ -116,12 +172,13 @@ class _Reader:
             if hasattr(index, "to_numpy"):
                 self.read(index)
         elif isinstance(value, functools.partial):
-            self._several("partial", [value.func, value.args, value.keywords])
+            self._several("partial", [value.func, *value.args, value.keywords], many=False)
         elif inspect.ismethod(value):
-            self._several("method", [value.__func__, value.__self__])
+            self._several("method", [value.__func__, value.__self__], many=False)
         elif inspect.isfunction(value):
             cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
-            self._several(f"function {value.__qualname__}", [value.__defaults__, value.__kwdefaults__, cells])
+            given = [*(value.__defaults__ or ()), value.__kwdefaults__, *cells]
+            self._several(f"function {value.__qualname__}", given, many=False)
         elif isinstance(value, type) or inspect.ismodule(value) or inspect.isbuiltin(value):
             self._note("name", getattr(value, "__qualname__", value.__name__).encode())
             if inspect.isbuiltin(value) and not inspect.ismodule(value.__self__):
@@ -129,13 +186,13 @@ class _Reader:
         else:
             self._object(value)
         if isinstance(value, dict | list | tuple | set | frozenset) and _attributes(value):
-            self._named(_attributes(value))
+            self.named(_attributes(value))
 
     def _object(self, value: Any) -> None:
         """Reads attributes; and, where they are not all that an object holds, what pickle makes of it."""
         self._note("object", type(value).__qualname__.encode())
         known = len(self.unread)
-        self._named(_attributes(value))
+        self.named(_attributes(value))
         hidden = _holds_more(value) and not isinstance(value, _EMPTY)
         if not hidden and (len(self.unread) == known or not _is_taken_apart(type(value))):
             return
@@ -148,25 +205,68 @@ class _Reader:
                 self.unread.append(type(value).__qualname__)
             return
         del self.unread[known:]
-        self._several("parts", taken)
+        data = self.has_data
+        self._several("parts", taken, many=False)
+        if isinstance(value, _SINGLE):
+            self.has_data = data or self._many
 
-    def _named(self, parts: list[tuple[str, Any]]) -> None:
+    def named(self, parts: list[tuple[str, Any]]) -> None:
+        """Read values after their names."""
         for name, part in parts:
             self._note("attribute", name.encode())
             self.read(part)
 
-    def _several(self, kind: str, values: list[Any]) -> None:
+    def _several(self, kind: str, values: list[Any], many: bool = True) -> None:
         self._note(kind, str(len(values)).encode())
+        before, self._many = self._many, self._many or many
         for value in values:
             self.read(value)
+        self._many = before
 
-    def _data(self, kind: str, data: bytes | memoryview) -> None:
+    def _mapping(self, value: Mapping[Any, Any]) -> None:
+        """Reads keys and values; those of a table of settings stand alone, as attributes do."""
+        pairs = list(value.items())
+        if all(_is_plain(key) for key, _ in pairs):
+            pairs.sort(key=lambda pair: _written(pair[0]))
+        else:
+            pairs.sort(key=lambda pair: (self._alone(pair[0]), self._alone(pair[1])))
+        self._several("mapping", [part for pair in pairs for part in pair], many=False)
+
+    def _set(self, value: Set[Any]) -> None:
+        self._several("set", sorted(value, key=_written if all(map(_is_plain, value)) else self._alone))
+
+    def _alone(self, value: Any) -> bytes:
+        """Return the digest of a value by itself, by which an order does not depend on addresses."""
+        reader = _Reader()
+        reader._within = set(self._within)
+        reader.read(value)
+        return reader.digest.digest()
+
+    def _data(self, kind: str, data: bytes | memoryview, alone: bool = False) -> None:
         self.found = True
+        self.has_data = self.has_data or self._many or not alone
         self._note(kind, data)
 
     def _note(self, kind: str, data: bytes | memoryview) -> None:
         self.digest.update(f"{kind} {len(data)} ".encode())
         self.digest.update(data)
+
+
+def _is_of_process(value: Any) -> bool:
+    """Whether an object may differ in each process without other data."""
+    return isinstance(value, _CHANCE) or _OF_PROCESS.match(type(value).__module__ or "") is not None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether what `_written` makes of a value is the same in every process."""
+    return isinstance(value, _PLAIN) or (type(value) is tuple and all(map(_is_plain, value)))
+
+
+def _written(value: Any) -> str:
+    """Return a plain value as text; of a member of an enumeration, whose value may be any object, its name."""
+    if isinstance(value, Enum) and not _is_plain(value.value):
+        return f"<{type(value).__qualname__}.{value.name}>"
+    return repr(value)
 
 
 def _holds_more(value: Any) -> bool:
@@ -210,7 +310,3 @@ def _is_filled(cell: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _by_name(pair: tuple[Any, Any]) -> str:
-    return repr(pair[0])

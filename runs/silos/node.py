@@ -17,6 +17,7 @@ from algorithms.descent import statistics_of, takes_values
 from algorithms.federation import Client, FederationError, Reply, Sequential, Trip, Work
 from algorithms.trip import Receipt, is_whole
 from runs.silos.fingerprint import fingerprint_of
+from runs.silos.guarded import guarded
 from runs.silos.keeping import Keeping, keyed_digest
 from runs.silos.registered import answered_kinds, drawer, sent_kinds, works
 from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
@@ -72,7 +73,7 @@ class Node:
         missing = sorted(digest for digest in needed if keeping.told(digest) is None)
         if missing:
             return Letter(text_of({"echo": echo, "kind": "missing", "values": missing}), {})
-        trip = order.trip(self.client, keeping, self.further)
+        trip = order.trip(guarded(self.client), keeping, self.further)
         (reply,) = Sequential().replies(trip)
         return self._reply(order, trip, reply, keeping, echo)
 
@@ -82,7 +83,7 @@ class Node:
         samples = float(self.client.samples)
         if not isfinite(samples):
             raise FederationError(f"its client has {samples} samples; it has to count them")
-        found, unread = fingerprint_of(self.client)
+        found, unread, has_data = fingerprint_of(self.client)
         return {
             "silo": self.name,
             "protocol": PROTOCOL,
@@ -91,6 +92,7 @@ class Node:
             "values": takes_values(self.client),
             "statistics": sorted(statistics_of(self.client)),
             "data": "" if found is None else keyed_digest(self.folder, found),
+            "bare": not has_data,
             "unread": [name[:NAME] for name in unread[:MOST]],
         }
 

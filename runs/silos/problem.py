@@ -16,6 +16,7 @@ from algorithms.federation import Client, Federation, FederationError, Memory, R
 from algorithms.tree import Tree
 from algorithms.weights import dense_tree
 from runs.settings import RunError, at_least
+from runs.silos.given import measured
 
 SILOS = "silos"
 """Name of the problem in runs."""
@@ -62,7 +63,10 @@ class SiloSettings:
         Raises:
             RunError: Always, with what to do instead.
         """
-        raise RunError("silos hold their own data: `rankproof flower new FOLDER` writes the app that trains with them")
+        raise RunError(
+            "silos hold their own data: `rankproof flower new FOLDER` writes the app that trains with them, and the "
+            "`flwr run` command that began a run goes on with it"
+        )
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,11 @@ class SiloProblem:
         return {"start": digest.hexdigest(), "sizes of silos": list(self.clients.sizes), **data, **own}
 
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
-        """How good weights are; the silos' mean loss is a trip of its own, and in the ledger."""
+        """Return how good weights are; the silos' mean loss is a trip of its own, and in the ledger.
+
+        Raises:
+            FederationError: The function of the user's changes the weights, or returns no numbers by name.
+        """
         if self.measure is not None:
-            return self.measure(w)
+            return measured(self.measure, w)
         return {"loss": float(fed.mean(local_loss, to=fed.everyone, w=w))}

@@ -122,8 +122,11 @@ class Roll:
         self.refused.pop(node, None)
         name = self._names[number]
         self._say(f"silo {name}: there, with {about.samples:g} samples")
-        if not about.data:
-            self._say(f"silo {name}: its client holds nothing to know its data by; other data would not be noticed")
+        if not about.data or content.get("bare") is True:
+            self._say(
+                f"silo {name}: its client holds nothing to know its data by; other data would not be noticed, unless "
+                "it says by an attribute fingerprint what they are"
+            )
         unread = content.get("unread")
         if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):
             self._say(
@@ -232,7 +235,9 @@ def _changed(before: About, now: About) -> str:
     if before.samples != now.samples:
         changed.append(f"{now.samples:g} samples instead of {before.samples:g}")
     elif before.data != now.data:
-        changed.append("other data, or without the key in its folder")
+        changed.append(
+            "other data, other attributes that a `fingerprint` could leave out, or without the key in its folder"
+        )
     if (before.values, before.statistics) != (now.values, now.statistics):
         changed.append("another network")
     return " and ".join(changed)

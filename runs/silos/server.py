@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import sys
 from collections.abc import Callable, Mapping
@@ -15,13 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from algorithms.tree import Tree
 from runs.catalogue import CONDUCT, algorithm_of, options_of
 from runs.folder import CHECKPOINTS, Metrics, train
 from runs.index import SETTINGS
 from runs.plan import Parts, Plan, planned
 from runs.settings import Conduct, RunError
 from runs.silos.executor import Silos
+from runs.silos.given import checked_start
 from runs.silos.keeping import RUN
 from runs.silos.line import Line, Patience
 from runs.silos.problem import RUN_NAME, SILOS, Distant, DistantClients, Evaluate, SiloProblem, SiloSettings
@@ -46,15 +45,13 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
         The last round's metrics.
 
     Raises:
-        RunError: Options that do not serve.
+        RunError: Options or a start that do not serve; no silo has been asked.
         FederationError: Silos that are not there, or a round that cannot go on.
     """
     torch.set_num_threads(1)  # as silos have: the bits of a run in one process
     plan, folder, patience, limits = _asked(config)
     settings = SiloSettings(plan.settings["silos"], plan.settings["clients"])
-    weights = start()
-    if not isinstance(weights, Mapping) or not all(isinstance(entry, Tensor) for entry in weights.values()):
-        raise RunError("start() must give tensors by name, such as a state_dict()")
+    first = checked_start(start())
     algorithm = algorithm_of(plan.algorithm, SILOS, plan.settings)
     if hasattr(algorithm, "gathered"):
         raise RunError(f"{plan.algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
@@ -62,15 +59,14 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
         raise RunError("alignment needs a function evaluate at the server; else losses take the place of updates")
     name, run = _name_of(plan, folder)
     silos = Silos(settings.names, line, name, patience, limits, say)
-    clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(weights.keys()), strict=True)]
-    first = Tree({name: entry.detach() for name, entry in weights.items()})
+    clients = [Distant(name, *about) for name, about in zip(settings.names, silos.meet(first.keys()), strict=True)]
     problem = SiloProblem(DistantClients(tuple(clients)), first, evaluate, run)
     try:
         metrics = train(plan, folder, _round, say=say, parts=Parts(algorithm, problem, silos))
     except BaseException as error:
         with suppress(RunError, OSError):  # a log that cannot be written hides no other error
             silos.say(_travelled(silos))
-        if isinstance(error, RunError) and (said := _of_config(str(error))) != str(error):
+        if isinstance(error, RunError) and (said := error.of_app()) != str(error):
             raise type(error)(said) from error
         raise
     silos.say(_travelled(silos))
@@ -79,13 +75,6 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
 
 def _travelled(silos: Silos) -> str:
     return f"{silos.bytes_sent:,} bytes sent to silos, {silos.bytes_received:,} received"
-
-
-def _of_config(text: str) -> str:
-    """The remedies of an error of `rankproof train`, as those of an app that `flwr run` starts."""
-    text = re.sub(r",? or start anew with --force", "", text)
-    text = re.sub(r"name another( folder)? with --out", "name another `folder` in the app's config", text)
-    return re.sub(r"give --rounds (\d+) or more", r"set rounds to \1 or more there", text)
 
 
 def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:

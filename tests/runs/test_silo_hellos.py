@@ -4,11 +4,14 @@ import array
 import functools
 import io
 import json
+import logging
 import re
+import threading
 from collections import deque
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from enum import Enum
 from types import SimpleNamespace
 
 import numpy as np
@@ -279,6 +282,105 @@ def test_what_a_fingerprint_does_not_cover_is_said(value, kind, tmp_path):
 def test_a_client_that_holds_no_data_is_not_known_by_it():
     assert fingerprint(SimpleNamespace(root=None)) is None
     assert fingerprint(lambda: 1) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "has_data"),
+    [
+        (40.0, False),
+        ("patients.csv", False),
+        ({"rate": 0.1, "folder": "a"}, False),
+        (SimpleNamespace(count=3), False),
+        (torch.tensor(3.0), False),
+        (np.array(3.0), False),
+        (date(2020, 1, 1), False),
+        (functools.partial(print, 3), False),
+        (lambda w, n=3: n, False),
+        (nn.Linear(2, 3), False),
+        (X, True),
+        ([1.0, 2.0], True),
+        ({"rows": [1.0, 2.0]}, True),
+        ([SimpleNamespace(count=3)], True),
+        (lambda w, x=X: x, True),
+        (b"ab", True),
+    ],
+)
+def test_single_numbers_and_texts_are_no_data(value, has_data, tmp_path):
+    assert fingerprint_of(Data(value)).has_data == has_data
+    said = []
+    line = Beside(silos_of([Data(value), Data(X)], NAMES[:2], tmp_path))
+    Silos(NAMES[:2], line, RUN, Patience(seconds=5.0), say=said.append, pause=1e-3).meet()
+    lines = [text for text in said if "holds nothing to know its data by" in text]
+    assert [text.partition(":")[0] for text in lines] == ([] if has_data else ["silo north"])
+
+
+class Tag:
+    def __init__(self, number):
+        self.number = number
+
+
+class Kind(Enum):
+    ONE = Tag(1)
+    TWO = Tag(2)
+
+
+def in_two_orders(kind):
+    """Objects of the same contents, at other addresses and in another order."""
+    tags = [Tag(number) for number in range(9)]
+    return kind(tags), kind([Tag(tag.number) for tag in reversed(tags)])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        in_two_orders(set),
+        in_two_orders(lambda tags: {tag: tag.number for tag in tags}),
+        in_two_orders(lambda tags: {(tag, "a") for tag in tags}),
+        in_two_orders(lambda tags: {frozenset(tags), frozenset(tags[4:5])}),
+        ({frozenset([1, 9, 17])}, {frozenset([17, 9, 1])}),  # they collide, so their order is that of their making
+        ({frozenset([1, 9, 17]): 1.0}, {frozenset([17, 9, 1]): 1.0}),
+        (threading.Thread(target=print), threading.Thread(target=print)),
+        (threading.Event(), threading.Event()),
+    ],
+)
+def test_the_digest_does_not_depend_on_addresses(one, other):
+    assert fingerprint(Data([X, one])) == fingerprint(Data([X, other]))
+
+
+def test_a_logger_is_no_data(monkeypatch):
+    logger = logging.getLogger("silo")
+    made = [logger, logger.info, logging.LoggerAdapter(logger, {}), logging.StreamHandler()]
+    before = [fingerprint(Data([X, one])) for one in made]
+    monkeypatch.setattr(logger, "level", logging.DEBUG)
+    monkeypatch.setattr(logger, "handlers", [logging.StreamHandler()])
+    monkeypatch.setattr(made[3], "level", logging.DEBUG)
+    assert [fingerprint(Data([X, one])) for one in made] == before
+
+
+def test_what_sets_and_enumerations_hold_is_data():
+    assert fingerprint(Data(Kind.ONE)) == fingerprint(Data(Kind.ONE)) != fingerprint(Data(Kind.TWO))
+    assert fingerprint(Data({Tag(1)})) != fingerprint(Data({Tag(2)}))
+    assert fingerprint(Data({Tag(1), Tag(2)})) == fingerprint(Data({Tag(2), Tag(1)})) != fingerprint(Data({Tag(1)}))
+    assert fingerprint(Data({Tag(1): 2, Tag(2): 1})) != fingerprint(Data({Tag(1): 1, Tag(2): 2}))
+
+
+def test_a_client_names_the_attributes_that_are_its_data():
+    def made(x=X, **more):
+        return SimpleNamespace(x=x, y=[1.0], fingerprint=("x", "y"), **more)
+
+    assert fingerprint(made(began=1.0)) == fingerprint(made(began=2.0)) != fingerprint(made(X + 1.0, began=1.0))
+    assert fingerprint_of(SimpleNamespace(count=3.0, fingerprint=("count",))).has_data
+    with pytest.raises(FederationError, match="its client's fingerprint names 'z', and the client has no such attrib"):
+        fingerprint(SimpleNamespace(x=X, fingerprint=["x", "z"]))
+    for odd in (X, (), [1], {"x": 1}):
+        with pytest.raises(FederationError, match=r"its client's fingerprint is a .*; make it a text"):
+            fingerprint(SimpleNamespace(x=X, fingerprint=odd))
+
+
+def test_a_fingerprint_that_names_nothing_ends_the_meeting_with_the_name_of_its_silo(tmp_path):
+    line = Beside(silos_of([SimpleNamespace(samples=3.0, fingerprint=["z"]), Data(X)], NAMES[:2], tmp_path))
+    with pytest.raises(FederationError, match=r"^silo north: its client's fingerprint names 'z'"):
+        Silos(NAMES[:2], line, RUN, Patience(seconds=5.0), pause=1e-3).meet()
 
 
 def test_the_fingerprint_is_that_of_the_data_and_not_of_the_process():

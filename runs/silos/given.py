@@ -1,0 +1,115 @@
+"""Checks of what the user's functions at the server give: the start, and the numbers of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from algorithms.federation import FederationError
+from algorithms.rounds import COLUMNS
+from algorithms.tree import Tree, tensors
+from runs.settings import RunError
+from workloads.dense_tensors import not_dense
+
+_EXAMPLE = "such as {'accuracy': 0.5}"
+
+
+def checked_start(given: Any) -> Tree:
+    """Return a copy of the initial weights, which nothing outside of the run can change.
+
+    Args:
+        given: Result of the app's `start`.
+
+    Raises:
+        RunError: It is not a table of real, finite tensors by name.
+    """
+    if not isinstance(given, Mapping):
+        raise RunError(f"start() must give tensors by name, such as a state_dict(), got a {type(given).__name__}")
+    if not given:
+        raise RunError("start() gives no weights; give those of the network, such as a state_dict()")
+    for name, entry in given.items():
+        if not isinstance(name, str):
+            raise RunError(f"start() must give tensors by name, such as a state_dict(), got the name {name!r}")
+        if not isinstance(entry, Tensor):
+            raise RunError(
+                f"start() must give tensors by name, such as a state_dict(), got a {type(entry).__name__} for {name!a}"
+            )
+        if fault := not_dense(entry):
+            raise RunError(f"start() gives for {name!a} {fault}")
+        if not entry.is_floating_point():
+            raise RunError(
+                f"start() gives {name!a} as {_type(entry)}, and weights must be real floating-point numbers: leave it "
+                "out, as in {name: w for name, w in module.state_dict().items() if w.is_floating_point()}; "
+                "functional_call then takes it from the silo's own module"
+            )
+        if entry.element_size() < 2:
+            raise RunError(f"start() gives {name!a} as {_type(entry)}, in which torch does not compute: pass x.float()")
+        if not bool(torch.isfinite(entry).all()):
+            raise RunError(f"start() gives numbers for {name!a} that are not finite; look at how the network begins")
+    return Tree({name: entry.detach().clone() for name, entry in given.items()})
+
+
+def measured(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
+    """Return what the app's `evaluate` says of weights, as numbers by name.
+
+    Args:
+        evaluate: Function of the user's; it gets a copy of the weights.
+        w: Weights.
+
+    Raises:
+        FederationError: It changes the weights in place, or returns something else than numbers by free names.
+    """
+    copies = pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, Tensor) else leaf, w)
+    found = evaluate(copies)
+    # Batch norm writes running statistics without counting it as a version.
+    if not all(_is_same(one, two) for one, two in zip(tensors(w), tensors(copies), strict=True)):
+        raise FederationError(
+            "evaluate changed the weights in place, as batch norm in training mode does; call module.eval() first, and "
+            "make new tensors (w * 2 in place of w.mul_(2))"
+        )
+    if not isinstance(found, Mapping):
+        said = "None" if found is None else f"a {type(found).__name__}"
+        raise FederationError(f"evaluate must return numbers by name, {_EXAMPLE}, got {said}")
+    for name in found:
+        if not isinstance(name, str) or not name.strip() or not name.isprintable() or set(name) & set(',"'):
+            raise FederationError(
+                f"evaluate returns a number called {name!a}; call it by a printable text without commas and quotes"
+            )
+        if name in COLUMNS:
+            raise FederationError(
+                f"evaluate returns a number called {name!r}, which is a column of every run; give it another name"
+            )
+    return {name: _number(name, value) for name, value in found.items()}
+
+
+def _number(name: str, value: Any) -> int | float:
+    one: Any = value
+    if isinstance(value, Tensor):
+        one = value.item() if value.numel() == 1 and not not_dense(value) else None
+    elif isinstance(value, np.ndarray | np.generic):
+        one = value.item() if value.size == 1 else None
+    if isinstance(one, bool) or not isinstance(one, Real):
+        said = f"a {type(value).__name__}" if one is not None else f"a {type(value).__name__} that is not one number"
+        if isinstance(value, bool | str):
+            said = ascii(value)
+        raise FederationError(f"evaluate must return numbers by name, {_EXAMPLE}, got {said[:80]} for {name!a}")
+    try:
+        return one if type(one) is int and one is value else float(one)
+    except OverflowError as error:
+        raise FederationError(f"evaluate returns a number for {name!a} that no float can hold") from error
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    if one.shape != other.shape:
+        return False
+    return torch.equal(one, other) or torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)
+
+
+def _type(entry: Tensor) -> str:
+    return str(entry.dtype).removeprefix("torch.")
