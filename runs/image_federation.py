@@ -26,7 +26,7 @@ from workloads.datasets import REGISTRY, DataError, find, load
 from workloads.image_folder import is_folder, read_folder
 from workloads.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
 from workloads.networks import levels
-from workloads.partition import Even, Files, Indices, Partition, held_out, held_out_each
+from workloads.partition import Even, Files, Indices, Partition, Parts, held_out, held_out_each
 
 Split = tuple[Tensor, Tensor]
 Pixels = tuple[tuple[float, ...], tuple[float, ...]]
@@ -137,9 +137,11 @@ class ImageFederation:
 
         if (self.test_samples or 0) > len(test[0]):
             raise RunError(f"test_samples must be from 1 to {len(test[0])}, got {self.test_samples}")
-        parts, own = self.partition.parts(_labels(y)[train], self.clients, seed), None
+        own = None
         if isinstance(self.partition, Files):
-            given["partition"] = digest_of(*map(torch.from_numpy, (parts.order, parts.bounds)))
+            parts, given["partition"] = as_in_files(self.partition, len(x), train, self.clients)
+        else:
+            parts = self.partition.parts(_labels(y)[train], self.clients, seed)
         if self.own_share:
             parts, own = held_out_each(parts, self.own_share, seed)
         made = network_problem(
@@ -245,6 +247,22 @@ def digest_of(*parts: nn.Module | Tensor) -> str:
                 found.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
                 found.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()[:12]
+
+
+def as_in_files(partition: Files, count: int, kept: Indices, clients: int) -> tuple[Parts, str]:
+    """Return the clients' samples by their positions among those that are kept, and a digest of what the files hold.
+
+    Args:
+        partition: The files, whose indices count all samples.
+        count: Number of all samples.
+        kept: Indices of those that are kept, increasing.
+        clients: Number of clients.
+
+    Raises:
+        PartitionError: The files do not divide the samples, or a client has none that is kept.
+    """
+    written = partition.parts(np.zeros(count, dtype=np.int64), clients, 0)
+    return partition.among(written, kept), digest_of(*map(torch.from_numpy, (written.order, written.bounds)))
 
 
 def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:

@@ -272,7 +272,8 @@ class Files:
     """As written in files of a folder, one for each client in the order of their names (2 before 10).
 
     A file holds the indices of the client's samples, counted from 0: as text, separated by spaces or lines (`.txt`),
-    or as an array of integers (`.npy`). No sample may stand twice; samples that stand in no file are not used.
+    or as an array of integers (`.npy`). No sample may stand twice; samples that stand in no file are not used. Indices
+    count all training samples of the data. A sample that is held out, not drawn or dropped leaves its client.
 
     Attributes:
         folder: The folder.
@@ -283,7 +284,7 @@ class Files:
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`."""
         count = len(_checked(labels, 1))
-        files = sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
+        files = self._files()
         if len(files) != clients:
             raise PartitionError(
                 f"{self.folder} holds {len(files)} files of indices (.txt or .npy) for {clients} clients; "
@@ -296,6 +297,30 @@ class Files:
             where = f"twice in {files[first]}" if first == second else f"in {files[first]} and in {files[second]}"
             raise PartitionError(f"sample {sample} stands {where}; leave one out")
         return parts
+
+    def among(self, parts: Parts, kept: Indices) -> Parts:
+        """Return the clients' samples among those that are kept, by their positions there.
+
+        Args:
+            parts: The samples as the files have them.
+            kept: Indices of the samples that are kept, increasing.
+
+        Raises:
+            PartitionError: A client has none of them.
+        """
+        place = np.full(1 + max(int(parts.order.max()), int(kept.max())), -1)
+        place[kept] = np.arange(len(kept))
+        left = [found[found >= 0] for found in (place[part] for part in parts)]
+        for client, part in enumerate(left):
+            if not len(part):
+                raise PartitionError(
+                    f"no sample of {self._files()[client]} is left to train on: all {len(parts[client])} are held out, "
+                    "not drawn or dropped for their length; hold out fewer, draw more, or put more into the file"
+                )
+        return Parts.joined(left)
+
+    def _files(self) -> list[Path]:
+        return sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
 
 
 PARTITIONS: Mapping[str, type[Partition]] = {

@@ -16,7 +16,7 @@ from runs.image_federation import ImageFederation
 from runs.plan import parts_of, planned
 from runs.settings import RunError
 from workloads.datasets import REGISTRY, DataError, ImageSet
-from workloads.partition import Dirichlet
+from workloads.partition import Dirichlet, Files, PartitionError
 
 TRAIN, TEST = 90, 30
 
@@ -51,6 +51,40 @@ def test_settings_are_followed():
     assert made.clients.network.preparation.padding == 2
     assert set(made.evaluate(made.start)) == {"loss", "accuracy", "validation_loss", "validation_accuracy"}
     assert made.name == "convnet on mnist"
+
+
+@pytest.mark.parametrize("more", [{}, {"held_out": 30}, {"samples": 50}, {"held_out": 20, "samples": 45}])
+@pytest.mark.parametrize("own_share", [0.0, 0.25])
+def test_files_of_a_partition_count_the_samples_of_the_data(tmp_path, more, own_share):
+    written = [range(80, 9, -2), range(37, 0, -6), (41, 43, 81, 5, 0)]
+    for client, indices in enumerate(written):
+        (tmp_path / f"client{client}.txt").write_text(" ".join(map(str, indices)))
+    settings = {**SMALL, "clients": 1, "side": None}
+    every = [row.tobytes() for row in ImageFederation(**settings).made(3).clients.data.x.numpy()]
+    settings |= {"clients": 3, "partition": Files(str(tmp_path)), "own_share": own_share}
+    made = ImageFederation(**settings, **more).made(3)
+    place = [every.index(row.tobytes()) for row in made.clients.data.x.numpy()]
+    assert len(place) == more.get("samples", TRAIN - more.get("held_out", 0))
+    for client, indices in enumerate(written):
+        given = [*made.clients.parts[client], *(made.own[client] if own_share else ())]
+        assert {place[at] for at in given} == set(indices) & set(place)
+    other = ImageFederation(**settings, **more).made(4)
+    assert other.given["partition"] == made.given["partition"]  # the files are the same for every seed
+
+
+def test_a_file_whose_samples_are_all_held_out_is_named(tmp_path):
+    made = ImageFederation(**{**SMALL, "side": None}, held_out=30).made(3)
+    every = [row.tobytes() for row in ImageFederation(**{**SMALL, "side": None}).made(3).clients.data.x.numpy()]
+    held = {every.index(row.tobytes()) for row in made.splits["validation"].x.numpy()}
+    for client in range(5):
+        (tmp_path / f"{client}.txt").write_text(str(sorted(held if client == 3 else set(range(TRAIN)) - held)[client]))
+    settings = {**SMALL, "partition": Files(str(tmp_path))}
+    assert ImageFederation(**settings).made(3).clients.sizes.tolist() == [1] * 5
+    with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left to train on: all 1 are held out"):
+        ImageFederation(**settings, held_out=30).made(3)
+    (tmp_path / "3.txt").write_text(str(TRAIN))
+    with pytest.raises(PartitionError, match=f"{TRAIN} is no sample; there are {TRAIN}, counted from 0"):
+        ImageFederation(**settings, held_out=30).made(3)
 
 
 def test_the_side_of_a_is_not_named_where_the_names_would_be_exchanged():
