@@ -323,6 +323,8 @@ class Files:
         return sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
 
 
+BY_CLASS: tuple[type[Partition], ...] = (Dirichlet, ByLabel)
+"""Ways of dividing that look at the classes of samples, with those derived from them."""
 PARTITIONS: Mapping[str, type[Partition]] = {
     "even": Even,
     "dirichlet": Dirichlet,

@@ -16,7 +16,7 @@ from runs.image_federation import ImageFederation
 from runs.plan import parts_of, planned
 from runs.settings import RunError
 from workloads.datasets import REGISTRY, DataError, ImageSet
-from workloads.partition import Dirichlet, Files, PartitionError
+from workloads.partition import ByLabel, Dirichlet, DirichletInTurn, Even, Files, PartitionError
 
 TRAIN, TEST = 90, 30
 
@@ -146,6 +146,62 @@ def test_own_data_and_network_by_name(own):
     assert set(made.start) == {"weight", "bias"}
     last = list(rounds(FedAvg(Descent(learning_rate=1.0, steps=5)), made, rounds=5))[-1]
     assert last.metrics["accuracy"] > 0.8
+
+
+BY_CLASS = [Dirichlet(0.2), DirichletInTurn(0.2), ByLabel()]
+
+
+@pytest.mark.parametrize("partition", BY_CLASS, ids=repr)
+@pytest.mark.parametrize("kind", ["one-hot", "soft", "half"])
+def test_probabilities_are_divided_by_the_likeliest_class(own, partition, kind):
+    label = torch.arange(42) % 3
+    x, shares = torch.randn(42, 6), nn.functional.one_hot(label, 3)
+    if kind != "one-hot":
+        shares = 0.4 * shares + 0.6 * torch.rand(42, 3).softmax(1).sort(1).values.gather(1, (shares - 1).argsort(1))
+        assert torch.equal(shares.argmax(1), label)
+    y = shares.half() if kind == "half" else shares.float()
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    sys.modules["own"].plain = lambda: ((x, label), (x, label))
+    sys.modules["own"].network = lambda: nn.Linear(6, 3)
+    common = {"model": "own:network", "clients": 3, "partition": partition, "held_out": 3, "samples": 33}
+    parts = ImageFederation(data="own:plain", **common).made(5).clients.parts
+    found = ImageFederation(data="own:dense", **common).made(5).clients.parts
+    assert [part.tolist() for part in found] == [part.tolist() for part in parts]
+
+
+@pytest.mark.parametrize("partition", BY_CLASS, ids=repr)
+@pytest.mark.parametrize(
+    "y",
+    [
+        torch.linspace(0, 1, 40),
+        torch.rand(40, 2, generator=torch.Generator().manual_seed(0)),
+        torch.ones(40, 1),
+        torch.tensor([[2.0, -1.0]] * 40),
+        torch.tensor([[1, 1, 0]] * 40),
+        torch.zeros(40, 2, 3),
+    ],
+    ids=lambda y: f"{y.dtype} {tuple(y.shape)}",
+)
+def test_targets_without_classes_are_not_divided_by_class(own, partition, y):
+    x = torch.randn(40, 6)
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    given = {"data": "own:dense", "model": "own:network", "clients": 2}
+    with pytest.raises(PartitionError, match=r"divides by class, and targets .* name none; give a whole number"):
+        ImageFederation(**given, partition=partition).made(0)
+
+
+def test_targets_without_classes_are_divided_at_random(own):
+    x, y = torch.randn(40, 6), torch.rand(40, 2)
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    made = ImageFederation(data="own:dense", model="own:network", clients=2, partition=Even()).made(0)
+    assert list(made.clients.sizes) == [20, 20]
+
+
+def test_a_named_network_has_an_output_for_each_column_of_probabilities(own):
+    x, y = torch.rand(12, 1, 8, 8), nn.functional.one_hot(torch.arange(12) % 4, 4).float()
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    made = ImageFederation(data="own:dense", model="perceptron", clients=2).made(0)
+    assert list(made.start.values())[-1].shape == (4,)
 
 
 @pytest.mark.parametrize(
