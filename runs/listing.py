@@ -356,8 +356,13 @@ def grouped(runs: Sequence[FoundRun]) -> list[Group]:
     return [
         Group(" ".join([label, *words]), _by_seed(part), by_seed)
         for label, same in zip(labels, alike.values(), strict=True)
-        for part, words, by_seed in _by_given(same)
+        for part, words, by_seed in _by_given(same, [run for run in runs if _source(run) == _source(same[0])])
     ]
+
+
+def _source(run: FoundRun) -> tuple[Any, ...]:
+    """What decides which data a run reads; images of a folder are read at their side."""
+    return run.problem, run.settings.get("side")
 
 
 def _by_seed(runs: Sequence[FoundRun]) -> dict[int, FoundRun]:
@@ -372,16 +377,23 @@ def _by_seed(runs: Sequence[FoundRun]) -> dict[int, FoundRun]:
     return dict(sorted(found.items()))
 
 
-def _by_given(runs: Sequence[FoundRun]) -> list[tuple[list[FoundRun], list[str], list[str]]]:
+def _by_given(
+    runs: Sequence[FoundRun], of_data: Sequence[FoundRun]
+) -> list[tuple[list[FoundRun], list[str], list[str]]]:
     """Runs of the same settings, parted by what files and functions gave them.
+
+    Args:
+        runs: The runs.
+        of_data: All runs that read these data, of any settings.
 
     Returns:
         For each part its runs, words for what parts it from the others, and what differs from seed to seed.
     """
     parting, by_seed = [], []
     for name in GIVEN:
-        known = [(str(run.given[name]), run.settings[SEED]) for run in runs if name in run.given]
-        values, seeds = {value for value, _ in known}, {seed for _, seed in known}
+        among = of_data if name == "data" else runs
+        known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}
+        values, seeds = ({pair[place] for pair in known} for place in (0, 1))
         drawn = name == "network" or (name == "data" and ":" in runs[0].problem)
         if len(values) > 1:
             own = drawn and len(values) == len(seeds) == len(known)

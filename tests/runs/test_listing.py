@@ -456,6 +456,14 @@ def test_runs_of_one_seed_on_other_data_are_compared(tmp_path, capsys):
     ]
 
 
+def test_algorithms_on_other_data_say_so(tmp_path):
+    for place, (algorithm, digest, side) in enumerate((("fedavg", "a", 8), ("fedlrt", "b", 8), ("fedlin", "c", 16))):
+        given = {"data": digest}
+        write_run(tmp_path / f"{place}", [1.0, 0.5], algorithm=algorithm, problem="/images", side=side, given=given)
+    labels = [group.label for group in grouped(found_runs(tmp_path))]
+    assert labels == ["fedavg data=a", "fedlrt data=b", "fedlin"]
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
