@@ -41,6 +41,8 @@ from workloads.partition import (
 Split = tuple[Tensor, Tensor]
 Pixels = tuple[tuple[float, ...], tuple[float, ...]]
 """Mean and standard deviation of each channel."""
+MOST_CHANNELS = 4
+"""An axis of at most so many entries after two longer ones is that of channels."""
 
 
 @dataclass(frozen=True)
@@ -215,8 +217,14 @@ class ImageFederation:
             raise RunError(
                 f"{self.model} takes images, not inputs of shape {tuple(x.shape[1:])}; name a model of yours"
             )
+        if x.ndim == 4 and x.shape[-1] <= MOST_CHANNELS < min(x.shape[1:3]):
+            raise RunError(
+                f"{self.model} takes images of shape (n, channels, height, width), got {tuple(x.shape)}, which has the "
+                "channels last; return x.permute(0, 3, 1, 2)"
+            )
         if x.shape[-1] != x.shape[-2]:
-            raise RunError(f"{self.model} takes square images, got {x.shape[-2]} x {x.shape[-1]} pixels; give --side N")
+            remedy = f"make them square in {self.data}" if ":" in self.data else "give --side N"
+            raise RunError(f"{self.model} takes square images, got {x.shape[-2]} x {x.shape[-1]} pixels; {remedy}")
         if self.adapt != "none" and self.model in MODELS and self.model not in ADAPTED:
             raise RunError(f"{self.model} takes images of any size; adapt is for {', '.join(ADAPTED)}")
         channels = x.shape[1] if x.ndim == 4 else 1

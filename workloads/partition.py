@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, overload
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -439,6 +439,17 @@ def _natural(file: Path) -> tuple[list[tuple[int, str]], str]:
     return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in pieces], file.name
 
 
+def _fault(found: NDArray[Any]) -> str:
+    """What makes an array no row of indices, and what to do; nothing where it is one."""
+    if found.dtype == np.bool_:
+        return f"found a mask of shape {found.shape}; save np.flatnonzero of it"
+    if not np.issubdtype(found.dtype, np.integer):
+        return f"found {found.dtype} of shape {found.shape}; save whole numbers, such as array.astype(int)"
+    if found.ndim != 1:
+        return f"found an array of shape {found.shape}; save one row, such as array.ravel()"
+    return "" if len(found) else "found none; write one into the file, or leave the file and its client out"
+
+
 def _read(file: Path, count: int) -> Indices:
     try:
         if file.suffix == ".npy":
@@ -451,10 +462,8 @@ def _read(file: Path, count: int) -> Indices:
         said = " ".join(str(error).split())[:200]
         form = "an array of integers" if file.suffix == ".npy" else "integers separated by spaces or lines, in UTF-8"
         raise PartitionError(f"{file} cannot be read as indices: {said}; it must hold {form}") from error
-    if found.ndim != 1 or len(found) == 0 or not np.issubdtype(found.dtype, np.integer):
-        raise PartitionError(
-            f"{file}: expected at least one index in a row, found {found.dtype} of shape {found.shape}"
-        )
+    if fault := _fault(found):
+        raise PartitionError(f"{file}: expected at least one index, {fault}")
     outside = found[(found < 0) | (found >= count)]
     if len(outside):
         raise PartitionError(f"{file}: {outside[0]} is no sample; there are {count}, counted from 0")

@@ -205,6 +205,33 @@ def test_a_named_network_has_an_output_for_each_column_of_probabilities(own):
 
 
 @pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (
+            (12, 8, 8, 3),
+            r"images of shape \(n, channels, height, width\), got \(12, 8, 8, 3\), which has the channels last",
+        ),
+        ((12, 8, 9, 1), r"got \(12, 8, 9, 1\), which has the channels last; return x.permute\(0, 3, 1, 2\)"),
+        ((12, 3, 8, 9), "takes square images, got 8 x 9 pixels; make them square in own:shaped"),
+        ((12, 8, 9), "takes square images, got 8 x 9 pixels; make them square in own:shaped"),
+    ],
+)
+def test_images_of_another_shape_have_a_remedy_that_is_taken(own, shape, message):
+    x, y = torch.rand(shape), torch.arange(12) % 2
+    sys.modules["own"].shaped = lambda: ((x, y), (x, y))
+    with pytest.raises(RunError, match=message):
+        ImageFederation(data="own:shaped", model="perceptron", clients=2).made(0)
+
+
+@pytest.mark.parametrize("shape", [(12, 3, 8, 8), (12, 8, 8), (12, 5, 4, 4), (12, 3, 3, 3)])
+def test_square_images_with_channels_first_are_taken(own, shape):
+    x, y = torch.rand(shape), torch.arange(12) % 2
+    sys.modules["own"].shaped = lambda: ((x, y), (x, y))
+    made = ImageFederation(data="own:shaped", model="perceptron", clients=2).made(0)
+    assert made.clients.data.x.shape == shape
+
+
+@pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
         ({"model": "lenet"}, RunError, "unknown model 'lenet'; known: resnet10"),
