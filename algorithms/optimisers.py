@@ -159,8 +159,8 @@ class Adam:
             found, counts, steps = list(decayed), steps, list(steps)
             for places in _sharing(counts):
                 count = counts[places[0]] + 1.0
-                parts = ([tensors[place] for place in places] for tensors in (decayed, m, s))
-                for place, value in zip(places, self._moved(*parts, count, rate, new), strict=True):
+                own = [[tensors[place] for place in places] for tensors in (decayed, m, s)]
+                for place, value in zip(places, self._moved(own[0], own[1], own[2], count, rate, new), strict=True):
                     found[place], steps[place] = value, count
         return structure.unflatten(found), Moments(structure.unflatten(m), structure.unflatten(s), steps)
 

@@ -121,7 +121,7 @@ class Group:
     Attributes:
         label: Difference from the other groups, in words.
         runs: Runs by seed.
-        by_seed: What differs from seed to seed, as functions of the user's gave it: `data`, `network`, or both.
+        by_seed: Kinds that differ from seed to seed, as functions of the user's gave them: `data`, `network`, or both.
     """
 
     label: str
@@ -361,7 +361,7 @@ def grouped(runs: Sequence[FoundRun]) -> list[Group]:
 
 
 def _source(run: FoundRun) -> tuple[Any, ...]:
-    """What decides which data a run reads; images of a folder are read at their side."""
+    """Name of the data that a run reads, and the side at which it reads images of a folder."""
     return run.problem, run.settings.get("side")
 
 
@@ -389,7 +389,8 @@ def _by_given(
     Returns:
         For each part its runs, words for what parts it from the others, and what differs from seed to seed.
     """
-    parting, by_seed = [], []
+    parting: list[str] = []
+    by_seed: list[str] = []
     for name in GIVEN:
         among = of_data if name == "data" else runs
         known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}

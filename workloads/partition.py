@@ -440,7 +440,7 @@ def _natural(file: Path) -> tuple[list[tuple[int, str]], str]:
 
 
 def _fault(found: NDArray[Any]) -> str:
-    """What makes an array no row of indices, and what to do; nothing where it is one."""
+    """Return why an array is no row of indices, and the remedy; nothing where it is one."""
     if found.dtype == np.bool_:
         return f"found a mask of shape {found.shape}; save np.flatnonzero of it"
     if not np.issubdtype(found.dtype, np.integer):
