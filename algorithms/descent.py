@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory, require_whole
-from algorithms.optimisers import Optimiser, descended
+from algorithms.optimisers import Optimiser, counted_singly, descended
 from algorithms.schedules import Schedule
 from algorithms.tree import Split, narrow, wide
 
@@ -270,6 +270,8 @@ def descend(
         if settings.optimiser is None:
             w = descended(w, slopes, rate)
         else:
+            if idle:
+                state = counted_singly(state, len(w))
             before = w, state
             w, state = settings.optimiser.step(w, slopes, state, rate)
             if idle:

@@ -239,6 +239,11 @@ class Projected:
         """All samples in parts, where the client has such."""
         return getattr(self.client, "passes", None)
 
+    @property
+    def parts(self) -> Callable[[Any], Sequence[tuple[float, Any]]] | None:
+        """A batch in parts, where the client has such."""
+        return getattr(self.client, "parts", None)
+
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
         """The loss at coefficients."""
         loss: Tensor = self.client.loss(self._weights(w), batch)

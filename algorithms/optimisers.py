@@ -39,11 +39,26 @@ class Velocity(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Memory of `Adam`: running means of the gradient and of its square, like the parameters, and steps taken."""
+    """Memory of `Adam`: running means of the gradient and of its square, like the parameters, and steps taken.
+
+    The steps are one number for all parameters, or one for each in a list, see `counted_singly`.
+    """
 
     first: Any
     second: Any
-    steps: Tensor
+    steps: Tensor | Tensors
+
+
+def counted_singly(state: Any, count: int) -> Any:
+    """Return a state that counts the steps of each parameter, so that a step can leave some of them out.
+
+    Args:
+        state: State of an optimiser for a list of tensors.
+        count: Number of tensors.
+    """
+    if isinstance(state, Moments) and isinstance(state.steps, Tensor):
+        return state._replace(steps=[state.steps] * count)
+    return state
 
 
 @dataclass(frozen=True)
@@ -134,15 +149,27 @@ class Adam:
         structure = _structure(parameters)
         w, slopes = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
         decayed, slopes = self._decayed(w, slopes, rate)
-        first, second, steps = state
-        m = _lerp(structure.flatten_up_to(first), slopes, 1.0 - self.betas[0])
-        s = _add_squares(structure.flatten_up_to(second), slopes, self.betas[1])
-        steps = steps + 1.0
+        m = _lerp(structure.flatten_up_to(state.first), slopes, 1.0 - self.betas[0])
+        s = _add_squares(structure.flatten_up_to(state.second), slopes, self.betas[1])
+        new, steps = decayed is not w, state.steps
+        if isinstance(steps, Tensor):
+            steps = steps + 1.0
+            found = self._moved(decayed, m, s, steps, rate, new)
+        else:
+            found, counts, steps = list(decayed), steps, list(steps)
+            for places in _sharing(counts):
+                count = counts[places[0]] + 1.0
+                own = [[tensors[place] for place in places] for tensors in (decayed, m, s)]
+                for place, value in zip(places, self._moved(own[0], own[1], own[2], count, rate, new), strict=True):
+                    found[place], steps[place] = value, count
+        return structure.unflatten(found), Moments(structure.unflatten(m), structure.unflatten(s), steps)
+
+    def _moved(self, w: Tensors, m: Tensors, s: Tensors, steps: Tensor, rate: float, new: bool) -> Tensors:
+        """Parameters that have taken equally many steps, after one more; in place where they are new."""
         # The numbers of the step stay tensors on the device: reading one would wait for everything before it.
         ahead = rate / _unbiasing(self.betas[0], steps)
         spread = _unbiasing(self.betas[1], steps).sqrt()
-        found = _subtract_quotients(decayed, m, s, ahead, spread, self.eps, new=decayed is not w)
-        return structure.unflatten(found), Moments(structure.unflatten(m), structure.unflatten(s), steps)
+        return _subtract_quotients(w, m, s, ahead, spread, self.eps, new=new)
 
     def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
         return w, _add(slopes, w, self.weight_decay) if self.weight_decay else slopes
@@ -194,6 +221,14 @@ def _structure(parameters: Any) -> Any:
     if type(parameters) is list and all(isinstance(entry, Tensor) for entry in parameters):
         return _List(len(parameters))
     return pytree.tree_structure(parameters)
+
+
+def _sharing(counts: Tensors) -> list[list[int]]:
+    """Places of those that share one count of steps, which is the same tensor."""
+    groups: dict[int, list[int]] = {}
+    for place, count in enumerate(counts):
+        groups.setdefault(id(count), []).append(place)
+    return list(groups.values())
 
 
 def _unbiasing(beta: float, steps: Tensor) -> Tensor:

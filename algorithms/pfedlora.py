@@ -33,12 +33,19 @@ class PersonalFedLoRA:
         personal: Local steps in L and U, before those in W (variant 1).
         adapter: Rank, scale and start of the personal factors.
         jointly: Variant 2: W, L and U in the same steps, `local.steps` plus `personal.steps` of them.
+
+    Raises:
+        FederationError: Joint steps that differ in more than their number.
     """
 
     local: Descent
     personal: Descent
     adapter: Adapter
     jointly: bool = False
+
+    def __post_init__(self) -> None:
+        if self.jointly:
+            self.together()
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round."""
@@ -62,13 +69,15 @@ class PersonalFedLoRA:
         """The joint steps of variant 2.
 
         Raises:
-            FederationError: Two learning rates or batches.
+            FederationError: Two learning rates or batches; or steps of one kind and epochs of the other.
         """
         one, other = self.local, self.personal
-        if replace(one, steps=1, epochs=None) != replace(other, steps=1, epochs=None) or (
-            (one.epochs is None) != (other.epochs is None)
-        ):
+        if replace(one, steps=1, epochs=None) != replace(other, steps=1, epochs=None):
             raise FederationError("joint steps need one learning rate and one batch for both kinds")
+        if (one.epochs is None) != (other.epochs is None):
+            raise FederationError(
+                "joint steps are counted alike: give both steps and personal_steps, or both epochs and personal_epochs"
+            )
         epochs = None if one.epochs is None or other.epochs is None else one.epochs + other.epochs
         return replace(one, steps=one.steps + other.steps, epochs=epochs)
 

@@ -243,6 +243,11 @@ def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, aga
         }
         for one in differences(groups, metric, number, chosen)
     ]
+    lines += [
+        f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as your function gave it"
+        for group in groups
+        if group.by_seed and len(group.runs) > 1
+    ]
     return [*lines, "", *aligned(rows)] if rows else lines
 
 

@@ -31,7 +31,7 @@ from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
 from runs.image_federation import ImageFederation
 from runs.language_federation import LanguageFederation, TextPartition
-from runs.options import Form, Kinds, Option, nearest
+from runs.options import OWN, Form, Kinds, Option, nearest
 from runs.problems import (
     HeterogeneousLegendre,
     Legendre,
@@ -180,6 +180,8 @@ def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:
     entry, data = algorithm_entry(algorithm), problem_entry(problem)
     simple = {name: value for name, value in given.items() if not isinstance(value, list | dict)}  # not checked yet
     suggests = {**SUGGESTED, **data.kind.suggested(simple)}  # type: ignore[attr-defined]
+    if simple.get(f"{OWN}steps") is not None:
+        suggests[f"{OWN}epochs"] = None  # else they would be as many as the others, and come before the steps
     fixed = {**entry.fixed, **dict.fromkeys(entry.derived)}
     of_data = {**data.fixed, **dict.fromkeys(data.derived)}
     return Form(entry.kind, fixed, suggests, KINDS), Form(data.kind, of_data, kinds=KINDS)

@@ -26,11 +26,23 @@ from workloads.datasets import REGISTRY, DataError, find, load
 from workloads.image_folder import is_folder, read_folder
 from workloads.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
 from workloads.networks import levels
-from workloads.partition import Even, Files, Indices, Partition, held_out, held_out_each
+from workloads.partition import (
+    BY_CLASS,
+    Even,
+    Files,
+    Indices,
+    Partition,
+    PartitionError,
+    Parts,
+    held_out,
+    held_out_each,
+)
 
 Split = tuple[Tensor, Tensor]
 Pixels = tuple[tuple[float, ...], tuple[float, ...]]
 """Mean and standard deviation of each channel."""
+MOST_CHANNELS = 4
+"""An axis of at most so many entries after two longer ones is that of channels."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +149,11 @@ class ImageFederation:
 
         if (self.test_samples or 0) > len(test[0]):
             raise RunError(f"test_samples must be from 1 to {len(test[0])}, got {self.test_samples}")
-        parts, own = self.partition.parts(_labels(y)[train], self.clients, seed), None
+        own = None
         if isinstance(self.partition, Files):
-            given["partition"] = digest_of(*map(torch.from_numpy, (parts.order, parts.bounds)))
+            parts, given["partition"] = as_in_files(self.partition, len(x), train, self.clients)
+        else:
+            parts = self.partition.parts(_labels(y, self.partition)[train], self.clients, seed)
         if self.own_share:
             parts, own = held_out_each(parts, self.own_share, seed)
         made = network_problem(
@@ -177,7 +191,8 @@ class ImageFederation:
             if labels.ndim == 1 and bool((below := labels < 0).any()):
                 sample = int(below.nonzero()[0, 0])
                 raise RunError(f"sample {sample} of the {split} data has label {labels[sample]}; labels count from 0")
-        return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1, None
+        classes = y.shape[1] if _are_shares(y) else int(max(y.max(), y_test.max())) + 1
+        return (x, y), (x_test, y_test), classes, None
 
     def _preparation(self, x: Tensor, pixels: Pixels | None) -> Preparation | None:
         least = min(x.shape[-2:]) if x.ndim in (3, 4) else None
@@ -202,8 +217,14 @@ class ImageFederation:
             raise RunError(
                 f"{self.model} takes images, not inputs of shape {tuple(x.shape[1:])}; name a model of yours"
             )
+        if x.ndim == 4 and x.shape[-1] <= MOST_CHANNELS < min(x.shape[1:3]):
+            raise RunError(
+                f"{self.model} takes images of shape (n, channels, height, width), got {tuple(x.shape)}, which has the "
+                "channels last; return x.permute(0, 3, 1, 2)"
+            )
         if x.shape[-1] != x.shape[-2]:
-            raise RunError(f"{self.model} takes square images, got {x.shape[-2]} x {x.shape[-1]} pixels; give --side N")
+            remedy = f"make them square in {self.data}" if ":" in self.data else "give --side N"
+            raise RunError(f"{self.model} takes square images, got {x.shape[-2]} x {x.shape[-1]} pixels; {remedy}")
         if self.adapt != "none" and self.model in MODELS and self.model not in ADAPTED:
             raise RunError(f"{self.model} takes images of any size; adapt is for {', '.join(ADAPTED)}")
         channels = x.shape[1] if x.ndim == 4 else 1
@@ -247,6 +268,22 @@ def digest_of(*parts: nn.Module | Tensor) -> str:
     return found.hexdigest()[:12]
 
 
+def as_in_files(partition: Files, count: int, kept: Indices, clients: int) -> tuple[Parts, str]:
+    """Return the clients' samples by their positions among those that are kept, and a digest of what the files hold.
+
+    Args:
+        partition: The files, whose indices count all samples.
+        count: Number of all samples.
+        kept: Indices of those that are kept, increasing.
+        clients: Number of clients.
+
+    Raises:
+        PartitionError: The files do not divide the samples, or a client has none that is kept.
+    """
+    written = partition.parts(np.zeros(count, dtype=np.int64), clients, 0)
+    return partition.among(written, kept), digest_of(*map(torch.from_numpy, (written.order, written.bounds)))
+
+
 def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
     """Results of the network for the start and the first samples: losses of training and tests, the gradient's norm.
 
@@ -273,11 +310,32 @@ def torch_device(name: str) -> torch.device:
         raise RunError(f"the device {name} is not there: {str(error).splitlines()[0]}") from error
 
 
-def _labels(y: Tensor) -> NDArray[np.int64]:
-    """Classes by which samples are divided; targets that are no classes are all of one kind."""
+def _labels(y: Tensor, partition: Partition) -> NDArray[np.int64]:
+    """Return the classes by which samples are divided; targets without classes are all of one kind.
+
+    Raises:
+        PartitionError: The partition divides by class, and the targets have none.
+    """
     if y.ndim == 1 and not y.is_floating_point():
         return y.cpu().numpy().astype(np.int64)
+    if _are_shares(y):
+        return y.argmax(1).cpu().numpy()
+    if isinstance(partition, BY_CLASS):
+        raise PartitionError(
+            f"{type(partition).__name__} divides by class, and targets {y.dtype} of shape {tuple(y.shape)} name none; "
+            "give a whole number for each sample, or a row of probabilities that add up to 1, or choose partition even "
+            "or files"
+        )
     return np.zeros(len(y), dtype=np.int64)
+
+
+def _are_shares(y: Tensor) -> bool:
+    """Whether each target is a row of probabilities of two classes or more."""
+    if y.ndim != 2 or y.shape[1] < 2 or y.is_complex():
+        return False
+    near = max(1e-3, 8 * torch.finfo(y.dtype).eps) if y.is_floating_point() else 0.0
+    sums = y.sum(1, dtype=torch.float64)
+    return bool((y >= 0).all()) and bool(((sums - 1.0).abs() <= near).all())
 
 
 def _each(of: float | tuple[float, ...]) -> tuple[float, ...]:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from algorithms.federation import FederationError
-from runs.image_federation import digest_of, torch_device
+from runs.image_federation import as_in_files, torch_device
 from runs.language_model import ALIASES, PREFIX, Place, Task, located, model_of, tokenizer_of
 from runs.language_network import LanguageProblem
 from runs.language_problem import Weighed, language_problem
@@ -22,7 +22,7 @@ from workloads.file_sets import find
 from workloads.idx import DataError
 from workloads.partition import Even, Files, Indices, Partition, held_out, held_out_each
 from workloads.texts import TEXTS, load_texts
-from workloads.tokens import TokenSet, divided, tokens
+from workloads.tokens import TokenSet, tokens
 
 
 class TextPartition(Partition, Protocol):
@@ -162,10 +162,11 @@ class LanguageFederation:
         evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
         train = part_of(train, left[self._drawn("samples", len(left), seed)])
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
-        parts, own = divided(self.partition, train.labels.numpy(), train.origins, self.clients, seed), None
-        given = {"cut": cut}
+        given, own = {"cut": cut}, None
         if isinstance(self.partition, Files):
-            given["partition"] = digest_of(*map(torch.from_numpy, (parts.order, parts.bounds)))
+            parts, given["partition"] = as_in_files(self.partition, train.total, train.kept, self.clients)
+        else:
+            parts = train.divided(self.partition, self.clients, seed)
         if self.own_share:
             parts, own = held_out_each(parts, self.own_share, seed)
         if self.training_loss:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import sqrt
 from pathlib import Path
@@ -27,6 +27,8 @@ SUMS = ("bytes_down", "bytes_up")
 SEED = "seed"
 EVERY = "-every-"
 """In the name of a folder, before the rounds between evaluations: a run that stands beside one of its settings."""
+GIVEN = ("data", "partition", "network")
+"""Kinds of what the user's files and functions give, whose digests tell runs apart."""
 LEVEL = 0.95
 """Confidence level of the intervals of paired differences."""
 Row = Mapping[str, Any]
@@ -46,6 +48,7 @@ class FoundRun(Result):
         rows: Metrics of the rounds so far; a row lacks those that were not evaluated in its round.
         versions: Versions of the software that computed it.
         edited: Whether its settings are not those that it wrote, so that its numbers may be those of others.
+        given: Digests of what the user's files and functions gave it, by kind.
     """
 
     folder: Path
@@ -57,6 +60,7 @@ class FoundRun(Result):
     rows: Sequence[Row]
     versions: Mapping[str, Any]
     edited: bool = False
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -117,10 +121,12 @@ class Group:
     Attributes:
         label: Difference from the other groups, in words.
         runs: Runs by seed.
+        by_seed: Kinds that differ from seed to seed, as functions of the user's gave them: `data`, `network`, or both.
     """
 
     label: str
     runs: Mapping[int, FoundRun]
+    by_seed: Sequence[str] = ()
 
     def values(self, metric: str, number: int) -> dict[int, float]:
         """A metric after a round, by seed; runs that did not evaluate it there are left out."""
@@ -189,7 +195,8 @@ def _found(folder: Path) -> FoundRun:
         raise _broken(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
-    return FoundRun(folder, *names, settings, conduct, rounds, rows, versions, _is_edited(folder))
+    given = part if isinstance(part := stored.get("given"), dict) else {}
+    return FoundRun(folder, *names, settings, conduct, rounds, rows, versions, _is_edited(folder), given)
 
 
 def _is_edited(folder: Path) -> bool:
@@ -335,22 +342,68 @@ def once_each(runs: Sequence[FoundRun]) -> list[FoundRun]:
 def grouped(runs: Sequence[FoundRun]) -> list[Group]:
     """Runs put together that differ in their seeds only; labels say what distinguishes the groups.
 
+    Runs on other data are other groups. What a function gives may be drawn from the seed, and does not part runs where
+    each seed has its own.
+
     Raises:
         RunError: Two runs are of the same settings and seed.
     """
-    groups: dict[str, dict[int, FoundRun]] = {}
+    alike: dict[str, list[FoundRun]] = {}
     for run in runs:
         rest = {name: value for name, value in run.settings.items() if name != SEED}
-        key = json.dumps([run.algorithm, run.problem, rest], sort_keys=True)
-        same, seed = groups.setdefault(key, {}), run.settings[SEED]
-        if seed in same:
+        alike.setdefault(json.dumps([run.algorithm, run.problem, rest], sort_keys=True), []).append(run)
+    labels = _labels([same[0] for same in alike.values()])
+    return [
+        Group(" ".join([label, *words]), _by_seed(part), by_seed)
+        for label, same in zip(labels, alike.values(), strict=True)
+        for part, words, by_seed in _by_given(same, [run for run in runs if _source(run) == _source(same[0])])
+    ]
+
+
+def _source(run: FoundRun) -> tuple[Any, ...]:
+    """Name of the data that a run reads, and the side at which it reads images of a folder."""
+    return run.problem, run.settings.get("side")
+
+
+def _by_seed(runs: Sequence[FoundRun]) -> dict[int, FoundRun]:
+    found: dict[int, FoundRun] = {}
+    for run in runs:
+        seed = run.settings[SEED]
+        if seed in found:
             raise RunError(
-                f"{same[seed].folder} and {run.folder} are the same run twice; name a folder with one of them"
+                f"{found[seed].folder} and {run.folder} are the same run twice; name a folder with one of them"
             )
-        same[seed] = run
-    firsts = [next(iter(group.values())) for group in groups.values()]
-    labels = _labels(firsts)
-    return [Group(label, dict(sorted(group.items()))) for label, group in zip(labels, groups.values(), strict=True)]
+        found[seed] = run
+    return dict(sorted(found.items()))
+
+
+def _by_given(
+    runs: Sequence[FoundRun], of_data: Sequence[FoundRun]
+) -> list[tuple[list[FoundRun], list[str], list[str]]]:
+    """Runs of the same settings, parted by what files and functions gave them.
+
+    Args:
+        runs: The runs.
+        of_data: All runs that read these data, of any settings.
+
+    Returns:
+        For each part its runs, words for what parts it from the others, and what differs from seed to seed.
+    """
+    parting: list[str] = []
+    by_seed: list[str] = []
+    for name in GIVEN:
+        among = of_data if name == "data" else runs
+        known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}
+        values, seeds = ({pair[place] for pair in known} for place in (0, 1))
+        drawn = name == "network" or (name == "data" and ":" in runs[0].problem)
+        if len(values) > 1:
+            own = drawn and len(values) == len(seeds) == len(known)
+            (by_seed if own else parting).append(name)
+    parts: dict[tuple[str, ...], list[FoundRun]] = {}
+    for run in runs:
+        words = tuple(f"{name}={printable(str(run.given.get(name, 'unknown')))}" for name in parting)
+        parts.setdefault(words, []).append(run)
+    return [(part, list(words), by_seed) for words, part in parts.items()]
 
 
 def _labels(runs: Sequence[FoundRun]) -> list[str]:

@@ -28,6 +28,7 @@ PLAIN = ("local", "adapter", "optimiser")
 """Fields whose inner fields need no prefix."""
 SHORT = {"truncation_tau": "truncation"}
 OWN = "personal_"
+CHANGES = "How the rate changes; per step, step s of round t is number (t - 1) n + s of a client with n steps in it."
 _READ: Mapping[type, Callable[[str], Any]] = {int: whole, float: real}
 Kinds = Mapping[Any, Mapping[str, type]]
 """Protocols, and the dataclasses that may stand for each, by the words for them."""
@@ -248,7 +249,7 @@ class _Walk:
         """A number, or the schedule that starts from it."""
         given = self._take(Option(name, float, text, getattr(default, "rate", default)))
         word = "_".join(filter(None, (prefix, "schedule")))
-        chosen = self._chosen(Option(word, str, "How the rate changes.", "constant"), choices, default)
+        chosen = self._chosen(Option(word, str, CHANGES, "constant"), choices, default)
         made = self._alternatives(choices, chosen, word, {"rate": given}, default)
         return _constant(given) if chosen == "constant" else made
 

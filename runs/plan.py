@@ -103,8 +103,12 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
     Raises:
         RunError: A name or a value that does not serve, or both steps and epochs.
     """
-    if given.get("steps") is not None and given.get("epochs") is not None:
-        raise RunError("a round has so many steps, or so many epochs; give one of the two")
+    for steps in given:
+        epochs = f"{steps.removesuffix('steps')}epochs"
+        if not steps.endswith("steps") or given[steps] is None or given.get(epochs) is None:
+            continue
+        if f"{steps.removesuffix('steps')}optimiser_state" in options_of(algorithm, absolute(problem), given):
+            raise RunError(f"a round has so many {steps}, or so many {epochs}; give one of the two")
     return _planned(algorithm, problem, given, conduct)
 
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, overload
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -272,7 +272,8 @@ class Files:
     """As written in files of a folder, one for each client in the order of their names (2 before 10).
 
     A file holds the indices of the client's samples, counted from 0: as text, separated by spaces or lines (`.txt`),
-    or as an array of integers (`.npy`). No sample may stand twice; samples that stand in no file are not used.
+    or as an array of integers (`.npy`). No sample may stand twice; samples that stand in no file are not used. Indices
+    count all training samples of the data. A sample that is held out, not drawn or dropped leaves its client.
 
     Attributes:
         folder: The folder.
@@ -283,7 +284,7 @@ class Files:
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`."""
         count = len(_checked(labels, 1))
-        files = sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
+        files = self._files()
         if len(files) != clients:
             raise PartitionError(
                 f"{self.folder} holds {len(files)} files of indices (.txt or .npy) for {clients} clients; "
@@ -297,7 +298,33 @@ class Files:
             raise PartitionError(f"sample {sample} stands {where}; leave one out")
         return parts
 
+    def among(self, parts: Parts, kept: Indices) -> Parts:
+        """Return the clients' samples among those that are kept, by their positions there.
 
+        Args:
+            parts: The samples as the files have them.
+            kept: Indices of the samples that are kept, increasing.
+
+        Raises:
+            PartitionError: A client has none of them.
+        """
+        place = np.full(1 + max(int(parts.order.max()), int(kept.max())), -1)
+        place[kept] = np.arange(len(kept))
+        left = [found[found >= 0] for found in (place[part] for part in parts)]
+        for client, part in enumerate(left):
+            if not len(part):
+                raise PartitionError(
+                    f"no sample of {self._files()[client]} is left to train on: all {len(parts[client])} are held out, "
+                    "not drawn or dropped for their length; hold out fewer, draw more, or put more into the file"
+                )
+        return Parts.joined(left)
+
+    def _files(self) -> list[Path]:
+        return sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
+
+
+BY_CLASS: tuple[type[Partition], ...] = (Dirichlet, ByLabel)
+"""Ways of dividing that look at the classes of samples, with those derived from them."""
 PARTITIONS: Mapping[str, type[Partition]] = {
     "even": Even,
     "dirichlet": Dirichlet,
@@ -412,6 +439,17 @@ def _natural(file: Path) -> tuple[list[tuple[int, str]], str]:
     return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in pieces], file.name
 
 
+def _fault(found: NDArray[Any]) -> str:
+    """Return why an array is no row of indices, and the remedy; nothing where it is one."""
+    if found.dtype == np.bool_:
+        return f"found a mask of shape {found.shape}; save np.flatnonzero of it"
+    if not np.issubdtype(found.dtype, np.integer):
+        return f"found {found.dtype} of shape {found.shape}; save whole numbers, such as array.astype(int)"
+    if found.ndim != 1:
+        return f"found an array of shape {found.shape}; save one row, such as array.ravel()"
+    return "" if len(found) else "found none; write one into the file, or leave the file and its client out"
+
+
 def _read(file: Path, count: int) -> Indices:
     try:
         if file.suffix == ".npy":
@@ -424,10 +462,8 @@ def _read(file: Path, count: int) -> Indices:
         said = " ".join(str(error).split())[:200]
         form = "an array of integers" if file.suffix == ".npy" else "integers separated by spaces or lines, in UTF-8"
         raise PartitionError(f"{file} cannot be read as indices: {said}; it must hold {form}") from error
-    if found.ndim != 1 or len(found) == 0 or not np.issubdtype(found.dtype, np.integer):
-        raise PartitionError(
-            f"{file}: expected at least one index in a row, found {found.dtype} of shape {found.shape}"
-        )
+    if fault := _fault(found):
+        raise PartitionError(f"{file}: expected at least one index, {fault}")
     outside = found[(found < 0) | (found >= count)]
     if len(outside):
         raise PartitionError(f"{file}: {outside[0]} is no sample; there are {count}, counted from 0")

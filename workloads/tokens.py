@@ -50,6 +50,7 @@ class TokenSet:
         kept: Indices of these samples in the data set, increasing, int64 (n,).
         truncated: Number of samples that were cut to the length.
         dropped: Number of samples that were left out, since nothing of their answers lay within the length.
+        count: Number of samples in the split of the data set; default: up to the last that is kept.
 
     Raises:
         DataError: Shapes that do not fit, or a sample without a token.
@@ -66,6 +67,7 @@ class TokenSet:
     kept: NDArray[np.int64]
     truncated: int = 0
     dropped: int = 0
+    count: int | None = None
 
     def __post_init__(self) -> None:
         shape = self.input_ids.shape
@@ -99,34 +101,37 @@ class TokenSet:
         """Terms of the loss of each sample, as `terms_of` counts them."""
         return terms_of(self.labels)
 
+    @property
+    def total(self) -> int:
+        """Number of samples in the split of the data set, as far as is known."""
+        return int(self.kept[-1]) + 1 if self.count is None else self.count
+
     def divided(self, partition: Partition, clients: int, seed: int) -> Parts:
         """The samples of each client: by source where the partition is `BySource`, else by class.
+
+        The indices of `Files` count the samples of the data set, as `kept` does.
 
         Raises:
             PartitionError: The samples cannot be divided as asked.
             DataError: A division by class of texts that have no classes.
         """
-        return divided(partition, self.labels.numpy(), self.origins, clients, seed)
+        if isinstance(partition, BySource):
+            return partition.parts(self.origins, clients, seed)
+        if isinstance(partition, Files):
+            return partition.among(partition.parts(np.zeros(self.total, dtype=np.int64), clients, seed), self.kept)
+        if not self.causal:
+            return partition.parts(self.labels.numpy(), clients, seed)
+        if not isinstance(partition, Even):
+            raise DataError(
+                f"{type(partition).__name__} divides by class, and these texts have none; choose even, by-source or "
+                "files"
+            )
+        return partition.parts(np.zeros(len(self.labels), dtype=np.int64), clients, seed)
 
 
 def terms_of(labels: Tensor) -> Tensor:
     """Terms of the loss of each sample, int64 (n,): 1, or the tokens of its answer (the first token has none)."""
     return torch.ones(len(labels), dtype=torch.int64) if labels.ndim == 1 else (labels[:, 1:] != NO_LOSS).sum(dim=1)
-
-
-def divided(
-    partition: Partition, labels: NDArray[np.int64], origins: NDArray[np.int64], clients: int, seed: int
-) -> Parts:
-    """The samples of each client; `TokenSet.divided` says by what."""
-    if isinstance(partition, BySource):
-        return partition.parts(origins, clients, seed)
-    if labels.ndim == 1:
-        return partition.parts(labels, clients, seed)
-    if not isinstance(partition, (Even, Files)):
-        raise DataError(
-            f"{type(partition).__name__} divides by class, and these texts have none; choose even, by-source or files"
-        )
-    return partition.parts(np.zeros(len(labels), dtype=np.int64), clients, seed)
 
 
 def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = False) -> TokenSet:
@@ -187,6 +192,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
         kept=kept.astype(np.int64),
         truncated=int((lengths[kept] > length).sum()),
         dropped=len(rows) - len(kept),
+        count=len(rows),
     )
 
 

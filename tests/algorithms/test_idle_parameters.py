@@ -1,5 +1,7 @@
 """Parameters on which the loss of a step does not depend stay as they are, as in `torch.optim`, whoever executes."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -22,7 +24,6 @@ OPTIMISERS = [
     (Adam(weight_decay=0.1), torch.optim.Adam, {"weight_decay": 0.1}),
     (AdamW(weight_decay=0.1), torch.optim.AdamW, {"weight_decay": 0.1}),
 ]
-SGDS = [case for case in OPTIMISERS if isinstance(case[0], Sgd)]
 
 
 class Pooled(nn.Module):
@@ -43,42 +44,75 @@ class Sometimes(Pooled):
         return self.head(x) + (self.pooler(x).sum(1, keepdim=True) * self.head.bias if len(x) > 2 else 0.0)
 
 
+class Routed(Pooled):
+    """Samples choose the layers that they go through: a step trains those that its batch reaches."""
+
+    def __init__(self):
+        super().__init__()
+        self.other = nn.Linear(4, 3, dtype=DTYPE)
+
+    def scaled(self, x):
+        return self.pooler(x).sum(1, keepdim=True) * self.head.bias
+
+    def forward(self, x):
+        out, chosen = self.head(x), (x[:, 0] > 0.4, x[:, 1] > 0.7)
+        for layer, rows in zip((self.other, self.scaled), chosen, strict=True):
+            if rows.any():
+                out = out.index_add(0, rows.nonzero()[:, 0], layer(x[rows]))
+        return out
+
+
 def data():
     x = torch.randn(SAMPLES, 4, generator=torch.Generator().manual_seed(1), dtype=DTYPE)
     return x, torch.arange(SAMPLES) % 3
 
 
+@cache
 def made(kind, clients=1, rows=1000):
     torch.manual_seed(0)
     x, y = data()
     return network_problem(kind(), (x, y), Even().parts(y.numpy(), clients, 0), (x, y), rows=rows)
 
 
-def by_torch(kind, optimiser, options, settings):
+def by_torch(kind, optimiser, options, settings, number=1):
     torch.manual_seed(0)
     module, (x, y) = kind(), data()
     own = optimiser(module.parameters(), lr=RATE, **options)
     (client,) = made(kind).clients
-    for batch in settings.draw(client, np.random.default_rng([0, 1, 1, 0])):
-        own.zero_grad()
-        nn.functional.cross_entropy(module(x[batch.samples]), y[batch.samples]).backward()
-        own.step()
+    for round in range(1, number + 1):
+        for batch in settings.draw(client, np.random.default_rng([0, round, 1, 0])):
+            own.zero_grad()
+            nn.functional.cross_entropy(module(x[batch.samples]), y[batch.samples]).backward()
+            own.step()
     return {name: value.detach() for name, value in module.named_parameters()}
 
 
-def trained(kind, settings, executor=None, algorithm=FedAvg, **of):
-    return list(rounds(algorithm(settings), made(kind, **of), rounds=1, executor=executor))[-1].state.algorithm
+def trained(kind, settings, executor=None, algorithm=FedAvg, number=1, **of):
+    return list(rounds(algorithm(settings), made(kind, **of), rounds=number, executor=executor))[-1].state.algorithm
 
 
-@pytest.mark.parametrize(
-    ("kind", "own", "optimiser", "options"),
-    [(Pooled, *case) for case in OPTIMISERS] + [(Sometimes, *case) for case in SGDS],
-)
+@pytest.mark.parametrize("kind", [Pooled, Sometimes, Routed])
+@pytest.mark.parametrize(("own", "optimiser", "options"), OPTIMISERS)
 def test_they_are_those_of_torch_optim(kind, own, optimiser, options):
     settings = Descent(epochs=3, batch=4, learning_rate=RATE, optimiser=own)
     expected, found = by_torch(kind, optimiser, options, settings), trained(kind, settings)
     torch.testing.assert_close(dict(found), expected, rtol=0, atol=1e-14)
     assert torch.equal(found["pooler.weight"], made(kind).start["pooler.weight"]) is (kind is Pooled)
+
+
+@pytest.mark.parametrize("kind", [Sometimes, Routed])
+@pytest.mark.parametrize(("own", "optimiser", "options"), OPTIMISERS[1:])
+def test_a_state_that_a_client_keeps_counts_the_steps_of_each_parameter(own, optimiser, options, kind):
+    settings = Descent(epochs=2, batch=3, learning_rate=RATE, optimiser=own, optimiser_state="personal")
+    expected = by_torch(kind, optimiser, options, settings, number=3)
+    torch.testing.assert_close(dict(trained(kind, settings, number=3)), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("own", [Adam(weight_decay=0.1), AdamW()])
+def test_what_every_step_reaches_has_the_same_bits_where_others_are_left_out(own):
+    settings = Descent(epochs=3, batch=4, learning_rate=RATE, optimiser=own)
+    found, plain = trained(Pooled, settings), trained(lambda: Pooled().head, settings)
+    assert torch.equal(found["head.weight"], plain["weight"])
 
 
 @pytest.mark.parametrize("batch", [4, None])

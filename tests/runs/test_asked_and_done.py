@@ -1,5 +1,7 @@
 """Requests are fulfilled or refused: steps, randomness, frozen statistics, accuracy, flags."""
 
+from dataclasses import fields, is_dataclass
+
 import pytest
 import torch
 from torch import nn
@@ -11,6 +13,7 @@ from algorithms.federation import FederationError, Memory
 from algorithms.fedlora import FedLoRA
 from algorithms.rounds import rounds
 from rankproof import main
+from runs.catalogue import ALGORITHMS, algorithm_of, forms
 from runs.network_problem import network_problem
 from runs.plan import parts_of, planned
 from runs.settings import RunError
@@ -33,6 +36,76 @@ def test_steps_that_are_asked_for_are_taken_and_epochs_likewise(data):
         planned("fedavg", data, {"steps": 7, "epochs": 2})
     assert planned("fedavg", data, {"steps": 7, "epochs": None}).settings["steps"] == 7
     assert parts_of(planned("fedavg", "quadratics", {"steps": 7})).algorithm.local.steps == 7
+
+
+@pytest.mark.parametrize("data", ["mnist", "ridges", "rated-sentences"])
+@pytest.mark.parametrize("name", ["pfedloru", "pfedlora-1"])
+def test_personal_steps_that_are_asked_for_are_taken_and_epochs_likewise(data, name):
+    def personal(**given):
+        plan = planned(name, data, given)
+        local, own = (getattr(algorithm_of(name, data, plan.settings), part) for part in ("local", "personal"))
+        return (local.steps if local.epochs is None else f"{local.epochs} epochs", own.epochs, own.steps)
+
+    of_data = 10 if data == "ridges" else "1 epochs"
+    assert personal(personal_steps=3) == (of_data, None, 3)
+    assert personal(personal_steps=3, epochs=2) == ("2 epochs", None, 3)
+    assert personal(personal_steps=3, steps=4) == (4, None, 3)
+    assert personal(personal_steps=3, personal_epochs=None) == (of_data, None, 3)
+    assert personal(personal_epochs=2)[:2] == (of_data, 2)
+    assert personal(epochs=2)[:2] == ("2 epochs", 2)
+    assert personal(steps=4) == (4, None, 4)
+    with pytest.raises(RunError, match="so many personal_steps, or so many personal_epochs; give one of the two"):
+        planned(name, data, {"personal_steps": 3, "personal_epochs": 2})
+
+
+def test_joint_steps_are_counted_alike():
+    given = {"personal_steps": 3}
+    with pytest.raises(FederationError, match="counted alike: give both steps and personal_steps, or both epochs"):
+        algorithm_of("pfedlora-2", "mnist", planned("pfedlora-2", "mnist", given).settings)
+    plan = planned("pfedlora-2", "mnist", given | {"steps": 2})
+    assert algorithm_of("pfedlora-2", "mnist", plan.settings).together().steps == 5
+
+
+def in_effect(value):
+    """The parts of an algorithm, without the steps of a descent in epochs."""
+    if not is_dataclass(value):
+        return value
+    names = [one.name for one in fields(value)]
+    if isinstance(value, Descent) and value.epochs is not None:
+        names.remove("steps")
+    return type(value), [(name, in_effect(getattr(value, name))) for name in names]
+
+
+def another(option):
+    """A value other than the default."""
+    if option.words:
+        return next(word for word in reversed(option.words) if word != option.default)
+    if option.kind is tuple:
+        return (1,) * 4
+    if option.kind is bool:
+        return not option.default
+    return {int: 5, float: 0.25, str: "other*"}[option.kind]
+
+
+@pytest.mark.parametrize(
+    ("data", "names"), [("mnist", tuple(ALGORITHMS)), ("ridges", ("pfedloru",)), ("rated-sentences", ("pfedlora-1",))]
+)
+def test_each_option_that_is_given_changes_the_algorithm(data, names):
+    for name in names:
+        ranks = {"clients": 4} | ({"client_ranks": (2,) * 4} if name == "mfedloru" else {})
+        plain = in_effect(algorithm_of(name, data, planned(name, data, ranks).settings))
+        for option in forms(name, data, {})[0].options({}).values():
+            given = {**ranks, option.name: another(option)}
+            if option.name.endswith("schedule"):
+                given[f"{option.name}_period"] = 3
+            if option.name.endswith("schedule_per"):
+                continue  # a constant rate counts nothing
+            plan = planned(name, data, given)
+            try:
+                made = in_effect(algorithm_of(name, data, plan.settings))
+            except FederationError:
+                continue
+            assert made != plain, (name, option.name)
 
 
 class Functional(nn.Module):

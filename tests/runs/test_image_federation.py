@@ -16,7 +16,7 @@ from runs.image_federation import ImageFederation
 from runs.plan import parts_of, planned
 from runs.settings import RunError
 from workloads.datasets import REGISTRY, DataError, ImageSet
-from workloads.partition import Dirichlet
+from workloads.partition import ByLabel, Dirichlet, DirichletInTurn, Even, Files, PartitionError
 
 TRAIN, TEST = 90, 30
 
@@ -51,6 +51,40 @@ def test_settings_are_followed():
     assert made.clients.network.preparation.padding == 2
     assert set(made.evaluate(made.start)) == {"loss", "accuracy", "validation_loss", "validation_accuracy"}
     assert made.name == "convnet on mnist"
+
+
+@pytest.mark.parametrize("more", [{}, {"held_out": 30}, {"samples": 50}, {"held_out": 20, "samples": 45}])
+@pytest.mark.parametrize("own_share", [0.0, 0.25])
+def test_files_of_a_partition_count_the_samples_of_the_data(tmp_path, more, own_share):
+    written = [range(80, 9, -2), range(37, 0, -6), (41, 43, 81, 5, 0)]
+    for client, indices in enumerate(written):
+        (tmp_path / f"client{client}.txt").write_text(" ".join(map(str, indices)))
+    settings = {**SMALL, "clients": 1, "side": None}
+    every = [row.tobytes() for row in ImageFederation(**settings).made(3).clients.data.x.numpy()]
+    settings |= {"clients": 3, "partition": Files(str(tmp_path)), "own_share": own_share}
+    made = ImageFederation(**settings, **more).made(3)
+    place = [every.index(row.tobytes()) for row in made.clients.data.x.numpy()]
+    assert len(place) == more.get("samples", TRAIN - more.get("held_out", 0))
+    for client, indices in enumerate(written):
+        given = [*made.clients.parts[client], *(made.own[client] if own_share else ())]
+        assert {place[at] for at in given} == set(indices) & set(place)
+    other = ImageFederation(**settings, **more).made(4)
+    assert other.given["partition"] == made.given["partition"]  # the files are the same for every seed
+
+
+def test_a_file_whose_samples_are_all_held_out_is_named(tmp_path):
+    made = ImageFederation(**{**SMALL, "side": None}, held_out=30).made(3)
+    every = [row.tobytes() for row in ImageFederation(**{**SMALL, "side": None}).made(3).clients.data.x.numpy()]
+    held = {every.index(row.tobytes()) for row in made.splits["validation"].x.numpy()}
+    for client in range(5):
+        (tmp_path / f"{client}.txt").write_text(str(sorted(held if client == 3 else set(range(TRAIN)) - held)[client]))
+    settings = {**SMALL, "partition": Files(str(tmp_path))}
+    assert ImageFederation(**settings).made(3).clients.sizes.tolist() == [1] * 5
+    with pytest.raises(PartitionError, match=r"no sample of .*3\.txt is left to train on: all 1 are held out"):
+        ImageFederation(**settings, held_out=30).made(3)
+    (tmp_path / "3.txt").write_text(str(TRAIN))
+    with pytest.raises(PartitionError, match=f"{TRAIN} is no sample; there are {TRAIN}, counted from 0"):
+        ImageFederation(**settings, held_out=30).made(3)
 
 
 def test_the_side_of_a_is_not_named_where_the_names_would_be_exchanged():
@@ -112,6 +146,89 @@ def test_own_data_and_network_by_name(own):
     assert set(made.start) == {"weight", "bias"}
     last = list(rounds(FedAvg(Descent(learning_rate=1.0, steps=5)), made, rounds=5))[-1]
     assert last.metrics["accuracy"] > 0.8
+
+
+BY_CLASS = [Dirichlet(0.2), DirichletInTurn(0.2), ByLabel()]
+
+
+@pytest.mark.parametrize("partition", BY_CLASS, ids=repr)
+@pytest.mark.parametrize("kind", ["one-hot", "soft", "half"])
+def test_probabilities_are_divided_by_the_likeliest_class(own, partition, kind):
+    label = torch.arange(42) % 3
+    x, shares = torch.randn(42, 6), nn.functional.one_hot(label, 3)
+    if kind != "one-hot":
+        shares = 0.4 * shares + 0.6 * torch.rand(42, 3).softmax(1).sort(1).values.gather(1, (shares - 1).argsort(1))
+        assert torch.equal(shares.argmax(1), label)
+    y = shares.half() if kind == "half" else shares.float()
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    sys.modules["own"].plain = lambda: ((x, label), (x, label))
+    sys.modules["own"].network = lambda: nn.Linear(6, 3)
+    common = {"model": "own:network", "clients": 3, "partition": partition, "held_out": 3, "samples": 33}
+    parts = ImageFederation(data="own:plain", **common).made(5).clients.parts
+    found = ImageFederation(data="own:dense", **common).made(5).clients.parts
+    assert [part.tolist() for part in found] == [part.tolist() for part in parts]
+
+
+@pytest.mark.parametrize("partition", BY_CLASS, ids=repr)
+@pytest.mark.parametrize(
+    "y",
+    [
+        torch.linspace(0, 1, 40),
+        torch.rand(40, 2, generator=torch.Generator().manual_seed(0)),
+        torch.ones(40, 1),
+        torch.tensor([[2.0, -1.0]] * 40),
+        torch.tensor([[1, 1, 0]] * 40),
+        torch.zeros(40, 2, 3),
+    ],
+    ids=lambda y: f"{y.dtype} {tuple(y.shape)}",
+)
+def test_targets_without_classes_are_not_divided_by_class(own, partition, y):
+    x = torch.randn(40, 6)
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    given = {"data": "own:dense", "model": "own:network", "clients": 2}
+    with pytest.raises(PartitionError, match=r"divides by class, and targets .* name none; give a whole number"):
+        ImageFederation(**given, partition=partition).made(0)
+
+
+def test_targets_without_classes_are_divided_at_random(own):
+    x, y = torch.randn(40, 6), torch.rand(40, 2)
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    made = ImageFederation(data="own:dense", model="own:network", clients=2, partition=Even()).made(0)
+    assert list(made.clients.sizes) == [20, 20]
+
+
+def test_a_named_network_has_an_output_for_each_column_of_probabilities(own):
+    x, y = torch.rand(12, 1, 8, 8), nn.functional.one_hot(torch.arange(12) % 4, 4).float()
+    sys.modules["own"].dense = lambda: ((x, y), (x, y))
+    made = ImageFederation(data="own:dense", model="perceptron", clients=2).made(0)
+    assert list(made.start.values())[-1].shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (
+            (12, 8, 8, 3),
+            r"images of shape \(n, channels, height, width\), got \(12, 8, 8, 3\), which has the channels last",
+        ),
+        ((12, 8, 9, 1), r"got \(12, 8, 9, 1\), which has the channels last; return x.permute\(0, 3, 1, 2\)"),
+        ((12, 3, 8, 9), "takes square images, got 8 x 9 pixels; make them square in own:shaped"),
+        ((12, 8, 9), "takes square images, got 8 x 9 pixels; make them square in own:shaped"),
+    ],
+)
+def test_images_of_another_shape_have_a_remedy_that_is_taken(own, shape, message):
+    x, y = torch.rand(shape), torch.arange(12) % 2
+    sys.modules["own"].shaped = lambda: ((x, y), (x, y))
+    with pytest.raises(RunError, match=message):
+        ImageFederation(data="own:shaped", model="perceptron", clients=2).made(0)
+
+
+@pytest.mark.parametrize("shape", [(12, 3, 8, 8), (12, 8, 8), (12, 5, 4, 4), (12, 3, 3, 3)])
+def test_square_images_with_channels_first_are_taken(own, shape):
+    x, y = torch.rand(shape), torch.arange(12) % 2
+    sys.modules["own"].shaped = lambda: ((x, y), (x, y))
+    made = ImageFederation(data="own:shaped", model="perceptron", clients=2).made(0)
+    assert made.clients.data.x.shape == shape
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,31 @@ def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monk
         planned("fedavg", "rated-sentences", {**given, "training_loss": -1}, Conduct(rounds=1))
 
 
+@pytest.mark.parametrize("more", [{}, {"held_out": 4}, {"samples": 9}])
+def test_files_of_a_partition_count_the_texts_of_the_data_set(tmp_path, monkeypatch, more):
+    def uneven(name, root=None, split="train"):
+        texts = rated(True, [])(name, root, split)
+        return replace(
+            texts, texts=tuple(f"{said} {said}" if n % 4 == 1 else said for n, said in enumerate(texts.texts))
+        )
+
+    monkeypatch.setattr(federation, "load_texts", uneven)
+    written = [{1, 2, 3, 7, 11}, {0, 19, 18, 5, 8}, {16, 15, 14, 12}]
+    (tmp_path / "parts").mkdir()
+    for client, indices in enumerate(written):
+        (tmp_path / "parts" / f"{client}.txt").write_text(" ".join(map(str, indices)))
+    model = f"hf:{saved(llama(), tmp_path / 'model')}"
+    given = {"model": model, "layers": "*.q_proj", "length": 10, "truncate": True, "clients": 3, "steps": 1, "batch": 2}
+    files = {"partition": "files", "partition_folder": str(tmp_path / "parts"), "rank": 1, "seed": 1}
+    made = parts_of(planned("fedlora", "instructions", given | files | more)).problem
+    answers = [int(row[row != -100][0]) for row in made.clients.data.y]
+    place = [first - 3 for first in answers]  # the answer of text n begins with word n + 3
+    assert not any(n % 4 == 1 for n in place)
+    assert len(place) == more.get("samples", 15 - more.get("held_out", 0))
+    for client, indices in enumerate(written):
+        assert {place[at] for at in made.clients.parts[client]} == indices & set(place)
+
+
 def test_training_samples_that_are_evaluated_cost_no_operation(tmp_path, monkeypatch):
     monkeypatch.setattr(federation, "load_texts", rated(False, []))
     given = {"model": f"hf:{saved(bert(classes=2), tmp_path / 'model')}", "clients": 1, "steps": 2, "batch": 2}

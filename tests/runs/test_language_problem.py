@@ -117,6 +117,33 @@ def test_one_client_takes_the_steps_of_peft_and_torch(kind, at_once, checkpointi
     assert torch.allclose(found[real], other[real], rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("name", ["fedlora", "fedlrt", "fedlrt-naive"])
+def test_at_once_bounds_the_samples_of_a_gradient_in_every_algorithm(kind, name):
+    seen, states = [], []
+    for at_once in (None, 2):
+        problem, _ = problem_of(kind, at_once=at_once, clients=2, rows=2)
+        network, inner = problem.clients.network, problem.clients.network.loss_and_statistics
+        widths = []
+
+        def watched(w, data, batch, inner=inner, widths=widths):
+            widths.append(len(batch.samples))
+            return inner(w, data, batch)
+
+        object.__setattr__(network, "loss_and_statistics", watched)
+        given = {"steps": 2, "batch": 5, "learning_rate": 0.05, "optimiser": "sgd", "layers": LAYERS[kind], "rank": 2}
+        given |= {"truncation": 0.01, "truncation_least": 1} if name.startswith("fedlrt") else {}
+        options = options_of(name, "rated-sentences", given)
+        values = resolved(options, {**given, "clients": 2}, name)
+        algorithm = algorithm_of(name, "rated-sentences", values)
+        state = list(rounds(algorithm, problem, rounds=1))[-1].state.algorithm
+        seen.append(max(widths))
+        states.append(algorithm.weights(state))
+    assert seen == [5, 2]
+    for key, value in states[0].items():
+        assert torch.allclose(value, states[1][key], rtol=1e-3, atol=1e-5), key
+
+
 ALGORITHMS = {
     "fedlora": FedLoRA,
     "ffa-lora": FFALoRA,

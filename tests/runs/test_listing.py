@@ -32,7 +32,7 @@ from runs.words import aligned, bytes_in_words
 ACTIONS = ("list", "show", "compare", "plot")
 
 
-def write_run(folder, losses, seed=0, algorithm="fedavg", problem="ridges", rounds=None, **settings):
+def write_run(folder, losses, seed=0, algorithm="fedavg", problem="ridges", rounds=None, given=None, **settings):
     """A run as `rankproof train` leaves it; 100 bytes go down and 50 up in every round; None: not evaluated."""
     folder.mkdir(parents=True)
     content = {
@@ -41,6 +41,7 @@ def write_run(folder, losses, seed=0, algorithm="fedavg", problem="ridges", roun
         "settings": {"seed": seed, "steps": 10, **settings},
         "rounds": len(losses) - 1 if rounds is None else rounds,
         "versions": {"python": "3.11.7"},
+        **({"given": given} if given else {}),
     }
     (folder / SETTINGS).write_text(json.dumps(content))
     lines = [f"{r},{'' if loss is None else loss},{100 * r},{50 * r}" for r, loss in enumerate(losses)]
@@ -417,6 +418,50 @@ def test_the_same_run_twice_is_refused(tmp_path, capsys, action, monkeypatch):
     line = refused(capsys, action, tmp_path)
     assert str(tmp_path / "a") in line
     assert str(tmp_path / "b") in line
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind", "digests", "groups"),
+    [
+        ("/images", "data", ["a", "a", "a"], {"fedavg": [0, 1, 2]}),
+        ("/images", "data", ["a", "b", "a"], {"fedavg data=a": [0, 2], "fedavg data=b": [1]}),
+        ("/images", "data", ["a", "b", "c"], {"fedavg data=a": [0], "fedavg data=b": [1], "fedavg data=c": [2]}),
+        ("/images", "data", ["a", None, "a"], {"fedavg": [0, 1, 2]}),
+        ("/images", "data", ["a", None, "b"], {"fedavg data=a": [0], "fedavg data=unknown": [1], "fedavg data=b": [2]}),
+        ("mnist", "partition", ["a", "b", "b"], {"fedavg partition=a": [0], "fedavg partition=b": [1, 2]}),
+        ("my:data", "data", ["a", "b", "b"], {"fedavg data=a": [0], "fedavg data=b": [1, 2]}),
+        ("my:data", "data", ["a", "b", "c"], {"fedavg": [0, 1, 2]}),
+        ("my:data", "network", ["a", "b", "c"], {"fedavg": [0, 1, 2]}),
+        ("my:data", "network", ["a", "a", "c"], {"fedavg network=a": [0, 1], "fedavg network=c": [2]}),
+    ],
+)
+def test_runs_on_other_data_are_other_groups(tmp_path, capsys, problem, kind, digests, groups):
+    for seed, digest in enumerate(digests):
+        given = None if digest is None else {kind: digest}
+        write_run(tmp_path / f"{seed}", [1.0, seed], seed=seed, problem=problem, given=given)
+    found = grouped(found_runs(tmp_path))
+    assert {group.label: list(group.runs) for group in found} == groups
+    notes = [line for line in said(capsys, "compare", tmp_path) if "each seed has its own" in line]
+    drawn = ":" in problem and digests == ["a", "b", "c"]
+    assert notes == ([f"fedavg: each seed has its own {kind}, as your function gave it"] if drawn else [])
+
+
+def test_runs_of_one_seed_on_other_data_are_compared(tmp_path, capsys):
+    for place, digest in enumerate("ab"):
+        write_run(tmp_path / f"{place}", [1.0, place + 0.5], problem="my:data", given={"data": digest})
+    rows = cells(said(capsys, "compare", tmp_path)[1:4])
+    assert [(row["runs"], row["seeds"], row["loss"]) for row in rows] == [
+        ("fedavg data=a", "1", "0.5"),
+        ("fedavg data=b", "1", "1.5"),
+    ]
+
+
+def test_algorithms_on_other_data_say_so(tmp_path):
+    for place, (algorithm, digest, side) in enumerate((("fedavg", "a", 8), ("fedlrt", "b", 8), ("fedlin", "c", 16))):
+        given = {"data": digest}
+        write_run(tmp_path / f"{place}", [1.0, 0.5], algorithm=algorithm, problem="/images", side=side, given=given)
+    labels = [group.label for group in grouped(found_runs(tmp_path))]
+    assert labels == ["fedavg data=a", "fedlrt data=b", "fedlin"]
 
 
 @pytest.mark.parametrize(

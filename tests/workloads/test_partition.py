@@ -302,6 +302,25 @@ def test_a_damaged_array_says_what_a_file_must_hold(tmp_path):
         Files(str(tmp_path)).parts(np.zeros(7, int), 1, 0)
 
 
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([True, False, True]), r"found a mask of shape \(3,\); save np.flatnonzero of it"),
+        (np.array([[True]]), r"found a mask of shape \(1, 1\)"),
+        (np.array([1.0, 2.0]), r"found float64 of shape \(2,\); save whole numbers, such as array.astype"),
+        (np.array(["1"]), r"found <U1 of shape \(1,\); save whole numbers"),
+        (np.array([]), r"found float64 of shape \(0,\)"),
+        (np.array([[1, 2], [3, 4]]), r"found an array of shape \(2, 2\); save one row, such as array.ravel"),
+        (np.array(3), r"found an array of shape \(\); save one row"),
+        (np.array([], dtype=np.int32), "found none; write one into the file, or leave the file and its client out"),
+    ],
+)
+def test_an_array_that_holds_no_indices_says_what_it_holds(tmp_path, array, message):
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(PartitionError, match=rf"a\.npy: expected at least one index, {message}"):
+        Files(str(tmp_path)).parts(np.zeros(7, int), 1, 0)
+
+
 @pytest.mark.parametrize("text", [" ", "\n", "\r\n", "\t"])
 def test_a_byte_order_mark_is_no_index(tmp_path, text):
     (tmp_path / "a.txt").write_bytes(f"2{text}0{text}".encode("utf-8-sig"))

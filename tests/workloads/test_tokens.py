@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from workloads.idx import DataError
-from workloads.partition import ByLabel, Dirichlet, Even
+from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError
 from workloads.texts import BySource, TextSet
 from workloads.tokens import NO_LOSS, tokens
 
@@ -127,3 +127,22 @@ def test_clients_by_class_by_source_or_at_random():
     assert causal.divided(Even(), 3, 0).sizes.tolist() == [2, 2, 2]
     with pytest.raises(DataError, match="Dirichlet divides by class, and these texts have none"):
         causal.divided(Dirichlet(), 2, 0)
+
+
+def test_files_count_the_samples_of_the_data_set(tmp_path):
+    cut = tokens(
+        asked(("ab", "c"), ("abcd", "e"), ("a", "b"), ("abcd", "f"), ("b", "c")), Beginning(), 5, truncate=True
+    )
+    assert (cut.kept.tolist(), cut.total) == ([0, 2, 4], 5)
+    for client, indices in enumerate(("4", "1 2 3")):
+        (tmp_path / f"{client}.txt").write_text(indices)
+    assert [part.tolist() for part in cut.divided(Files(str(tmp_path)), 2, 0)] == [[2], [1]]
+    (tmp_path / "0.txt").write_text("4 5")
+    with pytest.raises(PartitionError, match=r"0\.txt: 5 is no sample; there are 5, counted from 0"):
+        cut.divided(Files(str(tmp_path)), 2, 0)
+    (tmp_path / "0.txt").write_text("4")
+    (tmp_path / "1.txt").write_text("3 1")
+    with pytest.raises(
+        PartitionError, match=r"no sample of .*1\.txt is left to train on: all 2 are held out, not drawn"
+    ):
+        cut.divided(Files(str(tmp_path)), 2, 0)
