@@ -45,9 +45,9 @@ lint: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m paper_checks.findings docs
-	$(BIN)/python -m paper_checks.constants docs/figures
-	$(BIN)/python -m paper_checks.status_map docs/figures
-	$(BIN)/python -m figures.rmt_crossing docs/figures
+	$(BIN)/python -m paper_checks.engine.constants docs/figures
+	$(BIN)/python -m paper_checks.pages.status_map docs/figures
+	$(BIN)/python -m figures.rmt.crossing docs/figures
 	$(BIN)/python website/notebook.py
 
 site: $(SITE)

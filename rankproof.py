@@ -25,13 +25,13 @@ AS_EXPECTED = 0
 _FOR_USERS = {
     "algorithms.federation": "FederationError",
     "figures.figure": "FigureError",
-    "hessian.symmetric": "CurvatureError",
+    "hessian.numerics.symmetric": "CurvatureError",
     "paper_checks.ledger": "LedgerError",
-    "paper_checks.processes": "ProcessError",
+    "paper_checks.engine.processes": "ProcessError",
     "paper_checks.replay": "ReplayError",
     "runs.settings": "RunError",
     "toymodels.problem": "ProblemError",
-    "workloads.idx": "DataError",
+    "workloads.data.idx": "DataError",
 }
 """Errors with a remedy that a user can apply, by module; all others are bugs and keep their traceback."""
 

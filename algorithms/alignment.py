@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from algorithms.exchange import Receipt, Trip
 from algorithms.federation import Executor, FederationError, Reply, Sequential
 from algorithms.partial_sums import fold
 from algorithms.tree import Tree
-from algorithms.trip import Receipt, Trip
 
 
 class Watched:

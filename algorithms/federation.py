@@ -14,10 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.ledger import Ledger
-from algorithms.sequential import Sequential
-from algorithms.tree import tensors, weighted_sum
-from algorithms.trip import (
+from algorithms.exchange import (
     Client,
     Clients,
     Cohort,
@@ -37,6 +34,9 @@ from algorithms.trip import (
     is_whole,
     require_whole,
 )
+from algorithms.ledger import Ledger
+from algorithms.sequential import Sequential
+from algorithms.tree import tensors, weighted_sum
 
 __all__ = [
     "Client",

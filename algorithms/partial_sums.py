@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from algorithms.exchange import FederationError, Receipt, Reply, Trip
 from algorithms.tree import narrow, wide
-from algorithms.trip import FederationError, Receipt, Reply, Trip
 
 PARTS = 16
 """At most so many sums of a cohort are added up: of one client each in small cohorts."""

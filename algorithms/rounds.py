@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from algorithms.alignment import Watched, alignment, require_models
+from algorithms.exchange import is_whole, require_whole
 from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
 from algorithms.ledger import Ledger
 from algorithms.low_rank import USV
 from algorithms.tree import Tree
-from algorithms.trip import is_whole, require_whole
 from rmt.results import Result, in_words
 
 S = TypeVar("S")

@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
+from algorithms.exchange import FederationError, Receipt, Reply, Trip
 from algorithms.partial_sums import fold
 from algorithms.tree import tensors
-from algorithms.trip import FederationError, Receipt, Reply, Trip
 
 
 class Sequential:

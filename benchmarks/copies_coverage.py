@@ -29,7 +29,7 @@ from tqdm import tqdm
 from benchmarks.interval_coverage import CONFIDENCE, of_this_estimator, rotated, stored_rows, with_row
 from figures.provenance import machine, package_versions
 from hessian import DenseOperator, stable_rank_of
-from hessian.symmetric import normal_rows
+from hessian.numerics.symmetric import normal_rows
 from workloads.files import write_whole
 
 P = 200

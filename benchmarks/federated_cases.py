@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from runs.network_problem import NetworkProblem, network_problem
-from workloads.datasets import load
-from workloads.networks import levels, perceptron
-from workloads.partition import Parts
-from workloads.resnet import resnet
+from workloads.data.datasets import load
+from workloads.data.partition import Parts
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import levels, perceptron
 
 Found = dict[str, Any]
 COHORT, SAMPLES, BATCH, RATE, SEED = 20, 160, 32, 0.05, 0

@@ -20,7 +20,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Split, Tree
-from runs.network_function import Batch
+from runs.networks.network_function import Batch
 
 
 def low_rank(case: Case, repetitions: int) -> Found:

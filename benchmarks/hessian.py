@@ -38,7 +38,7 @@ from benchmarks.stable_rank_calibration import calibrated_budget, calibrated_pee
 from benchmarks.stable_rank_problems import CASES, Case
 from benchmarks.stable_rank_routes import PEERS, Problem, ours, ours_by_budget, version_of
 from hessian import Curvature, stable_rank_of
-from workloads.resnet import resnet
+from workloads.image_networks.resnet import resnet
 
 KINDS = ("plain probes", "sketch")
 MOMENT = "second moment of its density"

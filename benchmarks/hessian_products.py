@@ -32,8 +32,8 @@ from torch.func import functional_call, grad, jvp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hessian import Curvature, CurvatureError
-from workloads.networks import perceptron, small_convnet
-from workloads.resnet import resnet
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import perceptron, small_convnet
 
 MANY = 8
 Product = Callable[[Tensor], Tensor]

@@ -51,12 +51,12 @@ from hessian import (
     measure_spectrum,
     stable_rank_of,
 )
-from hessian.symmetric import normal_rows
+from hessian.numerics.symmetric import normal_rows
 from rmt import MarchenkoPastur, Semicircle, SpikedModel, draw_dense
-from workloads.datasets import load
+from workloads.data.datasets import load
 from workloads.files import write_whole
-from workloads.fit import FitSettings, fit
-from workloads.networks import perceptron, pool
+from workloads.image_networks.fit import FitSettings, fit
+from workloads.image_networks.small import perceptron, pool
 
 CONFIDENCE = 0.95
 REPETITIONS = {0.2: 500, 0.05: 500, 0.02: 200}

@@ -45,7 +45,7 @@ from runs.plan import Plan, planned
 from runs.settings import Conduct
 from runs.stored import named_types
 from runs.versions import versions
-from workloads.crew import Crew
+from workloads.processes.worker_pool import Crew
 
 ROUNDS = 30
 ADAM: dict[str, Any] = {"clients": 4, "cohort": 2, "steps": 5, "tau": 3, "batch": 8, "optimiser": "adam"}

@@ -41,11 +41,11 @@ from algorithms.federation import Federation
 from algorithms.fedlora import FedLoRA
 from algorithms.optimisers import AdamW
 from algorithms.rounds import one_round
-from runs.language_federation import part_of
-from runs.language_model import located, model_of, tokenizer_of
 from runs.language_problem import language_problem
-from workloads.texts import load_texts
-from workloads.tokens import NO_LOSS, TokenSet, tokens
+from runs.networks.language_federation import part_of
+from runs.networks.language_model import located, model_of, tokenizer_of
+from workloads.data.texts import load_texts
+from workloads.data.tokens import NO_LOSS, TokenSet, tokens
 
 OUT = Path(__file__).with_suffix(".json")
 RANK, RATE, STEPS = 4, 1e-3, 3

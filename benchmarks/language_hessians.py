@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from runs.language_federation import part_of
-from runs.language_model import located, model_of, tokenizer_of
-from workloads.texts import load_texts
-from workloads.tokens import NO_LOSS, tokens
+from runs.networks.language_federation import part_of
+from runs.networks.language_model import located, model_of, tokenizer_of
+from workloads.data.texts import load_texts
+from workloads.data.tokens import NO_LOSS, tokens
 
 
 class Logits(nn.Module):

@@ -37,10 +37,10 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature, CurvatureError, stable_rank_of
-from hessian.memory import Budget, in_words
-from workloads.datasets import load
-from workloads.networks import perceptron, pool
-from workloads.resnet import resnet
+from hessian.lanczos.memory import Budget, in_words
+from workloads.data.datasets import load
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import perceptron, pool
 
 WIDTH = 0.05
 

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from figures.provenance import machine, package_versions
-from hessian.bounds import MISSED
-from hessian.probes import FEW_AXES, PILOT, Probes
+from hessian.lanczos.bounds import MISSED
+from hessian.lanczos.probes import FEW_AXES, PILOT, Probes
 
 Groups = tuple[tuple[int, float], ...]
 CONFIDENCE = 0.95

@@ -29,9 +29,9 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature
-from hessian.live_bytes import held_by
-from workloads.networks import perceptron
-from workloads.vit import vit
+from hessian.numerics.live_bytes import held_by
+from workloads.image_networks.small import perceptron
+from workloads.image_networks.vit import vit
 
 CUTS = 2, 4, 8
 """Numbers of smaller batches."""

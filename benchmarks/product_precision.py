@@ -28,10 +28,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from benchmarks.stable_rank_problems import CLASSES, OverRows, mnist
 from figures.provenance import machine, package_versions
 from hessian import Curvature, Krylov
-from workloads.fit import FitSettings, fit
-from workloads.networks import perceptron, small_convnet
-from workloads.resnet import resnet
-from workloads.vit import vit
+from workloads.image_networks.fit import FitSettings, fit
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import perceptron, small_convnet
+from workloads.image_networks.vit import vit
 
 PROBES, STEPS, SAMPLES = 32, 60, 64
 

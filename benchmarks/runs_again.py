@@ -27,11 +27,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from figures import fedloru_designs
-from figures.experiment import CHOICE, RUN, Design, key_columns
-from figures.fedlrt_vision_runs import VISION
+from figures.experiments.experiment import CHOICE, RUN, Design, key_columns
+from figures.fedloru import designs as fedloru_designs
+from figures.fedlrt.vision_runs import VISION
 from figures.figure import Settings
-from figures.rolora_fig2_runs import FIG2_SIZES, designs
+from figures.rolora.fig2_runs import FIG2_SIZES, designs
 from runs.experiments import Experiment, carried_out
 
 HOME = Path(__file__).resolve().parent

@@ -52,8 +52,8 @@ from runs.experiments import Experiment, Sweep, Trial, carried_out
 from runs.folder import CHECKPOINTS, LEDGER, LOG, METRICS
 from runs.network_problem import NetworkProblem
 from runs.versions import versions
-from workloads.cluster import LOCAL, cluster
-from workloads.pool import Place, RayPool
+from workloads.processes.cluster import LOCAL, cluster
+from workloads.processes.pool import Place, RayPool
 
 Found = dict[str, Any]
 ACTOR = "ray::Worker"

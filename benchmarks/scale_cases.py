@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from algorithms.trip import Client, Memory, Reply
+from algorithms.exchange import Client, Memory, Reply
 from runs.network_problem import NetworkProblem, network_problem
 from toymodels.quadratic import Quadratic
-from workloads.models import ModelSettings, model
-from workloads.networks import perceptron
-from workloads.partition import Parts
+from workloads.data.partition import Parts
+from workloads.image_networks.models import ModelSettings, model
+from workloads.image_networks.small import perceptron
 
 TICK = os.sysconf("SC_CLK_TCK")
 

@@ -28,8 +28,8 @@ from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature, Workers
-from workloads.networks import perceptron, small_convnet
-from workloads.resnet import resnet
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import perceptron, small_convnet
 
 IDLE = 0.1
 """Processors that others may use at most, of each that is measured on."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.stable_rank_routes import Problem, Route, Session, known, ours, ours_by_budget
 from hessian import Curvature, Krylov
-from hessian.probes import draw_probes
+from hessian.lanczos.probes import draw_probes
 
 GOAL = 0.01
 WIDTHS = (0.03, 0.033, 0.036, 0.039, 0.043, 0.047, 0.052, 0.057, 0.062, 0.068, 0.075, 0.082, 0.09, 0.1, 0.11)

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from benchmarks.stable_rank_routes import Problem
 from hessian import Curvature, Krylov, exact_hessian, stable_rank_of
-from workloads import datasets
-from workloads.fit import FitSettings, fit
-from workloads.networks import perceptron, pool, small_convnet
-from workloads.resnet import resnet
-from workloads.vit import vit
+from workloads.data import datasets
+from workloads.image_networks.fit import FitSettings, fit
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import perceptron, pool, small_convnet
+from workloads.image_networks.vit import vit
 
 CLASSES = nn.CrossEntropyLoss()
 SQUARES = nn.MSELoss()

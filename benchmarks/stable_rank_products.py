@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from figures.provenance import machine, package_versions
 from hessian import DenseOperator, Krylov, stable_rank_of
-from hessian.bounds import certified_norm, known_square, probable_norm
+from hessian.lanczos.bounds import certified_norm, known_square, probable_norm
 
 Array = NDArray[np.float64]
 P, GOAL, CHANCE = 300, 0.01, 0.05

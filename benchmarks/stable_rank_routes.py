@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from hessian import Curvature, Krylov, stable_rank
-from hessian.basis_rows import Store
-from hessian.bounds import known_square
-from hessian.probes import draw_probes
-from hessian.pyhessian_guards import torch_supplied
+from hessian.lanczos.basis_rows import Store
+from hessian.lanczos.bounds import known_square
+from hessian.lanczos.probes import draw_probes
+from hessian.pyhessian.guards import torch_supplied
 
 Route = Callable[[float, int], float]
 """Maps (parameter, seed) to an estimate."""

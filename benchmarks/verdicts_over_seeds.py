@@ -24,7 +24,7 @@ from tqdm import tqdm
 from figures.provenance import sources_digest
 from paper_checks.claim import Claim
 from paper_checks.ledger import Ledger
-from paper_checks.manifest import SOURCES, run_manifest
+from paper_checks.pages.manifest import SOURCES, run_manifest
 from paper_checks.run import run
 from workloads.files import write_whole
 

@@ -22,10 +22,10 @@ from torch import Tensor
 
 from algorithms.adapter import AB
 from algorithms.alignment import Watched
+from algorithms.exchange import Receipt, Trip
 from algorithms.federation import FederationError
 from algorithms.rolora import Half
 from algorithms.tree import Tree, weighted_sum
-from algorithms.trip import Receipt, Trip
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from runs.words import printable
 from workloads.arguments import add_command, at_least, named, number
-from workloads.pool import RayPool, add_place_options, place_of, slots_of
+from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import reporting
 
 if TYPE_CHECKING:
     from figures.figure import Figure
     from figures.make import Made
-    from figures.measured_network import SpectrumRequest
-    from hessian.memory import Budget
+    from figures.spectrum.measured_network import SpectrumRequest
+    from hessian.lanczos.memory import Budget
 
 
 _OF_RUNS = ("model", "data", "loss", "reduction", "count", "law", "batch_norm")
@@ -116,8 +116,8 @@ def _figure(options: argparse.Namespace) -> int:
 
 def _planned(figures: Sequence[Figure], options: argparse.Namespace, slots: tuple[str, ...]) -> int:
     """Tells what figures cost, and runs nothing."""
+    from figures.experiments.sweep import OnlyPlannedError, of_runs
     from figures.figure import Settings
-    from figures.sweep import OnlyPlannedError, of_runs
 
     for figure in figures:
         if not of_runs(figure):
@@ -228,8 +228,8 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _budget(options: argparse.Namespace) -> Budget | None:
-    from hessian.memory import Budget as Given
-    from hessian.symmetric import CurvatureError
+    from hessian.lanczos.memory import Budget as Given
+    from hessian.numerics.symmetric import CurvatureError
 
     if options.memory is None:
         if options.scratch is not None:
@@ -239,9 +239,15 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
 
 def _spectrum(options: argparse.Namespace) -> int:
-    from figures.measured_network import SpectrumRequest
-    from figures.measured_spectrum import SPECTRUM_STEPS, measure_network, require_room, summary, write_spectrum
-    from hessian.elsewhere import Workers
+    from figures.spectrum.measured_network import SpectrumRequest
+    from figures.spectrum.measured_spectrum import (
+        SPECTRUM_STEPS,
+        measure_network,
+        require_room,
+        summary,
+        write_spectrum,
+    )
+    from hessian.operators.data_parallel import Workers
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable
 
@@ -294,7 +300,7 @@ def _spectrum(options: argparse.Namespace) -> int:
 
 def _require_names(options: argparse.Namespace) -> bool:
     """Whether network, data and loss are those of a run's folder; elsewhere they must be named, and there not."""
-    from hessian.symmetric import CurvatureError
+    from hessian.numerics.symmetric import CurvatureError
     from runs.index import SETTINGS
 
     if options.blocks is not None and options.checkpoints is not None:
@@ -315,7 +321,7 @@ def _require_names(options: argparse.Namespace) -> bool:
 
 
 def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path, trust: bool) -> int:
-    from figures.spectrum_checkpoints import checkpoints_summary, measure_checkpoints, measure_run, write_checkpoints
+    from figures.spectrum.checkpoints import checkpoints_summary, measure_checkpoints, measure_run, write_checkpoints
 
     with reporting("spectrum") as bar:
         if clients is None:

@@ -110,7 +110,7 @@ class DataChoice:
     """The data sets that a figure uses with given settings.
 
     Attributes:
-        names: Names of `workloads.datasets.REGISTRY`.
+        names: Names of `workloads.data.datasets.REGISTRY`.
         note: One line for caption, manifest and command line where these are not the data that were wanted; else empty.
     """
 
@@ -131,7 +131,7 @@ class Figure:
         headline: One short sentence from the numbers, what they show, which stands over the picture.
         found: One neutral sentence from the numbers: what is stated and what is found.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
-        datasets: Names of the data sets it needs, of `workloads.datasets.REGISTRY`.
+        datasets: Names of the data sets it needs, of `workloads.data.datasets.REGISTRY`.
         choose: Chooses other data sets by the settings and by what is on this machine; default: `datasets`.
         quick_decides: Whether scale `quick` says something about what is stated. Where it only shows that the machinery
             runs, as in experiments of training, the report does not draw it.

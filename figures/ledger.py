@@ -17,7 +17,8 @@ def all_figures() -> tuple[Figure, ...]:
     Raises:
         FigureError: Two figures share an id.
     """
-    modules = [import_module(f"{figures.__name__}.{found.name}") for found in pkgutil.iter_modules(figures.__path__)]
+    found = pkgutil.walk_packages(figures.__path__, f"{figures.__name__}.")
+    modules = [import_module(one.name) for one in found]
     ledger: dict[str, Figure] = {}
     for module in modules:
         for value in vars(module).values():

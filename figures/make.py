@@ -18,7 +18,7 @@ from figures.provenance import machine, numbers_digest, package_versions
 from figures.stored_numbers import stored_numbers, stored_seconds
 from figures.style import STYLE
 from workloads.files import require_writable
-from workloads.locks import alone
+from workloads.processes.locks import alone
 from workloads.progress import WORTH_SAYING, in_time
 from workloads.written import ForeignFileError, Written
 
@@ -289,9 +289,9 @@ def _caption(
 
 def _data_set(name: str, settings: Settings) -> dict[str, Any]:
     """Name and checksums of a data set that is present and verified."""
-    from workloads.datasets import REGISTRY
-    from workloads.file_sets import FileSet, verify
-    from workloads.texts import TEXTS
+    from workloads.data.datasets import REGISTRY
+    from workloads.data.file_sets import FileSet, verify
+    from workloads.data.texts import TEXTS
 
     known: dict[str, FileSet] = {**REGISTRY, **TEXTS}
     verify(known[name], settings.data_root)

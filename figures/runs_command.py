@@ -84,7 +84,7 @@ def _runs(options: argparse.Namespace) -> int:
 
     _refuse_unused(options)
     if options.action == "export":
-        from runs.peft_export import export
+        from runs.networks.peft_export import export
 
         out = Path(options.out or f"{options.folder}/adapter")
         print(f"the adapter after round {export(Path(options.folder), out, options.root, bool(options.trust))}\n{out}")

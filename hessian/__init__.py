@@ -1,26 +1,26 @@
 """Spectra of networks: Hessians and their relatives; stable ranks with intervals; the spiked model fitted."""
 
-from hessian.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_eigenvalues, fit_covariance
-from hessian.cross_blocks import CrossBlock
-from hessian.curvature import Cost, Curvature
-from hessian.difference_fit import HessianFit, HessianPrediction, fit_difference
-from hessian.eigenpairs import extreme_eigenpairs
-from hessian.elsewhere import Workers
-from hessian.exact import exact_hessian
-from hessian.intervals import Interval, StableRankInterval
-from hessian.krylov import Krylov, RitzPairs
-from hessian.measured_fit import MeasuredFit, fit_measured
-from hessian.memory import Budget
+from hessian.fits.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_eigenvalues, fit_covariance
+from hessian.fits.difference_fit import HessianFit, HessianPrediction, fit_difference
+from hessian.fits.measured_fit import MeasuredFit, fit_measured
+from hessian.fits.rank_change import RankChange, rank_change
+from hessian.fits.spiked_fit import SpikedFit, fit_spiked, predict
+from hessian.lanczos.eigenpairs import extreme_eigenpairs
+from hessian.lanczos.krylov import Krylov, RitzPairs
+from hessian.lanczos.memory import Budget
+from hessian.lanczos.quadrature import Moment, SpectralMeasure, spectral_measure
+from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.loss.routes import RouteWarning
 from hessian.network_rank import stable_rank
-from hessian.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
-from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
-from hessian.rank_change import RankChange, rank_change
-from hessian.rank_search import stable_rank_of
-from hessian.routes import RouteWarning
-from hessian.sample_hessians import SampleHessians, sample_hessian_parts, sample_hessians
+from hessian.numerics.intervals import Interval, StableRankInterval
+from hessian.numerics.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
+from hessian.operators.cross_blocks import CrossBlock
+from hessian.operators.curvature import Cost, Curvature
+from hessian.operators.data_parallel import Workers
+from hessian.operators.exact import exact_hessian
+from hessian.operators.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
+from hessian.operators.sample_hessians import SampleHessians, sample_hessian_parts, sample_hessians
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
-from hessian.spiked_fit import SpikedFit, fit_spiked, predict
-from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
 
 __all__ = [
     "Budget",

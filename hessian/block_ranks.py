@@ -7,12 +7,12 @@ from zlib import crc32
 
 import numpy as np
 
-from hessian.curvature import Curvature
-from hessian.intervals import StableRankInterval
-from hessian.krylov import Progress
-from hessian.rank_search import stable_rank_of
+from hessian.lanczos.krylov import Progress
+from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.numerics.intervals import StableRankInterval
+from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.curvature import Curvature
 from hessian.spectrum import STREAMS, SpectrumSettings
-from hessian.symmetric import CurvatureError
 from rmt.results import Result
 
 

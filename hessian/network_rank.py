@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from hessian.batches import Loss
-from hessian.curvature import Curvature
-from hessian.intervals import StableRankInterval
-from hessian.krylov import Progress
-from hessian.memory import Budget
-from hessian.rank_search import stable_rank_of
-from hessian.symmetric import CurvatureError
+from hessian.lanczos.krylov import Progress
+from hessian.lanczos.memory import Budget
+from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.loss.batches import Loss
+from hessian.numerics.intervals import StableRankInterval
+from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.curvature import Curvature
 
 
 def stable_rank(

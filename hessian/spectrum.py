@@ -9,14 +9,14 @@ from math import inf
 import numpy as np
 import torch
 
-from hessian.eigenpairs import extreme_eigenpairs, usual_basis
-from hessian.intervals import StableRankInterval
-from hessian.krylov import Array, Progress
-from hessian.measured_fit import MeasuredFit, fit_measured
-from hessian.memory import Budget, plan_pairs
-from hessian.quadrature import SpectralMeasure, spectral_measure
-from hessian.rank_search import stable_rank_of
-from hessian.symmetric import CountedOperator, CurvatureError, SymmetricOperator
+from hessian.fits.measured_fit import MeasuredFit, fit_measured
+from hessian.lanczos.eigenpairs import extreme_eigenpairs, usual_basis
+from hessian.lanczos.krylov import Array, Progress
+from hessian.lanczos.memory import Budget, plan_pairs
+from hessian.lanczos.quadrature import SpectralMeasure, spectral_measure
+from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.numerics.intervals import StableRankInterval
+from hessian.numerics.symmetric import CountedOperator, CurvatureError, SymmetricOperator
 from rmt.results import Result, listed
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")

@@ -13,13 +13,13 @@ from math import acos, asin, cos, pi
 import numpy as np
 import torch
 
-from hessian.eigenpairs import extreme_eigenpairs
-from hessian.intervals import Interval, StableRankInterval
-from hessian.krylov import Array, Progress, RitzPairs
-from hessian.memory import plan_pairs
-from hessian.rank_search import stable_rank_of
+from hessian.lanczos.eigenpairs import extreme_eigenpairs
+from hessian.lanczos.krylov import Array, Progress, RitzPairs
+from hessian.lanczos.memory import plan_pairs
+from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.numerics.intervals import Interval, StableRankInterval
+from hessian.numerics.symmetric import SymmetricOperator
 from hessian.spectrum import SpectrumSettings
-from hessian.symmetric import SymmetricOperator
 
 
 @dataclass(frozen=True, eq=False)

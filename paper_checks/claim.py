@@ -15,8 +15,8 @@ from math import isfinite
 from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
+from paper_checks.engine.lines import Lines, Strength
 from paper_checks.facts import Fact
-from paper_checks.lines import Lines, Strength
 
 Verdict = Literal["holds", "depends on the reading", "corrected", "refuted", "not checkable here"]
 Grade = Literal["proof", "certified", "statistical", "search"]

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from figures.command import add_figure_options
 from paper_checks import GROUP
-from paper_checks.selection import add_choice, add_paper, add_papers, chosen_claims, ledger_of
+from paper_checks.engine.selection import add_choice, add_paper, add_papers, chosen_claims, ledger_of
 from workloads.arguments import add_command, at_least, named
 from workloads.files import is_standard_output, require_target, require_writable
-from workloads.lifeline import worker_environment
-from workloads.pool import RayPool, add_place_options, place_of, slots_of
+from workloads.processes.child_processes import worker_environment
+from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import reporting
 from workloads.written import require_own, write_own
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
     from paper_checks.names import Names
+    from paper_checks.pages.report_figures import ReportFigure
     from paper_checks.replay import Stored
-    from paper_checks.report_figures import ReportFigure
     from paper_checks.result import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1
@@ -171,7 +171,7 @@ def _checked(ledger: Ledger, options: argparse.Namespace, pool: RayPool | None =
 
 
 def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, pool: RayPool | None = None) -> Run:
-    from paper_checks.last_results import keep, made_by
+    from paper_checks.engine.last_results import keep, made_by
     from paper_checks.run import run
 
     code = made_by()  # before the run, because sources may be edited during it
@@ -187,7 +187,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
 
 def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
     from figures.figure import Settings
-    from paper_checks.report_figures import report_figures
+    from paper_checks.pages.report_figures import report_figures
 
     settings = Settings(options.scale or "quick", options.seed, options.device, options.root)
     with reporting("drawing", len(figures), "figure") as bar:
@@ -214,10 +214,10 @@ def _write_json(value: Any, name: str) -> None:
 
 @worker_environment()
 def _check(options: argparse.Namespace) -> int:
-    from paper_checks import evidence_record
-    from paper_checks.card import summary_table
+    from paper_checks.engine import evidence_record
     from paper_checks.ledger import LedgerError
-    from paper_checks.manifest import run_manifest
+    from paper_checks.pages.card import summary_table
+    from paper_checks.pages.manifest import run_manifest
     from paper_checks.run import store_findings
 
     ledger = ledger_of(options)
@@ -252,7 +252,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> None:
     """Print the numbers of the evidence that are not those on record, or put them on record."""
-    from paper_checks import evidence_record
+    from paper_checks.engine import evidence_record
 
     changed: list[evidence_record.Difference] = []
     for paper in ledger.papers:
@@ -282,8 +282,8 @@ def _told(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.card import counted_by_kind
-    from paper_checks.places import check_place, replay_places
+    from paper_checks.pages.card import counted_by_kind
+    from paper_checks.replaying.places import check_place, replay_places
 
     ledger = ledger_of(options)
     claims = chosen_claims(ledger, options)
@@ -320,7 +320,7 @@ def _claims(options: argparse.Namespace) -> int:
 
 @worker_environment()
 def _show(options: argparse.Namespace) -> int:
-    from paper_checks.last_results import LastResults, last_results
+    from paper_checks.engine.last_results import LastResults, last_results
 
     last = LastResults() if options.again else last_results()
     own = bool(options.papers) or bool(entry_points(group=GROUP))
@@ -350,7 +350,7 @@ def _measure_missing(
     missing = [id for id, card in cards.items() if card is None]
     if not missing:
         return True
-    from paper_checks.card import card_text
+    from paper_checks.pages.card import card_text
 
     told = ", ".join(missing) if len(missing) <= MOST_CARDS else f"{len(missing)} claims"
     why = "" if options.again else ", because it was not measured with this code yet"
@@ -374,12 +374,12 @@ def _list_of(asked: str, found: Sequence[Any]) -> str:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from paper_checks.card import stored_lines
     from paper_checks.ledger import LedgerError
-    from paper_checks.places import replay_places
-    from paper_checks.plain_mathematics import plain_text
+    from paper_checks.pages.card import stored_lines
+    from paper_checks.pages.plain_mathematics import plain_text
     from paper_checks.replay import replay_in_fresh_process, replays_of, without_file
-    from paper_checks.script import script_of
+    from paper_checks.replaying.places import replay_places
+    from paper_checks.replaying.script import script_of
 
     filtered = options.all or options.paper or options.verdict
     if (options.ids and options.all) or not (options.ids or filtered):
@@ -463,9 +463,9 @@ def _by_id(asked: str, ledger: Ledger) -> list[str]:
 @worker_environment()
 def _report(options: argparse.Namespace) -> int:
     from figures.ledger import all_figures
-    from paper_checks.card import summary_table
-    from paper_checks.manifest import run_manifest
-    from paper_checks.report import write_report
+    from paper_checks.pages.card import summary_table
+    from paper_checks.pages.manifest import run_manifest
+    from paper_checks.pages.report import write_report
 
     out = Path(options.out)
     require_writable(out)

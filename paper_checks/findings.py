@@ -13,13 +13,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from paper_checks.arguments import Argument, argument_of
-from paper_checks.card import COUNTED, STATED, VERDICT_MEANS, counted, kinds_told, sentence_case, shortened
 from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
+from paper_checks.pages.card import COUNTED, STATED, VERDICT_MEANS, counted, kinds_told, sentence_case, shortened
 from paper_checks.paper import Page, Paper
-from paper_checks.places import check_place, replay_places
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of
+from paper_checks.replaying.arguments import Argument, argument_of
+from paper_checks.replaying.places import check_place, replay_places
 from runs.words import printable
 from workloads.files import write_whole
 from workloads.written import Written, write_own

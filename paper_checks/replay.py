@@ -19,6 +19,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
+from paper_checks.engine.processes import ProcessError, end_with_input, fresh_interpreter
 from paper_checks.evaluation import (
     KINDS,
     FlawError,
@@ -35,7 +36,6 @@ from paper_checks.evaluation import (
     require,
     used,
 )
-from paper_checks.processes import ProcessError, end_with_input, fresh_interpreter
 from paper_checks.stored_values import require_short
 
 __all__ = [

@@ -7,12 +7,12 @@ from typing import Any
 
 from paper_checks.claim import Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget
-from paper_checks.judging import Judged, obtained_beside
+from paper_checks.engine.judging import Judged, obtained_beside
+from paper_checks.engine.sensitivity import NoticedChange
+from paper_checks.engine.verdict import Decision
 from paper_checks.paper import Paper
-from paper_checks.places import check_place
 from paper_checks.replay import Replayed, Stored
-from paper_checks.sensitivity import NoticedChange
-from paper_checks.verdict import Decision
+from paper_checks.replaying.places import check_place
 
 OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
 """Outcome of a reading, in words."""

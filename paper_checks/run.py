@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from paper_checks.claim import GRADES, VERDICTS, Claim
 from paper_checks.context import Budget, Context
-from paper_checks.judging import Judged, judge
+from paper_checks.engine.judging import Judged, judge
+from paper_checks.engine.processes import mapped
+from paper_checks.engine.sensitivity import NoticedChange, noticed_changes
+from paper_checks.engine.verdict import Decision, decide
 from paper_checks.paper import Paper
-from paper_checks.places import replay_places
-from paper_checks.processes import mapped
 from paper_checks.replay import (
     Replayed,
     ReplayError,
@@ -33,9 +34,8 @@ from paper_checks.replay import (
     without_file,
     worth_storing,
 )
+from paper_checks.replaying.places import replay_places
 from paper_checks.result import Result, Run
-from paper_checks.sensitivity import NoticedChange, noticed_changes
-from paper_checks.verdict import Decision, decide
 from workloads.written import Written
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from algorithms.rolora import RoLoRA
 from algorithms.rounds import Algorithm
 from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
-from runs.image_federation import ImageFederation
-from runs.language_federation import LanguageFederation, TextPartition
+from runs.networks.image_federation import ImageFederation
+from runs.networks.language_federation import LanguageFederation, TextPartition
 from runs.options import OWN, Form, Kinds, Option, nearest
 from runs.problems import (
     HeterogeneousLegendre,
@@ -43,11 +43,11 @@ from runs.problems import (
 )
 from runs.settings import Conduct, RunError, RunSettings
 from runs.silos.problem import SILOS, SiloSettings
-from workloads.cluster import LOCAL
-from workloads.datasets import REGISTRY
-from workloads.image_folder import is_folder
-from workloads.partition import PARTITIONS, Partition
-from workloads.texts import TEXT_PARTITIONS, TEXTS
+from workloads.data.datasets import REGISTRY
+from workloads.data.image_folder import is_folder
+from workloads.data.partition import PARTITIONS, Partition
+from workloads.data.texts import TEXT_PARTITIONS, TEXTS
+from workloads.processes.cluster import LOCAL
 
 T = TypeVar("T")
 Values = Mapping[str, Any]
@@ -133,7 +133,7 @@ def algorithm_entry(name: str) -> Entry:
     """
     if ":" not in name:
         return named(ALGORITHMS, "algorithm", name)
-    from hessian.factories import named_object  # brings much along that other runs do not need
+    from hessian.loss.factories import named_object  # brings much along that other runs do not need
 
     kind = named_object(name, "algorithm")
     lacking = [part for part in ("start", "round", "weights") if not hasattr(kind, part)]

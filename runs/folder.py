@@ -41,7 +41,7 @@ from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
 from runs.stored import named_types
 from runs.tables import Mark, Table, continues, marked, rows_of
 from workloads.files import SCRATCH, naming_errors, require_writable
-from workloads.locks import alone
+from workloads.processes.locks import alone
 from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, ForeignFileError, Written
 

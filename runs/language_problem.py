@@ -20,15 +20,22 @@ from algorithms.federation import FederationError, require_whole
 from algorithms.kernels import layer_names
 from algorithms.layers import Factorable
 from algorithms.tree import Tree, wide
-from runs.image_federation import digest_of
-from runs.language_model import Task, drawn_in, head_of, positions
-from runs.language_network import PADDING, LanguageClients, LanguageNetwork, LanguageProblem, network_of, vocabulary_of
-from runs.network_checks import is_alike
-from runs.network_function import Labelled, drawn_from
 from runs.network_problem import indices_of, require_once
-from runs.peft_format import read_adapter
-from workloads.partition import Indices, Parts
-from workloads.tokens import TokenSet
+from runs.networks.image_federation import digest_of
+from runs.networks.language_model import Task, drawn_in, head_of, positions
+from runs.networks.language_network import (
+    PADDING,
+    LanguageClients,
+    LanguageNetwork,
+    LanguageProblem,
+    network_of,
+    vocabulary_of,
+)
+from runs.networks.network_checks import is_alike
+from runs.networks.network_function import Labelled, drawn_from
+from runs.networks.peft_format import read_adapter
+from workloads.data.partition import Indices, Parts
+from workloads.data.tokens import TokenSet
 
 Weighed = Literal["samples", "tokens"]
 

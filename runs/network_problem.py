@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from algorithms.federation import Federation, FederationError, require_whole
 from algorithms.tree import Tree
 from algorithms.weights import Weight
-from runs.network_checks import (
+from runs.networks.network_checks import (
     is_of_classes,
     labelled,
     require_fit,
@@ -27,9 +27,9 @@ from runs.network_checks import (
     require_trainable,
     with_derivatives,
 )
-from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of, pieces
-from workloads.augmentation import Offsets, Preparation
-from workloads.partition import Indices, PartitionError, Parts
+from runs.networks.network_function import Batch, Labelled, Loss, Network, Statistics, network_of, pieces
+from workloads.data.augmentation import Offsets, Preparation
+from workloads.data.partition import Indices, PartitionError, Parts
 
 ROWS = 1000
 """Samples at a time, unless another number is named."""

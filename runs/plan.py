@@ -17,13 +17,13 @@ from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.index import SETTINGS, digest_of, known_digest, recorded_edit
+from runs.networks.peft_format import begun
 from runs.options import is_name, resolved
-from runs.peft_format import begun
 from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.code_names import names_code
+from workloads.data.image_folder import is_folder
 from workloads.files import write_whole
-from workloads.image_folder import is_folder
 from workloads.written import ForeignFileError, Written
 
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal
 
-from workloads.cluster import require_graphics
+from workloads.processes.cluster import require_graphics
 
 
 @dataclass(frozen=True)

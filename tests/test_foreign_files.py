@@ -19,21 +19,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from figures import make as making
-from figures import measured_spectrum, run_curves  # before `rendered` is replaced in `making`, of which they take it
+from figures import run_curves
 from figures.figure import Figure, Settings
 from figures.make import make
-from figures.measured_network import MeasuredNetwork, SpectrumRequest
-from figures.measured_spectrum import measure_network, require_room, write_spectrum
+from figures.spectrum import measured_spectrum
+from figures.spectrum.measured_network import MeasuredNetwork, SpectrumRequest
+from figures.spectrum.measured_spectrum import measure_network, require_room, write_spectrum
+from hessian.numerics.symmetric import CurvatureError
 from hessian.spectrum import SpectrumSettings
-from hessian.symmetric import CurvatureError
-from paper_checks.report import write_report
+from paper_checks.pages.report import write_report
 from paper_checks.result import Run
 from paper_checks.run import _keep
 from rankproof import main
 from runs.folder import remove_run
 from runs.settings import RunError
-from workloads.file_sets import FileSet, fetch
-from workloads.idx import DataError
+from workloads.data.file_sets import FileSet, fetch
+from workloads.data.idx import DataError
 from workloads.written import _HEADER, RECORD, write_own
 
 SMALL = ("--clients", "2", "--steps", "1", "--rows", "3", "--columns", "2", "--rounds", "2", "--save-every", "0")
@@ -209,7 +210,7 @@ def test_a_file_that_appears_while_a_command_works_stays(own, tmp_path, monkeypa
         (tmp_path / "spectrum.png").write_bytes(b"mine")
         return dict.fromkeys(kinds, b"drawn")
 
-    monkeypatch.setattr("figures.measured_spectrum.rendered", late)
+    monkeypatch.setattr("figures.spectrum.measured_spectrum.rendered", late)
     with pytest.raises(FileExistsError, match="rankproof did not write it"):
         write_spectrum(measured, tmp_path)
     assert {path.name for path in tmp_path.iterdir() if path.name != RECORD} == {"spectrum.png"}

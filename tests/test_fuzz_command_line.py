@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import rankproof
 from paper_checks.ledger import Ledger
 from paper_checks.replay import ReplayError, Stored, replay_in_fresh_process, stored, stored_path
-from workloads import packages
-from workloads.datasets import REGISTRY, DataSet
-from workloads.idx import pack
+from workloads.data import packages
+from workloads.data.datasets import REGISTRY, DataSet
+from workloads.data.idx import pack
 
 EXAMPLES = settings().max_examples
 LEDGER = Ledger.of()

@@ -139,7 +139,7 @@ def test_files_of_tests_have_names_of_their_own():
 
 def test_pictures_stand_beside_their_numbers():
     """``X`` has computed the numbers that ``X_picture`` draws."""
-    drawn = sorted((ROOT / "figures").glob("*_picture.py"))
+    drawn = sorted((ROOT / "figures").rglob("*_picture.py"))
     assert drawn
     for file in drawn:
         assert file.with_name(file.name.replace("_picture.py", ".py")).exists(), f"{file.name} without its numbers"

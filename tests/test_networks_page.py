@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 import rankproof
+from figures.curves.learning_curves import LEARNING_CURVES
+from figures.curves.learning_curves_runs import CURVE_SIZES, METHODS, Case, experiment_of
 from figures.figure import Settings
-from figures.learning_curves import LEARNING_CURVES
-from figures.learning_curves_runs import CURVE_SIZES, METHODS, Case, experiment_of
 from figures.make import table_of
 from figures.stored_numbers import stored_numbers
 from runs.command import _asked
-from runs.samples import splits_of
-from workloads.alexnet import alexnet_shapes
-from workloads.resnet import resnet_shapes
-from workloads.two_layer import two_layer_shapes
-from workloads.vgg import vgg16_shapes
-from workloads.vit import vit_shapes
+from runs.networks.samples import splits_of
+from workloads.image_networks.alexnet import alexnet_shapes
+from workloads.image_networks.resnet import resnet_shapes
+from workloads.image_networks.two_layer import two_layer_shapes
+from workloads.image_networks.vgg import vgg16_shapes
+from workloads.image_networks.vit import vit_shapes
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "networks.md").read_text()
 _, *BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.S)

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import rankproof
-from paper_checks.card import STATED, VERDICT_MEANS, counted
 from paper_checks.ledger import PAPERS
-from workloads.datasets import find
+from paper_checks.pages.card import STATED, VERDICT_MEANS, counted
+from workloads.data.datasets import find
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()

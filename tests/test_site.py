@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.mathml import to_mathml
+from paper_checks.pages.mathml import to_mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from workloads.networks import perceptron
+from workloads.image_networks.small import perceptron
 
 _GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(40, 6, generator=_GENERATOR)

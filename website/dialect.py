@@ -15,7 +15,7 @@ from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 from markdown.preprocessors import Preprocessor
 
-from paper_checks.mathml import MathError, to_mathml
+from paper_checks.pages.mathml import MathError, to_mathml
 
 IN_CODE = r"\$`([^`]+)`\$"
 IN_DOLLARS = r"(?<![\\$\w])\$(?![\s`$])([^$`]+?)(?<![\s\\])\$(?![\w$])"

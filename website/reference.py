@@ -19,7 +19,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "algorithms": (
         "algorithms.rounds",
         "algorithms.federation",
-        "algorithms.trip",
+        "algorithms.exchange",
         "algorithms.weights",
         "algorithms.low_rank",
         "algorithms.optimisers",
@@ -33,7 +33,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "runs": ("runs.problems", "runs.settings", "runs.catalogue", "runs.folder", "runs.experiments", "runs.stored"),
     "paper_checks": (
         "paper_checks.claim",
-        "paper_checks.verdict",
+        "paper_checks.engine.verdict",
         "paper_checks.paper",
         "paper_checks.context",
         "paper_checks.ledger",

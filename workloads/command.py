@@ -29,7 +29,7 @@ def declare(commands: Any) -> None:
 
 
 def _data(options: argparse.Namespace) -> int:
-    from workloads import datasets, file_sets, texts
+    from workloads.data import datasets, file_sets, texts
 
     known: dict[str, file_sets.FileSet] = {**datasets.REGISTRY, **texts.TEXTS}
     names = options.names or list(known)

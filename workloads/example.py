@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from workloads.datasets import load
-from workloads.fit import FitSettings, fit
-from workloads.networks import pool, small_convnet
+from workloads.data.datasets import load
+from workloads.image_networks.fit import FitSettings, fit
+from workloads.image_networks.small import pool, small_convnet
 
 TRAINED_ON, MEASURED_ON = 20_000, 1_000
 """Images, from the beginning of the training set; the spectrum is taken over the first of those trained on."""

@@ -20,7 +20,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import Member, Team
 from algorithms.executors.worker import Answer, Order, packed, serve
 from algorithms.federation import FederationError, InterruptedWorkError
-from workloads.crew import Crew
+from workloads.processes.worker_pool import Crew
 
 
 class _Worker(Member):

@@ -23,7 +23,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
 from algorithms.executors.worker import Answer, Held, Order, answered, packed, settle
 from algorithms.federation import FederationError, InterruptedWorkError
-from workloads.cluster import LOCAL, cluster, installed, require_graphics, require_room
+from workloads.processes.cluster import LOCAL, cluster, installed, require_graphics, require_room
 
 PATIENCE = 300.0
 """Seconds to wait for an actor, when there is none."""

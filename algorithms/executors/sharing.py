@@ -17,7 +17,7 @@ import torch
 import torch.multiprocessing  # teaches connections to hand shared memory over
 from torch import Tensor
 
-from algorithms.trip import FederationError
+from algorithms.exchange import FederationError
 
 _ALIGNMENT = 64  # bytes; a multiple of every item's
 _SHARED = "/dev/shm"  # where Linux keeps shared memory

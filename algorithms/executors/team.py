@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import Any
 
+from algorithms.exchange import Cohort, Key, Receipt, Reply, Trip, require_whole
 from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Answer, Failure, Order
 from algorithms.federation import FederationError, InterruptedWorkError
 from algorithms.partial_sums import PARTS, Sum, part_size
-from algorithms.trip import Cohort, Key, Receipt, Reply, Trip, require_whole
 
 LOSSES = 3
 """A part that so many workers did not outlive stops the run."""

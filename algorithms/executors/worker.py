@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 
+from algorithms.exchange import Reply, Trip
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
 from algorithms.partial_sums import added_up
 from algorithms.sequential import Sequential
-from algorithms.trip import Reply, Trip
 
 
 @dataclass(frozen=True)

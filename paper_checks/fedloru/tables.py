@@ -1,10 +1,10 @@
-"""The printed tables of `figures.fedloru_printed`, and their values as what they can stand for."""
+"""The printed tables of `figures.fedloru.printed`, and their values as what they can stand for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from figures.fedloru_printed import (
+from figures.fedloru.printed import (
     CLIENTS_PER_RANK,
     FEDAVG_V1,
     LOW_RANK,

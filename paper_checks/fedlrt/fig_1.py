@@ -19,7 +19,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction
 from figures.batched_starts import affine_map, powers
-from figures.legendre_readings import minimisers
+from figures.fedlrt.legendre_readings import minimisers
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.counting import evaluate, polynomials

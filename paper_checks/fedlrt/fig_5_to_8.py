@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from figures.fedlrt_vision import PEAK, contrasts, in_short
+from figures.fedlrt.vision import PEAK, contrasts, in_short
 from paper_checks.claim import Claim
 from paper_checks.methods.experiments import Comparisons, experiment
 

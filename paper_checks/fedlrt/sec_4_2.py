@@ -17,11 +17,11 @@ from torch import nn
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
-from workloads.alexnet import alexnet_shapes
-from workloads.augmentation import Preparation
-from workloads.resnet import resnet_shapes
-from workloads.vgg import vgg16_shapes
-from workloads.vit import vit_shapes
+from workloads.data.augmentation import Preparation
+from workloads.image_networks.alexnet import alexnet_shapes
+from workloads.image_networks.resnet import resnet_shapes
+from workloads.image_networks.vgg import vgg16_shapes
+from workloads.image_networks.vit import vit_shapes
 
 BUDGET, ROUNDS = 240, 200
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan
 
 from paper_checks.claim import Evidence
-from paper_checks.lines import line_of
+from paper_checks.engine.lines import line_of
 from paper_checks.methods.sides import UndefinedError, number
 
 Predictions = Mapping[str, float]

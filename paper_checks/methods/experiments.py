@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiment_effects import Effect
+from figures.experiments.effects import Effect
 from figures.figure import Figure, Settings
 from figures.ledger import select
 from figures.stored_numbers import stored_numbers

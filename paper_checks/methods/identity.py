@@ -12,9 +12,9 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.engine.lines import Line
 from paper_checks.evaluation import told_apart
 from paper_checks.facts import compared, identity, vanishes
-from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.yielded import by
 

@@ -18,9 +18,9 @@ from scipy.optimize import differential_evolution, minimize
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.engine.lines import Line, line_of
 from paper_checks.evaluation import told_apart
 from paper_checks.facts import Exact, Fact, compared
-from paper_checks.lines import Line, line_of
 from paper_checks.methods.domain import Axis, Cases, Searched, Tried, check_reached, in_words
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.sides import ROUNDING, Array, UndefinedError, checked_sides

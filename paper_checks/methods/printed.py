@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from paper_checks.claim import Evidence
+from paper_checks.engine.lines import Line, line_of
 from paper_checks.facts import as_fraction, compared, together
-from paper_checks.lines import Line, line_of
 from paper_checks.methods.sides import UndefinedError
 
 Number = int | Fraction

@@ -10,8 +10,8 @@ from scipy.stats import binomtest
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
+from paper_checks.engine.lines import Line
 from paper_checks.facts import compared, together
-from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError, number
 
 

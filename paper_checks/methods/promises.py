@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from paper_checks.claim import Evidence
+from paper_checks.engine.lines import Line, line_of
 from paper_checks.evaluation import told_apart
 from paper_checks.facts import compared, together
-from paper_checks.lines import Line, line_of
 from paper_checks.methods.sides import ROUNDING, UndefinedError, number
 from paper_checks.methods.yielded import by
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from paper_checks.claim import Evidence
+from paper_checks.engine.lines import Line
 from paper_checks.facts import Fact, as_fraction, compared, together
-from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError
 
 Sides = Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]]

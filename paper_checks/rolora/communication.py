@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from figures.rolora_printed import (
+from figures.rolora.printed import (
     TABLE_4,
     TABLE_5,
     TABLE_7,

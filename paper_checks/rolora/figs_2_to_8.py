@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from figures.experiment import RUN, finals
-from figures.experiment_effects import paired
-from figures.rolora_fig2 import LEARNING, ends_of_ffa, statements
-from figures.rolora_language import in_words, leads, robustness
+from figures.experiments.effects import paired
+from figures.experiments.experiment import RUN, finals
+from figures.rolora.fig2 import LEARNING, ends_of_ffa, statements
+from figures.rolora.language import in_words, leads, robustness
 from paper_checks.methods.experiments import Comparisons, experiment
 
 

@@ -9,11 +9,11 @@ from math import floor
 
 import numpy as np
 
-from figures.rolora_printed import GLUE, TABLE_4, TABLE_5, TABLE_7, TABLE_9, TABLE_11, TESTS, LayerSet
+from figures.rolora.printed import GLUE, TABLE_4, TABLE_5, TABLE_7, TABLE_9, TABLE_11, TESTS, LayerSet
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
-from workloads.partition import Even
+from workloads.data.partition import Even
 
 CLIENTS = (3, 20, 50)
 TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702, "QQP": 363_846, "RTE": 2490}

@@ -14,7 +14,7 @@ from algorithms.ffa_lora import FFALoRA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from figures.rolora_printed import TABLE_9
+from figures.rolora.printed import TABLE_9
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Cell, Rounded, judge_printed

@@ -20,7 +20,7 @@ from algorithms.fedlora import FedLoRA
 from algorithms.flexlora import FlexLoRA
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
-from figures.rolora_printed import TABLE_6
+from figures.rolora.printed import TABLE_6
 from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Order, Rounded, judge_order

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from figures.rolora_printed import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
+from figures.rolora.printed import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.rolora.measurements.whole_counts import Trials, attainable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from figures.rolora_printed import METHODS, MMLU, MMLU_GROUPS, TABLE_12, Score
+from figures.rolora.printed import METHODS, MMLU, MMLU_GROUPS, TABLE_12, Score
 from paper_checks.claim import Best, Evidence, Reading, claim
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed, largest
 

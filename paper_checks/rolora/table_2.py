@@ -10,7 +10,7 @@ from math import ceil, floor
 import numpy as np
 from scipy.stats import ttest_ind_from_stats
 
-from figures.rolora_printed import COMMONSENSE, METHODS, TABLE_1, TABLE_2, TABLE_10, TESTS, Row, Score
+from figures.rolora.printed import COMMONSENSE, METHODS, TABLE_1, TABLE_2, TABLE_10, TESTS, Row, Score
 from paper_checks.claim import Best, Evidence, Reading, claim
 from paper_checks.facts import compared, together
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from figures.rolora_printed import TABLE_1, TABLE_6, Row, find
+from figures.rolora.printed import TABLE_1, TABLE_6, Row, find
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.rolora.table_1 import average_cells

@@ -19,13 +19,13 @@ from torch import Tensor
 from algorithms.federation import FederationError, InterruptedWorkError, Receipt, Reply, Trip
 from algorithms.partial_sums import Form, flattened, fold
 from algorithms.tree import wide
+from runs.silos.client_store import TOKEN
 from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
-from runs.silos.keeping import TOKEN
-from runs.silos.line import About, Line, Patience
+from runs.silos.membership import Roll, said_in
 from runs.silos.norms import FAR, Compared, compared, norm_of, sent_norm
 from runs.silos.problem import local_loss
 from runs.silos.registered import answered_kinds, drawing, sent_kinds, work_name
-from runs.silos.roll import Roll, said_in
+from runs.silos.transport import About, Line, Patience
 from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
 
 SLACK, SLACK_EACH = 1 << 16, 1 << 9

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.descent import Descent
+from algorithms.exchange import Memory, Trip
 from algorithms.partial_sums import Form, flattened
-from algorithms.trip import Memory, Trip
 
 
 @dataclass(frozen=True)

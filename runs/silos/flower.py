@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
+from algorithms.exchange import is_whole
 from algorithms.federation import Client, FederationError
-from algorithms.trip import is_whole
 from runs.settings import RunError
 from runs.silos.node import Node, failure
 from runs.silos.problem import Evaluate

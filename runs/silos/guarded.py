@@ -13,7 +13,7 @@ from algorithms.descent import statistics_of
 from algorithms.federation import Client, FederationError
 from algorithms.sequential import lent_tensors
 from algorithms.tree import tensors
-from runs.dependence import INDEPENDENT, depends_on
+from runs.networks.dependence import INDEPENDENT, depends_on
 
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 

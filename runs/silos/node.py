@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.descent import statistics_of, takes_values
+from algorithms.exchange import Receipt, is_whole
 from algorithms.federation import Client, FederationError, Reply, Sequential, Trip, Work
-from algorithms.trip import Receipt, is_whole
+from runs.silos.client_store import Keeping, keyed_digest
 from runs.silos.fingerprint import fingerprint_of
 from runs.silos.guarded import guarded
-from runs.silos.keeping import Keeping, keyed_digest
 from runs.silos.registered import answered_kinds, drawer, sent_kinds, works
 from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
 from runs.versions import versions

@@ -19,11 +19,11 @@ from runs.folder import CHECKPOINTS, Metrics, train
 from runs.index import SETTINGS
 from runs.plan import Parts, Plan, planned
 from runs.settings import Conduct, RunError
+from runs.silos.client_store import RUN
 from runs.silos.executor import Silos
 from runs.silos.given import checked_start
-from runs.silos.keeping import RUN
-from runs.silos.line import Line, Patience
 from runs.silos.problem import RUN_NAME, SILOS, Distant, DistantClients, Evaluate, SiloProblem, SiloSettings
+from runs.silos.transport import Line, Patience
 from runs.silos.wire import Limits, printable
 
 _PATIENCE = {entry.name for entry in fields(Patience)}

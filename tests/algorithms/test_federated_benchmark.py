@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.datasets import DataError, load
+from workloads.data.datasets import DataError, load
 
 pytestmark = pytest.mark.slow
 

@@ -31,6 +31,7 @@ from travelling import (
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
+from algorithms.exchange import Receipt, Reply, Trip
 from algorithms.executors.processes import Processes
 from algorithms.executors.sharing import pack, unpack
 from algorithms.fedavg import FedAvg
@@ -44,7 +45,6 @@ from algorithms.partial_sums import PARTS, fold
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from algorithms.trip import Receipt, Reply, Trip
 
 HERE = Path(__file__).parent
 LOCAL = Descent(3, 0.05)

@@ -34,8 +34,8 @@ from algorithms.tree import Tree
 from runs.folder import LEDGER, LOG, METRICS, train
 from runs.plan import SETTINGS, planned
 from runs.settings import Conduct
-from workloads.cluster import installed
-from workloads.pool import Place, RayPool, slots_of
+from workloads.processes.cluster import installed
+from workloads.processes.pool import Place, RayPool, slots_of
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.datasets import ImageSet
+from workloads.data.datasets import ImageSet
 
 
 def stripes(samples=400):

@@ -11,27 +11,25 @@ import pytest
 import torch
 
 from algorithms.tree import Tree
-from figures import (
-    fedloru_toy,
-    fedlrt_fig3,
-    hessian_alignment,
-    rmt_alignment,
-    rmt_sample_size,
-    rmt_stable_rank,
-    rmt_transition,
-    rolora_aggregations,
-    rolora_angle,
-    rolora_ffa,
-)
-from figures.fedloru_fig1 import pairs
-from figures.fedlrt_fig1_properties import SINGLE, summary
-from figures.fedlrt_fig1_properties import properties as fig1_properties
-from figures.fedlrt_fig4_properties import properties as fig4_properties
+from figures.fedloru import toy as fedloru_toy
+from figures.fedloru.fig1 import pairs
+from figures.fedlrt import fig3 as fedlrt_fig3
+from figures.fedlrt.fig1_properties import SINGLE, summary
+from figures.fedlrt.fig1_properties import properties as fig1_properties
+from figures.fedlrt.fig4_properties import properties as fig4_properties
+from figures.fedlrt.legendre_readings import CLOSE, Trace
 from figures.figure import Settings
-from figures.language_sizes import FEDLORU_FIGURE, ROLORA_FIGURE
-from figures.legendre_readings import CLOSE, Trace
-from figures.rolora_printed import TABLE_1, TABLE_2, TABLE_6, TABLE_12
-from figures.rolora_tables import TABLE_1_FIGURE, TABLE_2_FIGURE, TABLE_6_FIGURE, TABLE_12_FIGURE
+from figures.hessian import alignment as hessian_alignment
+from figures.language.sizes import FEDLORU_FIGURE, ROLORA_FIGURE
+from figures.rmt import alignment as rmt_alignment
+from figures.rmt import sample_size as rmt_sample_size
+from figures.rmt import stable_rank as rmt_stable_rank
+from figures.rmt import transition as rmt_transition
+from figures.rolora import aggregations as rolora_aggregations
+from figures.rolora import angle as rolora_angle
+from figures.rolora import ffa as rolora_ffa
+from figures.rolora.printed import TABLE_1, TABLE_2, TABLE_6, TABLE_12
+from figures.rolora.tables import TABLE_1_FIGURE, TABLE_2_FIGURE, TABLE_6_FIGURE, TABLE_12_FIGURE
 from rmt import SpikedModel
 from toymodels.regression import in_expectation
 from toymodels.regression_rates import homogeneous_factor

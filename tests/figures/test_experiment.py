@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
-from figures import experiment as running
-from figures.experiment import CHOICE, RUN, Design, Line, finals, key_columns, results
-from figures.experiment_effects import POWER, Effect, by_seed, mean_and_half_width, paired, smallest_detectable
-from figures.experiment_tables import Contrast, Value, counted
+from figures.experiments import experiment as running
+from figures.experiments.effects import POWER, Effect, by_seed, mean_and_half_width, paired, smallest_detectable
+from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, results
+from figures.experiments.tables import Contrast, Value, counted
 from figures.figure import FigureError, Settings
 
 METRICS = ("accuracy", "validation_accuracy")

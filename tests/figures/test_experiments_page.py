@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import rankproof
-from figures.fedloru_designs import (
+from figures.fedloru.designs import (
     LEFT_OUT,
     network_of,
     parameters,
@@ -15,12 +15,12 @@ from figures.fedloru_designs import (
     tab6_design,
     tab7_design,
 )
-from figures.fedloru_fig4 import design as fine_tuning
-from figures.fedloru_paper_scale import design as paper_scale_design
-from figures.fedloru_scales import RANKS, SIZES
+from figures.fedloru.fig4 import design as fine_tuning
+from figures.fedloru.paper_scale import design as paper_scale_design
+from figures.fedloru.scales import RANKS, SIZES
 from figures.figure import Settings
-from figures.language_designs import ALGORITHMS, budgets_lines, clients_lines, tuning_designs, uplinks_lines
-from figures.language_designs import SIZES as LANGUAGE
+from figures.language.designs import ALGORITHMS, budgets_lines, clients_lines, tuning_designs, uplinks_lines
+from figures.language.designs import SIZES as LANGUAGE
 from figures.ledger import all_figures
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "experiments.md").read_text()

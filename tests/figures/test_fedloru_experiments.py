@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import rankproof
-from figures import fedloru_alignment as aligned
-from figures import fedloru_curves as curves
-from figures import fedloru_experiments as tables
-from figures import fedloru_trained_ranks as trained
-from figures.experiment import CHOICE, RUN
-from figures.experiment_cost import cost_of_line
-from figures.fedloru_designs import (
+from figures.experiments.cost import cost_of_line
+from figures.experiments.experiment import CHOICE, RUN
+from figures.fedloru import alignment as aligned
+from figures.fedloru import curves as curves
+from figures.fedloru import experiments as tables
+from figures.fedloru import trained_ranks as trained
+from figures.fedloru.designs import (
     LEFT_OUT,
     choice_of,
     fig8_designs,
@@ -30,14 +30,14 @@ from figures.fedloru_designs import (
     tab6_design,
     tab7_design,
 )
-from figures.fedloru_scales import RANKS, SIZES
+from figures.fedloru.scales import RANKS, SIZES
 from figures.figure import Settings
 from figures.make import make
 from hessian import exact_hessian
 from runs.cost import Cost
-from runs.network_function import Batch
-from workloads.datasets import find
-from workloads.resnet import resnet_shapes
+from runs.networks.network_function import Batch
+from workloads.data.datasets import find
+from workloads.image_networks.resnet import resnet_shapes
 
 DESIGNS = {
     "1": tab1_design,
@@ -393,7 +393,7 @@ def test_the_cost_is_told_before_a_run_at_the_paper_s_scale(monkeypatch, capsys,
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("figures.experiment_cost.cost_of_line", lambda *_: Cost(1e15, 1e6))
+    monkeypatch.setattr("figures.experiments.cost.cost_of_line", lambda *_: Cost(1e15, 1e6))
     monkeypatch.setattr(tables, "results", stop)
     monkeypatch.setattr("figures.make._data_set", lambda name, settings: {"name": name, "title": name, "md5": {}})
     assert rankproof.main(["figure", "fedloru/tab-7", "--scale", "paper", "--out", str(tmp_path)]) != 0

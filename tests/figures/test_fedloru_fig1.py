@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from stripes import stripes
 
-from figures.fedloru_fig1 import (
+from figures.fedloru.fig1 import (
     ESTIMATORS,
     FIG1,
     FIG1_SIZES,
@@ -21,14 +21,14 @@ from figures.fedloru_fig1 import (
     fig1_sizes,
     pairs,
 )
-from figures.fedloru_fig1_picture import draw_fig1
+from figures.fedloru.fig1_picture import draw_fig1
 from figures.figure import Settings
 from figures.make import make
-from hessian.quadrature import SpectralMeasure
-from workloads.datasets import REGISTRY, DataError
-from workloads.idx import pack
-from workloads.layouts import Layout
-from workloads.packages import FILES
+from hessian.lanczos.quadrature import SpectralMeasure
+from workloads.data.datasets import REGISTRY, DataError
+from workloads.data.file_layouts import Layout
+from workloads.data.idx import pack
+from workloads.data.packages import FILES
 
 SIZES = Fig1Sizes(4, 10, 1, 10, 40, 2, 2, 1, 8, relative_width=0.5)
 

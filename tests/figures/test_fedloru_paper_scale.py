@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from figures import fedloru_paper_scale as scale
-from figures.fedloru_paper_scale import PAPER_SCALE, ROUNDS, TAU
+from figures.fedloru import paper_scale as scale
+from figures.fedloru.paper_scale import PAPER_SCALE, ROUNDS, TAU
 from figures.figure import Settings
 
 

@@ -6,12 +6,13 @@ import pytest
 from matplotlib.colors import to_hex
 from seen import band, bars, curve, drawn, key, level, same, styled, texts, within
 
-from figures import fedloru_curves, fedloru_toy
-from figures.experiment import RUN
-from figures.experiment_effects import Effect
-from figures.experiment_tables import Contrast, Value, draw_table
-from figures.fedloru_fig1 import ESTIMATORS, fig1_found
-from figures.fedloru_fig1_picture import draw_fig1
+from figures.experiments.effects import Effect
+from figures.experiments.experiment import RUN
+from figures.experiments.tables import Contrast, Value, draw_table
+from figures.fedloru import curves as fedloru_curves
+from figures.fedloru import toy as fedloru_toy
+from figures.fedloru.fig1 import ESTIMATORS, fig1_found
+from figures.fedloru.fig1_picture import draw_fig1
 from figures.figure import Settings
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from figures import fedlrt_vision as vision
-from figures.fedlrt_communication import COMMUNICATION, NETWORKS, largest_rank, sent, sides
-from figures.fedlrt_vision_runs import VARIANTS, VISION
+from figures.fedlrt import vision as vision
+from figures.fedlrt.communication import COMMUNICATION, NETWORKS, largest_rank, sent, sides
+from figures.fedlrt.vision_runs import VARIANTS, VISION
 from figures.figure import Settings
-from workloads.datasets import find
+from workloads.data.datasets import find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
 

@@ -15,10 +15,12 @@ from algorithms.fedlrt import CORRECTIONS, FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from figures import fedlrt_fig1, fedlrt_fig3, fedlrt_fig4
 from figures.batched_starts import affine_map, powers, recorded, run_fedlrt
+from figures.fedlrt import fig1 as fedlrt_fig1
+from figures.fedlrt import fig3 as fedlrt_fig3
+from figures.fedlrt import fig4 as fedlrt_fig4
+from figures.fedlrt.legendre_readings import STOP, Plan, Reading, Trace, first_round, minimisers, readings_table
 from figures.figure import Settings
-from figures.legendre_readings import STOP, Plan, Reading, Trace, first_round, minimisers, readings_table
 from figures.make import make
 from toymodels.legendre import many_targets, random_targets
 

@@ -8,11 +8,14 @@ import pytest
 from seen import band, curve, drawn, key, level, same, styled, texts, within
 
 from algorithms.descent import Descent
-from figures import fedlrt_communication, fedlrt_fig1, fedlrt_fig3, fedlrt_fig4
-from figures.fedlrt_fig1_properties import properties, summary
-from figures.fedlrt_vision_runs import VARIANTS
+from figures.fedlrt import communication as fedlrt_communication
+from figures.fedlrt import fig1 as fedlrt_fig1
+from figures.fedlrt import fig3 as fedlrt_fig3
+from figures.fedlrt import fig4 as fedlrt_fig4
+from figures.fedlrt.fig1_properties import properties, summary
+from figures.fedlrt.legendre_readings import Plan
+from figures.fedlrt.vision_runs import VARIANTS
 from figures.figure import Settings
-from figures.legendre_readings import Plan
 
 METHODS = ("FedAvg", "FedLin", "FeDLRT", "FeDLRT, simplified", "FeDLRT, full")
 PLAN = Plan(Descent(5, 1e-2), (1, 2), 3, 100, {"uniform": 12, "plain": 3}, 64, 2)

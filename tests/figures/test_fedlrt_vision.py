@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from seen import bars, curve, drawn, level, same, styled, texts, within
 
-from figures import fedlrt_vision as vision
-from figures.experiment import RUN, Line
-from figures.experiment_cost import cost_of_line
-from figures.fedlrt_vision_runs import BUDGET, VARIANTS, VISION, called
+from figures.experiments.cost import cost_of_line
+from figures.experiments.experiment import RUN, Line
+from figures.fedlrt import vision as vision
+from figures.fedlrt.vision_runs import BUDGET, VARIANTS, VISION, called
 from figures.figure import Settings
-from workloads.datasets import find
+from workloads.data.datasets import find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
 TABLE_2 = {

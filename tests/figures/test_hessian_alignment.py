@@ -9,7 +9,7 @@ from stripes import stripes
 from torch import nn
 
 from figures.figure import Settings
-from figures.hessian_alignment import (
+from figures.hessian.alignment import (
     ALIGNMENT,
     AlignmentSizes,
     Side,
@@ -23,9 +23,9 @@ from figures.hessian_alignment import (
     jackknife,
     side_of,
 )
-from figures.hessian_alignment_picture import draw_client_alignment
+from figures.hessian.alignment_picture import draw_client_alignment
 from rmt import Semicircle, SpikedModel
-from workloads.networks import perceptron
+from workloads.image_networks.small import perceptron
 
 SIZES = AlignmentSizes(4, (4,), 400, (1, 2), (20, 60), 4, 12)
 

@@ -6,9 +6,9 @@ import torch
 from seen import bars, curve, drawn, key, level, same, styled, texts
 from stripes import stripes
 
-from figures import hessian_covariance
 from figures.figure import Settings
-from figures.hessian_covariance import (
+from figures.hessian import covariance as hessian_covariance
+from figures.hessian.covariance import (
     COVARIANCE,
     NETWORKS,
     CovarianceSizes,
@@ -21,7 +21,7 @@ from figures.hessian_covariance import (
     measured,
     stages,
 )
-from figures.hessian_covariance_picture import draw_covariance_figure
+from figures.hessian.covariance_picture import draw_covariance_figure
 
 SIZES = CovarianceSizes(60, (0, 2), 24, (6, 12), 2, 1)
 

@@ -8,7 +8,7 @@ from stripes import stripes
 from torch import nn
 
 from figures.figure import Settings
-from figures.hessian_predictions import (
+from figures.hessian.predictions import (
     PREDICTIONS,
     Measured,
     NetworkSizes,
@@ -23,11 +23,11 @@ from figures.hessian_predictions import (
     predictions_sizes,
     trained_networks,
 )
-from figures.hessian_predictions_picture import draw_predictions
-from figures.spiked_prediction import exact_stable_rank, noise_size
+from figures.hessian.predictions_picture import draw_predictions
+from figures.spectrum.spiked_prediction import exact_stable_rank, noise_size
 from hessian import exact_hessian
 from rmt import Semicircle, SpikedModel
-from workloads.networks import perceptron
+from workloads.image_networks.small import perceptron
 
 SIZES = PredictionSizes(4, NetworkSizes((4,), 300, 2, (20, 40, 80), 2), NetworkSizes((1,), 60, 1, (4, 6, 8), 2))
 

@@ -6,9 +6,9 @@ from seen import band, bars, curve, drawn, key, level, same, styled, texts, with
 from stripes import stripes
 
 from figures.figure import Settings
-from figures.hessian_spectra import FMNIST, SAMPLE_SIZES, SampleSizes, hessian_spectra, samples_found, samples_sizes
-from figures.hessian_spectra_picture import draw_samples
-from figures.spiked_prediction import predicted_eigenvalues, with_noise
+from figures.hessian.spectra import FMNIST, SAMPLE_SIZES, SampleSizes, hessian_spectra, samples_found, samples_sizes
+from figures.hessian.spectra_picture import draw_samples
+from figures.spectrum.spiked_prediction import predicted_eigenvalues, with_noise
 from rmt import Semicircle, SpikedModel, distribution_distance
 
 SIZES = SampleSizes(4, (4,), 300, 2, (20, 40, 80), 2)
@@ -168,7 +168,7 @@ def test_the_figure_is_of_fashion_mnist(monkeypatch, table):
         asked.append((name, root))
         return stripes()
 
-    monkeypatch.setattr("figures.hessian_spectra.load", load)
+    monkeypatch.setattr("figures.hessian.spectra.load", load)
     monkeypatch.setitem(SAMPLE_SIZES, "quick", SIZES)
     found = FMNIST.data(Settings(data_root="here"))
     assert asked == [("fashion-mnist", "here")]

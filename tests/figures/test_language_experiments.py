@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pandas as pd
 import pytest
 
-from figures import fedloru_fig4 as fig4
-from figures.experiment import RUN
+from figures.experiments.experiment import RUN
+from figures.fedloru import fig4 as fig4
 from figures.figure import Settings
-from figures.language_designs import (
+from figures.language.designs import (
     ALGORITHMS,
     SIZES,
     THREE,
@@ -19,9 +19,9 @@ from figures.language_designs import (
     tuning_designs,
     uplinks_lines,
 )
-from figures.language_sizes import trained
-from figures.rolora_language import CLIENTS_FIGURE, FIG_3, FIG_4, FIG_5, falls, in_short, leads, robustness, settings_of
-from figures.rolora_printed import TABLE_8
+from figures.language.sizes import trained
+from figures.rolora.language import CLIENTS_FIGURE, FIG_3, FIG_4, FIG_5, falls, in_short, leads, robustness, settings_of
+from figures.rolora.printed import TABLE_8
 
 FIGURES = {CLIENTS_FIGURE: clients_lines, FIG_3: clients_lines, FIG_4: budgets_lines, FIG_5: uplinks_lines}
 

@@ -19,8 +19,6 @@ from algorithms.optimisers import AdamW
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
-from figures import fedloru_language_ranks as ranks
-from figures import rolora_mechanism as mechanism
 from figures.aggregation_error import (
     Averaged,
     KeepingUploads,
@@ -29,8 +27,10 @@ from figures.aggregation_error import (
     errors_of_few,
     product_of,
 )
+from figures.fedloru import language_ranks as ranks
 from figures.figure import Settings
-from figures.spectrum_federation import SERVER
+from figures.rolora import mechanism as mechanism
+from figures.spectrum.federation import SERVER
 
 pytest.importorskip("transformers")
 from tiny_language import bert, llama, texts

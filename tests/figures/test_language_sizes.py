@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from figures.figure import Settings
-from figures.language_sizes import FEDLORU_FIGURE, ROLORA_FIGURE, trained
+from figures.language.sizes import FEDLORU_FIGURE, ROLORA_FIGURE, trained
 from paper_checks.context import Context
 from paper_checks.rolora.messages import count_traffic
 

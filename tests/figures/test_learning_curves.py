@@ -10,10 +10,17 @@ import pytest
 from scipy.stats import beta, binomtest
 
 import rankproof
-from figures import learning_curves_runs as behind
-from figures.figure import Settings
-from figures.learning_curves import LEARNING_CURVES, LEVEL, MARGIN, curves_data, found_in_short, lower_bound, margins
-from figures.learning_curves_runs import (
+from figures.curves import learning_curves_runs as behind
+from figures.curves.learning_curves import (
+    LEARNING_CURVES,
+    LEVEL,
+    MARGIN,
+    curves_data,
+    found_in_short,
+    lower_bound,
+    margins,
+)
+from figures.curves.learning_curves_runs import (
     CURVE_SIZES,
     FAMILIES,
     METHODS,
@@ -24,10 +31,11 @@ from figures.learning_curves_runs import (
     options_of,
     tuned,
 )
+from figures.figure import Settings
 from figures.make import table_of
 from figures.stored_numbers import FOLDER, stored_numbers
 from runs.catalogue import ALGORITHMS
-from workloads.datasets import REGISTRY, find
+from workloads.data.datasets import REGISTRY, find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
 LAPTOP = CURVE_SIZES["laptop"]

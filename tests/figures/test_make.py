@@ -13,8 +13,8 @@ from figures import make as making
 from figures.figure import Figure, FigureError, Settings
 from figures.ledger import all_figures, select
 from figures.make import make
-from workloads.datasets import REGISTRY
-from workloads.idx import DataError
+from workloads.data.datasets import REGISTRY
+from workloads.data.idx import DataError
 from workloads.written import RECORD
 
 
@@ -172,7 +172,7 @@ def test_the_list_is_lines_or_json(capsys):
 
 
 def test_two_figures_of_one_id_are_an_error(monkeypatch):
-    from figures import fedloru_toy
+    from figures.fedloru import toy as fedloru_toy
 
     monkeypatch.setattr(fedloru_toy, "AGAIN", replace(fedloru_toy.FEDLORU_TOY, title="Another"), raising=False)
     with pytest.raises(FigureError, match=r"two figures are called 'fedloru/toy', one of them in figures\.fedloru_toy"):

@@ -13,11 +13,11 @@ import tiny_networks
 import torch
 
 import rankproof
-from figures.measured_network import SpectrumRequest
-from figures.measured_spectrum import measure_network
+from figures.spectrum.measured_network import SpectrumRequest
+from figures.spectrum.measured_spectrum import measure_network
 from hessian import Curvature, CurvatureError, SpectrumSettings, exact_hessian
 from hessian.block_ranks import block_ranks
-from hessian.memory import Budget
+from hessian.lanczos.memory import Budget
 from workloads.written import RECORD
 
 FAST = ("--outliers", "3", "--probes", "2", "--steps", "20")
@@ -281,7 +281,7 @@ def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model
 
 
 def test_little_memory_changes_what_is_kept_and_says_so(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("hessian.checked_objective.PROGRAM", 0)
+    monkeypatch.setattr("hessian.loss.checked_objective.PROGRAM", 0)
     plain, _ = measured(capsys, tmp_path / "plain", "--blocks")
     tight, text = measured(capsys, tmp_path / "tight", "--blocks", "--memory", "20 KiB")
     assert plain["given_up_for_memory"] == ""
@@ -316,7 +316,7 @@ def asked_of(monkeypatch, tmp_path, *arguments):
         asked.append(request)
         raise CurvatureError("enough")
 
-    monkeypatch.setattr("figures.measured_spectrum.measure_network", measure)
+    monkeypatch.setattr("figures.spectrum.measured_spectrum.measure_network", measure)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     assert rankproof.main(("spectrum", *names, *arguments)) == 2
     return asked[0]
@@ -416,7 +416,7 @@ def test_too_little_memory_is_one_line(capsys, tmp_path, monkeypatch, error):
     def exhausted(*arguments):
         raise error
 
-    monkeypatch.setattr("figures.measured_spectrum.measure_spectrum", exhausted)
+    monkeypatch.setattr("figures.spectrum.measured_spectrum.measure_spectrum", exhausted)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     status, _, err = run(capsys, *names)
     assert status == 2

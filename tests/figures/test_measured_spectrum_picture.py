@@ -8,10 +8,10 @@ import tiny_networks  # noqa: F401 - named as a module's factory below
 from scipy.stats import norm
 from seen import drawn, key, styled, texts
 
-from figures.measured_network import SpectrumRequest
-from figures.measured_spectrum import measure_network, summary
-from figures.measured_spectrum_picture import LAWS, draw_spectrum_report
-from figures.spectrum_json import as_json
+from figures.spectrum.as_json import as_json
+from figures.spectrum.measured_network import SpectrumRequest
+from figures.spectrum.measured_spectrum import measure_network, summary
+from figures.spectrum.measured_spectrum_picture import LAWS, draw_spectrum_report
 from hessian import SpectrumSettings
 
 

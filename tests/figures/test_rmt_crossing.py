@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from figures.figure import Settings
-from figures.rmt_crossing import STILL, R, animated, crossing, noise_histogram, write
+from figures.rmt.crossing import STILL, R, animated, crossing, noise_histogram, write
 from rmt import SpikedModel, draw_banded
 
 SVG = "{http://www.w3.org/2000/svg}"

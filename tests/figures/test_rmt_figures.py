@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from figures import rmt_alignment, rmt_sample_size, rmt_spectrum, rmt_stable_rank, rmt_transition
 from figures.figure import Settings
 from figures.make import make
+from figures.rmt import alignment as rmt_alignment
+from figures.rmt import sample_size as rmt_sample_size
+from figures.rmt import spectrum as rmt_spectrum
+from figures.rmt import stable_rank as rmt_stable_rank
+from figures.rmt import transition as rmt_transition
 from rmt import SpikedModel, draw_dense
 
 

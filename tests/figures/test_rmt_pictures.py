@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from seen import band, bars, curve, drawn, key, level, same, styled, texts, within, without
 
-from figures import rmt_alignment, rmt_sample_size, rmt_spectrum, rmt_stable_rank, rmt_transition
 from figures.figure import Settings
+from figures.rmt import alignment as rmt_alignment
+from figures.rmt import sample_size as rmt_sample_size
+from figures.rmt import spectrum as rmt_spectrum
+from figures.rmt import stable_rank as rmt_stable_rank
+from figures.rmt import transition as rmt_transition
 from rmt import SpikedModel
 
 

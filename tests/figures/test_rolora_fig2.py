@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from seen import band, curve, drawn, key, level, same, styled, texts
 
-from figures.experiment import RUN
+from figures.experiments.experiment import RUN
 from figures.figure import Settings
-from figures.rolora_fig2 import draw_fig2, fig2_data, fig2_found, in_short, plateau, statements, trips
-from figures.rolora_fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, designs, tuning_designs, whole_designs
+from figures.rolora.fig2 import draw_fig2, fig2_data, fig2_found, in_short, plateau, statements, trips
+from figures.rolora.fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, designs, tuning_designs, whole_designs
 from runs.plan import planned
-from workloads.datasets import find
+from workloads.data.datasets import find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
 LAPTOP = FIG2_SIZES["laptop"]

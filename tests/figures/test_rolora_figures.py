@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from figures import rolora_aggregations, rolora_angle, rolora_ffa
 from figures.figure import Settings
 from figures.make import make
-from figures.rolora_runs import angle_of, rate_of, run_exact
+from figures.rolora import aggregations as rolora_aggregations
+from figures.rolora import angle as rolora_angle
+from figures.rolora import ffa as rolora_ffa
+from figures.rolora.runs import angle_of, rate_of, run_exact
 from toymodels.regression import regression
 from toymodels.regression_rates import ffa_correction, ffa_population_correction
 

@@ -8,8 +8,10 @@ import pytest
 from matplotlib.colors import to_hex
 from seen import band, bars, curve, drawn, key, level, same, styled, texts, within
 
-from figures import rolora_aggregations, rolora_angle, rolora_ffa
 from figures.figure import Settings
+from figures.rolora import aggregations as rolora_aggregations
+from figures.rolora import angle as rolora_angle
+from figures.rolora import ffa as rolora_ffa
 
 LEAST = 1e-14
 TABLES = {

@@ -6,8 +6,8 @@ import pytest
 
 from figures.figure import Settings
 from figures.ledger import select
-from figures.rolora_printed import MMLU, TABLE_1, TABLE_2, TABLE_6, TABLE_12, TESTS
-from figures.rolora_tables import AVERAGE, ROUNDING, mean_of_row, mmlu, nearest_count
+from figures.rolora.printed import MMLU, TABLE_1, TABLE_2, TABLE_6, TABLE_12, TESTS
+from figures.rolora.tables import AVERAGE, ROUNDING, mean_of_row, mmlu, nearest_count
 from paper_checks.methods.printed import Rounded
 from paper_checks.rolora.measurements.whole_counts import attainable
 from paper_checks.rolora.table_1 import NOT_FOLLOWING

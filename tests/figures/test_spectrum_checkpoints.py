@@ -14,10 +14,10 @@ from safetensors.torch import save_file
 import rankproof
 from algorithms.rounds import rounds
 from algorithms.weights import dense_tree
-from figures.measured_network import SpectrumRequest
-from figures.spectrum_checkpoints import measure_checkpoints, measure_run
+from figures.spectrum.checkpoints import measure_checkpoints, measure_run
+from figures.spectrum.measured_network import SpectrumRequest
 from hessian import CurvatureError, RitzPairs, SpectrumSettings, exact_hessian
-from hessian.state_files import load_state, numbered_states
+from hessian.loss.state_files import load_state, numbered_states
 from hessian.through_training import angles_of
 from runs.folder import train
 from runs.plan import parts_of, planned

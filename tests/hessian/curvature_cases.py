@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from workloads.networks import perceptron, small_convnet
-from workloads.resnet import resnet
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import perceptron, small_convnet
 
 
 class Attention(nn.Module):

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset, IterableDataset
 
-from workloads.networks import perceptron
+from workloads.image_networks.small import perceptron
 
 _GENERATOR = torch.Generator().manual_seed(3)
 X = torch.randn(23, 6, generator=_GENERATOR).double()

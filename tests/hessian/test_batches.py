@@ -6,7 +6,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian import Curvature, CurvatureError, exact_hessian
-from hessian.batches import Batches, counted, joined, reduction_of, rows_of, size_of
+from hessian.loss.batches import Batches, counted, joined, reduction_of, rows_of, size_of
 
 X, Y = torch.arange(12.0).view(4, 3).double(), torch.ones(4, 1).double()
 

@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 from scipy.stats import beta
 
 from hessian import CurvatureError, DenseOperator, Interval
-from hessian.bounds import certified_norm, known_square, probable_norm
-from hessian.krylov import Krylov
+from hessian.lanczos.bounds import certified_norm, known_square, probable_norm
+from hessian.lanczos.krylov import Krylov
 
 
 def test_widths_are_relative():

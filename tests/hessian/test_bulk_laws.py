@@ -6,7 +6,7 @@ import torch
 from scipy.stats import kstwobign
 
 from hessian import Curvature, DenseOperator, SpectrumSettings, measure_spectrum, spectral_measure
-from hessian.bulk_laws import Bulk, law_fits
+from hessian.fits.bulk_laws import Bulk, law_fits
 
 ONE = Bulk(10, (np.array([0.0, 1.0, 4.0]),), (np.array([0.2, 0.5, 0.3]),), np.empty(0))
 WITH_KNOWN = Bulk(10, (np.array([0.0, 1.0, 4.0]),), (np.array([0.2, 0.4, 0.3]),), np.array([2.0]))

@@ -12,9 +12,9 @@ from torch.func import functional_call
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian import Curvature, CurvatureError, as_scipy, exact_hessian
-from hessian.graphs import HessianGraph
-from hessian.symmetric import multiply
-from workloads.networks import perceptron
+from hessian.loss.graphs import HessianGraph
+from hessian.numerics.symmetric import multiply
+from workloads.image_networks.small import perceptron
 
 CASES = cases()
 

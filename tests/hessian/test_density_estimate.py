@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hessian.density_estimate import density_stable_rank, smoothed_density
+from hessian.fits.density_estimate import density_stable_rank, smoothed_density
 
 GRID = np.linspace(-5.0, 15.0, 40_001)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hessian import CurvatureError, SpectralMeasure
-from hessian.density_reading import AS_PLOTTED, RAW_NODES, Reading, printed_stable_rank
+from hessian.fits.density_reading import AS_PLOTTED, RAW_NODES, Reading, printed_stable_rank
 
 NODES, WEIGHTS = np.array([-2.0, 0.5, 4.0]), np.array([0.3, 0.6, 0.1])
 ONE = SpectralMeasure(10, (NODES,), (WEIGHTS,), np.empty(0))

@@ -13,9 +13,9 @@ import torch
 from curvature_cases import cases
 
 from hessian import Curvature, exact_hessian, extreme_eigenpairs, measure_spectrum, spectral_measure, stable_rank
-from hessian.pyhessian_backend import PyHessianSettings, density_quadrature, top_eigenvalues
+from hessian.pyhessian.backend import PyHessianSettings, density_quadrature, top_eigenvalues
 from hessian.spectrum import SpectrumSettings
-from workloads.networks import perceptron
+from workloads.image_networks.small import perceptron
 
 CASES = cases()
 LOSS = torch.nn.CrossEntropyLoss()

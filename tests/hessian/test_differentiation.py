@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from hessian import Curvature, exact_hessian, stable_rank_of
-from hessian.differentiation import exact_algebra, exact_evaluation
-from hessian.pyhessian_backend import top_eigenvalues
-from workloads.networks import small_convnet
+from hessian.numerics.differentiation import exact_algebra, exact_evaluation
+from hessian.pyhessian.backend import top_eigenvalues
+from workloads.image_networks.small import small_convnet
 
 LOSS = torch.nn.CrossEntropyLoss()
 

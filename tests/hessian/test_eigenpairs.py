@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from hessian import Curvature, DenseOperator, SpectrumSettings, exact_hessian, extreme_eigenpairs, measure_spectrum
-from hessian.symmetric import CountedOperator
+from hessian.numerics.symmetric import CountedOperator
 
 
 def rotated(eigenvalues, dtype=torch.float64):

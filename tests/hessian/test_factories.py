@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from hessian.factories import count_of, data_of, loss_of_name, model_of, named_object
-from hessian.symmetric import CurvatureError
+from hessian.loss.factories import count_of, data_of, loss_of_name, model_of, named_object
+from hessian.numerics.symmetric import CurvatureError
 
 MODULE = """
 import torch

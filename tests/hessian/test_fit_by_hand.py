@@ -9,10 +9,10 @@ import torch
 from scipy.stats import norm
 
 from hessian import SpectralMeasure, fit_measured
-from hessian.intervals import Interval
-from hessian.krylov import RitzPairs
-from hessian.measured_fit import Side
-from hessian.probes import FEW, SKEW
+from hessian.fits.measured_fit import Side
+from hessian.lanczos.krylov import RitzPairs
+from hessian.lanczos.probes import FEW, SKEW
+from hessian.numerics.intervals import Interval
 
 R = 200
 NODES = (np.array([-1.0, 1.0]),)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hessian import CurvatureError, DenseOperator, Krylov, SpectralMeasure, extreme_eigenpairs, spectral_measure
-from hessian.basis_rows import Rows, Store
-from hessian.bounds import probable_norm
-from hessian.probes import draw_probes, predicted_rest
-from hessian.symmetric import ScaledOperator, multiply
+from hessian.lanczos.basis_rows import Rows, Store
+from hessian.lanczos.bounds import probable_norm
+from hessian.lanczos.probes import draw_probes, predicted_rest
+from hessian.numerics.symmetric import ScaledOperator, multiply
 
 
 def rotated(eigenvalues, seed=0, dtype=torch.float64):

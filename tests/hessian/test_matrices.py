@@ -12,8 +12,8 @@ from torch.func import functional_call
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 
 from hessian import Curvature, CurvatureError, stable_rank_of
-from hessian.middles import MATRICES
-from workloads.networks import perceptron
+from hessian.loss.output_curvature import MATRICES
+from workloads.image_networks.small import perceptron
 
 CASES = cases()
 SIZE = 11

@@ -20,8 +20,8 @@ from hessian import (
     spectral_measure,
     stable_rank_of,
 )
-from hessian.bulk_laws import Bulk, law_fits
-from hessian.spiked_fit import fitted_model, spike_of
+from hessian.fits.bulk_laws import Bulk, law_fits
+from hessian.fits.spiked_fit import fitted_model, spike_of
 from rmt import MarchenkoPastur, Semicircle, SpikedModel, distribution_distance, draw_dense
 
 LEVEL = 5.0  # standard deviations

@@ -22,17 +22,17 @@ from hessian import (
     DenseOperator,
     Krylov,
     SpectrumSettings,
-    derivatives,
     measure_spectrum,
     stable_rank,
     stable_rank_of,
 )
-from hessian.basis_rows import Rows, Store, along, combined, take_outside
-from hessian.checked_objective import checked_objective, numbers_of_checks
-from hessian.eigenpairs import extreme_eigenpairs
-from hessian.live_bytes import held_by
-from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words, plan_pairs
-from hessian.recombination import Recombination
+from hessian.lanczos.basis_rows import Rows, Store, along, combined, take_outside
+from hessian.lanczos.eigenpairs import extreme_eigenpairs
+from hessian.lanczos.memory import LEAST, PROGRAM, Budget, bytes_of, in_words, plan_pairs
+from hessian.loss import second_derivative_check as derivatives
+from hessian.loss.batch_consistency import Recombination
+from hessian.loss.checked_objective import checked_objective, numbers_of_checks
+from hessian.numerics.live_bytes import held_by
 
 NORMAL = np.random.default_rng(0).standard_normal(300)
 SPECTRA = {"outliers": np.r_[50.0, 30.0, 20.0, 8.0, -5.0, 0.05 * NORMAL[:295]], "power law": np.arange(1, 301) ** -1.0}
@@ -52,7 +52,7 @@ def stable_rank_from(eigenvalues):
 @pytest.fixture(autouse=True)
 def no_program(monkeypatch):
     """Budgets of these small networks would drown in what the program itself takes."""
-    monkeypatch.setattr("hessian.checked_objective.PROGRAM", 0)
+    monkeypatch.setattr("hessian.loss.checked_objective.PROGRAM", 0)
 
 
 @pytest.fixture(scope="module")
@@ -166,8 +166,8 @@ def test_rows_in_a_file_are_the_rows_in_memory(tmp_path):
 @pytest.mark.parametrize("tile", [40, 10**9])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, threads, tmp_path, monkeypatch, set_threads):
-    monkeypatch.setattr("hessian.basis_rows.TILES", {"cpu": tile})
-    monkeypatch.setattr("hessian.basis_rows.COLUMNS_OF_A_THREAD", 30)
+    monkeypatch.setattr("hessian.lanczos.basis_rows.TILES", {"cpu": tile})
+    monkeypatch.setattr("hessian.lanczos.basis_rows.COLUMNS_OF_A_THREAD", 30)
     set_threads(threads)
     P, drawn = 101, np.random.default_rng(5)
     given = torch.from_numpy(np.linalg.qr(drawn.standard_normal((P, 7)))[0].T.copy())
@@ -195,7 +195,7 @@ def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, threads, 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("surroundings", [torch.inference_mode, partial(torch.device, "meta"), torch.enable_grad])
 def test_rows_are_read_whatever_is_around(threads, surroundings, tmp_path, monkeypatch, set_threads):
-    monkeypatch.setattr("hessian.basis_rows.COLUMNS_OF_A_THREAD", 30)
+    monkeypatch.setattr("hessian.lanczos.basis_rows.COLUMNS_OF_A_THREAD", 30)
     set_threads(threads)
     operator = rotated(SPECTRA["outliers"], torch.float32)
     settings = {"relative_width": 0.2, "basis": 20}
@@ -235,7 +235,7 @@ def test_a_row_that_is_stored_in_lower_precision_stays_as_it_is(dtype):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_file_that_is_cut_off_is_told(threads, tmp_path, monkeypatch, set_threads):
-    monkeypatch.setattr("hessian.basis_rows.COLUMNS_OF_A_THREAD", 30)
+    monkeypatch.setattr("hessian.lanczos.basis_rows.COLUMNS_OF_A_THREAD", 30)
     set_threads(threads)
     rows = Rows(100, torch.float32, torch.device("cpu"), Store(torch.float16, 0, tmp_path))
     rows.append(torch.full((100,), 0.1))
@@ -257,7 +257,7 @@ def set_threads():
 def test_intervals_cover_with_any_precision_of_the_basis(name, kept, monkeypatch):
     values, repetitions = SPECTRA[name], 25
     operator, truth = rotated(values, torch.float64), stable_rank_from(SPECTRA[name])
-    monkeypatch.setattr("hessian.rank_search.Store", lambda: Store(kept, 40))
+    monkeypatch.setattr("hessian.lanczos.stable_rank.Store", lambda: Store(kept, 40))
     found = [
         stable_rank_of(operator, rng=np.random.default_rng([4, s]), relative_width=0.2, confidence=0.9, basis=40)
         for s in range(repetitions)
@@ -542,7 +542,7 @@ def test_a_file_that_cannot_be_written_names_its_folder(tmp_path):
 
 def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monkeypatch):
     free = 0
-    monkeypatch.setattr("hessian.memory.shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
+    monkeypatch.setattr("hessian.lanczos.memory.shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
     model, x, y = network
     operator = Curvature(model, nn.CrossEntropyLoss(), (x, y), memory="1 MiB")
 

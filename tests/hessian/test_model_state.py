@@ -9,8 +9,8 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parametrize
 
 from hessian import Curvature, CurvatureError, exact_hessian
-from hessian.middles import MATRICES
-from workloads.networks import perceptron
+from hessian.loss.output_curvature import MATRICES
+from workloads.image_networks.small import perceptron
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(40, 6, generator=GENERATOR).double()

@@ -17,11 +17,11 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.bounds import certified_norm, probable_norm
-from hessian.krylov import Krylov
-from hessian.probes import PILOT, Probes
-from hessian.symmetric import normal_rows
-from workloads.networks import perceptron
+from hessian.lanczos.bounds import certified_norm, probable_norm
+from hessian.lanczos.krylov import Krylov
+from hessian.lanczos.probes import PILOT, Probes
+from hessian.numerics.symmetric import normal_rows
+from workloads.image_networks.small import perceptron
 
 NORMAL = np.random.default_rng(0).standard_normal(400)
 SPECTRA = {

@@ -9,8 +9,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from hessian import Curvature, CurvatureError, exact_hessian, stable_rank
-from hessian.pyhessian_backend import PyHessianSettings, density_quadrature
-from workloads.networks import perceptron
+from hessian.pyhessian.backend import PyHessianSettings, density_quadrature
+from workloads.image_networks.small import perceptron
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(40, 6, generator=GENERATOR).double()

@@ -8,8 +8,8 @@ import torch
 from scipy.stats import binom, t
 
 from hessian import CurvatureError, DenseOperator, Interval
-from hessian.krylov import Krylov
-from hessian.probes import (
+from hessian.lanczos.krylov import Krylov
+from hessian.lanczos.probes import (
     FEW,
     FEW_AXES,
     PILOT,

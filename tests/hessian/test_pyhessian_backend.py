@@ -15,8 +15,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian import CurvatureError, exact_hessian
-from hessian.pyhessian_backend import PyHessianSettings, density_quadrature, printed_estimate, top_eigenvalues
-from workloads.networks import perceptron
+from hessian.pyhessian.backend import PyHessianSettings, density_quadrature, printed_estimate, top_eigenvalues
+from workloads.image_networks.small import perceptron
 
 raw = pytest.importorskip("pyhessian")
 LOSS = nn.CrossEntropyLoss()
@@ -304,7 +304,7 @@ def _frozen(model):
 def test_other_devices_are_refused_by_name(monkeypatch):
     model, inputs, targets = problem(torch.float32)
     monkeypatch.setattr(
-        "hessian.pyhessian_backend.selected", lambda model, selection: {"w": torch.empty(1, device="meta")}
+        "hessian.pyhessian.backend.selected", lambda model, selection: {"w": torch.empty(1, device="meta")}
     )
     with pytest.raises(CurvatureError, match="cpu and cuda, not meta"):
         top_eigenvalues(model, LOSS, (inputs, targets))

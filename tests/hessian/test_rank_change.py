@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hessian.rank_change import rank_change
+from hessian.fits.rank_change import rank_change
 
 
 def samples(eigenvalues, tail, seed):

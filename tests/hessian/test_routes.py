@@ -7,18 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import (
-    Curvature,
-    RouteWarning,
-    exact_hessian,
-    per_sample,
-    sample_factors,
-    sample_hessian_parts,
-    sample_hessians,
-    stable_rank,
-)
-from hessian.graphs import HessianGraph, SandwichGraph, pull
-from workloads.resnet import resnet
+from hessian import Curvature, RouteWarning, exact_hessian, sample_factors, sample_hessian_parts, stable_rank
+from hessian.loss.graphs import HessianGraph, SandwichGraph, pull
+from hessian.operators import per_sample, sample_hessians
+from workloads.image_networks.resnet import resnet
 
 LOSS = nn.CrossEntropyLoss()
 SHAPES = [(1, 4, 2, 2), (1, 9, 3, 3), (1, 6, 2, 3), (1, 4, 3, 3), (2, 4, 2, 2), (3, 6, 3, 2)]

@@ -20,19 +20,11 @@ from shared_work import NETWORK, X, Y, parts
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from hessian import (
-    Curvature,
-    CurvatureError,
-    RouteWarning,
-    SpectrumSettings,
-    Workers,
-    measure_spectrum,
-    shared_rows,
-    stable_rank,
-)
-from hessian.curvature import TOGETHER
-from hessian.pieces import shares_of
-from workloads.networks import perceptron, small_convnet
+from hessian import Curvature, CurvatureError, RouteWarning, SpectrumSettings, Workers, measure_spectrum, stable_rank
+from hessian.operators import shared_rows
+from hessian.operators.curvature import TOGETHER
+from hessian.operators.shards import shares_of
+from workloads.image_networks.small import perceptron, small_convnet
 
 HERE = Path(__file__).parent
 CASES = cases()
@@ -234,7 +226,7 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
 
 def test_a_wrong_sum_is_seen(monkeypatch):
     """The comparison with this process catches it."""
-    monkeypatch.setattr("hessian.elsewhere.shares_of", lambda sizes, workers: [range(1, 2), range(1, 2)])
+    monkeypatch.setattr("hessian.operators.data_parallel.shares_of", lambda sizes, workers: [range(1, 2), range(1, 2)])
     with pytest.raises(CurvatureError, match="workers hold another loss"), Workers(2) as team:
         Curvature(NETWORK, LOSS, parts(4), workers=team)
 

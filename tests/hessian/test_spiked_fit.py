@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hessian.spiked_fit import call_outliers, fit_spiked, predict, spike_of
+from hessian.fits.spiked_fit import call_outliers, fit_spiked, predict, spike_of
 from rmt import ENTRY_LAWS, Semicircle, SpikedModel, TracyWidom1, distribution_distance, draw_dense
 from rmt.spiked import wigner_outlier
 

@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 from ended_commands import ended
 
-from paper_checks.processes import ProcessError, fresh_interpreter, workers
+from paper_checks.engine.processes import ProcessError, fresh_interpreter, workers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 WORKERS = """
-from paper_checks.processes import workers
+from paper_checks.engine.processes import workers
 from held import hold
 def work(options):
     with workers(2) as pool:
         return list(pool.map(hold, [sys.argv[1]] * 2))
 """
 REPLAY = """
-from paper_checks.processes import fresh_interpreter
+from paper_checks.engine.processes import fresh_interpreter
 program = (
-    "from paper_checks.processes import end_with_input; pipe = sys.stdin.readline().strip(); end_with_input(); "
+    "from paper_checks.engine.processes import end_with_input; pipe = sys.stdin.readline().strip(); end_with_input(); "
     "from held import hold; hold(pipe)"
 )
 def work(options):
@@ -65,7 +65,7 @@ def test_what_lies_where_the_user_stands_is_not_imported(tmp_path, work):
         body = "import rankproof; status = rankproof.main(['replay', 'fedloru-v2/prop-3.1'])"
     else:
         body = (
-            "from paper_checks.processes import workers; from held import identity; pool = workers(1); "
+            "from paper_checks.engine.processes import workers; from held import identity; pool = workers(1); "
             "assert pool.__enter__().submit(identity, 0).result(); pool.__exit__(None, None, None); status = 0"
         )
     settings = (

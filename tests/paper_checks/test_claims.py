@@ -6,7 +6,7 @@ import pytest
 
 from paper_checks.claim import FAILING
 from paper_checks.context import SUITE_LEVEL
-from paper_checks.evidence_record import Difference, differences, read
+from paper_checks.engine.evidence_record import Difference, differences, read
 from paper_checks.ledger import Ledger
 from paper_checks.replay import Stored, replay_in_fresh_process
 from paper_checks.run import run

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.constants import COLORS, constants, draw, write
 from paper_checks.context import Context
+from paper_checks.engine.constants import COLORS, constants, draw, write
 from paper_checks.ledger import PAPERS
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "figures"))

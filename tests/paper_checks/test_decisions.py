@@ -7,15 +7,15 @@ import sympy
 
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL
+from paper_checks.engine.judging import Judged, JudgedReading, Neighbour, judge, obtained_beside
+from paper_checks.engine.lines import Line
+from paper_checks.engine.sensitivity import NoticedChange
+from paper_checks.engine.verdict import Decision, decide
 from paper_checks.facts import identity
-from paper_checks.judging import Judged, JudgedReading, Neighbour, judge, obtained_beside
 from paper_checks.ledger import Ledger, LedgerError, Paper
-from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result
-from paper_checks.sensitivity import NoticedChange
-from paper_checks.verdict import Decision, decide
 
 SHOWN = identity("0", sympy.Symbol("x") - sympy.Symbol("x"))
 OF_GRADE = {"proof": {"facts": (SHOWN,)}, "certified": {"gap": 0.0}, "statistical": {"level": LEVEL}, "search": {}}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from paper_checks.claim import LITERAL, Reading
+from paper_checks.engine.verdict import decide
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.replay import Replayed, ReplayError, Stored, replay_in_fresh_process
 from paper_checks.result import Run
 from paper_checks.run import run, store_findings
-from paper_checks.verdict import decide
 
 HERE = Path(__file__).parent
 INVENTED = Paper("invented", "Invented", "invented", ("claims",))

@@ -9,8 +9,8 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
+from paper_checks.engine.judging import obtained_beside
 from paper_checks.evaluation import Replayed
-from paper_checks.judging import obtained_beside
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.probability import Counted, Law, judge_probability
 from paper_checks.methods.sides import UndefinedError, checked_sides, number

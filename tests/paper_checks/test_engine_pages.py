@@ -7,12 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from paper_checks import findings, report
-from paper_checks.arguments import Argument
-from paper_checks.card import SUITE_LEVEL, card_text, command, summary_table, tally
+from paper_checks import findings
 from paper_checks.ledger import Ledger, LedgerError, Paper
+from paper_checks.pages import report
+from paper_checks.pages.card import SUITE_LEVEL, card_text, command, summary_table, tally
 from paper_checks.paper import Headline, Listing, Page
 from paper_checks.replay import replay_in_fresh_process
+from paper_checks.replaying.arguments import Argument
 from paper_checks.run import run
 
 PAGE = Page(

@@ -7,13 +7,14 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from paper_checks.card import first_sentence, sentence_case, shortened, stored_lines
 from paper_checks.claim import LITERAL, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
+from paper_checks.engine.judging import judge
+from paper_checks.engine.lines import Line, line_of, strength
+from paper_checks.engine.processes import fresh_interpreter
+from paper_checks.engine.verdict import decide
 from paper_checks.evaluation import Hypothesis, Proof, Replay, Violation, assuming, evaluated, used
 from paper_checks.facts import Fact, compared
-from paper_checks.judging import judge
-from paper_checks.lines import Line, line_of, strength
 from paper_checks.methods import inequality
 from paper_checks.methods.bands import Interval, bands, judge_bands
 from paper_checks.methods.domain import UNIT, Axis, drawn_in_words
@@ -25,9 +26,8 @@ from paper_checks.methods.probability import Law, judge_probability
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
 from paper_checks.methods.units import judge_units
-from paper_checks.processes import fresh_interpreter
+from paper_checks.pages.card import first_sentence, sentence_case, shortened, stored_lines
 from paper_checks.replay import Replayed, Stored
-from paper_checks.verdict import decide
 
 
 def test_a_value_may_be_in_its_interval_or_in_one_so_many_times_as_wide():

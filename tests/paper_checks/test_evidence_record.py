@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from paper_checks import evidence_record
-from paper_checks.evidence_record import NAME, differences, evidence_of, same
+from paper_checks.engine import evidence_record
+from paper_checks.engine.evidence_record import NAME, differences, evidence_of, same
 from paper_checks.ledger import Ledger
 from paper_checks.paper import Paper
 from paper_checks.replay import ReplayError

@@ -6,12 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from figures import language_designs
-from figures.experiment import RUN
-from figures.experiment_effects import Effect
-from figures.fedloru_fig4 import by_loss
-from figures.fedloru_fig4 import design as fine_tuning
+from figures.experiments.effects import Effect
+from figures.experiments.experiment import RUN
+from figures.fedloru.fig4 import by_loss
+from figures.fedloru.fig4 import design as fine_tuning
 from figures.figure import Settings
+from figures.language import designs as language_designs
 from figures.ledger import select
 from paper_checks.ledger import Ledger
 from paper_checks.methods.experiments import StoredRuns, judge_runs, runs_of
@@ -27,9 +27,9 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "figures"
 
 def invented(figure, value):
     """A table of the figure's design at laptop scale with invented values."""
-    from figures.fedloru_designs import fig8_designs, tab1_design, tab3_design, tab4_design, tab6_design, tab7_design
-    from figures.fedlrt_vision_runs import VISION
-    from figures.rolora_fig2_runs import FIG2_SIZES, designs
+    from figures.fedloru.designs import fig8_designs, tab1_design, tab3_design, tab4_design, tab6_design, tab7_design
+    from figures.fedlrt.vision_runs import VISION
+    from figures.rolora.fig2_runs import FIG2_SIZES, designs
 
     name, settings = figure.removeprefix("fedloru/"), Settings("laptop")
     if name == "fig-8":

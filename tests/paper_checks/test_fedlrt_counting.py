@@ -7,7 +7,7 @@ import pytest
 import sympy
 import torch
 
-from figures.fedlrt_fig3 import counted
+from figures.fedlrt.fig3 import counted
 from paper_checks.fedlrt.fig_3 import amortised, fig_3
 from paper_checks.fedlrt.measurements.counting import (
     FACTORISATIONS,

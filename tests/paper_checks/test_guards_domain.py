@@ -12,7 +12,7 @@ import pytest
 import paper_checks
 from paper_checks.claim import claim
 from paper_checks.context import Context
-from paper_checks.judging import judge
+from paper_checks.engine.judging import judge
 from paper_checks.ledger import PAPERS
 from paper_checks.methods.domain import (
     FROM_ONE,

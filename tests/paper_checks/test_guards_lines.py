@@ -8,8 +8,10 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL
-from paper_checks.judging import judge
-from paper_checks.lines import Line, changed, line_of, refuted, strength
+from paper_checks.engine.judging import judge
+from paper_checks.engine.lines import Line, changed, line_of, refuted, strength
+from paper_checks.engine.sensitivity import NoticedChange, noticed_changes, overstated, unnoticed
+from paper_checks.engine.verdict import decide
 from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.identity import Equation, judge_identity
 from paper_checks.methods.inequality import judge_inequality, steps_of
@@ -19,8 +21,6 @@ from paper_checks.methods.probability import Counted, judge_probability
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.replay import Replayed
-from paper_checks.sensitivity import NoticedChange, noticed_changes, overstated, unnoticed
-from paper_checks.verdict import decide
 
 X = np.linspace(0.0, 1.0, 101)
 

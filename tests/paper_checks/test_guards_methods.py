@@ -8,8 +8,9 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL
+from paper_checks.engine.judging import judge
+from paper_checks.engine.verdict import decide
 from paper_checks.facts import Fact, as_fraction, compared, identity, positive, together
-from paper_checks.judging import judge
 from paper_checks.ledger import Ledger, Paper
 from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.inequality import judge_inequality
@@ -20,7 +21,6 @@ from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError, checked_sides
 from paper_checks.replay import Replayed
 from paper_checks.run import run
-from paper_checks.verdict import decide
 
 LEDGER = Ledger.of([Paper("invented", "Invented", "invented", ("attacks",))])
 

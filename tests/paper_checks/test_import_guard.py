@@ -76,7 +76,7 @@ SEARCH = (
     "hall.two.replays",
 )
 LIBRARIES = ("scipy", "scipy.optimize", "pandas", "torch", "hypothesis", "matplotlib", "networkx")
-ROOMS = ("rmt", "hessian", "toymodels", "algorithms", "runs", "figures", "rankproof", "workloads.datasets")
+ROOMS = ("rmt", "hessian", "toymodels", "algorithms", "runs", "figures", "rankproof", "workloads.data.datasets")
 PAPERS = tuple(
     f"paper_checks.{paper}.{part}"
     for paper in ("fedloru", "fedlrt", "rolora", "your_paper")
@@ -110,7 +110,7 @@ STATEMENTS = {
     "from ...two import search": "hall.two",
     "from ..deep.search import searched": "hall.one.deep",
     "import hall.one.search as replays": "hall.one.search",
-    "from paper_checks import judging": "paper_checks.judging",
+    "from paper_checks import judging": "paper_checks.engine.judging",
     "from paper_checks.methods.sides import number": "paper_checks.methods",
     "from . import shared": "",
     "from .inner import more": "",

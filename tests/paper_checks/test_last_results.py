@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import rankproof
-from paper_checks import last_results
+from paper_checks.engine import last_results
 from paper_checks.ledger import PAPERS, Ledger
-from paper_checks.places import check_place, replay_places
+from paper_checks.replaying.places import check_place, replay_places
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = "fedlrt/claim-trunc"

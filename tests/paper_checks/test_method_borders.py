@@ -13,8 +13,9 @@ from scipy.stats import binom, t
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import LEVEL
 from paper_checks.enclosures import enclosed, rational_root
+from paper_checks.engine.lines import line_of, strength
+from paper_checks.engine.sensitivity import NoticedChange, noticed_changes, overstated, unnoticed
 from paper_checks.facts import compared, identity
-from paper_checks.lines import line_of, strength
 from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Stated, check_reached, tried
 from paper_checks.methods.identity import Equation, judge_identity
@@ -26,7 +27,6 @@ from paper_checks.methods.promises import Promise, judge_promises, orthonormal, 
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.units import judge_units
 from paper_checks.proof_steps import positive
-from paper_checks.sensitivity import NoticedChange, noticed_changes, overstated, unnoticed
 from paper_checks.stored_values import expression
 
 F = Fraction

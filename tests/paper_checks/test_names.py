@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS, Ledger, LedgerError
 from paper_checks.names import Names
-from paper_checks.report import render
+from paper_checks.pages.report import render
 from paper_checks.result import Result, Run
-from paper_checks.verdict import Decision
 
-SCRIPT = Path(__file__).resolve().parents[2] / "paper_checks" / "report.js"
+SCRIPT = Path(__file__).resolve().parents[2] / "paper_checks" / "pages" / "report.js"
 FOUND = {
     "theorem-2": ["fedlrt/thm-2"],
     "THM 2": ["fedlrt/thm-2"],

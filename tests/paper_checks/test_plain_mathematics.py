@@ -2,9 +2,9 @@
 
 import pytest
 
-from paper_checks.card import card_text
 from paper_checks.ledger import Ledger
-from paper_checks.plain_mathematics import as_ascii, plain_text
+from paper_checks.pages.card import card_text
+from paper_checks.pages.plain_mathematics import as_ascii, plain_text
 from paper_checks.run import run
 
 CLAIMS = Ledger.of().select()

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from paper_checks.arguments import argument_of
 from paper_checks.evaluation import proof, require
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
+from paper_checks.replaying.arguments import argument_of
 
 PROOFS = [
     replay for paper in PAPERS for (_, kind), replay in replays_of(paper.package).items() if kind == "certificate"

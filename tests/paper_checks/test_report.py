@@ -12,24 +12,24 @@ from types import SimpleNamespace
 
 import pytest
 
-from paper_checks import card
-from paper_checks.card import WIDTH, JudgedForm, card_text, first_sentence, in_short, judged_forms, summary_table
 from paper_checks.claim import GRADES, VERDICTS, Evidence, Form, claim
-from paper_checks.judging import Judged
+from paper_checks.engine.judging import Judged
+from paper_checks.engine.sensitivity import NoticedChange
+from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS, Ledger
-from paper_checks.mathml import MathError, formulas, rich, to_mathml
+from paper_checks.pages import card
+from paper_checks.pages.card import WIDTH, JudgedForm, card_text, first_sentence, in_short, judged_forms, summary_table
+from paper_checks.pages.mathml import MathError, formulas, rich, to_mathml
+from paper_checks.pages.report import GRADE_MEANS, VERDICT_MEANS, exceptions_first, render, write_report
+from paper_checks.pages.report_cards import constants_in_words
+from paper_checks.pages.report_figures import ReportFigure
+from paper_checks.pages.status_graph import components, derived_state, draw, rests_on
 from paper_checks.replay import Replayed, Stored
-from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, exceptions_first, render, write_report
-from paper_checks.report_cards import constants_in_words
-from paper_checks.report_figures import ReportFigure
 from paper_checks.result import Result, Run
-from paper_checks.sensitivity import NoticedChange
-from paper_checks.status_graph import components, derived_state, draw, rests_on
-from paper_checks.verdict import Decision
 from workloads.written import RECORD
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
-SCRIPT = (Path(__file__).resolve().parents[2] / "paper_checks" / "report.js").read_text(encoding="utf-8")
+SCRIPT = (Path(__file__).resolve().parents[2] / "paper_checks" / "pages" / "report.js").read_text(encoding="utf-8")
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
 PASSES = Evidence(True, "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5)
 WORDS = {"x": "share of the step"}

@@ -7,11 +7,11 @@ import pytest
 
 from figures.figure import Settings
 from figures.ledger import select
-from paper_checks import report_figures as module
-from paper_checks.report_figures import NOT_COMPLETE, report_figures
+from paper_checks.pages import report_figures as module
+from paper_checks.pages.report_figures import NOT_COMPLETE, report_figures
 from rankproof import main
 from runs.settings import RunError
-from workloads.idx import DataError
+from workloads.data.idx import DataError
 
 FIGURES = select(["rolora/table-1", "hessian/fmnist-exact", "rolora/table-2"])
 
@@ -47,7 +47,7 @@ def test_what_cannot_be_had_is_said_in_its_place(tmp_path, monkeypatch, error):
     def lacking(*_, **__):
         raise error
 
-    monkeypatch.setattr("paper_checks.report_figures.make", lacking)
+    monkeypatch.setattr("paper_checks.pages.report_figures.make", lacking)
     [found] = report_figures(FIGURES[:1], Settings(), tmp_path)
     assert found.reason == " ".join(str(error).split())
 
@@ -63,9 +63,9 @@ def test_the_command_shows_stored_numbers_unless_a_scale_is_named(asked, scale, 
     known = select(["rolora/table-2"])
     monkeypatch.setattr("figures.ledger.all_figures", lambda: known)
     monkeypatch.setattr("paper_checks.command._checked", lambda *_: SimpleNamespace(papers=[], as_expected=True))
-    monkeypatch.setattr("paper_checks.card.summary_table", lambda run: "")
-    monkeypatch.setattr("paper_checks.manifest.run_manifest", lambda run: {})
-    monkeypatch.setattr("paper_checks.report.write_report", write)
+    monkeypatch.setattr("paper_checks.pages.card.summary_table", lambda run: "")
+    monkeypatch.setattr("paper_checks.pages.manifest.run_manifest", lambda run: {})
+    monkeypatch.setattr("paper_checks.pages.report.write_report", write)
     assert main(["report", *asked, "--out", str(tmp_path), "--jobs", "1"]) == 0
     assert [figure.scale for figure in shown] == [scale]
 

@@ -6,17 +6,17 @@ from types import SimpleNamespace
 import pytest
 from test_report import FAILS, PASSES, figure, page_of, result
 
-from paper_checks.card import Mutant, cases_text, hypotheses_told
 from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading
-from paper_checks.judging import Judged, JudgedReading
+from paper_checks.engine.judging import Judged, JudgedReading
+from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS
+from paper_checks.pages.card import Mutant, cases_text, hypotheses_told
+from paper_checks.pages.report import head_and_rest, totals, values_table
+from paper_checks.pages.report_cards import certainty, fails, figure_told, forms_told, found_in_words
+from paper_checks.pages.report_links import OTHER_FIGURES, claims_of, figure_groups, figures_of, headings, pointers
+from paper_checks.pages.report_papers import PaperTold, Theme
+from paper_checks.pages.status_graph import condensed
 from paper_checks.replay import Replayed
-from paper_checks.report import head_and_rest, totals, values_table
-from paper_checks.report_cards import certainty, fails, figure_told, forms_told, found_in_words
-from paper_checks.report_links import OTHER_FIGURES, claims_of, figure_groups, figures_of, headings, pointers
-from paper_checks.report_papers import PaperTold, Theme
-from paper_checks.status_graph import condensed
-from paper_checks.verdict import Decision
 
 
 def at(label, where, verdict="holds", **rest):

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from figures.rolora_printed import (
+from figures.rolora.printed import (
     COMMONSENSE,
     GLUE,
     METHODS,

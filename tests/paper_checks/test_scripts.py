@@ -8,8 +8,8 @@ import pytest
 from paper_checks.evaluation import evaluated
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
-from paper_checks.replay_source import ScriptError
-from paper_checks.script import script_of
+from paper_checks.replaying.replay_source import ScriptError
+from paper_checks.replaying.script import script_of
 
 LARGE_SAMPLES = {
     "fedlrt/claim-thm3-figure",

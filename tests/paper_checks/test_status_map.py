@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paper_checks.ledger import PAPERS
-from paper_checks.status_map import ROWS, Cell, Column, draw, files, main, of_ledger
+from paper_checks.pages.status_map import ROWS, Cell, Column, draw, files, main, of_ledger
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>"&'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from figures.language_sizes import MODELS_OF_FEDLORU
+from figures.language.sizes import MODELS_OF_FEDLORU
 from paper_checks.fedloru.numbers.parameter_counts import count_network
 from paper_checks.fedloru.tables import (
     LOW_RANK,

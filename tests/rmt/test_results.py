@@ -9,8 +9,8 @@ import torch
 
 from algorithms.rounds import Step
 from hessian import DenseOperator, Interval, SpectrumSettings, fit_spiked, measure_spectrum
-from hessian.bulk_laws import LawFit
-from hessian.intervals import StableRankInterval
+from hessian.fits.bulk_laws import LawFit
+from hessian.numerics.intervals import StableRankInterval
 from rmt import Comparison, Semicircle, SpikedModel
 from rmt.results import Result, plain
 

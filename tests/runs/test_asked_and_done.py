@@ -17,7 +17,7 @@ from runs.catalogue import ALGORITHMS, algorithm_of, forms
 from runs.network_problem import network_problem
 from runs.plan import parts_of, planned
 from runs.settings import RunError
-from workloads.partition import Even
+from workloads.data.partition import Even
 
 
 def problem(module, labels=None, loss=nn.functional.cross_entropy, **rest):

@@ -36,8 +36,8 @@ from algorithms.vmap import Vmap
 from runs.catalogue import ALGORITHMS, CONDUCT, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
 from runs.plan import parts_of, planned
 from runs.settings import Conduct, RunError
-from workloads.models import ADAPTED, LAYERS, MODELS, ModelSettings
-from workloads.models import model as build
+from workloads.image_networks.models import ADAPTED, LAYERS, MODELS, ModelSettings
+from workloads.image_networks.models import model as build
 
 GIVEN = {
     "clients": 3,

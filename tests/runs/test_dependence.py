@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from runs.dependence import depends_on
+from runs.networks.dependence import depends_on
 
 
 def weight():

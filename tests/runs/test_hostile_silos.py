@@ -18,11 +18,11 @@ from algorithms.descent import Descent
 from algorithms.fedavg import local_descent
 from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
+from runs.silos.client_store import HISTORY, Keeping, keyed_digest
 from runs.silos.executor import Silos
-from runs.silos.keeping import HISTORY, Keeping, keyed_digest
-from runs.silos.line import Patience
 from runs.silos.node import ECHOED
 from runs.silos.problem import Distant
+from runs.silos.transport import Patience
 from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, read, unpack
 
 ROOM = 100_000  # KiB that a few hundred refused answers may take

@@ -12,11 +12,11 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from algorithms.rounds import rounds
-from runs.image_federation import ImageFederation
+from runs.networks.image_federation import ImageFederation
 from runs.plan import parts_of, planned
 from runs.settings import RunError
-from workloads.datasets import REGISTRY, DataError, ImageSet
-from workloads.partition import ByLabel, Dirichlet, DirichletInTurn, Even, Files, PartitionError
+from workloads.data.datasets import REGISTRY, DataError, ImageSet
+from workloads.data.partition import ByLabel, Dirichlet, DirichletInTurn, Even, Files, PartitionError
 
 TRAIN, TEST = 90, 30
 
@@ -33,7 +33,7 @@ def noise(monkeypatch):
         labels = (np.arange(count) % 10).astype(np.uint8)
         return ImageSet(name, images, labels, split, ".", known.pixel_mean, known.pixel_deviation)
 
-    monkeypatch.setattr("runs.image_federation.load", load)
+    monkeypatch.setattr("runs.networks.image_federation.load", load)
 
 
 SMALL = {"data": "mnist", "model": "convnet", "side": 4, "width": 2, "clients": 5}
@@ -273,10 +273,10 @@ def test_square_images_with_channels_first_are_taken(own, shape):
     ],
 )
 def test_what_does_not_go_together_is_one_line(own, monkeypatch, settings, error, message):
-    from workloads.datasets import load
+    from workloads.data.datasets import load
 
     if settings.get("data") == "imagenet":
-        monkeypatch.setattr("runs.image_federation.load", load)
+        monkeypatch.setattr("runs.networks.image_federation.load", load)
     device = settings.pop("device", "cpu")
     small = dict(SMALL)
     for name, of in (("side", "data"), ("width", "model")):  # no settings of what a function gives

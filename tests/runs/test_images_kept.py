@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from runs import image_federation
-from runs.image_federation import ImageFederation
-from workloads.datasets import DataError, find
+from runs.networks import image_federation
+from runs.networks.image_federation import ImageFederation
+from workloads.data.datasets import DataError, find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
 SETTINGS = ImageFederation("mnist", "perceptron", clients=2, side=7, samples=40, test_samples=30)

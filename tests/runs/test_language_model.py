@@ -15,17 +15,17 @@ pytest.importorskip("transformers")
 from tiny_language import bert, llama, saved, transformers
 from torch.utils.flop_counter import FlopCounterMode
 
-import runs.language_federation as federation
+import runs.networks.language_federation as federation
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from rankproof import main
 from runs.cost import cost_of
 from runs.folder import METRICS
-from runs.language_model import Place, drops, head_of, located, model_of, positions, tokenizer_of
+from runs.networks.language_model import Place, drops, head_of, located, model_of, positions, tokenizer_of
 from runs.plan import parts_of, planned
 from runs.settings import Conduct, RunError
-from workloads.texts import TextSet
+from workloads.data.texts import TextSet
 
 
 def test_a_folder_is_read_as_it_was_saved(tmp_path):

@@ -13,8 +13,8 @@ from algorithms.low_rank import Truncation
 from algorithms.optimisers import Sgd
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
-from runs.image_federation import ImageFederation
-from workloads.datasets import find
+from runs.networks.image_federation import ImageFederation
+from workloads.data.datasets import find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
 LOCAL = Descent(epochs=1, batch=20, learning_rate=0.1, optimiser=Sgd(momentum=0.9))

@@ -19,13 +19,13 @@ from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from algorithms.weights import Added, dense_tree
-from runs.network_function import Labelled
 from runs.network_problem import NetworkClient, network_problem
+from runs.networks.network_function import Labelled
 from tests.algorithms.synchronisations import Synchronisations
-from workloads.augmentation import Preparation
-from workloads.initial import initialised
-from workloads.networks import perceptron
-from workloads.partition import Even, Parts
+from workloads.data.augmentation import Preparation
+from workloads.data.partition import Even, Parts
+from workloads.image_networks.initial import initialised
+from workloads.image_networks.small import perceptron
 
 SAMPLES, CLASSES = 24, 3
 

@@ -9,7 +9,7 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from rankproof import main
-from runs.samples import splits_of
+from runs.networks.samples import splits_of
 from runs.settings import RunError
 
 X, Y = torch.arange(42.0).reshape(7, 6), torch.tensor([0, 1, 2, 0, 1, 2, 0])

@@ -27,7 +27,7 @@ from algorithms.optimisers import Sgd  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
 from runs.language_problem import language_problem  # noqa: E402
-from runs.peft_format import begun, read_adapter, updates, write_adapter  # noqa: E402
+from runs.networks.peft_format import begun, read_adapter, updates, write_adapter  # noqa: E402
 from runs.settings import RunError  # noqa: E402
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from algorithms.low_rank import USV
 from algorithms.sequential import Sequential
-from figures.spectrum_federation import TrainedRun
+from figures.spectrum.federation import TrainedRun
 from runs.catalogue import ALGORITHMS, options_of
 from runs.folder import checkpoints_of, require_state, train
 from runs.plan import parts_of, planned

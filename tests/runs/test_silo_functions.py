@@ -15,8 +15,8 @@ import rankproof
 from algorithms.federation import FederationError
 from runs.settings import ANEW, Remedy, RunError
 from runs.silos.executor import Silos
-from runs.silos.line import Patience
 from runs.silos.server import serve
+from runs.silos.transport import Patience
 
 X = torch.linspace(-1.0, 1.0, 15, dtype=torch.float64).view(5, 3)
 Y = torch.stack([X.sum(1), X[:, 0] - X[:, 2]], 1)

@@ -27,15 +27,15 @@ from torch import nn
 from algorithms.federation import FederationError
 from runs.network_problem import network_problem
 from runs.settings import RunError
+from runs.silos.client_store import HISTORY, Keeping, keyed_digest
 from runs.silos.executor import Silos
 from runs.silos.fingerprint import fingerprint, fingerprint_of
-from runs.silos.keeping import HISTORY, Keeping, keyed_digest
-from runs.silos.line import Patience
 from runs.silos.problem import Distant, SiloSettings
 from runs.silos.server import serve
+from runs.silos.transport import Patience
 from runs.silos.wire import PROTOCOL, Letter, LetterError
-from workloads.initial import initialised
-from workloads.partition import Even
+from workloads.data.partition import Even
+from workloads.image_networks.initial import initialised
 
 
 @pytest.fixture(autouse=True)
@@ -169,7 +169,7 @@ def waited(folder, change):
 
 
 def test_a_node_that_has_come_in_since_is_not_blamed_for_one_that_has_not(tmp_path, monkeypatch):
-    monkeypatch.setattr("runs.silos.roll.AGAIN", 0.0)
+    monkeypatch.setattr("runs.silos.membership.AGAIN", 0.0)
     asked = []
 
     def change(node, request, letter):

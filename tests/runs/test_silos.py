@@ -23,14 +23,14 @@ from runs.network_problem import network_problem
 from runs.plan import parts_of, planned
 from runs.silos.executor import Silos
 from runs.silos.expected import Rehearsal
-from runs.silos.line import Patience
+from runs.silos.membership import Roll
 from runs.silos.node import Node
 from runs.silos.problem import Distant, DistantClients, SiloProblem
 from runs.silos.registered import works
-from runs.silos.roll import Roll
+from runs.silos.transport import Patience
 from runs.silos.wire import Limits
-from workloads.initial import initialised
-from workloads.partition import Even
+from workloads.data.partition import Even
+from workloads.image_networks.initial import initialised
 
 NAMES = ("north", "east", "south")
 RUN = "0123456789ab"

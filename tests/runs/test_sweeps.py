@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from algorithms.federation import FederationError
-from figures.experiment import Design, Line, results
-from figures.experiment_cost import announced
+from figures.experiments.cost import announced
+from figures.experiments.experiment import Design, Line, results
+from figures.experiments.sweep import OnlyPlannedError, Planned, table_of
 from figures.figure import Settings
-from figures.sweep import OnlyPlannedError, Planned, table_of
 from rankproof import main
 from runs.cost import Cost
 from runs.experiments import Experiment, Sweep, Trial, carried_out
 from runs.settings import RunError
-from workloads.pool import Place, add_place_options, place_of, slots_of
+from workloads.processes.pool import Place, add_place_options, place_of, slots_of
 
 GIVEN = {"clients": 3, "learning_rate": 0.1}
 ONE = Trial("one", "fedavg", "quadratics", 6, GIVEN, (0, 1))
@@ -123,7 +123,7 @@ def test_a_table_says_what_goes_where():
 
 
 def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("figures.experiment_cost.cost_of", lambda plan: Cost(plan.conduct.rounds * 1e12, 1e3))
+    monkeypatch.setattr("figures.experiments.cost.cost_of", lambda plan: Cost(plan.conduct.rounds * 1e12, 1e3))
     line = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3}, tuned=True)
     design = Design((line,), 8, 3, rates=(0.1, 0.2), tuning_rounds=2)
     told = []

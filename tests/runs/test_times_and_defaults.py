@@ -12,7 +12,7 @@ from runs import progress as progress_of_runs
 from runs.checkpoints import Checkpoints
 from runs.experiments import Trial, _Watch
 from runs.folder import train
-from runs.image_federation import ImageFederation
+from runs.networks.image_federation import ImageFederation
 from runs.plan import parts_of, planned
 from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
 from runs.progress import following

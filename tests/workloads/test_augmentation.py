@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.augmentation import FEDLRT_CIFAR_10, FEDLRT_CIFAR_100, Offsets, Preparation, cropped
-from workloads.datasets import REGISTRY
+from workloads.data.augmentation import FEDLRT_CIFAR_10, FEDLRT_CIFAR_100, Offsets, Preparation, cropped
+from workloads.data.datasets import REGISTRY
 
 
 def by_hand(image, top, left, flip, padding):

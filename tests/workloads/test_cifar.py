@@ -16,10 +16,10 @@ import pytest
 import torch
 
 import rankproof
-from workloads.cifar import read_batches
-from workloads.datasets import REGISTRY, DataError, fetch, find, listing, load, verify
-from workloads.networks import pool
-from workloads.resnet import resnet
+from workloads.data.cifar import read_batches
+from workloads.data.datasets import REGISTRY, DataError, fetch, find, listing, load, verify
+from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import pool
 
 
 class Python2(pickle._Pickler):
@@ -98,7 +98,7 @@ def test_the_places_of_the_other_sets(tiny, tmp_path, monkeypatch):
 def test_a_changed_file_is_refused_and_never_opened(tiny, tmp_path, monkeypatch):
     (tiny / "train").write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
     opened = []
-    monkeypatch.setattr("workloads.cifar._opened", lambda *content: opened.append(content))
+    monkeypatch.setattr("workloads.data.cifar._opened", lambda *content: opened.append(content))
     with pytest.raises(DataError, match=rf"train: expected MD5 {REGISTRY['tiny'].md5['train']} .*, found") as caught:
         load("tiny", tmp_path / "root")
     assert "\n" not in str(caught.value)

@@ -6,7 +6,7 @@ from rankproof import main
 from runs.folder import train
 from runs.plan import planned
 from runs.settings import Conduct
-from workloads.cluster import LOCAL, cluster, require_graphics, workers_at_once
+from workloads.processes.cluster import LOCAL, cluster, require_graphics, workers_at_once
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 

@@ -5,11 +5,12 @@ import hashlib
 import numpy as np
 import pytest
 
-from workloads import command, packages
+from workloads import command
 from workloads.arguments import Parser
-from workloads.datasets import REGISTRY, DataError, DataSet
-from workloads.idx import pack
-from workloads.texts import TEXTS
+from workloads.data import packages
+from workloads.data.datasets import REGISTRY, DataError, DataSet
+from workloads.data.idx import pack
+from workloads.data.texts import TEXTS
 
 CONTENTS = {file: pack(np.zeros((4, 28, 28) if "images" in file else 4, dtype=np.uint8)) for file in packages.FILES}
 

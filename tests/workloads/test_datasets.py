@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workloads import datasets, file_sets, packages
-from workloads.datasets import REGISTRY, DataError, DataSet, fetch, find, listing, load, verify
-from workloads.idx import pack
+from workloads.data import datasets, file_sets, packages
+from workloads.data.datasets import REGISTRY, DataError, DataSet, fetch, find, listing, load, verify
+from workloads.data.idx import pack
 
 FILES = packages.FILES
 
@@ -308,8 +308,10 @@ def test_the_genuine_data(name):
 
 
 def test_importing_data_sets_is_light():
-    root = Path(datasets.__file__).parents[1]
-    program = "import sys, workloads.datasets; print({'torch', 'matplotlib', 'pandas', 'scipy'} & set(sys.modules))"
+    root = Path(datasets.__file__).parents[2]
+    program = (
+        "import sys, workloads.data.datasets; print({'torch', 'matplotlib', 'pandas', 'scipy'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from workloads import example
-from workloads.datasets import listing
-from workloads.fit import FitSettings
+from workloads.data.datasets import listing
+from workloads.image_networks.fit import FitSettings
 
 present = {status.name: status.state == "present" for status in listing()}
 

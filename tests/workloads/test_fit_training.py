@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from workloads.fit import FitSettings, fit
-from workloads.networks import perceptron
+from workloads.image_networks.fit import FitSettings, fit
+from workloads.image_networks.small import perceptron
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from workloads.idx import DataError, pack, parse
+from workloads.data.idx import DataError, pack, parse
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (4, 2, 5)])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workloads.datasets import DataError
-from workloads.image_folder import is_folder, read_folder
+from workloads.data.datasets import DataError
+from workloads.data.image_folder import is_folder, read_folder
 
 
 def write(path, pixels):

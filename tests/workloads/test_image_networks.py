@@ -5,12 +5,12 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from workloads.alexnet import alexnet, alexnet_shapes
-from workloads.resnet import resnet, resnet_shapes
-from workloads.sides import adapted
-from workloads.two_layer import two_layer, two_layer_shapes
-from workloads.vgg import vgg16, vgg16_shapes
-from workloads.vit import vit, vit_shapes
+from workloads.image_networks.alexnet import alexnet, alexnet_shapes
+from workloads.image_networks.resize import adapted
+from workloads.image_networks.resnet import resnet, resnet_shapes
+from workloads.image_networks.two_layer import two_layer, two_layer_shapes
+from workloads.image_networks.vgg import vgg16, vgg16_shapes
+from workloads.image_networks.vit import vit, vit_shapes
 
 SMALL = {
     "alexnet": lambda seed, **more: alexnet(7, seed, channels=1, hidden=8, **more),

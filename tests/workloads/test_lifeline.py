@@ -1,4 +1,4 @@
-"""Programs and workers end with whoever started them, and Ctrl-C is for the starter (`workloads.lifeline`)."""
+"""Programs and workers end with the process that started them, and Ctrl-C is for that one."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.lifeline import SETTINGS, run_program, uninterrupted, worker_environment
+from workloads.processes.child_processes import SETTINGS, run_program, uninterrupted, worker_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 60.0
@@ -90,7 +90,7 @@ def test_a_program_that_takes_too_long_ends_with_what_it_started(tmp_path, monke
 @pytest.mark.parametrize("ending", ["sys.stdin.read()", "(sys.stdin.read(), os.stat('/nowhere/at/all'))"])
 def test_a_worker_ends_when_its_call_returns_or_fails(ending):
     process = started(
-        f"import os, time\nfrom workloads.lifeline import end_after\nend_after(lambda: {ending})\n"
+        f"import os, time\nfrom workloads.processes.child_processes import end_after\nend_after(lambda: {ending})\n"
         "print('waiting', flush=True)\ntime.sleep(60)"
     )
     assert process.stdout.readline() == "waiting\n"
@@ -102,7 +102,7 @@ def test_a_worker_ends_when_its_call_returns_or_fails(ending):
 
 def test_a_worker_ends_with_the_pipe_and_leaves_an_interrupt_to_its_starter():
     process = started(
-        "import multiprocessing, os, signal, time\nfrom workloads.lifeline import end_with_pipe\n"
+        "import multiprocessing, os, signal, time\nfrom workloads.processes.child_processes import end_with_pipe\n"
         "watched, held = multiprocessing.Pipe()\nend_with_pipe(watched)\nos.kill(os.getpid(), signal.SIGINT)\n"
         "print('alive', flush=True)\nsys.stdin.read()\nheld.close()\ntime.sleep(60)"
     )

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from workloads.models import MODELS, ModelSettings, model
+from workloads.image_networks.models import MODELS, ModelSettings, model
 
 WIDTHS = {
     "resnet10": 2,

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from workloads.datasets import ImageSet
-from workloads.networks import ACTIVATIONS, perceptron, pool, small_convnet
+from workloads.data.datasets import ImageSet
+from workloads.image_networks.small import ACTIVATIONS, perceptron, pool, small_convnet
 
 FACTORIES = {
     "perceptron": lambda seed, **more: perceptron(64, (6, 5), 10, seed, **more),

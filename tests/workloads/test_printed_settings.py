@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from workloads.datasets import REGISTRY
-from workloads.partition import held_out
-from workloads.printed_settings import CLIENTS_OF_RANK, FEDERATIONS, client_ranks
+from workloads.data.datasets import REGISTRY
+from workloads.data.partition import held_out
+from workloads.data.printed_settings import CLIENTS_OF_RANK, FEDERATIONS, client_ranks
 
 
 @pytest.mark.parametrize("name", FEDERATIONS)

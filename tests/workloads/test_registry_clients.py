@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from ended_commands import ended
 
-from workloads import packages
-from workloads.idx import DataError
+from workloads.data import packages
+from workloads.data.idx import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = """#!{python}

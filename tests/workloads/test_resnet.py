@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from workloads.resnet import resnet, resnet_shapes
+from workloads.image_networks.resnet import resnet, resnet_shapes
 
 
 def count(model):

@@ -9,9 +9,9 @@ from torch import nn
 from algorithms.executors.processes import Processes
 from algorithms.federation import FederationError
 from hessian import Curvature, CurvatureError
-from workloads.cluster import cluster
-from workloads.crew import Crew
-from workloads.shadows import require_own_modules
+from workloads.processes.cluster import cluster
+from workloads.processes.shadows import require_own_modules
+from workloads.processes.worker_pool import Crew
 
 X, Y = torch.ones(4, 2), torch.tensor([0, 1, 0, 1])
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from workloads.idx import DataError
-from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError
-from workloads.texts import BySource, TextSet
-from workloads.tokens import NO_LOSS, tokens
+from workloads.data.idx import DataError
+from workloads.data.partition import ByLabel, Dirichlet, Even, Files, PartitionError
+from workloads.data.texts import BySource, TextSet
+from workloads.data.tokens import NO_LOSS, tokens
 
 
 class Letters:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiment import finals
-from figures.experiment_effects import by_seed, paired
-from figures.fedloru_alignment import CROSSING, differences
-from figures.fedloru_curves import costs_to_target
-from figures.fedloru_designs import EVALUATIONS
-from figures.fedloru_experiments import PAIRS, contrasts
-from figures.fedloru_fig4 import gain
+from figures.experiments.effects import by_seed, paired
+from figures.experiments.experiment import finals
+from figures.fedloru.alignment import CROSSING, differences
+from figures.fedloru.curves import costs_to_target
+from figures.fedloru.designs import EVALUATIONS
+from figures.fedloru.experiments import PAIRS, contrasts
+from figures.fedloru.fig4 import gain
 from paper_checks.claim import Claim, Evidence, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.numbers.accuracies import TABLE_1, cells_won

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
-from figures.language_sizes import MODELS_OF_FEDLORU
+from figures.language.sizes import MODELS_OF_FEDLORU
 from paper_checks import claim as claims
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -75,7 +75,7 @@ def count_network(depth: int, classes: int, channels: int) -> Network:
     """Counts the parameters of a network as it is trained here, from its modules, without allocating it."""
     from torch import nn
 
-    from workloads.resnet import resnet_shapes
+    from workloads.image_networks.resnet import resnet_shapes
 
     model = resnet_shapes(depth, classes, channels=channels)
     convolutions, sizes = [], {"stem": 0, "norms": 0, "head": 0}

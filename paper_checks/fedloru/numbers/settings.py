@@ -8,8 +8,8 @@ from fractions import Fraction
 import pandas as pd
 from torch import nn
 
-from figures.experiment import finals
-from figures.fedloru_designs import EVALUATIONS
+from figures.experiments.experiment import finals
+from figures.fedloru.designs import EVALUATIONS
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.numbers.accuracies import within_deviation
@@ -17,8 +17,8 @@ from paper_checks.fedloru.tables import TABLE_1_ICLR
 from paper_checks.methods.experiments import UNDECIDED, StoredRuns, judge_runs, runs_of
 from paper_checks.methods.printed import Order, Rounded, judge_order
 from paper_checks.methods.promises import Promise, judge_promises
-from workloads.datasets import find, load
-from workloads.resnet import resnet_shapes
+from workloads.data.datasets import find, load
+from workloads.image_networks.resnet import resnet_shapes
 
 DEVIATIONS: Mapping[str, str] = {"IID": "0.382", "non-IID": "0.969"}
 """Largest standard deviations that Section 5.2 states of Table 1, whose accuracies are in per cent."""

@@ -43,7 +43,9 @@ class Estimate:
 
 def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float) -> Estimate:
     """The densities of one spectrum on one grid."""
-    from hessian.density_estimate import smoothed_density  # with torch behind it, which a list of claims does not need
+    from hessian.fits.density_estimate import (
+        smoothed_density,  # with torch behind it, which a list of claims does not need
+    )
 
     below, above = int(np.ceil((top + 1.0 + 20.0 * width) / spacing)), int(np.ceil(10.0 * width / spacing))
     grid: NDArray[np.float64] = top + spacing * np.arange(-below, above + 1, dtype=np.float64)
@@ -72,7 +74,7 @@ def known_spectra(context: Context) -> list[Estimate]:
 
 def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power: float) -> float:
     """Eq. 87 from densities, or from masses with 1/R for the top eigenvalue."""
-    from hessian.density_estimate import density_stable_rank
+    from hessian.fits.density_estimate import density_stable_rank
 
     if weights == "densities":
         return density_stable_rank(case.grid, density, case.top, power)

@@ -15,7 +15,7 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from figures.batched_starts import affine_map, powers, run_fedlrt
-from figures.legendre_readings import minimisers
+from figures.fedlrt.legendre_readings import minimisers
 from paper_checks.fedlrt.measurements.fast_rounds import Rounds, low_rank_rounds
 from paper_checks.fedlrt.measurements.legendre_grid import Grid, on_grid
 from toymodels.legendre import many_targets, random_targets

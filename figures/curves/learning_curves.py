@@ -1,0 +1,170 @@
+"""Learning curves of every algorithm on the genuine MNIST and Fashion-MNIST, beside what a constant answer gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from figures.curves.learning_curves_picture import NAMES, draw_panels
+from figures.curves.learning_curves_runs import (
+    CURVE_SIZES,
+    FAMILIES,
+    METHODS,
+    CurveSizes,
+    cases_of,
+    choosing,
+    constant_answers,
+    curves_choice,
+    experiment_of,
+    outcomes_of,
+    row_of,
+    tuned,
+)
+from figures.experiments.sweep import require_run
+from figures.figure import Figure, Settings
+from runs.experiments import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+LEVEL = 0.99
+"""Level of the lower bounds of accuracies, each by itself."""
+MARGIN = 0.2
+"""By which every final accuracy exceeds that of the best constant answer."""
+
+
+def curves_data(settings: Settings) -> pd.DataFrame:
+    """Chooses the learning rates on validation samples, then runs every algorithm; one row for each evaluation."""
+    sizes, cases = settings.sizes(CURVE_SIZES), cases_of(settings)
+    first = 100 * settings.seed
+    seeds = tuple(range(first, first + sizes.seeds))
+    whole = experiment_of(sizes, cases, dict.fromkeys(sizes.methods, sizes.rates[0]), seeds)
+    every = [*choosing(settings, sizes, cases).values(), whole]
+    require_run([trial for part in every for trial in part.trials], settings)
+    rows, rates = tuned(settings, sizes, cases)
+    experiment = experiment_of(sizes, cases, rates, seeds)
+    outcomes = outcomes_of(experiment, settings)
+    chosen = [(method, case) for method in METHODS if method.label in rates for case in cases]
+    constants = {
+        (case.data, case.split, seed): constant_answers(case, sizes, seed, settings) for case in cases for seed in seeds
+    }
+    for (method, case), of_seeds in zip(chosen, _in_parts(outcomes, sizes.seeds), strict=True):
+        for outcome in of_seeds:
+            constant, samples = constants[case.data, case.split, outcome.seed][method.personal]
+            rows += [
+                row_of("curve", method, case, outcome.seed, rates[method.label], row, method.metric)
+                | {"constant": round(constant, 6), "samples": samples}
+                for row in outcome.curve(method.metric)
+            ]
+    return pd.DataFrame(rows)
+
+
+def lower_bound(accuracy: float, samples: int) -> float:
+    """The exact binomial bound (Clopper and Pearson) that lies below the true accuracy with probability `LEVEL`.
+
+    The mean over clients of equal size is a share of all their samples; clients that differ only make it less variable.
+    """
+    from scipy.stats import beta
+
+    right = round(accuracy * samples)
+    return float(beta.ppf(1 - LEVEL, right, samples - right + 1)) if right else 0.0
+
+
+def margins(table: pd.DataFrame) -> pd.DataFrame:
+    """Every run's final accuracy, its lower bound, and by how much that exceeds the best constant answer."""
+    curves = table[table.stage == "curve"]
+    finals = curves[curves["round"] == curves["round"].max()].copy()
+    finals["bound"] = [lower_bound(row.accuracy, int(row.samples)) for row in finals.itertuples()]
+    finals["margin"] = finals.bound - finals.constant
+    return finals
+
+
+def draw_learning(table: pd.DataFrame) -> Picture:
+    """A panel for each algorithm, a row for each family."""
+    rows = {name: tuple(method.label for method in family) for name, family in FAMILIES.items()}
+    return draw_panels(table[table.stage == "curve"], rows)
+
+
+def found_in_short(table: pd.DataFrame) -> str:
+    """One sentence on the least margin."""
+    finals = margins(table)
+    low = int((finals.margin < MARGIN).sum())
+    data = " and ".join(NAMES[str(name)] for name in finals.data.unique())
+    if low:
+        return f"{low} of {len(finals)} runs end less than {100 * MARGIN:.0f} points above the best constant answer."
+    least = int(100 * finals.margin.min())
+    return f"Every algorithm learns {data}: each run ends at least {least} points above the best constant answer."
+
+
+def learning_found(table: pd.DataFrame) -> str:
+    """Final accuracies of all algorithms and cases, and the least margin."""
+    finals = margins(table)
+    parts = []
+    for (data, split), of_case in finals.groupby(["data", "split"], sort=False):
+        means = 100 * of_case.groupby("method", sort=False).accuracy.mean()
+        texts = ", ".join(f"{label} {value:.1f}" for label, value in means.items())
+        parts.append(f"{NAMES[str(data)]}, {split}: {texts}")
+    least = finals.sort_values("margin").iloc[0].to_dict()
+    where = f"{least['method']} on {NAMES[least['data']]}, {least['split']}, seed {least['seed']}"
+    return (
+        f"No paper states this. Found: {found_in_short(table)} The least margin is {100 * least['margin']:.1f} points, "
+        f"of {where}: accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound "
+        f"{100 * least['bound']:.1f} %, best constant answer {100 * least['constant']:.1f} %. Final test accuracies in "
+        f"per cent, means over the seeds, (p) of personal models. {'. '.join(parts)}."
+    )
+
+
+def learning_sizes(table: pd.DataFrame) -> str:
+    """Sizes of the scale that the table is of."""
+    curves, choice = table[table.stage == "curve"], table[table.stage == "choice"]
+    sizes = next(of for of in CURVE_SIZES.values() if _is_of(curves, of))
+    federation = sizes.federation
+    rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
+    tried = (
+        f"learning rates from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}"
+        if len(choice)
+        else f"learning rate {rates}"
+    )
+    side = federation.get("side", 28)
+    width = f" of width {federation['width']}" if "width" in federation else ""
+    samples = f"{federation['samples']:,}" if "samples" in federation else "all"
+    return (
+        f"{federation['model']}{width} on images of {side} x {side} pixels, {samples} training samples, "
+        f"{federation['clients']} clients, {100 * federation['own_share']:.0f} % of each client's samples its own test "
+        f"set, one local epoch in batches of {federation['batch']}, factors of rank {sizes.rank}, accumulation every "
+        f"{sizes.tau} rounds, {sizes.rounds} rounds, seeds {', '.join(map(str, sorted(set(curves.seed))))}, {tried}."
+    )
+
+
+def _is_of(curves: pd.DataFrame, sizes: CurveSizes) -> bool:
+    alike = curves["round"].max() == sizes.rounds and set(curves.method) == set(sizes.methods)
+    return bool(alike and curves.seed.nunique() == sizes.seeds)
+
+
+def _in_parts(outcomes: Sequence[Outcome], size: int) -> list[Sequence[Outcome]]:
+    return [outcomes[start : start + size] for start in range(0, len(outcomes), size)]
+
+
+LEARNING_CURVES = Figure(
+    id="training/learning-curves",
+    title="Learning curves of every algorithm on MNIST and Fashion-MNIST",
+    caption=r"Test accuracy by round on genuine images, a panel for each algorithm and a row for each family: training "
+    r"of full weights, one pair of factors, dynamical low rank, factors that are accumulated, personal models and "
+    r"clients of different ranks. Line: mean over the seeds; band: least and most. Every algorithm has the same "
+    r"samples, clients and initial weights for a seed. (p): personal models, each on its client's own test set, the "
+    r"mean over the clients; all others: the global model on the test set. Dotted: what the best constant answer gets, "
+    r"for personal models that of each client for itself; the title's points are from there to the lower 99 % bound "
+    r"of an accuracy. $\eta$: learning rate, one for all cases of an algorithm, chosen by the accuracy on samples held "
+    r"out for validation (personal models: on the clients' own held-out samples) with another seed; no test image has "
+    r"a part in it. A round has as many local epochs as the algorithm has kinds of local steps: two for RoLoRA, "
+    r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged beside the factors.",
+    data=curves_data,
+    draw=draw_learning,
+    headline=found_in_short,
+    found=learning_found,
+    sizes=learning_sizes,
+    choose=curves_choice,
+    quick_decides=False,
+)

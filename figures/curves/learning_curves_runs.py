@@ -1,0 +1,316 @@
+"""The runs behind the learning curves: every algorithm, how its learning rate is chosen, and what it is run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from figures.experiments.sweep import sweep_of
+from figures.figure import DataChoice, Scale, Settings
+from runs.catalogue import problem_settings_of
+from runs.experiments import Experiment, Outcome, Trial, carried_out
+from runs.plan import planned
+from workloads.data.datasets import find
+
+DATA = ("mnist", "fashion-mnist")
+MANY = "half of the rank, the rank, twice the rank, in turn"
+
+
+@dataclass(frozen=True)
+class Method:
+    """An algorithm as it is run here.
+
+    Attributes:
+        label: Name of the algorithm in the picture.
+        algorithm: Name of the algorithm on the command line.
+        settings: Options of the algorithm alone.
+        personal: Whether the clients' own models are what it trains.
+    """
+
+    label: str
+    algorithm: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    personal: bool = False
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric drawn: test accuracy; of personal models, the mean over the clients' own test sets."""
+        return "personal_accuracy" if self.personal else "accuracy"
+
+
+FAMILIES: Mapping[str, tuple[Method, ...]] = {
+    "full weights": (
+        Method("central training", "central"),
+        Method("local training (p)", "local", personal=True),
+        Method("FedAvg", "fedavg"),
+        Method("FedLin", "fedlin"),
+    ),
+    "one pair of factors": (
+        Method("FedLoRA", "fedlora"),
+        Method("FFA-LoRA", "ffa-lora"),
+        Method("RoLoRA", "rolora"),
+        Method("FlexLoRA", "flexlora"),
+    ),
+    "dynamical low rank": (
+        Method("FeDLRT, plain", "fedlrt-plain"),
+        Method("FeDLRT, full", "fedlrt-full"),
+        Method("FeDLRT, simplified", "fedlrt"),
+        Method("naive FeDLRT", "fedlrt-naive"),
+    ),
+    "accumulation": (
+        Method("FedLoRU, A anew", "fedloru", {"restart": "random"}),
+        Method("FedLoRU, A kept", "fedloru", {"restart": "keep A"}),
+        Method("FedLoRU, both kept", "fedloru", {"restart": "momentum"}),
+        Method("FedLoRU fine-tuning", "fedloru-finetune"),
+        Method("mFedLoRU", "mfedloru"),
+    ),
+    "personal; ranks": (
+        Method("pFedLoRU (p)", "pfedloru", personal=True),
+        Method("pFedLoRA (1) (p)", "pfedlora-1", personal=True),
+        Method("pFedLoRA (2) (p)", "pfedlora-2", personal=True),
+        Method("FedHM, one rank", "fedhm"),
+        Method("FedHM, many ranks", "fedhm", {"ranks": MANY}),
+    ),
+}
+"""Every algorithm that trains networks, by rows of the picture; RoLoRA's exact scheme needs a regression."""
+METHODS = tuple(method for family in FAMILIES.values() for method in family)
+LABELS = tuple(method.label for method in METHODS)
+
+
+@dataclass(frozen=True)
+class CurveSizes:
+    """Sizes that depend on the scale.
+
+    Attributes:
+        methods: Labels of the algorithms.
+        splits: How the data are divided, by words for it.
+        federation: Options of every run: network, images, clients, local steps.
+        rank: Rank of all factors; clients of many ranks have half of it, it, and twice as much in turn.
+        tau: Rounds between accumulations.
+        rounds: Rounds of every run.
+        every: Rounds between evaluations.
+        seeds: Number of seeds, the same for all algorithms.
+        rates: Learning rates tried, where there is more than one, with a seed of their own.
+        tuning_rounds: Rounds of the runs that choose.
+    """
+
+    methods: tuple[str, ...]
+    splits: Mapping[str, Mapping[str, Any]]
+    federation: Mapping[str, Any]
+    rank: int
+    tau: int
+    rounds: int
+    every: int
+    seeds: int
+    rates: tuple[float, ...]
+    tuning_rounds: int = 1
+
+
+_IID: Mapping[str, Any] = {"partition": "even"}
+_MIXED: Mapping[str, Any] = {"partition": "dirichlet", "partition_psi": 0.3}
+CURVE_SIZES: dict[Scale, CurveSizes] = {
+    "quick": CurveSizes(
+        ("FedAvg", "RoLoRA", "FedLoRU, A anew", "pFedLoRU (p)", "FeDLRT, simplified"),
+        {"IID": _IID},
+        {
+            "model": "perceptron",
+            "width": 64,
+            "side": 14,
+            "clients": 4,
+            "samples": 800,
+            "own_share": 0.2,
+            "batch": 20,
+            "held_out": 1000,
+        },
+        rank=4,
+        tau=2,
+        rounds=4,
+        every=2,
+        seeds=1,
+        rates=(0.3,),
+    ),
+    "laptop": CurveSizes(
+        LABELS,
+        {"IID": _IID, "Dirichlet": _MIXED},
+        {
+            "model": "perceptron",
+            "width": 64,
+            "side": 14,
+            "clients": 10,
+            "samples": 2000,
+            "own_share": 0.2,
+            "batch": 20,
+            "held_out": 2000,
+        },
+        rank=4,
+        tau=5,
+        rounds=20,
+        every=2,
+        seeds=1,
+        rates=(0.1, 0.3, 1.0, 3.0),
+        tuning_rounds=6,
+    ),
+    "paper": CurveSizes(
+        LABELS,
+        {"IID": _IID, "Dirichlet": _MIXED},
+        {"model": "resnet10", "clients": 20, "own_share": 0.2, "batch": 32, "held_out": 10_000},
+        rank=32,
+        tau=20,
+        rounds=100,
+        every=5,
+        seeds=5,
+        rates=(0.01, 0.03, 0.1, 0.3),
+        tuning_rounds=20,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set and how it is divided."""
+
+    data: str
+    split: str
+    settings: Mapping[str, Any]
+
+
+def cases_of(settings: Settings) -> list[Case]:
+    """The cases of a scale, with the data sets that are here."""
+    splits = settings.sizes(CURVE_SIZES).splits
+    return [Case(data, split, of) for data in curves_choice(settings).names for split, of in splits.items()]
+
+
+def curves_choice(settings: Settings) -> DataChoice:
+    """Both data sets, or the one that is here."""
+    here = tuple(name for name in DATA if find(name, settings.data_root) is not None)
+    if len(here) == len(DATA) or not here:
+        return DataChoice(DATA)
+    (lacking,) = set(DATA) - set(here)
+    return DataChoice(here, f"{lacking} is not on this machine and is left out")
+
+
+def options_of(method: Method, sizes: CurveSizes, case: Case, rate: float) -> dict[str, Any]:
+    """The options of a run as `rankproof train` takes them, the seed left out."""
+    options = {**sizes.federation, **case.settings, "evaluate_every": sizes.every, "learning_rate": rate}
+    given = dict(method.settings)
+    if given.get("ranks") == MANY:
+        in_turn = (max(1, sizes.rank // 2), sizes.rank, 2 * sizes.rank)
+        given["ranks"] = tuple(in_turn[number % 3] for number in range(sizes.federation["clients"]))
+    if method.algorithm not in ("fedavg", "fedlin", "local", "central"):
+        options["rank"] = sizes.rank
+    if "fedloru" in method.algorithm:
+        options["tau"] = sizes.tau
+    return {**options, **given}
+
+
+def experiment_of(
+    sizes: CurveSizes, cases: Sequence[Case], rates: Mapping[str, float], seeds: tuple[int, ...]
+) -> Experiment:
+    """The runs behind the curves, each algorithm with its learning rate.
+
+    Args:
+        sizes: Sizes of the scale.
+        cases: Data sets and splits.
+        rates: Learning rates by the labels of the algorithms.
+        seeds: Seeds, the same for all algorithms and cases, so that samples, clients and start are the same.
+    """
+    return Experiment(
+        tuple(
+            Trial(
+                f"{method.label} on {case.data}, {case.split}",
+                method.algorithm,
+                case.data,
+                sizes.rounds,
+                options_of(method, sizes, case, rates[method.label]),
+                seeds,
+            )
+            for method in METHODS
+            if method.label in rates
+            for case in cases
+        )
+    )
+
+
+def choosing(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> dict[float, Experiment]:
+    """The runs that choose the learning rates, by rate; none where there is one."""
+    short = replace(sizes, rounds=sizes.tuning_rounds, every=sizes.tuning_rounds)
+    rates = sizes.rates if len(sizes.rates) > 1 else ()
+    seeds = (100 * settings.seed + 99,)
+    return {rate: experiment_of(short, cases, dict.fromkeys(sizes.methods, rate), seeds) for rate in rates}
+
+
+def tuned(
+    settings: Settings, sizes: CurveSizes, cases: Sequence[Case]
+) -> tuple[list[dict[str, object]], dict[str, float]]:
+    """Rows of the runs that choose the learning rates, and the rates by the labels of the algorithms.
+
+    An algorithm has one rate for all cases: the one with the largest mean, over the cases, of the accuracy on the
+    samples held out for validation, or of personal models on the clients' own held-out samples. These runs have a seed
+    of their own. A run that failed counts as accuracy 0.
+    """
+    methods = [method for method in METHODS if method.label in sizes.methods]
+    if len(sizes.rates) == 1:
+        return [], {method.label: sizes.rates[0] for method in methods}
+    rows: list[dict[str, object]] = []
+    for rate, experiment in choosing(settings, sizes, cases).items():
+        (seed,) = experiment.trials[0].seeds
+        table = [(method, case) for method in methods for case in cases]
+        for (method, case), outcome in zip(table, outcomes_of(experiment, settings, f"rate {rate:g}: "), strict=True):
+            metric = method.metric if method.personal else "validation_accuracy"
+            last = {"round": sizes.tuning_rounds, metric: 0.0} if outcome.failure else outcome.curve(metric)[-1]
+            rows.append(row_of("choice", method, case, seed, rate, last, metric))
+    found = pd.DataFrame(rows).groupby(["method", "rate"], sort=False).accuracy.mean().unstack("rate")
+    return rows, {str(label): float(rate) for label, rate in found.idxmax(axis=1).items()}
+
+
+def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Settings) -> dict[bool, tuple[float, int]]:
+    """Accuracy of the best constant answer and its number of samples: on the test set, and at each client for itself.
+
+    Returns:
+        By whether models are personal: then the mean over the clients' own test sets, each with its own best answer.
+    """
+    given = {**sizes.federation, **case.settings, "seed": seed}
+    problem = problem_settings_of(case.data, planned("fedavg", case.data, given).settings).made(
+        seed, root=settings.place
+    )
+    labels, own = problem.splits["test"].y, problem.own
+    of_clients = [problem.clients.data.y[part] for part in own]
+    each = [float(part.bincount().max()) / len(part) for part in of_clients]
+    return {
+        False: (float(labels.bincount().max()) / len(labels), len(labels)),
+        True: (sum(each) / len(each), sum(len(part) for part in of_clients)),
+    }
+
+
+def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") -> list[Outcome]:
+    """Outcomes of the runs; those that are missing are run first."""
+    return carried_out(
+        experiment,
+        Path(settings.runs),
+        settings.place,
+        lambda text: settings.report(f"{before}{text}"),
+        sweep_of(settings),
+        settings.device,
+    )
+
+
+def row_of(
+    stage: str, method: Method, case: Case, seed: int, rate: float, row: Mapping[str, Any], metric: str
+) -> dict[str, object]:
+    """A row of the figure's table."""
+    return {
+        "stage": stage,
+        "method": method.label,
+        "data": case.data,
+        "split": case.split,
+        "seed": seed,
+        "rate": rate,
+        "round": row["round"],
+        "accuracy": row[metric],
+        "constant": float("nan"),
+        "samples": 0,
+    }

@@ -1,0 +1,1 @@
+"""Experiments of the papers as data, with their costs, effects and tables."""

@@ -1,0 +1,56 @@
+"""Cost of an experiment before it starts: floating-point operations, counted on a small batch, and GPU hours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from figures.experiments.experiment import Design, Line
+from figures.experiments.sweep import SUSTAINED, OnlyPlannedError, Planned, table_of
+from figures.figure import Settings
+from runs.cost import Cost, cost_of
+
+
+def cost_of_line(line: Line, rounds: int, settings: Settings) -> Cost:
+    """The cost of one run of a line; raises as `cost_of`."""
+    return cost_of(line.trial(rounds, (0,), line.options.get("learning_rate", 0.1)).plan(0, settings.place))
+
+
+def announced(designs: Design | Sequence[Design], settings: Settings, left_out: Sequence[str] = ()) -> None:
+    """Tells what all runs of a figure cost, and what the paper leaves out: at the paper's scale, or in a dry run.
+
+    Args:
+        designs: The experiment, in one design or several; those without seeds only choose learning rates.
+        settings: Where the data lie, and whom to tell.
+        left_out: Settings that are not printed, with their sources.
+
+    Raises:
+        OnlyPlannedError: It is a dry run.
+    """
+    if settings.scale != "paper" and settings.slots is None:
+        return
+    every = [designs] if isinstance(designs, Design) else list(designs)
+    planned = [runs for design in every for line in design.lines for runs in _planned(design, line, settings)]
+    total = sum(line.runs * line.cost.operations for line in planned)
+    hours = total / SUSTAINED / 3600
+    settings.announce(
+        f"{sum(design.runs for design in every)} runs of up to {max(design.rounds for design in every)} rounds: "
+        f"{total:.1e} floating-point operations, about {hours:,.{0 if hours >= 1 else 2}f} GPU hours at "
+        f"{SUSTAINED / 1e12:g} TFLOP/s sustained (assumed), evaluations not counted"
+    )
+    for text in left_out:
+        settings.announce(f"not printed: {text}")
+    if settings.slots is not None:
+        for text in table_of(planned, settings.slots):
+            settings.announce(text)
+        raise OnlyPlannedError
+
+
+def _planned(design: Design, line: Line, settings: Settings) -> list[Planned]:
+    """The runs of a line, and those that choose its learning rate."""
+    cost = cost_of_line(line, design.rounds, settings)
+    runs = [Planned(line.label, design.seeds, design.rounds, cost)] if design.seeds else []
+    if line.tuned and len(design.rates) > 1:
+        share = design.tuning_rounds / design.rounds
+        less = Cost(share * cost.operations, share * cost.bytes)
+        runs.insert(0, Planned(f"{line.label}: learning rates", len(design.rates), design.tuning_rounds, less))
+    return runs

@@ -1,0 +1,212 @@
+"""Experiments of the papers as data: lines of runs, how their learning rates are chosen, and the table they make.
+
+An experiment is a `Design`: lines, each a method in a setting, run with the same seeds, so that for a seed all have the
+same samples, clients and initial weights. `results` runs what the store lacks and returns one table. A figure whose
+`data` returns it is stored, resumed, recomputed and drawn as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from figures.experiments.sweep import sweep_of
+from figures.figure import FigureError, Settings
+from runs.experiments import Experiment, Outcome, Trial, carried_out
+from runs.listing import Row
+
+CHOICE, RUN = "choice", "run"
+"""Stages of the table: runs that chose the learning rates, and the experiment's own."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an experiment: a method in a setting.
+
+    Attributes:
+        keys: Names of the line, by column of the table; all lines of a design have the same columns.
+        algorithm: Name of the algorithm on the command line.
+        problem: Name of the data set.
+        options: Options of the run, the seed and, where it is chosen, the learning rate left out.
+        metric: Name of the metric that is compared, a share of 1.
+        rate_of: Lines with the same word have one learning rate, chosen on the line among them that is `tuned`.
+        tuned: Whether the learning rate is chosen on this line.
+    """
+
+    keys: Mapping[str, str | int]
+    algorithm: str
+    problem: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = "accuracy"
+    rate_of: str = ""
+    tuned: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its keys in words."""
+        return ", ".join(map(str, self.keys.values()))
+
+    def trial(self, rounds: int, seeds: Sequence[int], rate: float | None = None) -> Trial:
+        """Its runs; a cosine without a period has that of the rounds, and a minimum above the rate is lowered to it."""
+        options = dict(self.options)
+        if rate is not None:
+            options["learning_rate"] = rate
+        if options.get("schedule") == "cosine":
+            options.setdefault("schedule_period", rounds)
+            options["schedule_minimum"] = min(options.get("schedule_minimum", 0.0), options["learning_rate"])
+        return Trial(self.label, self.algorithm, self.problem, rounds, options, tuple(seeds))
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the lines of an experiment are run.
+
+    Attributes:
+        lines: The experiment.
+        rounds: Rounds of every run.
+        seeds: Number of seeds, the same for all lines; 0: learning rates are chosen, and nothing else is run.
+        rates: Learning rates among which each group of lines chooses, by samples held out for validation and with a
+            seed of their own; empty: the options have one.
+        tuning_rounds: Rounds of the runs that choose.
+
+    Raises:
+        FigureError: No line, other columns in some lines, a group without a line to choose on, or no options to choose.
+    """
+
+    lines: tuple[Line, ...]
+    rounds: int
+    seeds: int
+    rates: tuple[float, ...] = ()
+    tuning_rounds: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.lines or len({tuple(line.keys) for line in self.lines}) > 1:
+            raise FigureError("an experiment needs lines, all with the same columns")
+        if self.rates:
+            chosen = {line.rate_of for line in self.lines if line.tuned}
+            lacking = [line.label for line in self.lines if line.rate_of not in chosen]
+            if lacking:
+                raise FigureError(f"no line of the experiment chooses the learning rate of {lacking[0]}")
+
+    @property
+    def runs(self) -> int:
+        """Number of runs, those that choose included."""
+        choosing = sum(line.tuned for line in self.lines) * len(self.rates) if len(self.rates) > 1 else 0
+        return len(self.lines) * self.seeds + choosing
+
+    def own_seeds(self, settings: Settings) -> tuple[int, ...]:
+        """The seeds of the runs; the one of those that choose is none of them."""
+        return tuple(range(100 * settings.seed, 100 * settings.seed + self.seeds))
+
+
+def results(design: Design, settings: Settings) -> pd.DataFrame:
+    """Runs what the store lacks: first what chooses the learning rates, then the experiment.
+
+    Returns:
+        One row for each evaluation: stage (`choice` or `run`), the keys of the line, seed, rate (the learning rate; nan
+        where the options have it), round, value (of the line's metric), bytes (travelled so far, both directions) and
+        failed (1 in the one row of a run that ended before its last round, as one that diverges does; its value is
+        nan).
+
+    Raises:
+        RunError, FederationError, DataError, OSError: As `runs.experiments.carried_out`.
+    """
+    rows, rates = chosen_rates(design, settings)
+    trials = [line.trial(design.rounds, design.own_seeds(settings), rates.get(line.rate_of)) for line in design.lines]
+    for line, outcomes in zip(design.lines, _by_trial(trials, settings), strict=True):
+        for outcome in outcomes:
+            rows += _rows(RUN, line, outcome, line.metric, rates.get(line.rate_of))
+    return pd.DataFrame(rows)
+
+
+def chosen_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """Rows of the runs that choose, and the learning rate of each group of lines.
+
+    The rate with the largest accuracy on the samples held out for validation is taken (personal models: on the clients'
+    own held-out samples); a run that failed counts as 0, and of equals the first is taken.
+    """
+    if len(design.rates) < 2:
+        return [], {line.rate_of: rate for line in design.lines for rate in design.rates}
+    seed = 100 * settings.seed + 99
+    pairs = [(line, rate) for line in design.lines if line.tuned for rate in design.rates]
+    trials = [line.trial(design.tuning_rounds, (seed,), rate) for line, rate in pairs]
+    rows: list[dict[str, Any]] = []
+    best: dict[str, tuple[float, float]] = {}
+    for (line, rate), (outcome,) in zip(pairs, _by_trial(trials, settings, "rates: "), strict=True):
+        metric = line.metric if line.metric.startswith("personal") else f"validation_{line.metric}"
+        last = _rows(CHOICE, line, outcome, metric, rate)[-1]
+        rows.append(last)
+        value = 0.0 if last["failed"] else last["value"]
+        if line.rate_of not in best or value > best[line.rate_of][0]:
+            best[line.rate_of] = (value, rate)
+    return rows, {group: rate for group, (_, rate) in best.items()}
+
+
+def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> list[list[Outcome]]:
+    assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
+    experiment = Experiment(_told_apart(trials))
+    say = lambda text: settings.report(before + text)  # noqa: E731
+    found = carried_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
+    outcomes = iter(found)
+    return [[next(outcomes) for _ in trial.seeds] for trial in trials]
+
+
+def _told_apart(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Trials with the learning rate in their labels where these are the same."""
+    labels = [trial.label for trial in trials]
+    return tuple(
+        replace(trial, label=f"{trial.label}, rate {trial.settings.get('learning_rate')}")
+        if labels.count(trial.label) > 1
+        else trial
+        for trial in trials
+    )
+
+
+def _rows(stage: str, line: Line, outcome: Outcome, metric: str, rate: float | None) -> list[dict[str, Any]]:
+    def row(of: Row, value: float, failed: int) -> dict[str, Any]:
+        sent = int(of.get("bytes_down", 0) + of.get("bytes_up", 0))
+        chosen = float("nan") if rate is None else rate
+        return {
+            "stage": stage,
+            **line.keys,
+            "seed": outcome.seed,
+            "rate": chosen,
+            "round": int(of["round"]),
+            "value": value,
+            "bytes": sent,
+            "failed": failed,
+        }
+
+    if outcome.failure:
+        return [row({"round": outcome.trial.rounds}, float("nan"), 1)]
+    return [row(of, float(of[metric]), 0) for of in outcome.curve(metric)]
+
+
+def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
+    """The final value of each run, in the order of the experiment: the mean over its last evaluations.
+
+    Args:
+        table: Table of `results`.
+        last: Number of evaluations.
+
+    Returns:
+        The keys, seed, rate, value, bytes (of the whole run) and failed, one row for each run.
+    """
+    runs = table[table.stage == RUN]
+    keys = [*key_columns(table), "seed"]
+    ends = runs.groupby(keys, sort=False).tail(last)
+    return (
+        ends.groupby(keys, sort=False)
+        .agg(rate=("rate", "last"), value=("value", "mean"), bytes=("bytes", "last"), failed=("failed", "max"))
+        .reset_index()
+    )
+
+
+def key_columns(table: pd.DataFrame) -> list[str]:
+    """The columns that name a line."""
+    names = list(table.columns)
+    return names[names.index("stage") + 1 : names.index("seed")]

@@ -1,0 +1,135 @@
+"""FedLoRU's Figure 8: how far the clients' updates point where the federation's does, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from figures.experiments.cost import announced
+from figures.experiments.effects import Effect, paired
+from figures.experiments.experiment import RUN, chosen_rates, results
+from figures.fedloru.curves import COLOURS
+from figures.fedloru.designs import fig8_designs, with_rates
+from figures.fedloru.experiments import TITLES, choices, described, left_out
+from figures.fedloru.scales import ALIGNED, SIZES
+from figures.figure import Figure, Settings
+from figures.style import MARKERS, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+CROSSING = 20
+"""Rounds after which low-rank updates are said to be better aligned, about."""
+STARTING = 5
+"""Rounds that "initially" is taken for, where there are many."""
+
+
+def alignment_data(settings: Settings) -> pd.DataFrame:
+    """Chooses the learning rates, then makes the runs; one row for each round from the first on."""
+    choosing, design = fig8_designs(settings)
+    announced(replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds), settings, left_out())
+    rows, rates = chosen_rates(choosing, settings)
+    table = results(with_rates(design, rates), settings)
+    return pd.concat([pd.DataFrame(rows), table[table["round"] > 0]], ignore_index=True)
+
+
+def spans(rounds: int) -> tuple[range, range]:
+    """The rounds taken for the start, and those after which low rank is said to be ahead.
+
+    >>> spans(40), spans(4)
+    ((range(1, 6), range(21, 41)), (range(1, 2), range(3, 5)))
+    """
+    early = min(STARTING, max(1, rounds // 8))
+    return range(1, early + 1), range(min(CROSSING, rounds // 2) + 1, rounds + 1)
+
+
+def differences(table: pd.DataFrame) -> Iterator[tuple[str, str, range, Effect]]:
+    """Alignment of low-rank updates minus FedAvg's by span, paired over seeds: case, method, rounds, effect."""
+    runs = table[table.stage == RUN]
+    for name, mine in cases(runs):
+        for rounds in spans(int(runs["round"].max())):
+            within = mine[mine["round"].isin(rounds)]
+            means = within.groupby(["method", "seed"]).value.mean()
+            for method in ("FedLoRA", "FedLoRU"):
+                yield name, method, rounds, paired(means[method].to_dict(), means["FedAvg"].to_dict())
+
+
+def cases(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The runs of each setting, by its name."""
+    for (clients, participation), mine in runs.groupby(["clients", "participation"], sort=False):
+        yield f"K = {clients}, C = {participation}", mine
+
+
+def draw_alignment(table: pd.DataFrame) -> Picture:
+    """A panel for each setting, a line for each method: the mean over the seeds, from the least to the most."""
+    from matplotlib.figure import Figure as New
+
+    runs = table[table.stage == RUN]
+    picture = New(figsize=(WIDTH, 3.0))
+    found = list(cases(runs))
+    grid = picture.subplots(1, len(found), squeeze=False, sharey=True)[0]
+    for axes, (name, mine) in zip(grid, found, strict=True):
+        for marker, (method, of) in zip(MARKERS, mine.groupby("method", sort=False), strict=False):
+            curve = of.groupby("round").value.agg(["mean", "min", "max"])
+            colour = COLOURS[str(method)]
+            axes.plot(curve.index, curve["mean"], color=colour, marker=marker, markevery=5, label=str(method))
+            axes.fill_between(curve.index, curve["min"], curve["max"], color=colour, alpha=0.15, lw=0)
+        axes.set_title(f"{TITLES[str(mine.data.iloc[0])]}, IID, {name}", fontsize=8.5)
+        axes.set_xlabel("round")
+    grid[0].set_ylabel("cosine with the global update")
+    grid[-1].legend(loc="upper right")
+    return picture
+
+
+def in_short(table: pd.DataFrame) -> str:
+    """Where FedLoRU stands in both spans, setting by setting."""
+    parts: dict[str, list[str]] = {}
+    for name, method, rounds, effect in differences(table):
+        if method == "FedLoRU":
+            words = {"supports": "above", "contradicts": "below", "undecided": "not told apart"}[effect.above]
+            parts.setdefault(name, []).append(f"{words} in rounds {_span(rounds)} ({effect.mean:+.3f})")
+    told = "; ".join(f"{name}: {', '.join(said)}" for name, said in parts.items())
+    return f"Alignment of FedLoRU's updates against FedAvg's, {told}."
+
+
+def found_in(table: pd.DataFrame) -> str:
+    """The statement of the paper and the finding, span by span."""
+    each = "; ".join(
+        f"{name}, {method} minus FedAvg in rounds {_span(rounds)}: {effect.mean:+.4f} [{effect.low:+.4f}, "
+        f"{effect.high:+.4f}], smallest detectable {effect.detectable:.4f}"
+        for name, method, rounds, effect in differences(table)
+    )
+    return (
+        "Stated: full-rank updates are better aligned with the global update at first, low-rank ones after about 20 "
+        f"rounds. Found: {in_short(table)} {each}."
+    )
+
+
+def _span(rounds: range) -> str:
+    return f"{rounds[0]}" if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]}"
+
+
+def sizes_in(table: pd.DataFrame) -> str:
+    """Sizes of the scale that a table is of."""
+    last = int(table[table.stage == RUN]["round"].max())
+    scale, (rounds, tau) = next((name, of) for name, of in ALIGNED.items() if of[0] == last)
+    return f"{described(table, SIZES[scale], rounds, tau)}."
+
+
+FIGURE_8 = Figure(
+    "fedloru/fig-8",
+    "FedLoRU, Figure 8: alignment of the clients' updates with the global update",
+    "Mean over the clients of a round of the cosine between their update of the model (all weights as one vector, "
+    "running statistics left out) and the change of the global model: mean over the seeds, and a band from the least "
+    "to the most. Of low-rank methods the update is that of $W + AB$, low-rank factors at their largest size.",
+    alignment_data,
+    draw_alignment,
+    in_short,
+    found_in,
+    sizes_in,
+    choose=choices("cifar-100"),
+    quick_decides=False,
+)

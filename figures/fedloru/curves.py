@@ -1,0 +1,239 @@
+"""FedLoRU's Figures 2, 3 and 5 from the runs of its Tables 1 and 6."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from figures.experiments.effects import by_seed, mean_and_half_width
+from figures.experiments.experiment import RUN, finals
+from figures.fedloru.designs import EVALUATIONS, METHODS, tab1_design, tab6_design
+from figures.fedloru.experiments import TITLES, choices, data_by, sizes_of
+from figures.fedloru.printed import TABLE_6
+from figures.figure import Figure
+from figures.style import BLACK, BLUE, MARKERS, ORANGE, VERMILION, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+COLOURS: Mapping[str, str] = {"FedAvg": BLACK, "FedLoRA": ORANGE, "FedHM": BLUE, "FedLoRU": VERMILION}
+BELOW = 0.02
+"""How far below FedAvg's final accuracy the target of Figure 3 lies; the printed targets are only in the image."""
+LARGE = ("full", "large")
+
+
+def relative_gains(table: pd.DataFrame) -> pd.DataFrame:
+    """Relative difference to FedAvg by the number of clients: columns method, clients, mean, half_width, printed.
+
+    It is (X - FedAvg)/FedAvg, which the printed ratios follow, seed by seed; printed is nan where Table 6 has no row.
+    """
+    ends = finals(table, EVALUATIONS)
+    printed = {(row.method, row.clients): float(row.ratio) for row in TABLE_6}
+    rows = []
+    for method in ("FedLoRA", "FedLoRU"):
+        for clients in sorted(set(ends.clients)):
+            base = by_seed(ends, method="FedAvg", clients=clients)
+            ours = by_seed(ends, method=method, clients=clients)
+            mean, half_width = mean_and_half_width({seed: ours[seed] / base[seed] - 1 for seed in base})
+            rows.append((method, int(clients), mean, half_width, printed.get((method, int(clients)), float("nan"))))
+    return pd.DataFrame(rows, columns=["method", "clients", "mean", "half_width", "printed"])
+
+
+def draw_gains(table: pd.DataFrame) -> Picture:
+    """Relative difference to FedAvg against the number of clients, printed and obtained."""
+    from matplotlib.figure import Figure as New
+
+    found = relative_gains(table)
+    picture = New(figsize=(WIDTH, 2.9))
+    axes = picture.subplots()
+    for method, mine in found.groupby("method", sort=False):
+        colour = COLOURS[str(method)]
+        axes.errorbar(
+            mine.clients, 100 * mine["mean"], 100 * mine.half_width, color=colour, marker="o", label=f"{method}, runs"
+        )
+        rows = [row for row in TABLE_6 if row.method == method]
+        axes.plot(
+            [row.clients for row in rows],
+            [100 * float(row.ratio) for row in rows],
+            color=colour,
+            marker="D",
+            markerfacecolor="white",
+            linestyle=":",
+            label=f"{method}, published (CIFAR-100)",
+        )
+    axes.axhline(0.0, color="0.3", linewidth=0.8)
+    axes.set(xlabel="clients K", ylabel="accuracy against FedAvg's, %")
+    axes.legend()
+    return picture
+
+
+def gains_in_short(table: pd.DataFrame) -> str:
+    """Whether the gain grows with the number of clients, by the ends."""
+    parts = []
+    for method, mine in relative_gains(table).groupby("method", sort=False):
+        first, last = mine.iloc[0], mine.iloc[-1]
+        parts.append(
+            f"{method} {100 * first['mean']:+.1f} % at K = {first.clients}, {100 * last['mean']:+.1f} % at "
+            f"K = {last.clients}"
+        )
+    return f"Against FedAvg: {'; '.join(parts)}"
+
+
+def gains_found(table: pd.DataFrame) -> str:
+    """The statement of the paper and the finding."""
+    return (
+        f"Stated: the gain of FedLoRU and FedLoRA over FedAvg grows with the number of clients. Found: "
+        f"{gains_in_short(table)}."
+    )
+
+
+def costs_to_target(table: pd.DataFrame) -> pd.DataFrame:
+    """Bytes until a run reaches the target for the first time: columns data, clients, target, method, seed, bytes.
+
+    The target is `BELOW` under the median of FedAvg's final accuracies in the same setting. Bytes are those that
+    travelled in both directions, the frozen weights told at the start included; nan where the target is not reached.
+    """
+    runs = table[(table.stage == RUN) & (table.split == "IID") & table["size"].isin(LARGE)]
+    ends = finals(runs, EVALUATIONS)
+    rows = []
+    for (data, clients), of_case in runs.groupby(["data", "clients"], sort=False):
+        base = by_seed(ends, data=str(data), clients=int(str(clients)), method="FedAvg")
+        target = float(np.nanmedian(list(base.values()))) - BELOW
+        for (method, seed), run in of_case.groupby(["method", "seed"], sort=False):
+            there = run[run.value >= target]
+            rows.append((data, clients, target, method, seed, float(there.bytes.min()) if len(there) else float("nan")))
+    return pd.DataFrame(rows, columns=["data", "clients", "target", "method", "seed", "bytes"])
+
+
+def draw_costs(table: pd.DataFrame) -> Picture:
+    """Bars of the median cost, a dot for each seed; a cross where most seeds do not reach the target."""
+    from matplotlib.figure import Figure as New
+
+    costs = costs_to_target(table)
+    cases = list(costs.groupby(["data", "clients"], sort=False))
+    picture = New(figsize=(WIDTH, 2.7))
+    for axes, ((data, clients), mine) in zip(picture.subplots(1, len(cases), squeeze=False)[0], cases, strict=True):
+        for place, method in enumerate(METHODS):
+            amounts = mine[mine.method == method].bytes / 1e6
+            if amounts.notna().mean() > 0.5:
+                axes.bar(place, amounts.median(), color=COLOURS[method], alpha=0.75, width=0.6)
+            else:
+                axes.plot(place, 0.0, "x", color=COLOURS[method], markersize=9, clip_on=False)
+            axes.plot([place] * len(amounts), amounts, ".", color="0.2", markersize=4)
+        axes.set_xticks(range(len(METHODS)), METHODS, fontsize=7.5)
+        axes.set_title(f"{TITLES[str(data)]}, K = {clients}, {100 * mine.target.iloc[0]:.1f} %", fontsize=8)
+        axes.grid(False, axis="x")
+        axes.set_ylim(bottom=0)
+    picture.axes[0].set_ylabel("MB to the target")
+    return picture
+
+
+def costs_in_short(table: pd.DataFrame) -> str:
+    """The median cost of FedLoRU beside FedAvg's."""
+    parts = []
+    for (_, clients), mine in costs_to_target(table).groupby(["data", "clients"], sort=False):
+        medians = mine.groupby("method").bytes.apply(
+            lambda part: part.median() if part.notna().mean() > 0.5 else np.nan
+        )
+        ratio = medians.get("FedLoRU", np.nan) / medians["FedAvg"]
+        parts.append(f"K = {clients}: {f'{ratio:.2f} of FedAvg' if np.isfinite(ratio) else 'target not reached'}")
+    return f"Bytes of FedLoRU to the target, {'; '.join(parts)}"
+
+
+def costs_found(table: pd.DataFrame) -> str:
+    """The statement of the paper and the finding."""
+    return f"Stated: FedLoRU reaches a target accuracy at a much lower cost. Found: {costs_in_short(table)}."
+
+
+def draw_curves(table: pd.DataFrame) -> Picture:
+    """Test accuracy by round of clients that are alike: the mean, and a band from the least to the most."""
+    from matplotlib.figure import Figure as New
+
+    runs = table[(table.stage == RUN) & (table.split == "IID") & table["size"].isin(LARGE)]
+    cases = list(runs.groupby(["data", "clients"], sort=False))
+    picture = New(figsize=(WIDTH, 3.0))
+    grid = picture.subplots(1, len(cases), squeeze=False, sharey=True)[0]
+    for axes, ((data, clients), mine) in zip(grid, cases, strict=True):
+        for marker, method in zip(MARKERS, METHODS, strict=False):
+            curve = 100 * mine[mine.method == method].groupby("round").value.agg(["mean", "min", "max"])
+            axes.plot(curve.index, curve["mean"], color=COLOURS[method], marker=marker, markevery=4, label=method)
+            axes.fill_between(curve.index, curve["min"], curve["max"], color=COLOURS[method], alpha=0.15, lw=0)
+        axes.set_title(f"{TITLES[str(data)]}, IID, K = {clients}", fontsize=8.5)
+        axes.set_xlabel("round")
+    grid[0].set_ylabel("test accuracy, %")
+    grid[-1].legend(loc="lower right")
+    return picture
+
+
+def rounds_to_target(table: pd.DataFrame) -> dict[tuple[int, str], float]:
+    """Median rounds to the target of Figure 3, by clients and method; nan where most runs do not reach it."""
+    runs = table[(table.stage == RUN) & (table.split == "IID") & table["size"].isin(LARGE)]
+    targets = costs_to_target(table).groupby(["data", "clients"]).target.first().to_dict()
+    found: dict[tuple[int, str], list[Any]] = {}
+    for (data, clients, method, _), run in runs.groupby(["data", "clients", "method", "seed"], sort=False):
+        there = run[run.value >= targets[(data, clients)]]
+        found.setdefault((int(str(clients)), str(method)), []).append(
+            there["round"].min() if len(there) else float("inf")
+        )
+    return {key: float(np.median(rounds)) for key, rounds in found.items()}
+
+
+def curves_in_short(table: pd.DataFrame) -> str:
+    """Rounds to the target."""
+    rounds = rounds_to_target(table)
+    parts = []
+    for clients in dict.fromkeys(clients for clients, _ in rounds):
+        each = [f"{m} {rounds[clients, m]:g}" for m in METHODS if np.isfinite(rounds.get((clients, m), np.inf))]
+        parts.append(f"K = {clients}: {', '.join(each)}")
+    return f"Rounds to {100 * BELOW:.0f} points below FedAvg's end, {'; '.join(parts)}"
+
+
+def curves_found(table: pd.DataFrame) -> str:
+    """The statement of the paper and the finding."""
+    return f"Stated: FedLoRU converges about as fast as FedAvg. Found, median over the seeds: {curves_in_short(table)}."
+
+
+FIGURE_2 = Figure(
+    "fedloru/fig-2",
+    "FedLoRU, Figure 2: gain over FedAvg by the number of clients",
+    "Relative difference of the final test accuracy to FedAvg's, (X - FedAvg)/FedAvg, by the number of clients: means "
+    "over the seeds with 95 % intervals, and the printed ratios of Table 6.",
+    data_by(tab6_design),
+    draw_gains,
+    gains_in_short,
+    gains_found,
+    sizes_of,
+    choose=choices("cifar-100"),
+    quick_decides=False,
+)
+FIGURE_3 = Figure(
+    "fedloru/fig-3",
+    "FedLoRU, Figure 3: communication to a target accuracy",
+    f"Bytes that travelled in both directions until the test accuracy first reaches a target, {100 * BELOW:.0f} points "
+    "below the median of FedAvg's final accuracies (the printed targets stand only in the paper's image): median over "
+    "the seeds, a dot for each; a cross where most seeds do not reach it. The frozen weights that every client is told "
+    "at the start are counted.",
+    data_by(tab1_design),
+    draw_costs,
+    costs_in_short,
+    costs_found,
+    sizes_of,
+    choose=choices("cifar-10", "cifar-100"),
+    quick_decides=False,
+)
+FIGURE_5 = Figure(
+    "fedloru/fig-5",
+    "FedLoRU, Figures 5 to 7: test accuracy by round, clients alike",
+    "Test accuracy by round: mean over the seeds, and a band from the least to the most; low-rank methods at their "
+    "largest size.",
+    data_by(tab1_design),
+    draw_curves,
+    curves_in_short,
+    curves_found,
+    sizes_of,
+    choose=choices("fashion-mnist", "cifar-10", "cifar-100"),
+    quick_decides=False,
+)

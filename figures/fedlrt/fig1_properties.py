@@ -1,0 +1,69 @@
+"""Content of FeDLRT's Figure 1 in a reading, as numbers and as properties that a reading has or lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from figures.fedlrt.legendre_readings import CLOSE, LOW_RANK, first_round
+
+SINGLE = 2.0**-23
+"""Relative rounding of single precision."""
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Where each method ends in each reading, from which round it is within 1e-5, and whether it has come to rest.
+
+    Returns:
+        Index reading and method; columns end (median distance at the last round), close (round, or nan), resting (the
+        median distance at the last round is more than half of that half the rounds before), size (of the minimiser).
+    """
+    rows = {}
+    for key, part in table.groupby(["reading", "method"], sort=False):
+        part = part.sort_values("round")
+        middle = part[part["round"] <= part["round"].max() / 2].distance.iloc[-1]
+        end = float(part.distance.iloc[-1])
+        rows[key] = {
+            "end": end,
+            "close": first_round(part, CLOSE),
+            "resting": end > 0.5 * middle,
+            "size": float(part["size"].iloc[0]),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["reading", "method"])
+
+
+def properties(table: pd.DataFrame) -> pd.DataFrame:
+    """Properties of each reading, by the median distances.
+
+    Returns:
+        Index reading, in the table's order; bool columns plateau (FedAvg and FeDLRT without correction stand still
+        above 1e-5), exact (FedLin and FeDLRT with the full correction come to 1e-5), faster (so they do, FeDLRT in
+        fewer rounds), single (FeDLRT with the full correction ends at single precision), alike and alike_full
+        (FeDLRT's variants, and FedAvg and FedLin, are the same within 1e-6), admitted (Theorem 2 admits the step).
+    """
+    ends = summary(table)
+    plain, full = LOW_RANK["none"], LOW_RANK["full"]
+    rows = {}
+    for name, part in table.groupby("reading", sort=False):
+        of = ends.loc[name]
+        far = of.resting.astype(bool) & (of.end > CLOSE)
+        exact = bool(np.isfinite(of.close["FedLin"]) and np.isfinite(of.close[full]))
+        first = part.iloc[0]
+        rows[name] = {
+            "plateau": bool(far["FedAvg"] and far[plain]),
+            "exact": exact,
+            "faster": exact and bool(of.close[full] < of.close["FedLin"]),
+            "single": bool(of.end[full] <= SINGLE * of["size"][full]),
+            "alike": _spread(part, tuple(LOW_RANK.values())) < 1e-6,
+            "alike_full": _spread(part, ("FedAvg", "FedLin")) < 1e-6,
+            "admitted": bool(first.learning_rate <= 1.0 / (12.0 * first.smoothness * first.steps)),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
+
+
+def _spread(part: pd.DataFrame, methods: Sequence[str]) -> float:
+    """Largest difference between methods in median distance over the rounds, relative to the start."""
+    lines = part[part.method.isin(methods)].pivot(index="round", columns="method", values="distance")
+    return float((lines.max(axis=1) - lines.min(axis=1)).max() / lines.iloc[0].max())

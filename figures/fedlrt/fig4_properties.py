@@ -1,0 +1,39 @@
+"""Content of FeDLRT's Figure 4 in a reading, as properties that a reading has or lacks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from figures.fedlrt.legendre_readings import CLOSE, first_round
+
+
+def properties(table: pd.DataFrame) -> pd.DataFrame:
+    """Properties of each reading.
+
+    Returns:
+        Index reading, in the table's order; bool columns right (the target's rank in every run at the last round),
+        above (never a rank below it), close (median distance 1e-5 reached with every number of clients), faster
+        (FeDLRT's nearest median distance takes FedLin more rounds, with every number of clients), admitted (Theorem 2
+        admits the step for every number of clients).
+    """
+    rows = {}
+    for name, part in table.groupby("reading", sort=False):
+        low, full = part[part.method != "FedLin"], part[part.method == "FedLin"]
+        last = low[low["round"] == low["round"].max()]
+        pairs = [(low[low.clients == C], full[full.clients == C]) for C in last.clients]
+        rounds = [ratio_to_fedlin(ours, theirs)[:2] for ours, theirs in pairs]
+        rows[name] = {
+            "right": bool((last.right == last.starts).all()),
+            "above": bool((last.below == 0).all()),
+            "close": all(np.isfinite(first_round(ours, CLOSE)) for ours, _ in pairs),
+            "faster": all(ours < theirs or not np.isfinite(theirs) for ours, theirs in rounds),
+            "admitted": bool((part.learning_rate <= 1.0 / (12.0 * part.smoothness * part.steps)).all()),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
+
+
+def ratio_to_fedlin(low: pd.DataFrame, full: pd.DataFrame) -> tuple[float, float, float]:
+    """Rounds of both methods to the nearest median distance that FeDLRT has reached, or 1e-5, and that distance."""
+    level = max(float(low.distance.min()), CLOSE)
+    return first_round(low, level), first_round(full, level), level

@@ -1,0 +1,187 @@
+"""RoLoRA, Figure 2: LoRA, FFA-LoRA and RoLoRA on the two-layer network, MNIST by label at 5 and 10 clients."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from figures.experiments.cost import announced
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired
+from figures.experiments.experiment import RUN, chosen_rates, finals, results
+from figures.figure import Figure, Settings
+from figures.rolora.fig2_picture import draw_curves
+from figures.rolora.fig2_runs import (
+    FIG2_SIZES,
+    IN_A_ROUND,
+    LEARNING,
+    METHODS,
+    PRINTED,
+    designs,
+    tuning_designs,
+    whole_designs,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+PLATEAU = (0.50, 0.60)
+"""Range that "around 55 %" is taken for."""
+LORA, FFA, ROLORA = METHODS
+LEFT_OUT = (
+    "the loss: cross-entropy; the optimiser: plain gradient steps (convention)",
+    "learning rates: the best of a grid for each method and number of clients, as the figure says of its curves",
+    "the laws of A and of the fixed layer: normal (convention); starts that learn: 1 as ReLU's derivative at 0, or a "
+    "random frozen weight",
+    "numbers of rounds and of seeds: 100 communication rounds, 10 seeds (convention)",
+)
+"""Settings that the paper leaves out."""
+
+
+def fig2_data(settings: Settings) -> pd.DataFrame:
+    """Chooses the learning rates, then makes the runs; one row for each evaluation, rounds as communication rounds."""
+    sizes = settings.sizes(FIG2_SIZES)
+    announced(list(whole_designs(sizes)), settings, LEFT_OUT)
+    parts: list[pd.DataFrame] = []
+    for start in sizes.rounds:
+        rates: dict[str, float] = {}
+        for design in tuning_designs(sizes, start):
+            rows, chosen = chosen_rates(design, settings)
+            rates |= chosen
+            parts += [pd.DataFrame(rows)] if rows else []
+        parts += [results(design, settings) for design in designs(sizes, start, rates)]
+    table = pd.concat(parts, ignore_index=True)
+    table["round"] *= table.method.map(trips)
+    return table
+
+
+def trips(method: str) -> int:
+    """Communication rounds in one of its rounds."""
+    return next(per_round for methods, per_round in IN_A_ROUND if method in methods)
+
+
+def draw_fig2(table: pd.DataFrame) -> Picture:
+    """A column for each number of clients, as in the paper, a row for each start."""
+    return draw_curves(table[table.stage == RUN])
+
+
+def statements(table: pd.DataFrame, start: str) -> dict[str, Effect]:
+    """The differences of final accuracies that the text speaks of, for one start, paired over seeds.
+
+    Returns:
+        By what is stated: LoRA's fall from 5 to 10 clients, how much more it falls than RoLoRA, and RoLoRA's lead.
+    """
+    ends = finals(table)
+
+    def of(method: str, clients: int) -> dict[int, float]:
+        return by_seed(ends, start=start, clients=clients, method=method)
+
+    def fall(method: str) -> dict[int, float]:
+        few, many = of(method, 5), of(method, 10)
+        return {seed: few[seed] - many[seed] for seed in few}
+
+    found = {"LoRA falls from 5 to 10 clients": paired(of(LORA, 5), of(LORA, 10))}
+    found["LoRA falls by more than RoLoRA"] = paired(fall(LORA), fall(ROLORA))
+    for clients in (5, 10):
+        for other in (LORA, FFA):
+            name = f"RoLoRA is above {other} with {clients} clients"
+            found[name] = paired(of(ROLORA, clients), of(other, clients))
+    return found
+
+
+def in_short(table: pd.DataFrame) -> str:
+    """One sentence on the first start that learns."""
+    ends = finals(table)
+    start = next(name for name in LEARNING if name in set(ends.start))
+    return f"The printed start does not learn; with 1 as ReLU's derivative at 0, {means_by_method(table, start, 0)}."
+
+
+def means_by_method(table: pd.DataFrame, start: str, digits: int) -> str:
+    """Mean final accuracies of all methods from a start, by number of clients, in words."""
+    ends, parts = finals(table), []
+    for clients in sorted(set(ends[ends.start == start].clients)):
+        means = ends[(ends.start == start) & (ends.clients == clients)].groupby("method").value.mean()
+        parts.append(f"{clients} clients: " + ", ".join(f"{name} {100 * means[name]:.{digits}f} %" for name in METHODS))
+    return "; ".join(parts)
+
+
+def ends_of_ffa(table: pd.DataFrame, start: str) -> str:
+    """Where FFA-LoRA ends from a start, and whether that supports a plateau around 55 %, in words."""
+    ends = finals(table)
+    told = []
+    for clients in sorted(set(ends[ends.start == start].clients)):
+        mean, half = mean_and_half_width(by_seed(ends, start=start, clients=clients, method=FFA))
+        width = "" if isnan(half) else f" +- {100 * half:.1f}"
+        told.append(f"{100 * mean:.1f}{width} % with {clients} clients ({plateau(mean, half)})")
+    return ", ".join(told)
+
+
+def fig2_found(table: pd.DataFrame) -> str:
+    """The text's statement about the figure, and what each start shows of it."""
+    ends = finals(table)
+    parts = []
+    still = ends[ends.start == PRINTED]
+    if len(still):
+        low, high = (f"{100 * value:.1f}" for value in (still.value.min(), still.value.max()))
+        spread = low if low == high else f"{low} to {high}"
+        parts.append(
+            f"As printed, with 0 as ReLU's derivative at 0, every run stays at {spread} %, that of a constant answer"
+        )
+    for start in (name for name in LEARNING if name in set(ends.start)):
+        effects = [f"{name}: {one.above}, {one.in_words}" for name, one in statements(table, start).items()]
+        ends_told = f"{means_by_method(table, start, 1)}; FFA-LoRA ends at {ends_of_ffa(table, start)}"
+        parts.append(f"{start.capitalize()}: {ends_told}; {'; '.join(effects)}")
+    return (
+        "Stated: FFA-LoRA plateaus around 55 % with 5 and with 10 clients (50 to 60 % here), LoRA falls from 5 to 10, "
+        f"and RoLoRA is more robust. Found, at this scale: {'. '.join(parts)}."
+    )
+
+
+def plateau(mean: float, half_width: float) -> str:
+    """The finding of an interval on a plateau around 55 %."""
+    low, high = PLATEAU
+    if isnan(half_width):
+        return "one seed"
+    if low <= mean - half_width and mean + half_width <= high:
+        return "supports"
+    return "contradicts" if mean + half_width < low or mean - half_width > high else "undecided"
+
+
+def fig2_sizes(table: pd.DataFrame) -> str:
+    """Sizes of the scale that the table is of."""
+    runs = table[table.stage == RUN]
+    choice = table[table.stage != RUN]
+    told = "; ".join(
+        f"{start}: {of['round'].max()} communication rounds, {of.seed.nunique()} seeds"
+        for start, of in runs.groupby("start", sort=False)
+    )
+    tried = (
+        f"Each method has the learning rate, of {', '.join(f'{rate:g}' for rate in sorted(set(choice.rate)))}, that "
+        "does best on 5,000 training images held out in a run of its own with the same start and clients"
+        if len(choice)
+        else "One learning rate for all"
+    )
+    return (
+        "784 inputs, rank 16, 784 hidden units, 10 labels, local epochs in batches of 64 by plain gradient steps on "
+        "the cross-entropy; labels dealt at random to 5 clients, two each, or to 10, one each; clients count by their "
+        f"samples in averages. {told}. {tried}. Not printed: the loss, the optimiser, learning rates, the laws of A "
+        "and of the fixed layer, numbers of rounds and of seeds."
+    )
+
+
+FIG_2 = Figure(
+    "rolora/fig-2",
+    "The two-layer network on MNIST, by label",
+    r"Test accuracy by communication round of LoRA, FFA-LoRA and RoLoRA on "
+    r"$\mathrm{ReLU}(x(W_0 + AB))W_\mathrm{out}$: mean over the seeds, and a band from the least to the most. Left 5 "
+    "clients with two labels each, right 10 with one. By row the start: $W_0 = 0$ and $B = 0$ as printed, with 0 or 1 "
+    "as ReLU's derivative at 0; or a random frozen $W_0$.",
+    fig2_data,
+    draw_fig2,
+    in_short,
+    fig2_found,
+    fig2_sizes,
+    ("mnist",),
+    quick_decides=False,
+)

@@ -1,0 +1,1 @@
+"""The spectrum of a network of one's own: `rankproof spectrum`."""

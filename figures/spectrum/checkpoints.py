@@ -1,0 +1,270 @@
+"""A spectrum through training, from files of weights or from the folder of a run to a table and a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from figures.figure import Settings
+from figures.make import rendered
+from figures.provenance import machine, package_versions, sources_digest
+from figures.spectrum.as_json import PACKAGES, plain
+from figures.spectrum.federation import SERVER, TrainedRun, curvatures
+from figures.spectrum.measured_network import SpectrumRequest
+from figures.spectrum.measured_spectrum import (
+    operators_of,
+    settings_of,
+    too_little_memory_told,
+    usual_pair_products,
+    usual_seconds,
+)
+from figures.style import BLACK, MARKERS, SERIES, WIDTH
+from hessian.loss.state_files import load_state, numbered_states
+from hessian.numerics.intervals import Interval
+from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.curvature import Curvature
+from hessian.operators.data_parallel import Workers
+from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
+from runs.folder import CHECKPOINTS
+from runs.index import NAME
+from workloads.files import require_writable
+from workloads.written import write_own
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+Progress = Callable[[str], None]
+Expect = Callable[[float, str], None]
+SHOWN = 6
+"""Eigenvalues in the picture."""
+
+
+def measure_checkpoints(
+    request: SpectrumRequest, folder: Path, progress: Progress | None = None, expect: Expect | None = None
+) -> pd.DataFrame:
+    """Measure a network at every file of weights in a folder.
+
+    Args:
+        request: Names, accuracy, device.
+        folder: Folder of the files.
+        progress: Called with what is going on.
+        expect: Called with the seconds that the work is likely to take, and its name, before the first measurement.
+
+    Returns:
+        One row for each eigenvalue at each state: number (in the file's name), file, samples, loss, value, low, high
+        (the stable rank with its interval), largest (the spectral norm), frobenius, place (from 0, by decreasing
+        eigenvalues), eigenvalue, residual, and overlap, overlap_low, overlap_high with the eigenvector of the same
+        place one state before; missing at the first.
+
+    Raises:
+        CurvatureError: Names, files, a model, a loss or data that do not serve; the message names cause and remedy.
+    """
+    files = numbered_states(folder)
+    states = [lambda model, path=path: load_state(model, path) for path in files.values()]
+    rows: list[dict[str, Any]] = []
+    before = None
+    for (number, path), operator in zip(files.items(), operators_of(request, states, progress), strict=True):
+        if not rows:
+            _expect(expect, request, operator, len(files))
+        found, now = _state(request, operator, path.name, progress)
+        del operator  # its graph, before the next one is built
+        rows += _rows({"number": number, "file": path.name, **found}, now, before)
+        before = now
+    return pd.DataFrame(rows)
+
+
+def measure_run(
+    request: SpectrumRequest,
+    folder: Path,
+    clients: int,
+    progress: Progress | None = None,
+    trust: bool = False,
+    expect: Expect | None = None,
+) -> pd.DataFrame:
+    """Measures the server's model of a run at its start and after every round whose checkpoint is in the folder.
+
+    Args:
+        request: Matrix, parameters, precision, device and accuracy; network, data and loss are the run's.
+        folder: Folder of the run.
+        clients: So many of the first clients stand beside the server, each with the matrix of its own samples.
+        progress: Told what is going on.
+        trust: Whether code that the run names may run.
+        expect: Called with the seconds that the work is likely to take, and its name, before the first measurement.
+
+    Returns:
+        The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). Overlaps of
+        the server are with the state before, those of a client with the server at the same round.
+
+    Raises:
+        CurvatureError, RunError, FederationError, DataError: A run, data or numbers that do not serve.
+    """
+    say = progress or (lambda text: None)
+    Settings(device=request.device).check_device()
+    say("reading the run")
+    run = TrainedRun.of(folder, request.device, trust)
+    if clients > len(run.problem.clients):
+        raise CurvatureError(f"--clients must be at most {len(run.problem.clients)}, those of the run, got {clients}")
+    options = {
+        "matrix": request.matrix,
+        "parameters": request.parameters or None,
+        "memory": request.settings.memory,
+        "vectorize": "trial" if request.trial else 1,
+        "workers": Workers.of(request.workers, request.ray),
+    }
+    rows: list[dict[str, Any]] = []
+    before = None
+    kept = sum(bool(NAME.fullmatch(path.name)) for path in (folder / CHECKPOINTS).glob("*"))
+    for number, weights in run.states():
+        measured = (SERVER, *range(clients))
+        for client, operator in curvatures(run.problem, weights, measured, request.double, **options):
+            if not rows:  # the clients' own samples are as many as the server's together
+                _expect(expect, request, operator, (kept + 1) * (1 + bool(clients)))
+            found, now = _state(request, operator, f"round {number}, {_name(client)}", progress)
+            del operator
+            rows += _rows({"number": number, "client": client, **found}, now, before)
+            before = now if client == SERVER else before
+    return pd.DataFrame(rows)
+
+
+def _expect(expect: Expect | None, request: SpectrumRequest, operator: Curvature, states: int) -> None:
+    if expect is not None:
+        products = states * usual_pair_products(request.settings.outliers, operator.P)
+        what = f"some {products:,} products at {states} states; fewer --outliers or files shorten it"
+        expect(usual_seconds(products, operator), what)
+
+
+def _name(client: int) -> str:
+    return "server" if client == SERVER else f"client {client}"
+
+
+def _state(
+    request: SpectrumRequest, operator: Curvature, name: str, progress: Progress | None
+) -> tuple[dict[str, float], StateSpectrum]:
+    """Numbers of a state for the table, and its spectrum."""
+    if progress is not None:
+        progress(name)
+    with too_little_memory_told():
+        try:
+            told = None if progress is None else (lambda text: progress(f"{name}: {text}"))
+            now = state_spectrum(operator, settings_of(request, operator), told)
+        except CurvatureError as error:
+            raise CurvatureError(f"{name}: {error}", keywords=error.keywords) from error
+    return {"samples": operator.samples, "loss": operator.loss, **rank_columns(now.rank)}, now
+
+
+def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None) -> Iterator[dict[str, Any]]:
+    """A row for each eigenvalue, with the overlaps of their vectors with those of another state."""
+    shared: Sequence[Interval | None] = (None,) * len(now.pairs) if other is None else overlaps(other, now)
+    for place, overlap in enumerate(shared):
+        # Not None: a column without any number would have another type.
+        ends = (nan,) * 3 if overlap is None else (overlap.value, overlap.low, overlap.high)
+        yield same | {
+            "place": place,
+            "eigenvalue": now.pairs.values[place],
+            "residual": now.pairs.residuals[place],
+            **dict(zip(("overlap", "overlap_low", "overlap_high"), ends, strict=True)),
+        }
+
+
+def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Path, out: Path) -> list[Path]:
+    """Writes ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
+
+    Args:
+        table: The measured table.
+        request: Request for the measurement.
+        folder: Folder of the states.
+        out: Where the files go.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
+    require_writable(out)
+    fields = {
+        "request": plain(request),
+        "states": str(folder),
+        "rows": table.astype(object).where(table.notna(), None).to_dict("records"),
+        **machine(),
+        "packages": package_versions(PACKAGES),
+        "sources_sha256": sources_digest(),
+    }
+    text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
+    contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
+    contents |= rendered(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
+    files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
+    write_own(files, out)
+    return list(files)
+
+
+def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
+    """A line for each state, or for server and clients at each round."""
+    of_run = "client" in table
+    with_what = "the state before (server), the server (client)" if of_run else "the one before"
+    lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with {with_what}"]
+    for one in table[table.place == 0].to_dict("records"):
+        ends = f"  {one['overlap']:.3f}, {one['overlap_low']:.3f} to {one['overlap_high']:.3f}"
+        ends = "" if pd.isna(one["overlap"]) else ends
+        who = "  " + f"{_name(one['client']):<10}" if of_run else ""
+        lines.append(
+            f"{one['number']:>10}{who}  loss {one['loss']:<9.4g}  {one['value']:.4g}, {one['low']:.4g} to "
+            f"{one['high']:.4g}  {one['eigenvalue']:<8.4g}{ends}"
+        )
+    return "\n".join(lines)
+
+
+def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
+    """Three panels over the states: stable rank, largest eigenvalues, overlaps.
+
+    For files of weights: the largest eigenvalues, and their vectors' overlaps with the state before. For a run: server
+    and clients, the largest eigenvalue of each, and the overlap of its vector.
+    """
+    from matplotlib.figure import Figure as Picture
+
+    picture = Picture(figsize=(WIDTH, 2.6))
+    a, b, c = picture.subplots(1, 3)
+    of_run = "client" in table
+    name = "round" if of_run else "number of the state"
+    of_all = table[table.client == SERVER] if of_run else table
+    looks = [(of_all[of_all.place == place], SERIES[place], MARKERS[place], str(place + 1)) for place in range(SHOWN)]
+    if of_run:
+        clients = table[(table.client != SERVER) & (table.place == 0)]
+        looks = [(of_all[of_all.place == 0], BLACK, "o", "server"), (clients, SERIES[0], MARKERS[1], "clients")]
+    for rows, colour, marker, label in looks if of_run else [(of_all[of_all.place == 0], BLACK, "o", "")]:
+        a.errorbar(
+            rows.number,
+            rows.value,
+            [rows.value - rows.low, rows.high - rows.value],
+            label=label,
+            fmt=f"{marker}{_line(label)}",
+            color=colour,
+            lw=1.0,
+            ms=3.0,
+        )
+    for rows, colour, marker, label in looks:
+        if rows.empty:
+            continue
+        fmt = f"{marker}{_line(label)}"
+        b.plot(rows.number, rows.eigenvalue, fmt, color=colour, lw=1.0, ms=3.0, label=label)
+        known = rows.dropna(subset="overlap")
+        slack = [known.overlap - known.overlap_low, known.overlap_high - known.overlap]
+        c.errorbar(known.number, known.overlap, slack, fmt=fmt, color=colour, lw=1.0, ms=3.0)
+    a.set(xlabel=name, title=f"stable rank, {100 * confidence:g} % intervals")
+    b.set(xlabel=name, title="largest eigenvalue" if of_run else "largest eigenvalues")
+    b.legend(fontsize=7)
+    c.set(
+        xlabel=name,
+        ylim=(-0.05, 1.05),
+        title="overlap with the state before\n(server), the server (clients)"
+        if of_run
+        else "overlap with the state before",
+    )
+    return picture
+
+
+def _line(label: str) -> str:
+    """Clients are several at a round, and not joined."""
+    return "" if label == "clients" else "-"

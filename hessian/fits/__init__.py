@@ -1,0 +1,1 @@
+"""Laws and spiked models, fitted to measured spectra or predicted from samples."""

@@ -1,0 +1,245 @@
+r"""Fit of the spiked model to a measured spectrum: extreme eigenvalues, the Frobenius norm, a quadrature of the rest.
+
+The model, the second-moment equation and the cuts are those of `hessian.fits.spiked_fit`; only computed eigenvalues can
+be outliers, and all others count as bulk. The sum of squares of the eigenvalues that were not computed is estimated
+twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and the two are averaged with the inverse of
+their variances: the first is the sharper where the computed eigenvalues are a small part of the norm, the second where
+they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere in dimension
+d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
+(`hessian.lanczos.probes.cautious`).
+
+A quadrature node is a Ritz value, so one beyond a cut proves an eigenvalue beyond it. Where the computed pairs do not
+reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the others:
+$\sigma$ is then the second moment of what was left, and no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite, sqrt
+
+import numpy as np
+import torch
+from scipy.stats import norm
+
+from hessian.fits.bulk_laws import Bulk, LawFit, law_fits
+from hessian.fits.spiked_fit import MISTAKEN, call_outliers, fitted_model, predict
+from hessian.lanczos.krylov import Array, RitzPairs
+from hessian.lanczos.probes import cautious
+from hessian.lanczos.quadrature import Moment, SpectralMeasure
+from hessian.numerics.intervals import Interval
+from rmt.results import Result
+from rmt.spiked import SpikedModel
+
+UNDECIDED = 0.9
+"""Width of the interval of a distance from which on it says nothing."""
+ROUNDING = 10.0
+"""Units of rounding, relative to the norm, that noise must exceed."""
+
+
+@dataclass(frozen=True)
+class Side(Result):
+    """Outliers on one side of the bulk.
+
+    Attributes:
+        called: Computed eigenvalues beyond the cut.
+        complete: The last computed pair is within the cut by more than its residual, and no quadrature node is beyond.
+        hidden: Estimated number of further eigenvalues beyond the cut, by the quadrature.
+    """
+
+    called: int
+    complete: bool
+    hidden: float
+
+    def __str__(self) -> str:
+        more = f", about {self.hidden:.0f} more by the quadrature" if self.hidden >= 0.5 else ""
+        return str(self.called) if self.complete else f"at least {self.called}{more}"
+
+
+@dataclass(frozen=True)
+class MeasuredFit(Result):
+    r"""The spiked model that belongs to a measured spectrum.
+
+    Attributes:
+        model: Spikes of the computed outliers, largest first, and semicircular noise at scale 1; hidden outliers are
+            part of the noise.
+        R: Dimension.
+        outliers: Computed eigenvalues called outliers, largest first, one for each spike.
+        spike_sd: Standard deviations of the spikes: by theory, by the error of $\sigma$, and the Ritz residual taken as
+            one, added as squares.
+        sigma: $\sigma$, half the bulk edge.
+        sigma_sd: Standard deviation of $\sigma$: by theory, $\sigma/R$, and by the second moment's estimate, added
+            as squares.
+        cuts: An eigenvalue outside these two numbers is called an outlier.
+        below: Outliers below the bulk.
+        above: Outliers above the bulk.
+        rest_by_norm: Sum of squares of the eigenvalues that were not computed, by the Frobenius norm.
+        rest_by_quadrature: The same by the quadrature.
+        distance: Kolmogorov distance of the bulk from the fitted semicircle, with what is certain and possible.
+        alternatives: Other laws in its place.
+        bulk: The spectrum without its outliers, from which the distances were taken.
+        iterations: Times the noise was estimated.
+    """
+
+    model: SpikedModel
+    R: int
+    outliers: tuple[float, ...]
+    spike_sd: tuple[float, ...]
+    sigma: float
+    sigma_sd: float
+    cuts: tuple[float, float]
+    below: Side
+    above: Side
+    rest_by_norm: Moment
+    rest_by_quadrature: Moment
+    distance: Interval
+    alternatives: tuple[LawFit, ...]
+    bulk: Bulk
+    iterations: int
+
+    def words(self) -> dict[str, str]:
+        """Return the model, its outliers and how far the bulk is from laws, in words."""
+        verdict = "no semicircle" if self.distance.low > 0.0 else "a semicircle is possible"
+        if self.distance.high - self.distance.low > UNDECIDED:
+            verdict = "too few steps and probes to tell"
+        others = [
+            f"{law.name} {law.distance.value:.2f} ({law.distance.low:.2f} to {law.distance.high:.2f})"
+            for law in self.alternatives
+        ]
+        certain = "" if self.complete else "\nthe noise holds those that were not computed: raise outliers"
+        rank = {times: predict(self, times**-0.5).stable_rank(self.R).value for times in (1, 4)}
+        return {
+            "spiked model": f"sigma {self.sigma:.3g} +- {self.sigma_sd:.1g}, bulk edge {2 * self.sigma:.3g}",
+            "outliers": f"above: {self.above}; below: {self.below}{certain}",
+            "bulk": f"Kolmogorov distance {self.distance.value:.2f} from the fitted semicircle, "
+            f"{self.distance.low:.2f} to {self.distance.high:.2f}: {verdict}",
+            "other laws": "\n".join(others) or "none has the moments of the bulk",
+            "model's rank": f"{rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)",
+        }
+
+    @property
+    def complete(self) -> bool:
+        """Whether all outliers were among the computed pairs."""
+        return self.below.complete and self.above.complete
+
+    @property
+    def outlier_count(self) -> str:
+        """The numbers of outliers in words; `at least` where further ones may be."""
+        return f"{self.above} above, {self.below} below"
+
+    @property
+    def disagreement(self) -> float:
+        """Difference of the two estimates of the rest, in standard deviations of that difference."""
+        spread = sqrt(self.rest_by_norm.sd**2 + self.rest_by_quadrature.sd**2)
+        difference = self.rest_by_norm.value - self.rest_by_quadrature.value
+        return difference / spread if spread > 0.0 else (0.0 if difference == 0.0 else inf)
+
+
+def fit_measured(
+    pairs: RitzPairs,
+    largest: int,
+    frobenius: Interval,
+    measure: SpectralMeasure,
+    *,
+    confidence: float = 0.95,
+    mistaken: float = MISTAKEN,
+) -> MeasuredFit:
+    """Fits spikes and noise to what was measured of one symmetric matrix.
+
+    Args:
+        pairs: Extreme eigenpairs: the ``largest`` algebraically largest, then the smallest.
+        largest: How many of the pairs are from the upper end.
+        frobenius: Frobenius norm with its interval, of `stable_rank_of`.
+        measure: Quadrature `without` these pairs.
+        confidence: Confidence level of the interval of the norm.
+        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+
+    Raises:
+        ValueError: Fewer than 4 eigenvalues, numbers that are not finite or do not belong together, or no noise left
+            beside the outliers (a matrix of low rank).
+    """
+    R, values = measure.P, pairs.values
+    if R < 4 or not np.isfinite(values).all() or not all(np.isfinite(x).all() for x in measure.nodes):
+        raise ValueError(f"a fit needs a dimension of at least 4 and finite eigenvalues, got dimension {R}")
+    if not np.array_equal(measure.atoms, values):
+        raise ValueError("the quadrature must be taken without the pairs that are fitted: spectral_measure(without=)")
+    if not 0 <= largest <= len(values) or not 0.0 < confidence < 1.0 or not isfinite(frobenius.value):
+        raise ValueError(
+            f"expected largest between 0 and {len(values)}, confidence in (0, 1) and a finite norm, got {largest}, "
+            f"{confidence} and {frobenius.value}"
+        )
+    left = R - len(values)
+    by_quadrature = _rest_by_quadrature(measure, left, pairs)
+    by_norm = _rest_by_norm(frobenius, values, confidence)
+    rest = _averaged(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
+    called = call_outliers(values, R, mistaken, rest.value)
+    mine, sigma = called.outlying, called.sigma
+    if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
+        raise ValueError(
+            f"no noise is left above rounding: {called.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix "
+            "is (nearly) of low rank, and the spiked model has nothing to fit"
+        )
+    model, theory = fitted_model(values[mine], sigma, R)
+    measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))
+    ratios = sigma / np.array(model.spikes)
+    steepness = 1.0 / (1.0 - ratios**2)
+    spike_sd = np.sqrt(
+        theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * pairs.residuals[mine]) ** 2
+    )
+    bulk = Bulk.of(measure, int(mine.sum()), values[~mine], rounding=measure.rounding, residuals=pairs.residuals[~mine])
+    nodes, counts = _counted(measure)
+    return MeasuredFit(
+        model=model,
+        R=R,
+        outliers=tuple(values[mine].tolist()),
+        spike_sd=tuple(spike_sd.tolist()),
+        sigma=sigma,
+        sigma_sd=sqrt((sigma / R) ** 2 + measured_sd**2),
+        cuts=(-called.cut, called.cut),
+        below=_side(-values[largest:][::-1], pairs.residuals[largest:][::-1], -nodes, counts, called.cut, left),
+        above=_side(values[:largest], pairs.residuals[:largest], nodes, counts, called.cut, left),
+        rest_by_norm=by_norm,
+        rest_by_quadrature=by_quadrature,
+        distance=bulk.distance(model.noise_law.cdf),
+        alternatives=law_fits(bulk),
+        bulk=bulk,
+        iterations=called.iterations,
+    )
+
+
+def _counted(measure: SpectralMeasure) -> tuple[Array, Array]:
+    """All nodes and how many eigenvalues each stands for."""
+    x, w = measure.rule(with_atoms=False)
+    return x, measure.P * w
+
+
+def _side(values: Array, residuals: Array, nodes: Array, counts: Array, cut: float, left: int) -> Side:
+    """The upper side; values decrease towards the bulk."""
+    beyond = nodes > cut
+    reached = left == 0 or (len(values) > 0 and bool(values[-1] + residuals[-1] <= cut))
+    return Side(int((values > cut).sum()), reached and not bool(beyond.any()), float(counts[beyond].sum()))
+
+
+def _rest_by_norm(frobenius: Interval, values: Array, confidence: float) -> Moment:
+    sd = (frobenius.high**2 - frobenius.low**2) / (2.0 * float(norm.ppf((1.0 + confidence) / 2.0)))
+    return Moment(frobenius.value**2 - float((values**2).sum()), sd)
+
+
+def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -> Moment:
+    if not left:
+        return Moment(0.0, 0.0)
+    x, w = measure.rule(with_atoms=False)
+    mass = w * measure.P / left
+    second, fourth = float(mass @ x**2), float(mass @ x**4)
+    spread = sqrt(2.0 * max(fourth / second**2 - 1.0, 0.0) / (left + 2)) if second > 0.0 else 0.0
+    # What inexact pairs hide from their complement.
+    mixed = 2.0 * float((pairs.residuals**2).sum())
+    return Moment(left * second, sqrt((left * second * cautious(spread, left)) ** 2 / len(measure.nodes) + mixed**2))
+
+
+def _averaged(one: Moment, other: Moment) -> Moment:
+    if min(one.sd, other.sd) == 0.0:
+        return one if one.sd == 0.0 else other
+    weights = np.array([one.sd**-2.0, other.sd**-2.0])
+    value = float(weights @ [one.value, other.value] / weights.sum())
+    return Moment(value, float(weights.sum()) ** -0.5)

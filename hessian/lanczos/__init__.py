@@ -1,0 +1,1 @@
+"""Krylov bases, and what follows from one: eigenpairs, bounds, quadrature, the stable rank."""

@@ -1,0 +1,159 @@
+r"""Bounds of the norms of a symmetric matrix, given a Krylov basis of it and random probes of the rest.
+
+With $H V^T = V^T T + Q^T B$ and $C = (1 - V^TV) H (1 - V^TV)$: $\|H\|_F^2 = \|T\|_F^2 + 2\|B\|_F^2 + \|C\|_F^2$,
+and every eigenvalue beyond $c \ge \|C\|_2$ is at most the $\lambda$ that solves
+$\lambda = \lambda_{max}(T + B^TB/(\lambda - c))$.
+
+Without such a c there is a bound that holds with a probability. A unit eigenvector u to an eigenvalue $\lambda$ has
+$Vu = (\lambda - T)^{-1} B^T Q u$, which limits its part along the starting vector, the more the farther $\lambda$ is
+beyond the Ritz values: $\langle v_1, u\rangle^2 \le m^T (1 + M^TM)^{-1} m$ with $M = (\lambda - T)^{-1}B^T$ and m the
+first row of M. A starting vector uniform on the sphere has $\langle v_1, u\rangle^2 \sim$ Beta(1/2, (P - 1)/2), so that
+this part is hardly ever so small (van Dorsselaer, Hochstenbach and van der Vorst, 2000). The event is one of the
+starting vector alone: it does not matter how the number of steps was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, log, sqrt
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import beta
+
+from hessian.lanczos.krylov import Array, Krylov
+from hessian.numerics.intervals import Interval
+from hessian.numerics.symmetric import CurvatureError
+
+MISSED = 0.05
+"""Share of the error probability that is left to a starting vector which hides an extreme eigenvalue."""
+PLACES = 120
+"""Bounds that are tried where there were several starting vectors; what rises and falls between two is not seen."""
+
+
+def known_square(krylov: Krylov) -> float:
+    """The part of the squared Frobenius norm that the basis gives."""
+    return float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum()) + 2.0 * krylov.lost_square
+
+
+def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Interval:
+    r"""Between the largest Ritz value in modulus and its upper bound.
+
+    Args:
+        krylov: The basis, whose first row was drawn at random.
+        rest_square: Upper bound of $\|C\|_F^2$.
+        confidence: Confidence level of what the norm is part of; a share `MISSED` of the rest is used up here.
+    """
+    low, probable = krylov.largest, probable_norm(krylov, MISSED * (1.0 - confidence))
+    high = min(probable, certified_norm(krylov, sqrt(rest_square)))
+    return Interval(low, low, high + krylov.rounding + sqrt(krylov.lost_square))
+
+
+def probable_norm(krylov: Krylov, chance: float) -> float:
+    """Upper bound of the spectral norm that is wrong with at most this chance, over the starting vector.
+
+    Args:
+        krylov: The basis, whose first row was drawn at random.
+        chance: Chance that the row sees too little of an eigenvector.
+
+    Raises:
+        CurvatureError: The basis was restarted, so that the row is gone.
+    """
+    return krylov.once(("probable norm", chance), lambda: _probable_norm(krylov, chance))
+
+
+def _probable_norm(krylov: Krylov, chance: float) -> float:
+    if krylov.restarted:
+        raise CurvatureError("after a restart the first row is not random, and no bound of the norm rests on it")
+    theta, S, _ = krylov.ritz()
+    first, C = S[0], krylov.coupling @ S
+    low = float(np.abs(theta).max())
+    scale = low + float(np.linalg.norm(C, 2)) if len(C) else 0.0
+    if scale == 0.0:
+        return low  # the basis is invariant, and a random vector has a part along every eigenvector
+    least = float(beta.ppf(chance / 2.0, 0.5, (krylov.P - 1) / 2.0))  # for one end
+
+    def excess(bound: float, sign: float) -> float:
+        return _excess(theta, first, C, least, bound, sign)
+
+    def crossing(near: float, start: float, sign: float) -> float:
+        far = max(start + scale, near)
+        while excess(far, sign) < 0.0:
+            far = start + 4.0 * (far - start)
+        return float(brentq(excess, near, far, args=(sign,), xtol=1e-12 * scale))
+
+    found = low
+    for start, sign in sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True):
+        near = last = start + 1e-10 * scale
+        if krylov.starts == 1:
+            # It rises with the bound: this end stays below what is found, or is beyond.
+            within = excess(max(near, found), sign) >= 0.0
+        else:
+            # What the first of several is known to see may vanish at some bound and come back beyond.
+            places = start + scale * np.r_[1e-10, np.geomspace(1e-6, 64.0, PLACES)]
+            below = np.flatnonzero([excess(place, sign) < 0.0 for place in places])
+            within = len(below) == 0
+            if not within:
+                last = float(places[below[-1]])
+                near = near if below[0] == 0 else last
+        if within:
+            found = max(found, near)
+        elif (bound := crossing(near, start, sign)) >= last:
+            found = max(found, bound)
+        else:
+            found = max(found, crossing(last, start, sign))
+    return found
+
+
+def hidden_up_to(krylov: Krylov, bound: float, sign: float, chance: float) -> float:
+    """Return up to where the one start may hide an eigenvalue beyond a bound, with more than this chance.
+
+    Args:
+        krylov: The basis, whose first row was drawn at random and is the only start.
+        bound: Returned if nothing beyond it is hidden; beyond all Ritz values, of the operator times the sign.
+        sign: 1 for the upper end, -1 for the lower one.
+        chance: Chance that the row sees too little of an eigenvector.
+    """
+    if krylov.restarted or krylov.starts != 1:
+        return inf
+    least = float(beta.ppf(chance, 0.5, (krylov.P - 1) / 2.0))
+    theta, S, _ = krylov.ritz()
+    first, C = S[0], krylov.coupling @ S
+
+    def excess(bound: float) -> float:  # not of the basis itself, which the solver would keep in memory
+        return _excess(theta, first, C, least, bound, sign)
+
+    if excess(bound) >= 0.0:
+        return bound
+    far = bound + krylov.largest + abs(bound)
+    while excess(far) < 0.0:
+        far = bound + 4.0 * (far - bound)
+    return float(brentq(excess, bound, far, xtol=1e-12 * abs(far)))
+
+
+def _excess(theta: Array, first: Array, C: Array, least: float, bound: float, sign: float) -> float:
+    """Return by how much, in logarithms, the least part of the first row is more than an eigenvector there can have."""
+    _, sizes, along = np.linalg.svd(C / (bound - sign * theta), full_matrices=False)
+    most = float(((along @ first) ** 2 * sizes**2 / (1.0 + sizes**2)).sum())
+    return log(least) - log(most) if most > 0.0 else inf
+
+
+def certified_norm(krylov: Krylov, c: float) -> float:
+    """Upper bound of the spectral norm given that of C; infinite where c is no less than the largest Ritz value."""
+    T, B, low = krylov.compression, krylov.coupling, krylov.largest
+    if c >= low or len(B) == 0:
+        return low if c < low else inf
+    square = B.T @ B
+    reach = float(np.linalg.norm(B, 2))
+
+    def excess(bound: float, sign: float) -> float:
+        return bound - float(np.linalg.eigvalsh(sign * T + square / (bound - c))[-1])
+
+    highest = low + reach  # at least the solution, since C and T alone have norm at most low
+    return max(_root(excess, sign, max(low, c) * (1 + 1e-12), highest * (1 + 1e-9)) for sign in (1.0, -1.0))
+
+
+def _root(excess: Callable[[float, float], float], sign: float, low: float, high: float) -> float:
+    if excess(low, sign) >= 0.0:
+        return low
+    return float(brentq(excess, low, high, args=(sign,), xtol=1e-12 * high))

@@ -1,0 +1,265 @@
+"""Memory as a budget: what is held is counted beforehand, and the basis gets what is left.
+
+Counted are tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, what a
+product needs at its peak (found by one), work vectors, the basis; and half a GiB for the program itself on a processor.
+The checks of derivatives come first, with vectors and a graph of their own, and what they held is given back.
+Memory that libraries use within an operation is not seen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
+from numbers import Integral
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from hessian.lanczos.basis_rows import Store
+from hessian.lanczos.eigenpairs import more_in_search, usual_basis
+from hessian.numerics.live_bytes import held_by
+from hessian.numerics.symmetric import CurvatureError, SymmetricOperator, multiply, peak_elsewhere, prepare
+
+MOST = 2**60
+PROGRAM = 2**29
+"""Bytes of the interpreter and its libraries, on a processor."""
+MORE = 2
+"""Vectors for what is done beside products, however many are multiplied together."""
+OUTSIDE = 2
+"""Vectors of a quadrature beside the one that is multiplied, at most."""
+COPIED = 5
+"""Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, and work."""
+LEAST, SPARE, FEW = 3, 5, 20
+"""Rows of a basis, at least; how many more may wait for their products, and with how few rows in all only one may."""
+DISK = 0.9
+"""Share of the free disk that a file of rows may fill."""
+_UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_PRECISIONS = (torch.float32, torch.float16)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much memory may be used, on the device of the model.
+
+    Attributes:
+        limit: Bytes.
+        scratch: Folder for rows of the basis that do not fit; nothing: there are fewer of them.
+    """
+
+    limit: int
+    scratch: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.limit < MOST:
+            raise CurvatureError(
+                f"memory must be a positive number of bytes, and less than 2^60, got {self.limit}", keywords=("memory",)
+            )
+        if self.scratch is not None and not Path(self.scratch).is_dir():
+            raise CurvatureError(f"there is no folder {self.scratch} for vectors that do not fit: name an existing one")
+
+    @staticmethod
+    def of(memory: Budget | int | str) -> Budget:
+        """Bytes, or words such as ``6 GiB``.
+
+        Raises:
+            CurvatureError: Neither.
+        """
+        if isinstance(memory, Budget):
+            return memory
+        if isinstance(memory, Integral) and not isinstance(memory, bool) and memory > 0:
+            return Budget(int(memory))
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
+        factor = _UNITS.get(match[2].upper()) if match else None
+        if match is None or factor is None or not 1.0 <= float(match[1]) * factor < MOST:
+            raise CurvatureError(
+                f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}",
+                keywords=("memory",),
+            )
+        return Budget(round(float(match[1]) * factor))
+
+    @staticmethod
+    def named(memory: str, scratch: str | None) -> Budget:
+        """As given on a command line.
+
+        Raises:
+            CurvatureError: No amount of memory, or a folder that is none.
+        """
+        return Budget(Budget.of(memory).limit, None if scratch is None else Path(scratch))
+
+    def check_dtypes(self, own: torch.dtype, held: int, numbers: int) -> tuple[torch.dtype, ...]:
+        """The precisions in which derivatives are tested, by preference: double where there is room for it.
+
+        Args:
+            own: Type of the model.
+            held: Bytes by then.
+            numbers: Numbers that the checks hold at their peak.
+
+        Raises:
+            CurvatureError: There is no room for any.
+        """
+        tried = tuple(dict.fromkeys((torch.float64, own)))
+        found = tuple(kind for kind in tried if held + numbers * kind.itemsize <= self.limit)
+        if not found:
+            least = held + numbers * own.itemsize
+            raise CurvatureError(
+                self.too_small(least, "the model and the checks of its derivatives"), keywords=("parameters",)
+            )
+        return found
+
+    def no_double(self, held: int, numbers: int) -> str:
+        """The message where single precision cannot tell whether products are derivatives, as at many kinks."""
+        least = in_words(held + numbers * torch.float64.itemsize, up=True)
+        return (
+            "the products cannot be told to be second derivatives in single precision, as where a network has kinks: "
+            f"memory of {in_words(self.limit)} has no room for checks in double precision, which need {least}"
+        )
+
+    def too_small(self, least: int, what: str) -> str:
+        """The message about a budget that cannot be met."""
+        return (
+            f"memory of {in_words(self.limit)} does not suffice: {what} need {in_words(least, up=True)}; give so much, "
+            "smaller batches, or fewer parameters="
+        )
+
+    def too_full(self, there: int, least: int) -> str:
+        """The message about a scratch folder whose disk is full."""
+        return (
+            f"the disk of the folder {self.scratch} is full: {in_words(there)} are free, and a basis of a few rows "
+            f"needs {in_words(least, up=True)} there; make room, name another folder, or give more memory than "
+            f"{in_words(self.limit)}"
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a basis is kept within a budget.
+
+    Attributes:
+        rows: Largest number of rows.
+        together: Vectors multiplied together.
+        store: Storage of the rows.
+        words: Compromises made for the budget, in words; empty for none.
+        complement: Rows of the basis' complement that may be drawn at once; None: any number.
+        capacity: Rows that may be stored in all, those that wait for their products included; None: any number.
+    """
+
+    rows: int
+    together: int
+    store: Store
+    words: str
+    complement: int | None = None
+    capacity: int | None = None
+
+
+def give_back() -> None:
+    """Gives memory that was freed back to the system; of the GNU C library, which keeps it else."""
+    with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def bytes_of(tensors: Iterable[Tensor]) -> int:
+    """Bytes of tensors, each storage once."""
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
+
+
+def in_words(count: int, up: bool = False) -> str:
+    """Bytes with a unit, to three digits; not fewer than given, if asked."""
+    sizes = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+    unit, size = next((one for one in sizes if count >= one[1]), sizes[-1])
+    digits = max(0, 3 - len(str(count // size)))
+    shown = -(-count * 10**digits // size) / 10**digits if up else count / size
+    return f"{shown:.{digits}f} {unit}"
+
+
+def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: int) -> tuple[int, bool]:
+    """Room for eigenpairs and, beside them, for the quadrature of the rest.
+
+    Args:
+        operator: The matrix.
+        budget: Memory available.
+        pairs: Number of eigenpairs wanted.
+        steps: Steps of the quadrature.
+
+    Returns:
+        Rows of the basis that the pairs are found with, 0 where as many as usual fit, and vectors that shorten the
+        search for copies too; and whether the quadrature has
+        no room for a basis and keeps three vectors.
+
+    Raises:
+        CurvatureError: The least does not fit.
+    """
+    row = operator.P * operator.dtype.itemsize
+    busy = _busy(operator, 1) + OUTSIDE * row
+    free = (budget.limit - busy) // row
+    rows, usual = free - pairs - 1, usual_basis(pairs)
+    if rows < pairs + 2:
+        least = busy + (2 * pairs + 3) * row
+        raise CurvatureError(
+            budget.too_small(least, f"{pairs} eigenpairs") + ", or fewer --outliers", keywords=("parameters",)
+        )
+    most = min(usual, operator.P)
+    return (0 if rows >= most + more_in_search(pairs) else min(rows, most)), free - pairs < min(steps + 1, operator.P)
+
+
+def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together: int) -> Plan:
+    """How to keep a basis.
+
+    Args:
+        operator: The matrix; what it holds is counted where it says so, in an attribute `held`.
+        budget: Memory available.
+        rows: Largest number of rows wanted.
+        together: Vectors to multiply together, if there is room.
+
+    Raises:
+        CurvatureError: The least does not fit.
+    """
+    P, own = operator.P, operator.dtype
+    for count in dict.fromkeys((together, 1)):
+        free = budget.limit - _busy(operator, count)
+        for kind in (own, *(kind for kind in _PRECISIONS if kind.itemsize < own.itemsize)):
+            if (rows + SPARE) * P * kind.itemsize <= free:
+                words = [] if kind == own else [f"basis in {_name(kind)}"]
+                words += [] if count == together else [f"{count} vector at a time, not {together}"]
+                rest = (free - (rows + SPARE) * P * kind.itemsize) // (P * own.itemsize)
+                store = Store(kind, min(rows + SPARE, P))
+                return Plan(rows, count, store, ", ".join(words), rest // COPIED, rows + SPARE)
+    size = P * torch.float16.itemsize
+    inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + 1
+    if free < 0 or (budget.scratch is None and inside < least):
+        needed = budget.limit - free + (0 if budget.scratch is not None else least * size)
+        hint = "" if budget.scratch is not None else "; or a folder for rows of the basis, scratch="
+        raise CurvatureError(
+            budget.too_small(needed, "the model, its products and a basis of a few rows") + hint,
+            keywords=("parameters", "scratch"),
+        )
+    if budget.scratch is not None:
+        there = shutil.disk_usage(budget.scratch).free
+        outside = min(rows + SPARE - inside, int(DISK * there) // size)
+        if inside + outside < least:
+            raise CurvatureError(budget.too_full(there, ceil((least - inside) * size / DISK)))
+    found = inside + outside - (SPARE if inside + outside > FEW else 1)
+    words = ["basis in float16"]
+    words += [f"{outside} of {inside + outside} rows in a file"] if outside else []
+    words += [f"at most {found} rows, not {rows}"] if found < rows else []
+    words += [f"1 vector at a time, not {together}"] if together > 1 else []
+    store = Store(torch.float16, inside, budget.scratch if outside else None)
+    return Plan(min(found, rows), 1, store, ", ".join(words), 0, inside + outside)
+
+
+def _busy(operator: SymmetricOperator, together: int) -> int:
+    """Bytes of what is held, and of the vectors that are multiplied with what that takes, or what is done with them."""
+    prepare(operator, together)
+    row = operator.P * operator.dtype.itemsize
+    rows = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
+    peak = held_by(lambda: multiply(operator, rows), operator.device)[1].peak + peak_elsewhere(operator, rows)
+    return sum(getattr(operator, "held", {}).values()) + together * row + max(peak, MORE * row)
+
+
+def _name(kind: torch.dtype) -> str:
+    return str(kind).removeprefix("torch.")

@@ -1,0 +1,215 @@
+r"""Whether the losses of batches make up the loss over all samples: by parts of batches, and by parts put together.
+
+A mean over independent samples (or tokens) satisfies $c L = c_1 L_1 + c_2 L_2$ for the counts c of any two parts and
+of both together, and a sum $L = L_1 + L_2$; so do the derivatives. Every batch is cut unequally, and the tail of each
+is joined to the head of the next: class weights, ignored targets and the like show in one of these, whatever the order
+of the samples. The values and the gradients are compared on all of them, and one product with the Hessian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hessian.loss.batches import Batch, as_dtype, counted, cut, detached, joined, loss_of, rows_of
+from hessian.loss.graphs import HessianGraph, Layout
+from hessian.loss.objective import Objective
+from hessian.numerics.differentiation import gradients_of
+from hessian.numerics.symmetric import CurvatureError
+from hessian.numerics.vector_parts import Vector, constants, norm_of, sizes_of, subtract
+
+TOLERANCE = 1e-6
+"""Relative difference in double precision below which two losses or gradients are the same."""
+
+
+class _UnlikeError(Exception):
+    """Things that cannot be compared, with the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recombination:
+    """The check.
+
+    Attributes:
+        objective: Loss and data.
+        mean: The loss is said to be a mean, else a sum.
+        count: Samples of a batch.
+        needed: Something rests on it, so that a test that cannot be made needs somebody's word.
+        vouched: The user has said what the loss is, where it cannot be tested.
+        coupled: The model couples the samples of a batch, and is meant to: the loss alone is tested, on its outputs.
+    """
+
+    objective: Objective
+    mean: bool
+    count: Callable[[Batch], int]
+    needed: bool
+    vouched: bool
+    coupled: bool
+
+    def require(self) -> None:
+        """Compares all batches.
+
+        Raises:
+            CurvatureError: The loss over all samples is not what the losses of the batches give; or that cannot be
+                tested, and nobody has vouched for it.
+        """
+        doubts: list[str] = []
+        tail = None
+        for number, batch in enumerate(self.objective.moved(), start=1):
+            whole = {"batch": batch}
+            if self.coupled:
+                with torch.enable_grad():
+                    whole["output"] = detached(self.objective.output(batch))
+            rows = rows_of(whole)
+            if rows is None:
+                doubts.append(f"the tensors of batch {number} have several lengths")
+                tail = None
+                continue
+            # Unequal parts, so that no symmetry helps a loss that is neither a mean nor a sum.
+            at = (rows + 2) // 3 if rows > 1 else rows
+            head = cut(whole, slice(at))
+            try:
+                if rows > 1:
+                    self._compare(whole, [head, cut(whole, slice(at, None))], number, number == 1)
+                if tail is not None:
+                    self._compare(self._joined(tail, head), [tail, head], number, number == 2)
+            except _UnlikeError as doubt:
+                doubts.append(str(doubt))
+            tail = cut(whole, slice(at, None)) if rows > 1 else whole
+        if doubts and self.needed and not self.vouched:
+            raise CurvatureError(
+                f"whether the losses of the batches make up the loss over all samples cannot be tested ({doubts[0]}): "
+                "name reduction='mean' or reduction='sum', or count= for a mean over tokens, to say what the loss is",
+                keywords=("reduction", "count"),
+            )
+
+    def _joined(self, tail: Any, head: Any) -> Any:
+        try:
+            return joined(tail, head)
+        except (ValueError, RuntimeError) as error:
+            raise _UnlikeError(f"samples of two batches cannot be put into one, {error}") from error
+
+    def _compare(self, whole: Any, parts: list[Any], number: int, second: bool) -> None:
+        """Compares in the parameters' dtype, and where that leaves a doubt, in double precision."""
+        counts = [self._counted(part) for part in parts]
+        total = self._counted(whole)
+        if sum(counts) != total:
+            raise CurvatureError(
+                f"count must add up: it gives {total} for samples of batch {number}, and "
+                f"{' and '.join(map(str, counts))} for two parts of them",
+                keywords=("count",),
+            )
+        if total == 0:
+            return
+        items = [whole, *(part for part, count in zip(parts, counts, strict=True) if count)]
+        used = [count for count in counts if count]
+        at: Sequence[Tensor] = self.objective.parameters
+        dtype = at[0].dtype
+
+        def agree(mean: bool, allowed: float) -> tuple[bool, list[float]]:
+            shares = [count / total if mean else 1.0 for count in used]
+            losses, gaps = self._gaps(items, shares, number, at, second)
+            if not all(isfinite(gap) for gap, _ in gaps):
+                raise CurvatureError(self.objective.why_not_finite())
+            return all(gap <= allowed * size for gap, size in gaps), losses
+
+        allowed = TOLERANCE if dtype == torch.float64 else 1e3 * torch.finfo(dtype).eps
+        agreed, losses = agree(self.mean, allowed)
+        if not agreed and dtype != torch.float64:
+            single = items, at
+            try:
+                items = [as_dtype(one, torch.float64) for one in items]
+                at = [p.detach().double().requires_grad_() for p in at]
+                agreed, losses = agree(self.mean, TOLERANCE)
+                allowed = TOLERANCE
+            except _UnlikeError:  # some tensor does not become double; rounding of a near fit is absolute
+                items, at = single
+                allowed = 1e-2
+                agreed, losses = agree(self.mean, allowed)
+        if agreed:
+            return
+        told = f"{losses[0]:.6g} on {total} samples of batch {number}"
+        told += f", {' and '.join(f'{one:.6g}' for one in losses[1:])} on {' and '.join(map(str, used))}"
+        told += " of them" if len(used) > 1 else ""
+        word = "mean" if self.mean else "sum"
+        if agree(not self.mean, allowed)[0]:
+            other = "sum" if self.mean else "mean"
+            raise CurvatureError(
+                f"the loss is a {other} over samples, not a {word}: {told}; say reduction={other!r}, or use a loss "
+                f"that is a {word}",
+                keywords=("reduction",),
+            )
+        raise CurvatureError(
+            f"the loss is not a {word} over independent samples: {told}. Class weights and ignored or padded targets "
+            "make it a mean over something else: give count= with what it divides by, or reduction='sum' with a loss "
+            "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process",
+            keywords=("count", "reduction"),
+        )
+
+    def _counted(self, item: Any) -> int:
+        return counted(self.count, item["batch"], 0) if rows_of(item["batch"]) else 0
+
+    def _gaps(
+        self, items: list[Any], shares: list[float], number: int, at: Sequence[Tensor], second: bool
+    ) -> tuple[list[float], list[tuple[float, float]]]:
+        """The losses of a whole and its parts; and by how much these miss that, and the size of either, by feature."""
+        loss, missing = self._features(items[0], number, at, second)
+        losses, sizes = [loss], [norm_of(sizes_of(each)) for each in missing]
+        for item, share in zip(items[1:], shares, strict=True):
+            loss, found = self._features(item, number, at, second)
+            losses.append(loss)
+            for place, (rest, each) in enumerate(zip(missing, found, strict=True)):
+                sizes[place] = max(sizes[place], share * norm_of(sizes_of(each)))
+                subtract(rest, each, share)
+                each.clear()  # before the next ones are made
+        gaps = [(norm_of(sizes_of(rest)), size) for rest, size in zip(missing, sizes, strict=True)]
+        terms = [share * one for share, one in zip(shares, losses[1:], strict=True)]
+        return losses, [(abs(losses[0] - sum(terms)), max(map(abs, (losses[0], *terms)))), *gaps]
+
+    def _features(self, item: Any, number: int, at: Sequence[Tensor], second: bool) -> tuple[float, list[Vector]]:
+        """Value and, as vectors in parts, the gradient and if asked one product with the Hessian."""
+        batch = item["batch"]
+        try:
+            with torch.enable_grad():
+                if not self.coupled:
+                    variables = list(at)
+                    value = self.objective.batch_loss(batch, number, at)
+                else:
+                    output = item["output"]
+                    if not isinstance(output, Tensor):
+                        raise _UnlikeError("the output is not one tensor")
+                    shift = torch.zeros_like(output[:1], requires_grad=True)  # of the outputs of all samples
+                    variables = [shift]
+                    value = self.objective.model.run(
+                        lambda: loss_of(self.objective.loss, output + shift, batch, number), at
+                    )
+                return float(value.detach()), _derivatives(value, variables, second)
+        except CurvatureError as error:
+            raise CurvatureError(
+                f"{error}, for some of its samples alone: where targets are ignored, give count= with the number of "
+                "those that are not",
+                keywords=("count",),
+            ) from error
+        except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+            raise _UnlikeError(
+                f"the model or the loss fails on other batches, {' '.join(str(error).split())[:120]}"
+            ) from error
+
+
+def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[Vector]:
+    if not value.requires_grad:
+        return [[None] * len(variables) for _ in range(1 + second)]
+    gradients = gradients_of(value, variables, create_graph=second, allow_unused=True)
+    found = [constants(gradients)]
+    if second:
+        layout = Layout.of(variables)
+        like = variables[0]
+        ramp = torch.linspace(-1.0, 1.5, layout.total, dtype=like.dtype, device=like.device)
+        graph = HessianGraph(tuple(variables), gradients)
+        found.append(constants(graph.product(layout.parts(ramp[None]), False, last=True)))
+    return found

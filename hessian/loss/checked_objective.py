@@ -1,0 +1,222 @@
+"""The checks that every curvature rests on: a loss over data is measured only after them.
+
+Every entrance (`Curvature`, `exact_hessian`, `stable_rank`, PyHessian, the command) takes its loss from
+`checked_objective`. That refuses what would end in a wrong number: losses of batches that do not make up the loss over
+all samples, models that use or change other weights than the ones given, and second derivatives that are none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from math import ceil
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hessian.lanczos.memory import PROGRAM, Budget, bytes_of
+from hessian.loss.batch_consistency import Recombination
+from hessian.loss.batches import Batch, Batches, Loss, copied, cut, leaves, reduction_of, rows_of, size_of
+from hessian.loss.graphs import Part, require_dependence
+from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, selected
+from hessian.loss.objective import Objective
+from hessian.loss.output_curvature import Law, law_of
+from hessian.loss.second_derivative_check import UNSETTLED, require_second_derivatives
+from hessian.numerics.live_bytes import held_by
+from hessian.numerics.symmetric import CurvatureError
+
+AROUND_PRODUCT, AROUND_GRADIENT = 3, 5
+"""Vectors that checks hold beside a product and beside a gradient."""
+AROUND_OUTPUT = 4
+"""Tensors of the output's shape that checks of other matrices than the Hessian hold."""
+SCALARS = 2**8
+"""Numbers beside these, and more."""
+FEW = 4
+"""Samples on which it is looked for what the model keeps."""
+
+
+def checked_objective(
+    model: nn.Module,
+    loss: Loss,
+    data: Any,
+    *,
+    matrix: str = "hessian",
+    parameters: Selection = None,
+    batch_norm: str | None = None,
+    reduction: str | None = None,
+    count: Callable[[Batch], int] = size_of,
+    law: Law | None = None,
+    budget: Budget | None = None,
+    in_interval: bool = False,
+) -> Objective:
+    """Reads the data and checks what a curvature of the loss rests on.
+
+    Args:
+        model: Left as it is.
+        loss: Maps (output, targets), or (output, batch) for mappings, to a scalar.
+        data: Data as `Batches.of` takes them.
+        matrix: One of `hessian.loss.output_curvature.MATRICES`, whose products are tested.
+        parameters: Names or patterns; default: all that require gradients.
+        batch_norm: `running`, `batch`, or nothing.
+        reduction: `mean` or `sum`, which is then tested also for a single batch; default: the loss's own, else
+            `mean`, tested where there are several batches.
+        count: Samples of a batch.
+        law: Law of the targets, for the Fisher matrix; default: that of the loss, where it is known.
+        budget: Budget of memory, for the checks.
+        in_interval: The result has an interval that takes account of rounding beyond that of the parameters' type.
+
+    Raises:
+        CurvatureError: The result would be wrong; the message names cause and remedy.
+    """
+    if torch.is_inference_mode_enabled():
+        raise CurvatureError("nothing can be differentiated within torch.inference_mode(): measure outside of it")
+    check_modes(model, batch_norm)
+    chosen = selected(model, parameters)
+    tensors = tuple(chosen.values())
+    dtypes, held, numbers = None, 0, 0
+    mean = reduction_of(loss, reduction) == "mean"
+    draft = Objective(
+        tuple(chosen),
+        tensors,
+        Batches.of(data),
+        (),
+        (),
+        (),
+        0.0,
+        0.0,
+        PureModel(model, loss, chosen, batch_norm),
+        loss,
+        mean,
+        count,
+        law_of(loss) if matrix == "fisher" and law is None else law,
+    )
+    started = time.perf_counter()
+    _require_nothing_kept(draft)  # first of all: any call would fill a cache
+    unchecked = time.perf_counter()
+    first = draft.read(count)
+    started += time.perf_counter() - unchecked
+    if not first:
+        raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
+    draft = replace(draft, losses=tuple(value for _, value in first))
+    if [size for size, _ in first] != [size for size, _ in draft.read(count)]:
+        raise CurvatureError("two readings of the data gave other batches: fix their order and number")
+    with draft.model.own_parameters_watched(), torch.enable_grad():
+        value = draft.batch_loss(draft.first_batch(), 1)
+        require_dependence(value)
+        draft.model.require_own_unused(value)
+    draft.model.require_kept()
+    del value  # and its graph
+    if budget is not None:
+        held = sum(held_by_model(model, tensors, data).values())
+        numbers = numbers_of_checks(draft, matrix)
+        dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
+    try:
+        rounding = require_second_derivatives(
+            draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes, in_interval=in_interval
+        )
+    except CurvatureError as error:
+        if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
+            raise
+        raise CurvatureError(budget.no_double(held, numbers)) from error
+    several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
+    if several or reduction:
+        vouched = reduction is not None or count is not size_of
+        Recombination(draft, mean, count, several, vouched, coupled=batch_norm == "batch").require()
+    draft.model.require_kept()
+    sizes = tuple(size for size, _ in first)
+    weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
+    value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
+    return replace(
+        draft,
+        weights=weights,
+        sizes=sizes,
+        value=value_of_all,
+        rounding=rounding,
+        check_seconds=time.perf_counter() - started,
+        check_dtypes=dtypes,
+    )
+
+
+def require_block(objective: Objective, matrix: str, part: Part) -> float:
+    """Test the derivatives of a block at its own scale: the test of the whole matrix does not see a small one.
+
+    Args:
+        objective: The loss over all samples.
+        matrix: One of `hessian.loss.output_curvature.MATRICES`.
+        part: The block.
+
+    Returns:
+        Rounding of its products, relative to their size, on the samples of the test.
+
+    Raises:
+        CurvatureError: Its products are no second derivatives.
+    """
+    padding = padding_rows(objective.model.module, objective.names)
+    try:
+        return require_second_derivatives(
+            objective, matrix, padding, list(objective.sizes), objective.check_dtypes, part
+        )
+    except CurvatureError as error:
+        rows, columns = ([objective.names[i] for i in positions] for positions in part)
+        some = ", ".join(rows[:3]) + (", ..." if len(rows) > 3 else "")
+        by = "" if rows == columns else f" by {', '.join(columns[:3])}" + (", ..." if len(columns) > 3 else "")
+        raise CurvatureError(f"block of {some}{by}: {error}") from error
+
+
+def numbers_of_checks(objective: Objective, matrix: str) -> int:
+    """Numbers that the checks of derivatives hold at their peak, in whatever precision, by the first batch.
+
+    They hold some vectors beside a product with its graph, or beside a gradient, and the batch in their precision.
+    Whether batches make up the whole is told by products with the Hessian.
+    """
+    batch, own = objective.first_batch(), objective.parameters
+    zeros = [p.new_zeros(()).expand_as(p) for p in own]
+
+    def product(kind: str) -> None:
+        # What fails here fails in the checks, which tell it in words.
+        with suppress(RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
+            objective.graph(batch, 1, 1.0, kind).product(zeros, False)
+
+    def peak(computation: Callable[[], object], vectors: int) -> int:
+        held = held_by(computation, own[0].device)[1].peak
+        return vectors * sum(p.numel() for p in own) + ceil(held / own[0].element_size())
+
+    products = [peak(partial(product, kind), AROUND_PRODUCT) for kind in {matrix, "hessian"}]
+    gradient = peak(lambda: objective.gradient(batch, 1, own), AROUND_GRADIENT)
+    output = None if matrix == "hessian" else objective.output(batch, own)
+    outputs = AROUND_OUTPUT * output.numel() if isinstance(output, Tensor) else 0
+    return max(*products, gradient) + outputs + sum(leaf.numel() for leaf in leaves(batch)) + SCALARS
+
+
+def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict[str, int]:
+    """Bytes of the program, the model, the copies of its parameters and the data that are in memory."""
+    batches = Batches.of(data).source
+    inside = [leaf for batch in batches for leaf in leaves(batch)] if isinstance(batches, Sequence) else []
+    return {
+        "program": PROGRAM if copies[0].device.type == "cpu" else 0,
+        "model": bytes_of([*model.parameters(), *model.buffers()]),
+        "copies": bytes_of(copies),
+        "data": bytes_of(leaf for leaf in inside if leaf.device == copies[0].device),
+    }
+
+
+def _dropped(source: Any) -> str:
+    """Return in words why a loader leaves its only batch out; empty if it does not."""
+    return ", since drop_last=True leaves the only one out" if getattr(source, "drop_last", False) else ""
+
+
+def _require_nothing_kept(objective: Objective) -> None:
+    for batch in objective.moved():
+        few = [cut(batch, slice(FEW))] if rows_of(batch) else []
+        for part in (*few, batch):
+
+            def evaluate(at: Sequence[Tensor], part: Batch = part) -> Tensor:
+                return objective.batch_loss(copied(part), 1, at)
+
+            if objective.model.nothing_kept(evaluate, leaves(part)):
+                return
+        return  # the model fails, which the first reading reports

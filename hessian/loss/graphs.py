@@ -1,0 +1,245 @@
+r"""Differentiated graphs of one batch: a product with a curvature matrix is a pass through one.
+
+Two kinds suffice. A *Hessian* is the derivative of gradients; so is the residual of the Gauss-Newton matrix, with the
+gradients of $\langle s, f(w)\rangle$ at constant slopes s. All others are *sandwiches* $J^T M J$, with what
+`hessian.loss.output_curvature` puts between the Jacobians of the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from hessian.numerics.differentiation import gradients_of
+from hessian.numerics.symmetric import CurvatureError
+
+_AT_ZERO = ("Norm", "Sqrt", "Rsqrt", "Pow", "Dist", "Hypot", "Acos", "Asin", "Atan2")
+"""Operations, by how their nodes are named, that have no finite second derivative at zero or at an end of a range."""
+_NORMALISED = ("BatchNorm", "LayerNorm", "GroupNorm", "RmsNorm", "RMSNorm", "InstanceNorm")
+AT_ONCE = 2**20
+"""Numbers that are joined at once: many small parts take a third of the time so, and the memory of both is little."""
+Parts = Sequence[Tensor]
+"""A vector as one tensor per parameter; several vectors have a leading dimension."""
+Positions = tuple[int, ...]
+
+
+class Part(NamedTuple):
+    """A block of the matrix.
+
+    Attributes:
+        rows: Positions of the parameters of its rows.
+        columns: Positions of those of its columns.
+    """
+
+    rows: Positions
+    columns: Positions
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parameters lie in one flat vector.
+
+    Attributes:
+        sizes: Entries of each.
+        shapes: Shape of each.
+        total: Entries of all.
+    """
+
+    sizes: tuple[int, ...]
+    shapes: tuple[torch.Size, ...]
+    total: int
+
+    @staticmethod
+    def of(parameters: Sequence[Tensor]) -> Layout:
+        """One after the other."""
+        sizes = tuple(p.numel() for p in parameters)
+        return Layout(sizes, tuple(p.shape for p in parameters), sum(sizes))
+
+    def parts(self, rows: Tensor) -> list[Tensor]:
+        """One row ``(1, total)`` as a tensor per parameter; several as tensors with a leading dimension; views."""
+        if len(rows) == 1:
+            return [part.view(shape) for part, shape in zip(rows[0].split(self.sizes), self.shapes, strict=True)]
+        split = rows.split(self.sizes, dim=1)
+        return [part.reshape(len(rows), *shape) for part, shape in zip(split, self.shapes, strict=True)]
+
+    def write(self, parts: list[Tensor | None], rows: Tensor, add: bool) -> None:
+        """Writes such tensors over rows ``(k, total)``, zeros for those that are missing, or adds them.
+
+        Parts of many numbers are let go one by one as they are written, so that both are never there as a whole.
+        """
+        if not add and rows.numel() <= AT_ONCE and all(part is not None for part in parts):
+            torch.cat([part.reshape(len(rows), -1) for part in parts if part is not None], dim=1, out=rows)
+            return
+        for place, here in enumerate(rows.split(self.sizes, dim=1)):
+            part, parts[place] = parts[place], None
+            if part is not None:
+                part = part.reshape(here.shape)
+                here.add_(part) if add else here.copy_(part)
+            elif not add:
+                here.zero_()
+
+
+def separate_from(parts: list[Tensor | None], rows: Tensor) -> None:
+    """Copies those parts that have memory in common with rows: a derivative can be one of its vectors."""
+    home = rows.untyped_storage().data_ptr()
+    for place, part in enumerate(parts):
+        with suppress(NotImplementedError, RuntimeError):  # zeros without memory
+            if part is not None and part.untyped_storage().data_ptr() == home:
+                parts[place] = part.clone()
+
+
+class Graph(Protocol):
+    """The curvature of one batch."""
+
+    @property
+    def used(self) -> tuple[bool, ...]:
+        """Which parameters the loss depends on."""
+        ...
+
+    def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
+        """The matrix times one vector, or several if batched; ``None`` stands for zeros.
+
+        The last product takes the graph down as it goes, so that its memory is not added to that of the graph.
+        """
+        ...
+
+    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> Graph:
+        """The block of some parameters by others: vectors have the parts of the columns, products those of the rows."""
+        ...
+
+
+class Middle(Protocol):
+    """The middle factor between the Jacobians: a symmetric map of vectors of the outputs' shape."""
+
+    def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
+        """The map of one such vector, or several if batched; ``None`` stands for zeros."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class HessianGraph:
+    """Gradients that can be differentiated again."""
+
+    parameters: tuple[Tensor, ...]
+    gradients: tuple[Tensor | None, ...]
+
+    @staticmethod
+    def of(value: Tensor, parameters: tuple[Tensor, ...]) -> HessianGraph:
+        """Differentiates a loss once.
+
+        Raises:
+            CurvatureError: It does not depend on the parameters, or its gradients are sparse.
+        """
+        require_dependence(value)
+        gradients = gradients_of(value, parameters, create_graph=True, allow_unused=True)
+        require_dense(gradients)
+        return HessianGraph(parameters, gradients)
+
+    @property
+    def used(self) -> tuple[bool, ...]:
+        """Which parameters the loss depends on."""
+        return tuple(gradient is not None for gradient in self.gradients)
+
+    def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
+        """The Hessian times one vector, or several if batched."""
+        pairs = [(g, part) for g, part in zip(self.gradients, parts, strict=True) if g is not None and g.requires_grad]
+        return pull([g for g, _ in pairs], self.parameters, [part for _, part in pairs], batched, keep=not last)
+
+    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> HessianGraph:
+        """The block of some parameters by others."""
+        return HessianGraph(tuple(self.parameters[i] for i in rows), tuple(self.gradients[i] for i in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class SandwichGraph:
+    """The output, its transposed Jacobian times a dummy, and what stands between the Jacobians.
+
+    The transposed Jacobian is linear in the dummy, so that its derivative by the dummy is the Jacobian itself.
+    """
+
+    parameters: tuple[Tensor, ...]
+    output: Tensor
+    dummy: Tensor
+    pulled: tuple[Tensor | None, ...]
+    middle: Middle
+
+    @staticmethod
+    def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> SandwichGraph:
+        """Differentiates the output by the parameters.
+
+        Raises:
+            CurvatureError: It does not depend on them.
+        """
+        require_dependence(output)
+        dummy = torch.zeros_like(output, requires_grad=True)
+        pulled = gradients_of(output, parameters, dummy, create_graph=True, allow_unused=True)
+        return SandwichGraph(parameters, output, dummy, pulled, middle)
+
+    @property
+    def used(self) -> tuple[bool, ...]:
+        """Which parameters the output depends on."""
+        return tuple(part is not None for part in self.pulled)
+
+    def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
+        """The matrix times one vector, or several if batched."""
+        pairs = [(g, part) for g, part in zip(self.pulled, parts, strict=True) if g is not None]
+        (pushed,) = pull([g for g, _ in pairs], (self.dummy,), [part for _, part in pairs], batched)
+        curved = None if pushed is None else self.middle.times(pushed, batched)
+        if curved is None:
+            return [None] * len(self.parameters)
+        return pull([self.output], self.parameters, [curved], batched, keep=not last)
+
+    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> SandwichGraph:
+        """The block of some parameters by others."""
+        parameters, pulled = tuple(self.parameters[i] for i in rows), tuple(self.pulled[i] for i in columns)
+        return SandwichGraph(parameters, self.output, self.dummy, pulled, self.middle)
+
+
+def require_dependence(value: Tensor) -> None:
+    """Refuses a value without a graph.
+
+    Raises:
+        CurvatureError: It depends on no parameter.
+    """
+    if not value.requires_grad:
+        raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
+
+
+def not_smooth_at_zero(value: Tensor) -> list[str]:
+    """Names of operations on the way to a value whose second derivatives are infinite somewhere."""
+    pending: list[Any] = [value.grad_fn] if value.requires_grad else []
+    seen, found = set(pending), set()
+    while pending:
+        node = pending.pop()
+        name = node.name().removesuffix("0").removesuffix("Backward")
+        if any(word in name for word in _AT_ZERO) and not any(word in name for word in _NORMALISED):
+            found.add(name)
+        fresh = {source for source, _ in node.next_functions if source is not None} - seen
+        seen |= fresh
+        pending += fresh
+    return sorted(found)
+
+
+def require_dense(gradients: Sequence[Tensor | None]) -> None:
+    """Refuses gradients that are sparse.
+
+    Raises:
+        CurvatureError: One is.
+    """
+    if any(gradient is not None and gradient.layout != torch.strided for gradient in gradients):
+        raise CurvatureError("gradients are sparse, and have no second derivative: use Embedding(sparse=False)")
+
+
+def pull(
+    values: list[Tensor], by: Sequence[Tensor], directions: list[Tensor], batched: bool, keep: bool = True
+) -> list[Tensor | None]:
+    """Directions times the Jacobian of the values, whose graph is kept or not; ``None`` where nothing depends."""
+    if not values:
+        return [None] * len(by)
+    found = gradients_of(values, by, directions, retain_graph=keep, allow_unused=True, is_grads_batched=batched)
+    return list(found)

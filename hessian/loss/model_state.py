@@ -1,0 +1,383 @@
+"""A model as a pure function of chosen parameters: copies stand in for its weights, so that it is not changed."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils import parametrizations
+from torch.nn.utils.weight_norm import WeightNorm
+
+from hessian.loss.kept_tensors import held_on_to, nothing_kept
+from hessian.numerics.differentiation import exact_evaluation, gradients_of, plain_weight_norm, without_cudnn
+from hessian.numerics.symmetric import CurvatureError
+
+Selection = Sequence[str] | str | None
+"""Names of parameters or patterns such as ``layer1.*``; ``None``: all that require gradients."""
+
+
+def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
+    """Copies of the chosen parameters in the model's order, each of which can be differentiated by.
+
+    Raises:
+        CurvatureError: None left, a pattern that matches nothing, TorchScript, lazy or integer or complex or
+            half-precision weights, weights that are not finite, or several dtypes or devices.
+    """
+    named = dict(model.named_parameters())
+    for name, module in model.named_modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            raise CurvatureError(
+                f"{name or 'the model'} is a TorchScript module, in which nothing can stand in for the weights: pass "
+                "the module as it was before torch.jit.script or torch.jit.trace"
+            )
+    for name, tensor in (*named.items(), *model.named_buffers()):
+        if isinstance(tensor, nn.parameter.UninitializedParameter | nn.parameter.UninitializedBuffer):
+            raise CurvatureError(f"{name} is lazy and has no weights yet: call the model once on a batch of the data")
+        if tensor.is_inference():
+            raise CurvatureError(
+                f"{name} was made within torch.inference_mode(), where nothing can be differentiated: make the model "
+                "outside of it, or copy it there by copy.deepcopy"
+            )
+    if not named:
+        raise CurvatureError("the model has no parameters")
+    if selection is None:
+        chosen = {name: p for name, p in named.items() if p.requires_grad}
+        if not chosen:
+            kinds = sorted({str(p.dtype) for p in named.values() if not p.is_floating_point()})
+            why = f"they are {', '.join(kinds)}" if kinds else "every requires_grad is False; name those that are meant"
+            raise CurvatureError(f"the model has no trainable parameter: {why}")
+    else:
+        chosen = {name: named[name] for name in matching(tuple(named), selection)}
+    for name, parameter in chosen.items():
+        if parameter.dtype not in (torch.float32, torch.float64):
+            raise CurvatureError(
+                f"{name} is {parameter.dtype}; second derivatives need float32 or float64 (model.double())"
+            )
+        if not parameter.is_meta and not bool(torch.isfinite(parameter).all()):
+            raise CurvatureError(f"{name} has weights that are not finite")
+    devices = {str(p.device) for p in named.values()} | {str(b.device) for b in model.buffers()}
+    dtypes = {str(p.dtype) for p in chosen.values()}
+    if len(devices) > 1:
+        raise CurvatureError(f"the model lies on several devices ({', '.join(sorted(devices))}); move it to one")
+    if len(dtypes) > 1:
+        raise CurvatureError(
+            f"the parameters have several dtypes ({', '.join(sorted(dtypes))}); use one, by model.float() or "
+            "model.double()"
+        )
+    if devices == {"meta"}:
+        raise CurvatureError("the model lies on the meta device and has no weights")
+    return {name: parameter.detach().clone().requires_grad_() for name, parameter in chosen.items()}
+
+
+def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
+    """Return the names that match a pattern, in their order.
+
+    A pattern that is itself a name means that name alone, and one that is a module's name and ``.*`` means that module,
+    because names may hold ``*``, ``?`` and brackets.
+
+    Raises:
+        CurvatureError: No pattern, or one that matches nothing.
+    """
+    wanted = [patterns] if isinstance(patterns, str) else list(patterns) if isinstance(patterns, Iterable) else [None]
+    if not all(isinstance(pattern, str) for pattern in wanted):
+        raise CurvatureError(f"parameters must be names or patterns such as 'layer1.*', got {patterns!r}")
+    if not wanted:
+        raise CurvatureError("no parameter was named; pass names or patterns, or None for all trainable ones")
+    chosen: set[str] = set()
+    for pattern in wanted:
+        if not (found := _matching_one(names, pattern)):
+            raise CurvatureError(f"no parameter matches {pattern!r}; the first are {', '.join(list(names)[:6])}")
+        chosen.update(found)
+    return [name for name in names if name in chosen]
+
+
+def _matching_one(names: Sequence[str], pattern: str) -> list[str]:
+    if pattern in names:
+        return [pattern]
+    within = [name for name in names if name.startswith(pattern[:-1])] if pattern.endswith(".*") else []
+    return within or [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+
+
+def check_modes(model: nn.Module, batch_norm: str | None) -> None:
+    """Refuses randomness left on, and batch norm without a named policy.
+
+    Raises:
+        CurvatureError: One of these, or an unknown policy.
+    """
+    if batch_norm not in (None, "running", "batch"):
+        raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}", keywords=("batch_norm",))
+    for name, module in model.named_modules():
+        if not module.training:
+            continue
+        dropout = isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0
+        if dropout or (isinstance(module, nn.RNNBase) and module.dropout > 0):
+            raise CurvatureError(f"dropout is on in {name or 'the model'!r}: call model.eval() first")
+        if isinstance(module, nn.RReLU) and module.lower < module.upper:
+            raise CurvatureError(f"the slopes of RReLU are random in {name or 'the model'!r}: call model.eval() first")
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and batch_norm is None:
+            raise CurvatureError(
+                f"batch norm {name!r} is in training mode and couples the samples of a batch: call model.eval() first, "
+                "or name the statistics where that can be done, batch_norm='running' (of training) or "
+                "batch_norm='batch' (of each batch)",
+                keywords=("batch_norm",),
+            )
+
+
+def has_weight_norm(model: nn.Module) -> bool:
+    """Whether a layer's weight is normalised by either form of weight norm."""
+    return any(
+        isinstance(module, parametrizations._WeightNorm)
+        or any(isinstance(hook, WeightNorm) for hook in module._forward_pre_hooks.values())
+        for module in model.modules()
+    )
+
+
+class _Joint(nn.Module):
+    """A model and a loss as one module, so that the loss too sees what stands in for the parameters."""
+
+    def __init__(self, model: nn.Module, loss: Any) -> None:
+        super().__init__()
+        self.model = model
+        if isinstance(loss, nn.Module):
+            self.loss = loss
+
+    def forward(self, evaluate: Callable[[], Any]) -> Any:
+        return evaluate()
+
+
+class PureModel:
+    """A model and its loss as a function of chosen parameters, the state of both otherwise as it was found.
+
+    While `run` evaluates, the model holds other tensors in place of its parameters and buffers. A loss that reads the
+    parameters of the model, for a penalty, reads these, and its curvature is included.
+    """
+
+    def __init__(self, model: nn.Module, loss: Any, chosen: dict[str, Tensor], batch_norm: str | None) -> None:
+        self._model, self._loss, self._batch_norm = model, loss, batch_norm
+        self._joint = _Joint(model, loss)
+        self._chosen = {f"model.{name}": parameter for name, parameter in chosen.items()}
+        first = next(iter(chosen.values()))
+        rest = {name: p.detach() for name, p in self._joint.named_parameters() if name not in self._chosen}
+        # Losses are made without a thought of the model's dtype: their tensors take it.
+
+        def copied(name: str, tensor: Tensor) -> Tensor:
+            return (_cast(tensor, first.dtype, first.device) if name.startswith("loss.") else tensor).clone()
+
+        self._rest = {name: copied(name, tensor) for name, tensor in rest.items()}
+        self._buffers = {name: copied(name, tensor) for name, tensor in self._joint.named_buffers()}
+        # Where each parameter hangs: a walk through the modules at every product would cost as much as small products.
+        self._hung = [
+            (name, module._parameters, key, parameter, parameter._version)
+            for name, module, key, parameter in _hanging(model)
+        ]
+        self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
+        self._weight_norm = has_weight_norm(model)
+        self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
+
+    def at(self, parameters: Sequence[Tensor]) -> PureModel:
+        """The same at other chosen parameters, to whose device the model itself is moved."""
+        chosen = dict(zip((name.removeprefix("model.") for name in self._chosen), parameters, strict=True))
+        return PureModel(self._model.to(parameters[0].device), self._loss, chosen, self._batch_norm)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        chosen = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
+        return PureModel, (self._model, self._loss, chosen, self._batch_norm)
+
+    @property
+    def module(self) -> nn.Module:
+        """The model itself."""
+        return self._model
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The output; within `run`."""
+        return self._model(*args, **kwargs)
+
+    def run(self, evaluate: Callable[[], Any], at: Sequence[Tensor] | None = None) -> Any:
+        """Evaluates with the chosen parameters, or with tensors in their place, in whose dtype the others are then.
+
+        Args:
+            evaluate: Calls this object for outputs, and the loss.
+            at: In place of the chosen parameters, in their order.
+        """
+        chosen = self._chosen if at is None else dict(zip(self._chosen, at, strict=True))
+        dtype, own = (next(iter(tensors.values())).dtype for tensors in (chosen, self._chosen))
+
+        def as_chosen(tensor: Tensor) -> Tensor:  # what the model holds in another dtype is meant so
+            return _cast(tensor, dtype) if tensor.dtype == own else tensor
+
+        rest = {name: as_chosen(tensor) for name, tensor in self._rest.items()}
+        rest |= {name: as_chosen(tensor).clone() for name, tensor in self._buffers.items()}  # of each call
+        with ExitStack() as stack:
+            stack.enter_context(_attributes_kept(self._joint))
+            stack.enter_context(_batch_norm(self._model, self._batch_norm))
+            stack.enter_context(exact_evaluation())
+            stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
+            if self._weight_norm:
+                stack.enter_context(plain_weight_norm())
+            if self._recurrent:  # nor have cuDNN's recurrent layers
+                stack.enter_context(without_cudnn())
+            return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
+
+    def nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
+        """Refuses caches of weights; to be called before any other evaluation.
+
+        Args:
+            evaluate: The loss of a few samples, with tensors in place of the chosen parameters.
+            batch: Tensors of these samples.
+
+        Returns:
+            Whether it could be tested: the evaluation did not fail.
+
+        Raises:
+            CurvatureError: There are some, see `hessian.loss.kept_tensors`.
+        """
+        weights = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
+        own: dict[str, Tensor] = {name: p for name, p in self._model.named_parameters() if name in weights}
+        return nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
+
+    def half_precision_part(self) -> str:
+        """A parameter or buffer in half precision beside the chosen ones, and what to do; empty if there is none."""
+        for name, tensor in (*self._rest.items(), *self._buffers.items()):
+            if tensor.dtype in (torch.float16, torch.bfloat16):
+                return f"{name.removeprefix('model.')} is {tensor.dtype}: call model.float() or model.double()"
+        return ""
+
+    def part_of_another_dtype(self) -> str:
+        """A floating parameter or buffer of another dtype than the chosen ones, and what to do; empty for none."""
+        own = next(iter(self._chosen.values())).dtype
+        for name, tensor in (*self._rest.items(), *self._buffers.items()):
+            if tensor.is_floating_point() and tensor.dtype != own:
+                return (
+                    f"{name.removeprefix('model.')} is {tensor.dtype}, and the data are handed in in {own}, as the "
+                    "parameters are: call model.float() or model.double()"
+                )
+        return ""
+
+    def holds_others_fixed(self) -> bool:
+        """Return whether parameters that require gradients are not chosen, so nothing can differentiate by them."""
+        own = self._model.named_parameters()
+        return any(p.requires_grad and f"model.{name}" not in self._chosen for name, p in own)
+
+    def require_own_unused(self, value: Tensor) -> None:
+        """Refuses a value that depends on the model's own parameters, and not on what stands in for them.
+
+        Args:
+            value: Evaluated while `own_parameters_watched`.
+
+        Raises:
+            CurvatureError: It does.
+        """
+        own = {n: p for n, p in self._model.named_parameters() if f"model.{n}" in self._chosen}
+        found = gradients_of(value, list(own.values()), retain_graph=True, allow_unused=True)
+        captured = [name for name, gradient in zip(own, found, strict=True) if gradient is not None]
+        if captured:
+            raise CurvatureError(held_on_to(captured[0]))
+
+    def require_kept(self) -> None:
+        """Refuses a forward pass that has changed the weights it was given.
+
+        Raises:
+            CurvatureError: They are not those that the model itself holds.
+        """
+        own = dict(self._model.named_parameters())
+        for name, now in self._chosen.items():
+            if not torch.equal(now.detach(), own[name.removeprefix("model.")].detach()):
+                raise CurvatureError(
+                    f"the forward pass changes {name.removeprefix('model.')}, as Embedding(max_norm=) does, so that "
+                    "the loss is no smooth function of it; renormalise the weights once, and leave max_norm out"
+                )
+
+    @contextmanager
+    def own_parameters_watched(self) -> Iterator[None]:
+        """While open, the model's own chosen parameters require gradients."""
+        own = [p for name, p in self._model.named_parameters() if f"model.{name}" in self._chosen]
+        before = [p.requires_grad for p in own]
+        try:
+            for parameter in own:
+                parameter.requires_grad_(True)
+            yield
+        finally:
+            for parameter, required in zip(own, before, strict=True):
+                parameter.requires_grad_(required)
+
+    def require_unchanged(self) -> None:
+        """Refuses weights that were changed since the copies were made.
+
+        Raises:
+            CurvatureError: They were.
+        """
+        for name, place, key, parameter, version in self._hung:
+            if place.get(key) is not parameter or parameter._version != version:
+                raise CurvatureError(f"{name} was changed after the operator was built; build it anew")
+        for children, key, child in self._modules:
+            if children.get(key) is not child:
+                raise CurvatureError(f"module {key} was changed after the operator was built; build it anew")
+
+
+def _hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
+    """Name, module, own name there and parameter, of all."""
+    for prefix, module in model.named_modules():
+        for key, parameter in module._parameters.items():
+            if parameter is not None:
+                yield f"{prefix}.{key}" if prefix else key, module, key, parameter
+
+
+def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, int]:
+    """Rows of embeddings that are never trained, by the position of their weights among the names."""
+    own = {id(p): position for position, p in enumerate(map(dict(model.named_parameters()).get, names))}
+    return {
+        own[id(module.weight)]: module.padding_idx
+        for module in model.modules()
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag)
+        and module.padding_idx is not None
+        and id(module.weight) in own
+    }
+
+
+def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+    return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+
+
+@contextmanager
+def _attributes_kept(joint: nn.Module) -> Iterator[None]:
+    """Restores what a forward pass sets, such as counters and what hooks compute from weights.
+
+    Weights are restored too: `functional_call` does not find back to those of a module that is held by two names.
+    """
+    before = [(m, dict(vars(m)), dict(m._parameters), dict(m._buffers)) for m in joint.modules()]
+    try:
+        yield
+    finally:
+        for module, attributes, parameters, buffers in before:
+            module._parameters.update(parameters)
+            module._buffers.update(buffers)
+            now = vars(module)
+            for name in [name for name in now if name not in attributes]:
+                del now[name]
+            for name, value in attributes.items():
+                if now.get(name) is not value:
+                    now[name] = value
+
+
+@contextmanager
+def _batch_norm(model: nn.Module, policy: str | None) -> Iterator[None]:
+    modules = [m for m in model.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)] if policy else []
+    modes = [module.training for module in modules]
+    try:
+        for module in modules:
+            module.training = policy == "batch"
+        yield
+    finally:
+        for module, mode in zip(modules, modes, strict=True):
+            module.training = mode
+
+
+def owner(name: str) -> str:
+    """The module that a parameter belongs to: ``layer1.0.conv1`` for ``layer1.0.conv1.weight``."""
+    return name.rpartition(".")[0]

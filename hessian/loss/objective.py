@@ -1,0 +1,309 @@
+"""A loss over data as a function of chosen parameters, batch by batch: values, gradients and graphs of its curvatures.
+
+It is made by `hessian.loss.checked_objective`, which refuses what would end in a wrong number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import count as counting
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hessian.loss.batches import (
+    Batch,
+    Batches,
+    Loss,
+    copied,
+    counted,
+    labels_out_of_range,
+    leaves,
+    loss_of,
+    output_of,
+    require_untouched,
+    rows_of,
+    size_of,
+    strange_inputs,
+)
+from hessian.loss.factories import user_error
+from hessian.loss.graphs import Graph, HessianGraph, Middle, SandwichGraph, not_smooth_at_zero
+from hessian.loss.model_state import PureModel
+from hessian.loss.output_curvature import (
+    Law,
+    OuterSlopes,
+    Potential,
+    SlopeCurvature,
+    divergence,
+    require_tensor,
+    slope_of_loss,
+)
+from hessian.numerics.differentiation import gradients_of
+from hessian.numerics.symmetric import CurvatureError
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A loss over all samples, as a function of chosen parameters.
+
+    Attributes:
+        names: Names of the chosen parameters.
+        parameters: Copies of them, at which the curvature is taken.
+        batches: The data.
+        weights: Weights of each batch's loss in the loss over all samples.
+        losses: Losses of each batch, as first read.
+        sizes: Samples of each batch.
+        value: The loss over all samples.
+        check_seconds: Wall time of the checks.
+        rounding: Rounding of products, relative to their size, on the samples of the checks.
+        numbers: Numbers of the batches, where they are a share of those that weights and losses are of; nothing: all.
+        check_dtypes: Types in which products are tested, by preference, where a budget limits them.
+    """
+
+    names: tuple[str, ...]
+    parameters: tuple[Tensor, ...]
+    batches: Batches
+    weights: tuple[float, ...]
+    losses: tuple[float, ...]
+    sizes: tuple[int, ...]
+    value: float
+    check_seconds: float
+    model: PureModel
+    loss: Loss
+    mean: bool
+    count: Callable[[Batch], int]
+    law: Law | None
+    rounding: float = 0.0
+    numbers: range | None = None
+    check_dtypes: tuple[torch.dtype, ...] | None = None
+
+    @property
+    def samples(self) -> int:
+        """Number of samples."""
+        return sum(self.sizes)
+
+    def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
+        """The model's output on a batch, at the chosen parameters or at others in their place."""
+        return self.model.run(lambda: output_of(self.model, batch), at)
+
+    def loss_at(self, output: Any, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
+        """The loss of an output."""
+        value: Tensor = self.model.run(lambda: loss_of(self.loss, output, batch, number), at)
+        return value if at is not None else self._repeated(value, number)
+
+    def batch_loss(self, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
+        """The loss of a batch, which at the chosen parameters must be what it was at first.
+
+        Raises:
+            CurvatureError: It is not, not finite, or no scalar.
+        """
+        value: Tensor = self.model.run(
+            lambda: loss_of(self.loss, output_of(self.model, batch), batch, number), at
+        )  # in one run: the loss may read the parameters
+        return value if at is not None else self._repeated(value, number)
+
+    def gradient(self, batch: Batch, number: int, by: Sequence[Tensor]) -> Sequence[Tensor | None]:
+        """The gradient of a batch's loss by some of the chosen parameters, in parts."""
+        with torch.enable_grad():
+            value = self.batch_loss(batch, number)
+            return gradients_of(value, by, allow_unused=True)
+
+    def graph(
+        self,
+        batch: Batch,
+        number: int,
+        weight: float,
+        matrix: str,
+        at: Sequence[Tensor] | None = None,
+        by: Sequence[Tensor] | None = None,
+    ) -> Graph:
+        """The differentiated graph of a batch.
+
+        Args:
+            batch: The batch.
+            number: Number of the batch, for messages.
+            weight: Factor of its loss.
+            matrix: One of `hessian.loss.output_curvature.MATRICES`.
+            at: In place of the chosen parameters.
+            by: Those of the parameters to differentiate by; default: all.
+
+        Raises:
+            CurvatureError: Outputs, a loss or targets that the matrix is not defined for.
+        """
+        parameters = tuple(by or at or self.parameters)
+        with torch.enable_grad():
+            if matrix == "hessian":
+                return HessianGraph.of(self.batch_loss(batch, number, at) * weight, parameters)
+            output = require_tensor(self.output(batch, at), matrix)
+            slope = slope_of_loss(output, lambda cut: self.loss_at(cut, batch, number, at), parameters, matrix)
+            if matrix == "residual":
+                return HessianGraph.of((output * slope).sum() * weight, parameters)
+            middle: Middle
+            if matrix == "empirical-fisher":
+                middle = OuterSlopes(slope, weight * self.samples_in(batch, len(slope)))
+            else:
+                potential = self.potential(output, slope, batch, number, matrix, at)
+                middle = SlopeCurvature.of(output, lambda cut: potential(cut) * weight)
+            return SandwichGraph.of(output, middle, parameters)
+
+    def potential(
+        self, output: Tensor, slope: Tensor, batch: Batch, number: int, matrix: str, at: Sequence[Tensor] | None
+    ) -> Potential:
+        """The function of the outputs whose Hessian at a batch's outputs is M: the loss, or a divergence for `fisher`.
+
+        Args:
+            output: Output of the batch.
+            slope: Slope of the loss by the outputs.
+            batch: The batch.
+            number: Number of the batch, for messages.
+            matrix: `gauss-newton` or `fisher`.
+            at: In place of the chosen parameters; without, a loss at the outputs must be what it was at first.
+
+        Raises:
+            CurvatureError: A law that the loss or the targets do not belong to.
+        """
+        if matrix == "gauss-newton":
+            return lambda cut: self.loss_at(cut, batch, number, at)
+        assert self.law is not None
+        targets = None if isinstance(batch, Mapping) else batch[1]
+        elsewhere = at or self.parameters  # at other outputs the loss is another one
+        return divergence(output, slope, targets, self.law, lambda cut: self.loss_at(cut, batch, number, elsewhere))
+
+    def samples_in(self, batch: Batch, rows: int) -> float:
+        """Factor that turns the slopes of a batch's loss into those of its samples, each a row of the output.
+
+        Raises:
+            CurvatureError: The batch counts another number of samples.
+        """
+        found = counted(self.count, batch)
+        if found != rows:
+            raise CurvatureError(
+                f"the empirical Fisher matrix needs a row of the output for each sample: {rows} rows for {found} "
+                "samples"
+            )
+        return float(rows) if self.mean else 1.0
+
+    def count_per_row(self) -> float:
+        """Return how many samples, by `count`, a row of the data has on average.
+
+        Raises:
+            CurvatureError: A batch whose tensors differ in length, so that it has no rows.
+        """
+        if self.count is size_of:
+            return 1.0
+        rows = 0
+        for number, batch in enumerate(self.moved(), start=1):
+            if (found := rows_of(batch)) is None:
+                raise CurvatureError(
+                    f"the tensors of batch {number} have several lengths, so that its samples cannot be taken one by "
+                    "one: give every tensor one row for each sample"
+                )
+            rows += found
+        return self.samples / rows
+
+    def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
+        """Number, weight and content of every batch, on the parameters' device."""
+        numbers = range(1, len(self.weights) + 1) if self.numbers is None else self.numbers
+        for number, batch in zip(numbers, self.moved(), strict=True):
+            yield number, self.weights[number - 1], batch
+
+    def share(self, numbers: range, device: torch.device) -> Objective:
+        """The loss over some of the batches, weighted as in that over all, on a device."""
+        parameters = tuple(p.detach().to(device).requires_grad_() for p in self.parameters)
+        return replace(
+            self,
+            parameters=parameters,
+            model=self.model.at(parameters),
+            batches=self.batches.some(numbers),
+            numbers=numbers,
+        )
+
+    def first_batch(self) -> Batch:
+        """On the parameters' device."""
+        return next(iter(self.moved()))
+
+    def moved(self) -> Iterator[Batch]:
+        """The batches, on the parameters' device."""
+        return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
+
+    def read(self, count: Callable[[Batch], int]) -> list[tuple[int, float]]:
+        """Return the samples and the loss of every batch.
+
+        Args:
+            count: Samples of a batch.
+
+        Raises:
+            CurvatureError: The model or the loss fails on a batch, or changes it.
+        """
+        found = []
+        with torch.enable_grad():  # a model may differentiate by its inputs, and a loss by the weights
+            for number, batch in enumerate(self.moved(), start=1):
+                given = copied(batch)
+                try:
+                    found.append((counted(count, batch), self.batch_loss(given, number).item()))
+                except (CurvatureError, torch.OutOfMemoryError):
+                    raise
+                except (RuntimeError, IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
+                    raise self._failure(error, batch, number) from error
+                require_untouched(given, batch, number)
+        return found
+
+    def _failure(self, error: Exception, batch: Batch, number: int) -> CurvatureError:
+        """An error of the model or the loss on a batch, in one line with its cause as far as it can be known."""
+        output: Any = None
+        with torch.no_grad(), suppress(Exception):
+            output = self.output(copied(batch))
+        why = "" if output is None else labels_out_of_range(output, batch)
+        if "does not require grad" in str(error) and self.model.holds_others_fixed():
+            why = (
+                "the forward pass or the loss differentiates by parameters that are not chosen, so choose these too or "
+                "leave parameters= out; Curvature(...).block('layer.*') then is the block of some of them"
+            )
+        if not why and isinstance(error, RuntimeError):
+            why = self.model.part_of_another_dtype() or (strange_inputs(batch) if output is None else "")
+        found = user_error(error, f"the model or the loss on batch {number}")
+        return CurvatureError(f"{str(found).rstrip('.')}; {why}") if why else found
+
+    def why_not_finite(self, matrix: str = "hessian") -> str:
+        """Why products with a matrix are not finite where the loss is, in words."""
+        own = self.parameters
+        numbers = counting(1) if self.numbers is None else self.numbers
+        for number, batch in zip(numbers, self.moved(), strict=False):
+            with torch.enable_grad():
+                roots = not_smooth_at_zero(self.batch_loss(batch, number))
+            graph = self.graph(batch, number, 1.0, matrix)
+            found = graph.product([torch.ones_like(p) for p in own], False)
+            bad = [
+                name
+                for name, part in zip(self.names, found, strict=True)
+                if part is not None and not bool(torch.isfinite(part).all())
+            ]
+            if bad:
+                begin = f"second derivatives by {bad[0]} are not finite on batch {number}, though the loss is"
+                if any(leaf.is_floating_point() and not bool(leaf.isfinite().all()) for leaf in leaves(batch)):
+                    return f"{begin}: the data hold numbers that are not finite, so leave those samples out"
+                if not roots:
+                    return f"{begin}: the weights or the loss overflow"
+                return (
+                    f"{begin} ({', '.join(roots)}): a norm, a root or a power below 2 has none at zero, so add "
+                    "a small number inside it, as in (x.square().sum() + 1e-12).sqrt(); or the weights or the loss "
+                    "overflow"
+                )
+        return "a product with the curvature matrix is not finite: the weights or the loss overflow"
+
+    def _repeated(self, value: Tensor, number: int) -> Tensor:
+        """A loss that is that of the first reading, as far as there was one."""
+        if number <= len(self.losses):
+            like, one, other = self.parameters[0], self.losses[number - 1], value.item()
+            # Not equality: an accelerator may add in another order, with an error relative to what it adds.
+            scale = abs(one) if like.device.type == "cpu" else max(1.0, abs(one))
+            if not abs(one - other) <= 1e3 * torch.finfo(like.dtype).eps * scale:
+                raise CurvatureError(
+                    f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model "
+                    "is random, or the loss changes from call to call; fix the order, call model.eval() if dropout is "
+                    "on, and draw no noise in forward, as by torch.randn_like or functional dropout with training=True"
+                )
+        return value

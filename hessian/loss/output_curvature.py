@@ -1,0 +1,203 @@
+r"""The middle factor between the Jacobians of the outputs, $J^T M J$: the matrices of the Gauss-Newton kind.
+
+- `gauss-newton`: M is the Hessian of the loss by the outputs (Schraudolph, 2002).
+- `fisher`: M is the expectation of $s s^T$ over targets drawn from the model's own law, s the slope of minus the log
+  likelihood by the outputs. That is the Hessian of $KL(p_f \| p_{f'})$ by $f'$ at $f' = f$, which is exact wherever the
+  divergence is known in closed form. Where the outputs are natural parameters of an exponential family (cross-entropy
+  of logits, squared errors), it is the Gauss-Newton matrix (Martens, 2020).
+- `empirical-fisher`: $s_i s_i^T$ for every sample, with the slopes at the targets of the data.
+
+Losses need not be log likelihoods themselves, but a positive multiple c of one: the Fisher matrix is that multiple of
+the sum over all observed entries, and what belongs to no entry (an ignored target) counts for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Bernoulli, Categorical, Distribution, Normal, kl_divergence
+
+from hessian.loss.graphs import pull, require_dependence
+from hessian.numerics.differentiation import gradients_of
+from hessian.numerics.symmetric import CurvatureError
+from hessian.numerics.vector_parts import norm_of
+
+MATRICES = {
+    "hessian": "Hessian",
+    "gauss-newton": "Gauss-Newton matrix",
+    "residual": "residual of the Gauss-Newton matrix",
+    "fisher": "Fisher matrix",
+    "empirical-fisher": "empirical Fisher matrix",
+}
+"""Names of the matrices, as an argument and in words."""
+
+Law = Callable[[Tensor], Distribution]
+"""The distribution of the targets, given the output: one entry for each target."""
+Potential = Callable[[Tensor], Tensor]
+"""A scalar function of the outputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeCurvature:
+    """The derivative of a slope by the outputs."""
+
+    cut: Tensor
+    slope: Tensor
+
+    @staticmethod
+    def of(output: Tensor, potential: Potential) -> SlopeCurvature:
+        """Differentiates a function of the outputs once."""
+        cut = output.detach().requires_grad_()
+        (slope,) = gradients_of(potential(cut), cut, create_graph=True)
+        return SlopeCurvature(cut, slope)
+
+    def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
+        """The Hessian of the function times one vector of the outputs' shape, or several if batched."""
+        if not self.slope.requires_grad:
+            return None
+        return pull([self.slope], (self.cut,), [pushed], batched)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class OuterSlopes:
+    """The sum over samples of the outer products of their slopes, times a factor; slopes ``(samples, ...)``."""
+
+    slopes: Tensor
+    factor: float
+
+    def times(self, pushed: Tensor, batched: bool) -> Tensor:
+        """The map of one vector of the outputs' shape, or several if batched."""
+        first = 2 if batched else 1
+        along = (pushed * self.slopes).reshape(*pushed.shape[:first], -1).sum(dim=-1)
+        return self.factor * along.reshape(*along.shape, *(1,) * (self.slopes.ndim - 1)) * self.slopes
+
+
+def require_tensor(output: Any, matrix: str) -> Tensor:
+    """The output as one tensor that depends on the parameters.
+
+    Raises:
+        CurvatureError: It is none, or depends on none.
+    """
+    if not isinstance(output, Tensor):
+        raise CurvatureError(
+            f"the {MATRICES[matrix]} needs a model with one tensor as output, got {type(output).__name__}; wrap it"
+        )
+    require_dependence(output)
+    return output
+
+
+def slope_of_loss(output: Tensor, loss: Potential, parameters: Sequence[Tensor], matrix: str) -> Tensor:
+    """The slope of the loss by the outputs, as numbers.
+
+    Raises:
+        CurvatureError: The loss depends on the parameters beside the outputs, or not on the outputs.
+    """
+    cut = output.detach().requires_grad_()
+    slope, *beside = gradients_of(loss(cut), (cut, *parameters), allow_unused=True)
+    if any(part is not None for part in beside):
+        raise CurvatureError(
+            "the loss depends on the parameters beside the model's output (a penalty), and the "
+            f"{MATRICES[matrix]} leaves that out: take it out of the loss, or take matrix='hessian'",
+            keywords=("matrix",),
+        )
+    if slope is None:
+        raise CurvatureError("the loss does not depend on the model's output")
+    return slope
+
+
+def law_of(loss: Any) -> Law:
+    """The law whose log likelihood a loss is: of cross-entropy, squared errors and binary cross-entropy of logits.
+
+    Raises:
+        CurvatureError: Another loss.
+    """
+    functional = nn.functional
+    if isinstance(loss, nn.CrossEntropyLoss) or loss is functional.cross_entropy:
+        return _categorical
+    if isinstance(loss, nn.MSELoss) or loss is functional.mse_loss:
+        return _normal
+    if isinstance(loss, nn.BCEWithLogitsLoss) or loss is functional.binary_cross_entropy_with_logits:
+        return _bernoulli
+    name = getattr(loss, "__name__", type(loss).__name__)
+    raise CurvatureError(
+        f"the Fisher matrix needs the law of the targets, and {name} does not tell it: give law=, a function from the "
+        "output to a torch.distributions.Distribution",
+        keywords=("law",),
+    )
+
+
+def _categorical(output: Tensor) -> Distribution:
+    return Categorical(logits=output.movedim(1, -1) if output.ndim > 1 else output, validate_args=False)
+
+
+def _normal(output: Tensor) -> Distribution:
+    return Normal(output, torch.full_like(output, 0.5**0.5), validate_args=False)
+
+
+def _bernoulli(output: Tensor) -> Distribution:
+    return Bernoulli(logits=output, validate_args=False)
+
+
+def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential) -> Potential:
+    r"""$c \sum KL(p_f \| p_{f'})$ as a function of $f'$, for a loss that is c times minus the log likelihood.
+
+    Args:
+        output: f.
+        slope: Slope of the loss, there.
+        targets: Targets of the data: those outside the support of the law belong to no entry.
+        law: Law of the targets.
+        loss: The loss as a function of the outputs.
+
+    Raises:
+        CurvatureError: The loss is no multiple of minus the log likelihood, the targets are no values of the law, or
+            the divergence is not known in closed form.
+    """
+    own = law(output.detach())
+    shape = own.batch_shape + own.event_shape
+    if not isinstance(targets, Tensor) or targets.shape != shape:
+        found = tuple(targets.shape) if isinstance(targets, Tensor) else type(targets).__name__
+        raise CurvatureError(
+            f"the Fisher matrix needs data as (inputs, targets) with targets drawn from the law, one value for each of "
+            f"its entries: {type(own).__name__} has {tuple(shape)}, got {found}"
+        )
+    support: Any = own.support
+    observed = support.check(targets)
+    if not bool(observed.any()):
+        raise CurvatureError(f"no target of a batch is a value of {type(own).__name__}")
+    spare = targets[observed][0]  # any value of the law, where its entry does not count
+    inside = observed.reshape(*observed.shape, *(1,) * len(own.event_shape))
+    values = torch.where(inside, targets, spare)
+    # At a point beside the outputs: at a perfect fit all slopes are zero.
+    generator = torch.Generator().manual_seed(0)
+    shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
+    at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
+    cut = output.detach().requires_grad_()
+    likely, there = (gradients_of(-(law(f).log_prob(values) * observed).sum(), f)[0] for f in (at, cut))
+    (given,) = gradients_of(loss(at), at)
+    size = norm_of(likely)
+    multiple = float((given * likely).sum()) / size**2 if size > 0.0 else 0.0
+    gap = max(norm_of(one - multiple * other) for one, other in ((given, likely), (slope, there)))
+    allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + norm_of(there))
+    if not multiple > 0.0 or not gap <= allowed:
+        raise CurvatureError(
+            f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
+            "label smoothing or another law: name the law= that it belongs to, or take matrix='gauss-newton'",
+            keywords=("law", "matrix"),
+        )
+
+    def potential(cut: Tensor) -> Tensor:
+        try:
+            each = kl_divergence(own, law(cut))
+        except NotImplementedError as error:
+            raise CurvatureError(
+                f"the divergence of two laws {type(own).__name__} is not known in closed form, so that the Fisher "
+                "matrix is not exact: take another law, or matrix='empirical-fisher'",
+                keywords=("matrix",),
+            ) from error
+        return multiple * (each * observed).sum()
+
+    return potential

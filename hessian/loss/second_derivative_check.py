@@ -1,0 +1,585 @@
+r"""Whether products with the matrix are second derivatives: tested before anything rests on them.
+
+Automatic differentiation takes what each operation calls its derivative on trust. A backward pass that detaches, that
+is marked as differentiable once, or that is wrong when differentiated again (fused weight norm is) gives products that
+belong to no Hessian. Two products test symmetry, $\langle v, H u\rangle = \|Hv\|$ with $u = Hv/\|Hv\|$; a difference of
+gradients tests, parameter by parameter, that a product is a derivative, on samples drawn from all batches; and the
+losses of every batch test, on all samples, that the gradient is one.
+
+Where a difference is missed, that at twice the step is taken too. If the two agree, what lies between them bounds
+rounding and curvature, and the miss counts; if not, a kink or rounding is in the way, and another step is tried. Many
+kinks settle too, beside the slope. A difference of losses is therefore held against the mean of the slopes on its way,
+which it equals across kinks if those are derivatives, and only if they are; then another step is tried as well. All of
+it in double precision where the model allows it, and at a point beside the weights: zero biases put samples on a kink.
+A model that rounds to single precision on its way from the weights to the loss, as Llama's norms do in any, is tested
+at the weights in double precision by steps and tolerances that bear that rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from hessian.loss.batches import Batch, as_dtype, cut, rows_of
+from hessian.loss.factories import user_error
+from hessian.loss.graphs import Graph, Part, Positions, require_dense
+from hessian.loss.objective import Objective
+from hessian.loss.product_rounding import FLOOR, lowest, require_little, types_towards
+from hessian.numerics.differentiation import gradients_of
+from hessian.numerics.symmetric import CurvatureError
+from hessian.numerics.vector_parts import (
+    Vector,
+    along,
+    change,
+    constants,
+    drawn_like,
+    filled,
+    gaps_of,
+    norm_of,
+    quotient,
+    shifted,
+    sizes_of,
+)
+
+LEAST_ROWS, MOST_ROWS, SHARE = 8, 32, 16
+"""Samples on which products are tested: a sixteenth of all, between these numbers."""
+MOST_BATCHES = 4
+"""Batches that they are drawn from."""
+ZERO = 100.0
+"""A product that is smaller than the whole matrix's by this number of roundings is zero."""
+MISSES = 3
+"""That count, until the products are said to be wrong."""
+NOISE = 1000.0
+"""Roundings by which two evaluations may differ, since an accelerator may add in another order."""
+PARTS = 16
+"""Equal parts of the way between two losses, in which slopes are taken where the losses' difference is missed."""
+_NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
+
+UNSETTLED = "differences of the loss or of gradients do not settle, whatever the step"
+_ADVICE = (
+    "look for weight_norm, a custom function whose backward detaches, spectral_norm in training mode, "
+    "torch.utils.checkpoint, and detach(), no_grad() or .data on the way to the loss"
+)
+
+
+def require_second_derivatives(
+    objective: Objective,
+    matrix: str,
+    padding: dict[int, int],
+    sizes: list[int],
+    dtypes: tuple[torch.dtype, ...] | None = None,
+    part: Part | None = None,
+    in_interval: bool = False,
+) -> float:
+    """Test gradients on all samples and products on some.
+
+    Args:
+        objective: Model, loss and data.
+        matrix: One of `hessian.loss.output_curvature.MATRICES`.
+        padding: Rows that are taken as constants, by the position of the parameter.
+        sizes: Samples of each batch.
+        dtypes: Types in which products are tested, by preference; default: double precision, then the model's own.
+        part: Block that is tested, at its own scale; default: the whole matrix.
+        in_interval: The result has an interval that takes account of rounding. So has every result of a block.
+
+    Returns:
+        Rounding of products in the model's own precision, relative to their size, on the samples on which they were
+        tested.
+
+    Raises:
+        CurvatureError: There is no second derivative, or the products are none or are mostly rounding; the message says
+            which test failed.
+    """
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
+    count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
+    own = objective.parameters[0].dtype
+    precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
+    every = tuple(range(len(objective.parameters)))
+    rows, columns = part or Part(every, every)
+    rounding = 0.0
+    for place, batch in enumerate(objective.moved()):
+        line = _Line(objective, matrix, place + 1, padding, rows, columns)
+        # The slopes by the rows of a block off the diagonal may be much smaller than those by its columns.
+        others = [replace(line, rows=columns, columns=rows, drawn={})] if rows != columns else []
+        if place in drawn:
+            samples = rows_of(batch) or 0
+            chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
+            parts = [*([cut(batch, chosen)] if samples > count else []), batch]
+            precision, tested = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
+            if others:
+                _require(others[0], (_miss_of_gradients,), parts, precise)
+        # In double precision, all of them might cost more than they are worth.
+        _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
+        if others:
+            _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
+        if place in drawn:
+            found, through = _rounding(replace(line, precision=precision), tested, own)
+            if part is None:
+                require_little(found, own, through, in_interval)
+            rounding = max(rounding, found)
+            del tested
+    return rounding
+
+
+@dataclass(frozen=True)
+class _Precision:
+    """How exact a test can be.
+
+    Attributes:
+        dtype: Type of the weights.
+        steps: Tried in turn: kinks ask for small ones, rounding for large ones.
+        exact: Relative difference that is allowed.
+        settled: Relative difference of differences at two steps below which a miss counts.
+        eps: Relative rounding of a value on its way.
+    """
+
+    dtype: torch.dtype
+    steps: tuple[float, ...]
+    exact: float
+    settled: float
+    eps: float
+
+
+_DOUBLE = _Precision(torch.float64, (1e-7, 1e-8, 1e-9, 1e-5, 1e-3, 1e-10), 1e-6, 1e-3, torch.finfo(torch.float64).eps)
+_SINGLE = _Precision(torch.float32, (1e-3, 1e-2, 1e-4), 1e-2, 0.05, torch.finfo(torch.float32).eps)
+_PRECISIONS = {torch.float64: _DOUBLE, torch.float32: _SINGLE}
+_ROUNDED = replace(_SINGLE, dtype=torch.float64, exact=1e-3)
+"""Weights in double precision, where the model rounds to single on its way."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """A loss, and how it is gone along: to a point beside the weights and along a direction.
+
+    Attributes:
+        objective: Model, loss and data.
+        matrix: One of `hessian.loss.output_curvature.MATRICES`.
+        number: Number of the batch.
+        padding: Rows that are taken as constants, by the position of the parameter.
+        rows: Positions of the parameters by which products are compared.
+        columns: Positions of those along which the loss and its gradients are followed.
+        precision: How exact the test can be.
+        drawn: The last point and direction, by the attempt.
+    """
+
+    objective: Objective
+    matrix: str
+    number: int
+    padding: dict[int, int]
+    rows: Positions
+    columns: Positions
+    precision: _Precision = _DOUBLE
+    drawn: dict[int, tuple[list[Tensor], list[Tensor]]] = field(default_factory=dict)
+
+    @property
+    def inside(self) -> Positions:
+        """Positions of all parameters of the block."""
+        return tuple(sorted({*self.rows, *self.columns}))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the block is the matrix."""
+        return len(self.rows) == len(self.columns) == len(self.objective.parameters)
+
+    def of(self, attempt: int, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
+        """Return another point and direction at each attempt: all parameters, and the parts of the columns."""
+        if attempt not in self.drawn:
+            self.drawn.clear()  # first, since each may be as large as the model
+            generator = torch.Generator().manual_seed(attempt)
+            point = self.weights(dtype)
+            shift, v = (self._drawn(point, positions, generator) for positions in (self.inside, self.columns))
+            # A logarithm, say, bears a small step only.
+            step = 10.0 ** -(2 + min(attempt, 3))
+            for position, d in zip(self.inside, shift, strict=True):
+                point[position] = torch.add(point[position], d, alpha=step)
+            self.drawn[attempt] = point, v
+        point, v = self.drawn[attempt]
+        # All of them, since a model may differentiate by any on its way.
+        return [p.detach().to(dtype).requires_grad_() for p in point], [d.to(dtype) for d in v]
+
+    def drawn_along(self, point: list[Tensor]) -> list[Tensor]:
+        """Return a direction in the columns that is the same at each call."""
+        return self._drawn([p.detach() for p in point], self.columns, torch.Generator().manual_seed(0))
+
+    def _drawn(self, own: list[Tensor], positions: Positions, generator: torch.Generator) -> list[Tensor]:
+        padding = {place: self.padding[i] for place, i in enumerate(positions) if i in self.padding}
+        return drawn_like([own[i] for i in positions], padding, generator)
+
+    def shifted(self, point: list[Tensor], v: list[Tensor], step: float) -> list[Tensor]:
+        """Return new leaves, a step along the direction away from a point."""
+        found = list(point)
+        for position, moved in zip(self.columns, shifted(self.by_columns(point), v, step), strict=True):
+            found[position] = moved
+        return found
+
+    def by_rows(self, at: list[Tensor]) -> list[Tensor]:
+        """Return the parameters of the rows."""
+        return [at[i] for i in self.rows]
+
+    def by_columns(self, at: list[Tensor]) -> list[Tensor]:
+        """Return the parameters of the columns."""
+        return [at[i] for i in self.columns]
+
+    def weights(self, dtype: torch.dtype) -> list[Tensor]:
+        """The parameters of a type."""
+        return [p.detach().to(dtype) for p in self.objective.parameters]
+
+    def loss(self, batch: Batch, at: list[Tensor]) -> Tensor:
+        """The loss of samples."""
+        return self.objective.batch_loss(batch, self.number, at)
+
+    def output(self, batch: Batch, at: list[Tensor]) -> Tensor:
+        """The model's output, which is one tensor wherever it is asked for."""
+        with torch.enable_grad():
+            found: Tensor = self.objective.output(batch, at)
+        return found
+
+    def gradient(self, batch: Batch, at: list[Tensor], by: list[Tensor]) -> tuple[float, Vector]:
+        """Return the loss of samples and its gradient by some of the parameters."""
+        with torch.enable_grad():
+            value = self.loss(batch, at)
+        found = gradients_of(value, by, allow_unused=True) if value.requires_grad else [None] * len(by)
+        require_dense(found)
+        return value.item(), constants(found)
+
+
+Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
+"""A check of a line, samples, a point, a direction and a step: returns what is missed, in words, empty for nothing;
+none if this step cannot tell, and `UNSEEN` if all that it finds is less than rounding."""
+UNSEEN = "less than rounding"
+NOT_FINITE = "derivatives are not finite"
+
+
+def _require(
+    line: _Line,
+    misses: tuple[Miss, ...],
+    parts: list[Batch],
+    dtypes: tuple[torch.dtype, ...],
+    unsettled: str = UNSETTLED,
+) -> tuple[_Precision, Batch]:
+    """Takes for each test the first samples and dtype with which it does not break down, and returns these."""
+    model, left, fault = line.objective.model, list(misses), ""
+    failure: Exception | None = None
+    for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
+        try:
+            given = as_dtype(part, dtype)
+            at = _at(line, given, dtype)
+            while left and not (fault := _fault(at, left[0], given, unsettled)):
+                del left[0]
+        except CurvatureError as error:
+            failure = error
+            continue
+        except (RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError) as error:
+            text = " ".join(str(error).split())
+            if any(words in text for words in _NOT_DIFFERENTIABLE):
+                raise CurvatureError(
+                    f"the model or the loss has no second derivative ({text[:160]}): replace that operation by one "
+                    "that has, such as Sigmoid for Hardsigmoid"
+                ) from error
+            failure = error
+            continue
+        if fault == NOT_FINITE:
+            raise CurvatureError(line.objective.why_not_finite(line.matrix))
+        if fault and (noise := _noise(at, given)):
+            raise CurvatureError(noise)
+        if fault:
+            raise CurvatureError(
+                f"the products are no second derivatives: {fault}; "
+                f"{model.half_precision_part() or _low_precision(at, given) or _ADVICE}"
+            )
+        return at.precision, part
+    assert failure is not None
+    if isinstance(failure, CurvatureError | torch.OutOfMemoryError):
+        raise failure
+    raise user_error(failure, f"the model or the loss on batch {line.number}") from failure
+
+
+def _at(line: _Line, batch: Batch, dtype: torch.dtype) -> _Line:
+    """The line with weights of a type, and how exact the test can then be."""
+    rounded = dtype == torch.float64 and _rounds(line, batch)
+    return replace(line, precision=_ROUNDED if rounded else _PRECISIONS[dtype])
+
+
+def _rounds(line: _Line, batch: Batch) -> bool:
+    """Whether the graph from weights in double precision to the loss leads through single, and through nothing less."""
+    return _types(line, batch, torch.float64) == {torch.float32}
+
+
+def _types(line: _Line, batch: Batch, dtype: torch.dtype) -> set[torch.dtype]:
+    """Return the other types that the graph from weights of one type to the loss leads through."""
+    at = [p.requires_grad_() for p in line.weights(dtype)]
+    with torch.enable_grad():
+        return types_towards(line.loss(batch, at), [at[position] for position in line.inside])
+
+
+def _noise(line: _Line, batch: Batch) -> str:
+    """Return in words that two evaluations at the same weights differ; empty if they do not."""
+
+    def evaluated() -> tuple[float, Vector]:
+        point = [p.requires_grad_() for p in line.weights(line.precision.dtype)]
+        return line.gradient(batch, point, point)
+
+    (one, first), (other, second) = evaluated(), evaluated()
+    losses, size = abs(one - other), norm_of(sizes_of(first))
+    slopes = norm_of(gaps_of(first, second))
+    if max(losses - NOISE * line.precision.eps * abs(one), slopes - NOISE * line.precision.eps * size) <= 0.0:
+        return ""
+    what, gap = ("losses", losses) if losses > 0.0 else ("gradients", slopes)
+    return (
+        f"the model or the loss is random: two {what} of batch {line.number} with the same weights and samples differ "
+        f"by {gap:.2g}. Look for noise in forward, such as torch.randn_like or functional dropout with training=True, "
+        "and draw it once, before measuring, or leave it out"
+    )
+
+
+def _low_precision(line: _Line, batch: Batch) -> str:
+    """Return what to do about a type of half precision on the way to the loss; empty if there is none."""
+    low = lowest(_types(line, batch, line.precision.dtype), torch.float32)
+    name = str(low).removeprefix("torch.")
+    return "" if low is None else f"the model or the loss computes in {name}: leave .half() or .to({name}) out"
+
+
+def _rounding(line: _Line, batch: Batch, own: torch.dtype) -> tuple[float, torch.dtype | None]:
+    """Return the rounding of a product relative to its size, at the first point of a line, and the type that causes it.
+
+    Args:
+        line: A line with the precision in which it could be tested.
+        batch: Samples in the type of the data.
+        own: The type of the parameters.
+    """
+    dtype = line.precision.dtype
+    through = lowest(_types(line, as_dtype(batch, own), own), own)
+    # What both compute in the same lower precision shows in no difference.
+    same = _types(line, as_dtype(batch, dtype), dtype) if dtype != own else {through or own}
+    least = lowest(same, own)
+    found = FLOOR * torch.finfo(least).eps if least is not None else 0.0
+    if dtype != own:
+        images = []
+        for kind in (dtype, own):  # the larger vectors first, for their memory, drawn again for the others
+            point, v = line.of(0, own)
+            line.drawn.clear()
+            point = [p.detach().to(kind).requires_grad_() for p in point]
+            graph, _ = _graphs(line, as_dtype(batch, kind), point)
+            images.append(constants(graph.product([d.to(kind) for d in v], False, last=True)))
+            del graph, point, v
+        size = norm_of(sizes_of(images[0]))
+        found = max(found, norm_of(gaps_of(*images)) / size if size > 0.0 else 0.0)
+    return found, through
+
+
+def _fault(line: _Line, miss: Miss, batch: Batch, unsettled: str) -> str:
+    """The last fault found at several points, in words; empty if there is none at one of them."""
+    missed: list[str] = []
+    unseen = False
+    for attempt, step in enumerate(line.precision.steps):
+        found = miss(line, batch, *line.of(attempt, line.precision.dtype), step)
+        if found == "":
+            return ""
+        unseen |= found == UNSEEN
+        missed += [found] if found and found != UNSEEN else []
+        if len(missed) == MISSES:
+            break
+    return missed[-1] if missed else "" if unseen else unsettled
+
+
+def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
+    """Differences of the loss against the gradient."""
+    precision, step = line.precision, 10.0 * step  # losses do not jump at kinks, and bear a longer step
+
+    def rise(step: float) -> Tensor:
+        with torch.enable_grad():  # which the model or the loss may need for derivatives of their own
+            above, below = (line.loss(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+        return (above - below) / (2.0 * step)
+
+    value, gradient = line.gradient(batch, point, line.by_columns(point))
+    slope = along(gradient, v)
+    del gradient
+    if not bool(torch.isfinite(slope)):
+        return NOT_FINITE
+    near = rise(step)
+    rounding = 100.0 * precision.eps * abs(value) / step
+    size = max(norm_of(near), norm_of(slope))
+    allowed = precision.exact * size + rounding
+    if norm_of(near - slope) <= allowed:
+        # A longer step may see the slope of a block, which is small next to what the loss rounds.
+        return "" if line.whole or rounding <= 1e-3 * size else UNSEEN
+    far = rise(2.0 * step)
+    if not norm_of(near - far) <= precision.settled * norm_of(near) + rounding:  # a large slope settles nothing
+        return None
+    if norm_of(near - slope) <= allowed + 3.0 * norm_of(near - far):
+        return ""
+    slopes = _slopes_along(line, batch, point, v, step)
+    unseen = float(slopes.diff().abs().sum()) / (2.0 * len(slopes))  # of the mean, by what jumps between them
+    if norm_of(near - slopes.mean()) <= allowed + unseen:
+        return None
+    return (
+        f"the loss of batch {line.number} rises by {float(near):.6g} for a step along which its gradient gives "
+        f"{float(slope):.6g}"
+    )
+
+
+def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> Tensor:
+    """Slopes along a direction, by gradients at the middles of equal parts of the way from one step below to one above.
+
+    The loss rises by their mean wherever it is continuous, whatever kinks it has.
+    """
+    middles = [(2.0 * part + 1.0) / PARTS - 1.0 for part in range(PARTS)]
+
+    def slope(place: float) -> Tensor:
+        at = line.shifted(point, v, place * step)
+        return along(line.gradient(batch, at, line.by_columns(at))[1], v)
+
+    return torch.stack([slope(place) for place in middles])
+
+
+def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
+    """Differences of gradients against products, and these against each other."""
+    precision = line.precision
+    Hv, own, gap, allowed = _product(line, batch, point, v)
+    if not bool(torch.isfinite(own).all()):
+        return NOT_FINITE
+    difference = _differences_of(line)
+    near, given = difference(line, batch, point, v, step)
+    rounding, apart, other = 10.0 * precision.eps / step * given, gaps_of(Hv, near), sizes_of(near)
+    del Hv
+    noise, size = torch.zeros_like(own), norm_of(own)
+    counts = torch.tensor([p.numel() for p in line.by_rows(point)], dtype=torch.float64, device="cpu")
+
+    def alike() -> bool:
+        """In the part of every parameter, each on its own scale."""
+        everywhere = 1e-3 * norm_of(rounding) + 1e-9 * max(size, norm_of(other))
+        chance = noise + norm_of(noise) * (counts / counts.sum()).sqrt()  # few entries may be small by chance
+        return bool((apart <= precision.exact * own.maximum(other) + rounding + everywhere + 10.0 * chance).all())
+
+    if not alike():
+        noise = gaps_of(difference(line, batch, point, v, 2.0 * step)[0], near)
+        if not norm_of(noise) <= precision.settled * max(norm_of(other), size) + norm_of(rounding):
+            return "" if _is_zero(line, batch, point, v, size) else None
+    told = []
+    if size > 0.0 and not gap <= max(precision.exact, 3.0 * norm_of(noise) / size) * allowed:
+        told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
+    if not alike():
+        gap = norm_of(apart) / max(size, norm_of(other))
+        told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
+    if not told:
+        # A longer step may see a block that is small next to what rounds.
+        seen = line.whole or norm_of(rounding) <= max(size, norm_of(other))
+        return "" if seen else UNSEEN
+    return "" if _is_zero(line, batch, point, v, size) else ", and ".join(told)
+
+
+def _is_zero(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], size: float) -> bool:
+    """Return whether a block is nothing but rounding, by its product and by the change of gradients along a long step.
+
+    So are a bias before a softmax or a batch norm. What they are held against is a product with the whole matrix.
+    """
+    if line.whole:
+        return False
+    every = tuple(range(len(point)))
+    at = [p.detach().requires_grad_() for p in point]
+    whole = replace(line, rows=every, columns=every)
+    Hv, own, *_ = _product(whole, batch, at, whole.drawn_along(at))
+    del Hv
+    # Where both factors of a block are rounding, it is the square of that.
+    power = 2 if line.matrix not in ("hessian", "residual") and line.rows == line.columns else 1
+    if not size <= (ZERO * line.precision.eps) ** power * norm_of(own):
+        return False
+    step = max(line.precision.steps)
+    near, far = (_differences_of(line)(line, batch, point, v, length)[0] for length in (step, 2.0 * step))
+    gradient, other = norm_of(sizes_of(line.gradient(batch, at, at)[1])), norm_of(sizes_of(near))
+    if other > line.precision.eps * (ZERO * norm_of(own) + 100.0 * gradient / step):
+        return False
+    return other == 0.0 or norm_of(gaps_of(near, far)) > 0.1 * other  # what is no rounding settles
+
+
+def _differences_of(line: _Line) -> Callable[..., tuple[Vector, Tensor]]:
+    return {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
+
+
+def _graphs(line: _Line, batch: Batch, point: list[Tensor]) -> tuple[Graph, Graph]:
+    """Return the graphs of a block and of its transpose."""
+    inside = line.inside
+    graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point, [point[i] for i in inside])
+    if line.rows == line.columns:
+        return graph, graph
+    rows, columns = ([inside.index(i) for i in positions] for positions in (line.rows, line.columns))
+    return graph.restricted(rows, columns), graph.restricted(columns, rows)
+
+
+def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Vector, Tensor, float, float]:
+    """A product, its sizes, how far two of them are from symmetric, and the size of what is compared for that."""
+    graph, transposed = _graphs(line, batch, point)
+    Hv = constants(graph.product(v, False))
+    sizes = sizes_of(Hv)
+    size = norm_of(sizes)
+    if not size > 0.0:
+        return Hv, sizes, 0.0, 0.0
+    change(Hv, lambda part: part / size)
+    Hu = constants(transposed.product(filled(Hv, line.by_rows(point)), False, last=True))
+    gap, allowed = abs(float(along(Hu, v)) - size), norm_of(sizes_of(v)) * norm_of(sizes_of(Hu))
+    del Hu
+    change(Hv, lambda part: part * size)
+    return Hv, sizes, gap, allowed
+
+
+def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Vector, Tensor]:
+    """A product by a difference of gradients, and the sizes of a gradient's parts."""
+
+    def gradient(at: list[Tensor]) -> Vector:
+        return line.gradient(batch, at, line.by_rows(at))[1]
+
+    up, down = (gradient(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    sizes = sizes_of(up)
+    return quotient(up, down, 2.0 * step), sizes
+
+
+def _residual_difference(
+    line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
+) -> tuple[Vector, Tensor]:
+    """A product by a difference of pulled slopes, which stay what they are at the point, and a gradient's sizes."""
+    slope = _slope(line, batch, point, line.output(batch, point))
+
+    def pulled(moved: list[Tensor]) -> Vector:
+        return _pulled(line.output(batch, moved), line.by_rows(moved), slope)
+
+    up, down = (pulled(line.shifted(point, v, sign * step)) for sign in (1.0, -1.0))
+    sizes = sizes_of(up)
+    return quotient(up, down, 2.0 * step), sizes
+
+
+def _sandwich_difference(
+    line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
+) -> tuple[Vector, Tensor]:
+    """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
+    up, down = (line.output(batch, line.shifted(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+    pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
+    slope = _slope(line, batch, point, output)
+    if line.matrix == "empirical-fisher":
+        along = (slope * pushed).flatten(1).sum(dim=1) if slope.ndim > 1 else slope * pushed
+        curved = line.objective.samples_in(batch, len(slope)) * along.reshape(-1, *(1,) * (slope.ndim - 1)) * slope
+    else:
+        potential = line.objective.potential(output, slope, batch, line.number, line.matrix, point)
+        slopes = []
+        for sign in (1.0, -1.0):
+            cut = (output.detach() + sign * step * pushed).requires_grad_()
+            with torch.enable_grad():
+                slopes.append(gradients_of(potential(cut), cut)[0])
+        curved = (slopes[0] - slopes[1]) / (2.0 * step)
+    by = line.by_rows(point)
+    sizes = sizes_of(_pulled(output, by, slope, keep=True))
+    return _pulled(output, by, curved), sizes
+
+
+def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:
+    """Slope of the loss by the outputs."""
+    cut = output.detach().requires_grad_()
+    with torch.enable_grad():
+        return gradients_of(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
+
+
+def _pulled(output: Tensor, by: list[Tensor], slope: Tensor, keep: bool = False) -> Vector:
+    return constants(gradients_of(output, by, slope, allow_unused=True, retain_graph=keep))

@@ -1,0 +1,1 @@
+"""Numbers with intervals, symmetric operators, and vectors in parts."""

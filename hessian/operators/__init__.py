@@ -1,0 +1,1 @@
+"""Curvature matrices as operators: whole, in blocks, by samples, and in several processes."""

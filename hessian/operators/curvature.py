@@ -1,0 +1,433 @@
+r"""Hessian, Gauss-Newton matrix and Fisher matrices of a loss over data, by their products with vectors.
+
+With weights $w$ (P of them), outputs $f(x; w)$, $J = \partial f/\partial w$ and a loss $L$ over all samples,
+
+$$\frac{\partial^2 L}{\partial w^2} = J^T \frac{\partial^2 L}{\partial f^2} J
++ \sum_k \frac{\partial L}{\partial f_k} \frac{\partial^2 f_k}{\partial w^2}$$
+
+is the generalised Gauss-Newton matrix (Schraudolph, 2002) and its residual; `hessian.loss.output_curvature` has the
+Fisher matrices. One batch keeps its differentiated graph, so that a product is one backward pass through it; several
+batches are read again for every call, which costs a forward and a backward pass more for each batch, shared by all
+vectors of the call. Products are sums over batches (`hessian.operators.shards`), which other processes may hold
+(`hessian.operators.data_parallel`).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from hessian.lanczos.memory import Budget, give_back
+from hessian.loss.batches import Batch, Loss, size_of
+from hessian.loss.checked_objective import checked_objective, held_by_model, require_block
+from hessian.loss.graphs import Layout, Part, Positions
+from hessian.loss.model_state import Selection, matching, owner
+from hessian.loss.output_curvature import MATRICES, Law
+from hessian.loss.product_rounding import is_ordinary, rounding_on_all
+from hessian.loss.routes import told
+from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.cross_blocks import CrossBlock
+from hessian.operators.data_parallel import PiecesElsewhere, Workers
+from hessian.operators.shards import Pieces, PiecesHere, cut_up
+from rmt.results import Result
+
+TOGETHER = 8
+"""Vectors that the trial multiplies together."""
+
+
+@dataclass(frozen=True)
+class Cost(Result):
+    """Cost of products.
+
+    Attributes:
+        products: Products with one vector.
+        seconds: Wall time of these, graphs included.
+        gradient_seconds: Wall time of one gradient over the same data, the best of three.
+        check_seconds: Wall time of the checks when the operator was built, of handing it to workers and of the trial if
+            there were any, not part of `seconds`.
+        together: Vectors multiplied together.
+        workers: Processes that multiply; 0 where it is this one.
+        fault: Why some vectors were multiplied one at a time though more were asked for; empty if none were.
+    """
+
+    products: int
+    seconds: float
+    gradient_seconds: float
+    check_seconds: float
+    together: int = 1
+    workers: int = 0
+    fault: str = ""
+
+    @property
+    def gradients(self) -> float:
+        """The time in units of one gradient over the same data."""
+        return self.seconds / self.gradient_seconds
+
+
+@dataclass
+class _Spent:
+    products: int = 0
+    seconds: float = 0.0
+    gradient_seconds: float = math.nan
+
+
+class Curvature:
+    """The Hessian of a loss over data, or a matrix of its kind, as a symmetric operator.
+
+    The model is left as it was: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
+    and the kept graph goes with the operator.
+
+    Attributes:
+        samples: Number of samples.
+        loss: Value of the loss over all samples.
+        unused: Names of parameters that the loss does not depend on; their rows are zero.
+        held: Bytes of what is held, by part, where `memory` was given.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        data: Any,
+        *,
+        matrix: str = "hessian",
+        parameters: Selection = None,
+        batch_norm: str | None = None,
+        reduction: str | None = None,
+        count: Callable[[Batch], int] = size_of,
+        keep_graph: bool | None = None,
+        vectorize: int | Literal["trial"] = 1,
+        law: Law | None = None,
+        memory: Budget | int | str | None = None,
+        workers: Workers | int | str | Sequence[str] | None = None,
+    ) -> None:
+        """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
+
+        Args:
+            model: Called with the inputs of each batch, or with a mapping's entries as keywords.
+            loss: Maps (output, targets) to a scalar; (output, batch) where batches are mappings.
+            data: ``(inputs, targets)``, a mapping of tensors, or an iterable of such that can be read repeatedly, such
+                as an unshuffled `DataLoader`. Moved to the model's device; floating values take the parameters' dtype.
+            matrix: `hessian`, `gauss-newton`, `residual` (the Hessian less the Gauss-Newton matrix), `fisher` (exact,
+                of the model's own law) or `empirical-fisher` (of the data's targets); all but the first need one tensor
+                as output.
+            parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients.
+            batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
+            reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
+                The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes; that
+                the batches' losses make this up is tested where there are several batches, or this is named.
+            count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
+            keep_graph: Keep the differentiated graph; default: for a single resident batch.
+            vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, the faster one in a short trial,
+                so that numbers repeat to rounding only. Products of several are compared with single ones before their
+                first use. Where they fail or differ, vectors are multiplied one at a time, with a `RouteWarning`.
+            law: Law of targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
+                the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
+            memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
+                for checks in double precision, they are in the model's own.
+            workers: Who multiplies: `Workers`, or what these are made of, a number of processes or devices such as
+                ``"cuda:0,cuda:1"``; default: this process. Batches are dealt whole; a single one is cut by samples.
+
+        Raises:
+            CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
+        """
+        if matrix not in MATRICES:
+            raise CurvatureError(
+                f"matrix must be one of {', '.join(map(repr, MATRICES))}, got {matrix!r}", keywords=("matrix",)
+            )
+        if law is not None and matrix != "fisher":
+            raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}", keywords=("law", "matrix"))
+        if law is not None and not callable(law):
+            raise CurvatureError(f"law must be a function of the output, got {law!r}", keywords=("law",))
+        if vectorize != "trial" and not (isinstance(vectorize, int) and vectorize >= 1):
+            raise CurvatureError(f"vectorize must be at least 1, or 'trial', got {vectorize!r}")
+        budget = None if memory is None else Budget.of(memory)
+        team = Workers.of(workers)
+        data = data if team is None else cut_up(data, team.count, batch_norm, count)
+        self._objective = checked_objective(
+            model,
+            loss,
+            data,
+            matrix=matrix,
+            parameters=parameters,
+            batch_norm=batch_norm,
+            reduction=reduction,
+            count=count,
+            law=law,
+            budget=budget,
+            in_interval=True,
+        )
+        self._matrix = matrix
+        self._roundings: dict[Part, float] = {}
+        self._names, self._parameters = self._objective.names, self._objective.parameters
+        self._positions: Positions = tuple(range(len(self._names)))
+        self._layout = Layout.of(self._parameters)
+        whole = Part(self._positions, self._positions)
+        self._faults: dict[Part, CurvatureError | None] = {whole: None}
+        self._on_few: dict[Part, float] = {whole: self._objective.rounding}
+        self._vectorize, self._extra_seconds, self._trying = 1, 0.0, False
+        self.samples, self.loss = self._objective.samples, self._objective.value
+        keep = self._objective.batches.resident if keep_graph is None else keep_graph
+        self._spent = _Spent()
+        started = time.perf_counter()
+        self._pieces: Pieces
+        self._matrix = matrix
+        if team is None:
+            self._pieces = PiecesHere(self._objective, matrix, keep)
+            self._spent.seconds += time.perf_counter() - started
+        else:
+            self._pieces = PiecesElsewhere(self._objective, matrix, keep, team)
+            self._extra_seconds += time.perf_counter() - started
+        self.unused = tuple(name for name, used in zip(self._names, self._pieces.used, strict=True) if not used)
+        self.held = {} if budget is None else held_by_model(model, self._parameters, data) | self._pieces.held()
+        if vectorize != "trial":
+            self._vectorize = vectorize
+        else:
+            self._try_ways()
+        if budget is not None:
+            give_back()
+
+    @property
+    def P(self) -> int:
+        """Number of parameters."""
+        return self._layout.total
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the parameters."""
+        return self._parameters[0].dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the parameters."""
+        return self._parameters[0].device
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters, in the order of the vectors' entries."""
+        return self._names
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether products reuse one graph, so that nothing is gained by taking several at a time."""
+        return self._pieces.keeps_graph
+
+    @property
+    def together(self) -> int:
+        """Vectors multiplied together, as given or as the trial found."""
+        return self._vectorize
+
+    @property
+    def rounding(self) -> float:
+        """Rounding of a product relative to the largest, beyond that of the parameters' type; measured when read."""
+        return self._rounding_of(Part(self._positions, self._positions))
+
+    def _rounding_of(self, part: Part) -> float:
+        """Return the same of a block, on its own scale."""
+        self._require_derivatives(part)
+        on_few = self._on_few[part]
+        if is_ordinary(on_few, self.dtype) or self.dtype == torch.float64:
+            return on_few
+        if part not in self._roundings:
+
+            def multiply(rows: Sequence[int], columns: Sequence[int], v: Tensor) -> Tensor:
+                return self._pieces.products(Part(tuple(rows), tuple(columns)), v[None], 1)[0]
+
+            self._roundings[part] = rounding_on_all(self._objective, self._matrix, *part, multiply)
+        return self._roundings[part]
+
+    def products(self, vectors: Tensor) -> Tensor:
+        """The matrix times each row, (k, P) to (k, P).
+
+        Raises:
+            CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
+        """
+        return self._products(vectors, self._layout.total, Part(self._positions, self._positions))
+
+    def products_in_place(self, rows: Tensor) -> Tensor:
+        """The same in the rows' place."""
+        return self._products(rows, self._layout.total, Part(self._positions, self._positions), rows)
+
+    def prepare(self, together: int = 1) -> None:
+        """Make the checks that precede the first product, so that what they hold is not counted as a product's.
+
+        Args:
+            together: Vectors that will be given at a time.
+
+        Raises:
+            CurvatureError: The products of this block are no second derivatives.
+        """
+        part = Part(self._positions, self._positions)
+        self._require_derivatives(part)
+        if (count := min(together, self._vectorize)) > 1:
+            self._pieces.products(part, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
+
+    def why_not_finite(self) -> str:
+        """Why a product is not finite, in words."""
+        return self._objective.why_not_finite(self._matrix)
+
+    def peak_elsewhere(self, vectors: Tensor) -> int:
+        """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
+        return self._pieces.peak_elsewhere(Part(self._positions, self._positions), vectors, self._vectorize)
+
+    def _products(self, vectors: Tensor, width: int, part: Part, into: Tensor | None = None) -> Tensor:
+        """A block of the matrix times each vector, (k, width) to (k, rows), in new rows or into others."""
+        if vectors.ndim != 2 or vectors.shape[1] != width:
+            raise CurvatureError(f"expected vectors of shape (k, {width}), got {tuple(vectors.shape)}")
+        if vectors.dtype != self.dtype or vectors.device != self.device:
+            raise CurvatureError(
+                f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
+            )
+        self._objective.model.require_unchanged()
+        self._require_derivatives(part)
+        started = time.perf_counter()
+        known = self._pieces.fault
+        try:
+            answer = self._pieces.products(part, vectors, self._vectorize, into)
+        except RuntimeError as error:
+            if "modified by an inplace operation" not in str(error):
+                raise
+            raise CurvatureError(
+                "the data or the model were changed in place after the operator was built; build it anew"
+            ) from error
+        if self._pieces.fault and not known and not self._trying:
+            told(self._pieces.fault, f"vectorize={self._vectorize}")
+        self._spent.products += len(vectors)
+        self._spent.seconds += time.perf_counter() - started
+        return answer
+
+    def _require_derivatives(self, part: Part) -> None:
+        """Test a block before its first product: what is small next to the whole matrix is not seen in that."""
+        if part not in self._faults:
+            started = time.perf_counter()
+            fault, rounding = None, 0.0
+            if all(any(self._pieces.used[i] for i in positions) for positions in part):
+                try:
+                    rounding = require_block(self._objective, self._matrix, part)
+                except CurvatureError as error:
+                    fault = error
+            transposed = Part(part.columns, part.rows)
+            self._faults |= {part: fault, transposed: fault}
+            self._on_few |= {part: rounding, transposed: rounding}
+            self._extra_seconds += time.perf_counter() - started
+        if (fault := self._faults[part]) is not None:
+            raise fault
+
+    def __matmul__(self, vector: Tensor) -> Tensor:
+        """The matrix times a vector (P,), or times the columns of (P, k)."""
+        return self.products(vector[None])[0] if vector.ndim == 1 else self.products(vector.T.contiguous()).T
+
+    def block(self, parameters: Selection) -> Curvature:
+        """Return the diagonal block of some of the parameters; it shares graph and data, and counts its own cost.
+
+        Its derivatives are tested before its first product, which raises where they are wrong.
+
+        Raises:
+            CurvatureError: A pattern that matches none of them.
+        """
+        kept = self._chosen(parameters)
+        part = copy.copy(self)
+        part._names = tuple(self._names[i] for i in kept)
+        part._parameters = tuple(self._parameters[i] for i in kept)
+        part._positions = tuple(self._positions[i] for i in kept)
+        part._layout = Layout.of(part._parameters)
+        part.unused = tuple(name for name in self.unused if name in part._names)
+        part._spent, part._extra_seconds = _Spent(), 0.0
+        return part
+
+    def between(self, rows: Selection, columns: Selection) -> CrossBlock:
+        """Return the block of some parameters by others, off the diagonal; it shares graph and data, costs count here.
+
+        Its derivatives are tested before its first product, which raises where they are wrong.
+
+        Raises:
+            CurvatureError: A pattern that matches none of the parameters, or a parameter in both.
+        """
+        down, across = self._chosen(rows), self._chosen(columns)
+        if both := set(down) & set(across):
+            raise CurvatureError(
+                f"a block off the diagonal has no parameter in common, and {self._names[min(both)]} is in both: "
+                "take block() for one on the diagonal"
+            )
+        row_names, column_names = (tuple(self._names[i] for i in chosen) for chosen in (down, across))
+        height, width = (sum(self._parameters[i].numel() for i in chosen) for chosen in (down, across))
+        ends = tuple(tuple(self._positions[i] for i in chosen) for chosen in (down, across))
+
+        def times(vectors: Tensor) -> Tensor:
+            return self._products(vectors, width, Part(*ends))
+
+        def transposed(vectors: Tensor) -> Tensor:
+            return self._products(vectors, height, Part(*ends[::-1]))
+
+        def rounding() -> float:
+            return self._rounding_of(Part(*ends))
+
+        return CrossBlock(
+            row_names, column_names, (height, width), self.dtype, self.device, times, transposed, rounding
+        )
+
+    def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
+        """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""
+        owners: dict[str, list[str]] = {}
+        for name in self._names:
+            place = owner(name)
+            owners.setdefault(".".join(place.split(".")[:depth]) if depth else place, []).append(name)
+        return {place: self.block(names) for place, names in owners.items()}
+
+    def cost(self) -> Cost:
+        """Cost of this operator's products so far; takes three gradients the first time."""
+        if math.isnan(self._spent.gradient_seconds):
+            self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
+        checks = self._objective.check_seconds + self._extra_seconds
+        return Cost(
+            self._spent.products,
+            self._spent.seconds,
+            self._spent.gradient_seconds,
+            checks,
+            self._vectorize,
+            self._pieces.workers,
+            self._pieces.fault,
+        )
+
+    def _try_ways(self) -> None:
+        """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""
+        started, spent = time.perf_counter(), self._spent
+        self._trying = True
+        best: dict[int, float] = {}
+        for together in (1, TOGETHER):
+            self._vectorize, self._spent = together, _Spent()
+            vectors = torch.ones((together, self.P), dtype=self.dtype, device=self.device)
+            try:
+                for attempt in range(4):
+                    before = self._spent.seconds
+                    self.products(vectors)
+                    if attempt:  # the first call is slower than all that follow
+                        each = (self._spent.seconds - before) / together
+                        best[together] = min(best.get(together, math.inf), each)
+            except RuntimeError:  # no memory for so many
+                if together == 1:
+                    raise
+        if self._pieces.fault:
+            best = {1: best[1]}
+        self._vectorize, self._spent = min(best, key=lambda together: best[together]), spent
+        self._trying = False
+        self._extra_seconds += time.perf_counter() - started
+
+    def _chosen(self, parameters: Selection) -> list[int]:
+        """Places of parameters among the names."""
+        if parameters is None:
+            return list(range(len(self._names)))
+        chosen = set(matching(self._names, parameters))
+        return [place for place, name in enumerate(self._names) if name in chosen]
+
+    def _time_gradient(self) -> float:
+        started = time.perf_counter()
+        self._pieces.gradients(self._positions)
+        return time.perf_counter() - started

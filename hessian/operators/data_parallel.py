@@ -1,0 +1,307 @@
+"""Pieces of the data in other processes: a product is the sum of theirs, the same to rounding.
+
+A matrix goes to every worker once, by a file that all see as memory; then vectors and products go through shared
+memory. Each worker multiplies its batches as one process does; the sums of the workers are added in their order, in
+double precision. What the workers hold is compared with this process once, by a product over all of the data.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from hessian.loss.graphs import Part, Positions
+from hessian.loss.objective import Objective
+from hessian.numerics.symmetric import CurvatureError
+from hessian.numerics.vector_parts import norm_of
+from hessian.operators.shards import PiecesHere, shares_of
+from hessian.operators.worker import Failure, Order, Taken
+from hessian.operators.worker_processes import Processes
+
+COLUMNS = 2**18
+"""Added at a time."""
+ENDED = "its workers have ended: build the operator anew"
+
+
+class Link(Protocol):
+    """The way to workers."""
+
+    @property
+    def shared(self) -> int:
+        """Bytes of the memory through which vectors go."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether they are no more."""
+        ...
+
+    def ask(
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+    ) -> list[Any]:
+        """Returns the answers of the first workers to an order for each."""
+        ...
+
+    def close(self) -> None:
+        """Ends the workers."""
+        ...
+
+
+class Workers:
+    """Processes with one thread each, or Ray actors, among which pieces of the data are dealt.
+
+    They start with the first matrix, serve any number of matrices, and end with the last of these and this object, with
+    `close`, or with this process. A script that uses processes needs the line ``if __name__ == "__main__":``.
+
+    Attributes:
+        count: Number of workers.
+        devices: Device of each; nothing: that of the model.
+        ray: Address of a Ray cluster whose actors they are, or `local`; nothing: processes of this machine.
+    """
+
+    def __init__(self, workers: int | str | Sequence[str], ray: str | None = None) -> None:
+        """Says how many, or on which devices.
+
+        Args:
+            workers: A number, for the device of the model; or one device for each, such as ``"cuda:0,cuda:1"``.
+            ray: An address as `ray.init` takes it, such as `auto`, or `local` for a cluster started on this machine.
+
+        Raises:
+            CurvatureError: No number of workers, or devices that are not here.
+        """
+        self.devices: tuple[str, ...] | None = None
+        if isinstance(workers, str):
+            workers = int(workers) if re.fullmatch("[0-9]+", workers) else [name.strip() for name in workers.split(",")]
+        if isinstance(workers, int):
+            if isinstance(workers, bool) or workers < 1:
+                raise CurvatureError(
+                    f"workers must be at least 1, or devices such as 'cuda:0,cuda:1', got {workers!r}",
+                    keywords=("workers",),
+                )
+            self.count = workers
+        else:
+            self.devices = tuple(workers)
+            self.count = len(self.devices)
+            if not self.devices or not all(isinstance(name, str) for name in self.devices):
+                raise CurvatureError(
+                    f"workers must be a number, or devices such as 'cuda:0,cuda:1', got {workers!r}",
+                    keywords=("workers",),
+                )
+            for name in self.devices:
+                _require_device(name, here=ray is None)
+        self.ray = ray
+        self._link: Link | None = None
+        self._numbers = count()
+        self._gone: list[int] = []
+
+    @staticmethod
+    def of(workers: Workers | int | str | Sequence[str] | None, ray: str | None = None) -> Workers | None:
+        """These, or nobody: one worker that has no device of its own and is no actor is this process.
+
+        Raises:
+            CurvatureError: As the constructor.
+        """
+        if workers is None and ray is not None:
+            raise CurvatureError(
+                "workers must be named, such as 2: where Ray has them does not say how many", keywords=("workers",)
+            )
+        if workers is None or isinstance(workers, Workers):
+            return workers
+        found = Workers(workers, ray)
+        return None if found.count == 1 and found.devices is None and ray is None else found
+
+    @property
+    def device(self) -> str | None:
+        """Device of the first worker; nothing: that of the model."""
+        return None if self.devices is None or self.ray is not None else self.devices[0]
+
+    def close(self) -> None:
+        """Ends them; the next matrix starts new ones."""
+        if self._link is not None:
+            self._link.close()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def take(self, taken: Taken, shares: Sequence[range]) -> tuple[Link, int, list[Any]]:
+        """Hands a matrix out.
+
+        Args:
+            taken: The matrix.
+            shares: Numbers of batches for each of the first workers.
+
+        Returns:
+            The way to the workers, the number by which they know the matrix, and which parameters each of them uses.
+
+        Raises:
+            CurvatureError: It cannot be sent, or a worker fails.
+        """
+        own = str(taken.objective.parameters[0].device)
+        devices = self.devices or (own,) * self.count
+        if self.ray is not None:
+            devices = tuple(torch.device(name).type for name in devices)  # an actor sees the one that it has
+        if self._link is None or self._link.ended:
+            if self.ray is None:
+                self._link = Processes(self.count)
+            else:
+                from hessian.operators.ray_actors import Actors  # an extra
+
+                self._link = Actors(self.count, devices, self.ray)
+        number = next(self._numbers)
+        gone = tuple(self._gone)
+        orders = [
+            Order("take", number, gone, share, device) for share, device in zip(shares, devices, strict=False)
+        ] + [Order("forget", number, gone)] * (self.count - len(shares))
+        try:
+            return self._link, number, self.ask(self._link, orders, taken=taken)[: len(shares)]
+        except BaseException:
+            self._gone.append(number)
+            raise
+
+    def ask(self, link: Link, orders: Sequence[Order], **message: Any) -> list[Any]:
+        """Returns the workers' answers.
+
+        Args:
+            link: Link as given by `take`.
+            orders: Orders, one for each of the first workers.
+            message: Message of `Link.ask`.
+
+        Raises:
+            CurvatureError: They are not the ones that took the matrix, one has ended, or as a worker raises it.
+        """
+        if link.ended:
+            raise CurvatureError(ENDED)
+        found = link.ask(orders, **message)
+        for answer in found:
+            if isinstance(answer, Failure):
+                raise answer.error
+        return found
+
+    def forgotten(self) -> list[int]:
+        """Numbers of matrices that are no more; those who let one go add it."""
+        return self._gone
+
+
+class PiecesElsewhere:
+    """Pieces that workers have.
+
+    Attributes:
+        used: Whether the loss depends on each parameter.
+        keeps_graph: Whether workers reuse graphs.
+        workers: Number of workers that have some.
+        fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
+    """
+
+    fault = ""
+
+    def __init__(self, objective: Objective, matrix: str, keep: bool, team: Workers) -> None:
+        """Hands them out.
+
+        Args:
+            objective: The loss.
+            matrix: One of `hessian.loss.output_curvature.MATRICES`.
+            keep: Keep the graphs.
+            team: Who gets them; no more than there are batches.
+
+        Raises:
+            CurvatureError: Something cannot be sent, a worker fails, or what workers hold is not what was sent.
+        """
+        self.keeps_graph, self._team = keep, team
+        self._compared: set[tuple[Part, int]] = set()
+        self._parameters = objective.parameters
+        self._device = objective.parameters[0].device
+        every: Positions = tuple(range(len(self._parameters)))
+        ramp = torch.linspace(-1.0, 1.5, self._size(every), dtype=self._parameters[0].dtype, device=self._device)[None]
+        expected = PiecesHere(objective, matrix, keep=False).products(Part(every, every), ramp, 1)
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()  # a worker may share the device
+        shares = shares_of(list(objective.sizes), team.count)
+        self.workers = len(shares)
+        self._link, self._number, used = team.take(Taken.of(objective, matrix, keep), shares)
+        weakref.finalize(self, team.forgotten().append, self._number)
+        self.used = tuple(any(one) for one in zip(*used, strict=True))
+        self._require_same(expected, Part(every, every), ramp)
+
+    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
+        answer = added(self._products(part, vectors, together), vectors)
+        # Workers compare each number of vectors at once before its first use.
+        asked = {(part, count) for count in (min(together, len(vectors)), len(vectors) % together) if count > 1}
+        if not self.fault and not asked <= self._compared:
+            self._compared |= asked
+            self.fault = next(filter(None, self._ask("fault")), "")
+        return answer if into is None else into.copy_(answer)
+
+    def gradients(self, by: Positions) -> None:
+        """Takes the gradient of every piece by some parameters, and forgets it."""
+        self._ask("gradients", part=Part(by, by))
+
+    def held(self) -> dict[str, int]:
+        """Bytes of all that workers hold on the parameters' device, their program included."""
+        return {"graph": 0, "workers": self._here(self._ask("held"))}
+
+    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
+        """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
+        width = self._size(part.rows)
+        peaks = self._here(self._ask("peak", vectors=vectors.cpu(), width=width, part=part, together=together))
+        return peaks + (self._link.shared if self._device.type == "cpu" else 0)
+
+    def _products(self, part: Part, vectors: Tensor, together: int) -> list[Tensor]:
+        width = self._size(part.rows)
+        return self._ask("products", vectors=vectors.cpu(), width=width, part=part, together=together)
+
+    def _ask(self, task: str, part: Part | None = None, together: int = 1, **message: Any) -> list[Any]:
+        order = Order(task, self._number, part=part, together=together)
+        return self._team.ask(self._link, [order] * self.workers, **message)
+
+    def _here(self, found: list[tuple[str, int]]) -> int:
+        """The sum over workers on the device of the parameters."""
+        if self._team.ray is not None:
+            return 0  # actors have memory of their own
+        return sum(size for device, size in found if device == str(self._device))
+
+    def _size(self, positions: Positions) -> int:
+        return sum(self._parameters[i].numel() for i in positions)
+
+    def _require_same(self, expected: Tensor, part: Part, ramp: Tensor) -> None:
+        if not bool(torch.isfinite(expected).all()):
+            return  # which is refused where it is used
+        terms = self._products(part, ramp, 1)
+        size = sum(norm_of(term) for term in terms)
+        gap = norm_of(added(terms, ramp) - expected)
+        if not gap <= 1e3 * torch.finfo(ramp.dtype).eps * size:
+            raise CurvatureError(
+                f"workers hold another loss than this process: their product differs by {gap / max(size, 1e-300):.1g} "
+                "of it. What the model or the loss reads from its module, such as the model itself for a penalty, is "
+                "another one in a worker: make it an attribute, or leave out workers=",
+                keywords=("workers",),
+            )
+
+
+def added(terms: Sequence[Tensor], like: Tensor) -> Tensor:
+    """The sum of terms (k, width) in their order, in double precision, of the kind of other rows."""
+    total = torch.empty_like(terms[0])
+    for start in range(0, total.shape[1], COLUMNS):
+        columns = slice(start, start + COLUMNS)
+        total[:, columns] = sum((term[:, columns].double() for term in terms[1:]), terms[0][:, columns].double())
+    return total.to(like.device)
+
+
+def _require_device(name: str, here: bool) -> None:
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise CurvatureError(f"there is no device {name!r}: name such as cpu, cuda:0") from error
+    if here and device.type == "cuda" and not (device.index or 0) < torch.cuda.device_count():
+        raise CurvatureError(
+            f"there is no device {name}: torch sees {torch.cuda.device_count()} CUDA devices on this machine"
+        )

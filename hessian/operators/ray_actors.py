@@ -1,0 +1,120 @@
+"""Workers that are Ray actors, on this machine or others; needs the extra `ray`.
+
+Each takes one processor of the cluster, and one GPU if it multiplies on one. The package, and the modules of the model,
+the loss and the data, must be importable there.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian.numerics.symmetric import CurvatureError
+from hessian.operators.worker import Desk, Order, Taken
+from hessian.operators.worker_processes import save
+from workloads.processes.cluster import cluster, require_room
+
+
+class Actors:
+    """Actors, which end with this object, or with this process.
+
+    Attributes:
+        shared: Bytes of memory that this process shares with them: the object store is Ray's own.
+    """
+
+    shared = 0
+
+    def __init__(self, count: int, devices: Sequence[str], address: str) -> None:
+        """Starts them.
+
+        Args:
+            count: Number of actors.
+            devices: Device of each actor: `cpu` or `cuda`.
+            address: Address for `ray.init`, or `local` for a cluster that starts on this machine and ends with this.
+
+        Raises:
+            CurvatureError: Ray is not installed, there is no such cluster, or it has no room for them.
+        """
+        ray, own = cluster(address, count, CurvatureError)
+        self._ray = ray
+        graphics = sum(device != "cpu" for device in devices)
+        self._actors: list[Any] = []
+        self._end = weakref.finalize(self, _end, ray, self._actors, own)
+        try:
+            require_room(ray, address, count, graphics, CurvatureError)
+        except CurvatureError:
+            self._end()
+            raise
+        actor = ray.remote(_Actor)
+        for device in devices:
+            self._actors.append(
+                actor.options(num_cpus=1, num_gpus=int(device != "cpu"), max_restarts=0).remote(sys.path)
+            )
+
+    @property
+    def ended(self) -> bool:
+        """Whether they are no more."""
+        return not self._end.alive
+
+    def ask(
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+    ) -> list[Any]:
+        """Returns the answers of the first actors to an order for each.
+
+        Args:
+            orders: Orders, as many as there are actors, or fewer.
+            vectors: Vectors for all of them, (k, columns).
+            width: Entries of each product.
+            taken: The matrix for all of them to take.
+
+        Raises:
+            CurvatureError: One of them ended, or what is to be taken cannot leave this process.
+        """
+        put, content = self._ray.put, io.BytesIO()
+        if taken is not None:
+            save(taken, content)
+        try:
+            sent = (None if vectors is None else put(vectors.numpy())), (put(content.getvalue()) if taken else None)
+            actors = zip(self._actors, orders, strict=False)
+            answers = self._ray.get([actor.answer.remote(order, *sent) for actor, order in actors])
+        except self._ray.exceptions.RayError as error:
+            self.close()
+            raise CurvatureError(
+                f"a worker has ended ({type(error).__name__}), most likely for want of memory; name fewer workers, or "
+                "free memory"
+            ) from error
+        except BaseException:
+            self.close()  # in the middle of their work
+            raise
+        return [torch.tensor(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
+
+    def close(self) -> None:
+        """Ends them, in the middle of their work if need be."""
+        self._end()
+
+
+class _Actor:
+    """An actor, which answers orders."""
+
+    def __init__(self, path: Sequence[str]) -> None:
+        sys.path += [place for place in path if place not in sys.path]  # of the modules where the user stands
+        torch.set_num_threads(1)
+        self._desk = Desk()
+
+    def answer(self, order: Order, vectors: Any, message: bytes | None) -> Any:
+        answer = self._desk.answer(order, None if vectors is None else torch.tensor(vectors), message)
+        return answer.cpu().numpy() if isinstance(answer, Tensor) else answer
+
+
+def _end(ray: Any, actors: Sequence[Any], own: bool) -> None:
+    for actor in actors:
+        ray.kill(actor)
+    if own:
+        ray.shutdown()

@@ -1,0 +1,260 @@
+"""The curvature of a loss as a sum over pieces of the data: its products, wherever the pieces are multiplied.
+
+`PiecesHere` multiplies those of this process; `hessian.operators.data_parallel` hands them to workers, each of which
+has some pieces *here* and the same product. Vectors have the entries of some parameters, named by their positions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from hessian.loss.batches import Batch, Batches, counted, cut, leaves, rows_of
+from hessian.loss.graphs import Graph, Layout, Part, Positions, separate_from
+from hessian.loss.objective import Objective
+from hessian.loss.routes import drawn_rows, fault_of, weighted
+from hessian.numerics.live_bytes import held_by
+from hessian.numerics.symmetric import CurvatureError
+from hessian.numerics.vector_parts import constants
+
+Group = tuple[slice, Sequence[Tensor]]
+"""Some of the vectors: their rows, and their parts."""
+
+
+class Pieces(Protocol):
+    """A sum over pieces of the data."""
+
+    @property
+    def workers(self) -> int:
+        """How many have some of them; 0 where they are here."""
+        ...
+
+    @property
+    def used(self) -> tuple[bool, ...]:
+        """Which parameters the loss depends on."""
+        ...
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether products reuse differentiated graphs."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """Why some vectors are multiplied one at a time though more were asked for; empty if none are."""
+        ...
+
+    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many together, in new rows or into others."""
+        ...
+
+    def gradients(self, by: Positions) -> None:
+        """Takes the gradient of every piece by some parameters, and forgets it."""
+        ...
+
+    def held(self) -> dict[str, int]:
+        """Bytes of graphs, and of all that workers hold on the parameters' device."""
+        ...
+
+    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
+        """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
+        ...
+
+
+class PiecesHere:
+    """Pieces in this process: each batch is one.
+
+    Attributes:
+        objective: The loss over them.
+        used: Whether it depends on each parameter.
+        workers: Nobody else.
+        fault: Why some vectors are multiplied one at a time though more were asked for; empty if none are.
+    """
+
+    workers = 0
+    fault = ""
+
+    def __init__(self, objective: Objective, matrix: str, keep: bool) -> None:
+        """Builds the first graph.
+
+        Args:
+            objective: The loss.
+            matrix: One of `hessian.loss.output_curvature.MATRICES`.
+            keep: Keep all graphs.
+        """
+        self.objective, self._matrix = objective, matrix
+        self._layouts: dict[Positions, Layout] = {}
+        self._shapes: dict[int, Hashable] = {}
+        self._faults: dict[Hashable, str] = {}
+        self._every = tuple(range(len(objective.parameters)))
+        built = self._build(self._every)
+        head = next(built)
+        self.used = head.used
+        self._graphs: list[Graph] | None = [head, *built] if keep else None
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether products reuse differentiated graphs."""
+        return self._graphs is not None
+
+    def products(self, part: Part, vectors: Tensor, together: int, into: Tensor | None = None) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many vectors together.
+
+        Args:
+            part: The block.
+            vectors: The vectors.
+            together: How many are multiplied at a time.
+            into: Rows for the answer, which may be the vectors; default: new ones.
+        """
+        columns, rows = self._layout(part.columns), self._layout(part.rows)
+        groups: list[Group] = [
+            (slice(first, first + together), columns.parts(vectors[first : first + together]))
+            for first in range(0, len(vectors), together)
+        ]
+        once = len(self.objective.weights if self._graphs is None else self._graphs) == 1
+        answer = into if into is not None and once else vectors.new_empty(len(vectors), rows.total)
+        begun, place = False, 0
+        for graph in self._graphs_of(part):
+            usable = [*self._usable(graph, place, part, groups, vectors)]
+            for number, (group, parts) in enumerate(usable, start=1):
+                last = number == len(usable) and not self.keeps_graph
+                found = graph.product(parts, len(answer[group]) > 1, last=last)
+                if answer is into:
+                    separate_from(found, answer)
+                rows.write(found, answer[group], add=begun)
+            del graph  # before the next is built, which would otherwise lie beside it
+            begun, place = True, place + 1
+        self._wait()
+        return answer if into is None or answer is into else into.copy_(answer)
+
+    def _usable(self, graph: Graph, place: int, part: Part, groups: list[Group], vectors: Tensor) -> Iterator[Group]:
+        """Yield the groups, and one vector at a time those whose products at once are not those one by one."""
+        columns = self._layout(part.columns)
+        for group, parts in groups:
+            rows = range(*group.indices(len(vectors)))
+            if len(rows) == 1 or not self._fault_of(graph, (part, len(rows), self._shapes[place])):
+                yield group, parts
+            else:
+                yield from ((slice(row, row + 1), columns.parts(vectors[row : row + 1])) for row in rows)
+
+    def _fault_of(self, graph: Graph, key: tuple[Part, int, Hashable]) -> str:
+        """Return what is wrong with products of so many vectors with a graph of such a batch, compared once."""
+        if key not in self._faults:
+            part, count, _ = key
+            columns = [self.objective.parameters[i] for i in part.columns]
+            drawn = drawn_rows(columns, count)
+            self._faults[key] = fault_of(
+                lambda: constants(graph.product(drawn, True)),
+                lambda weights: constants(graph.product(weighted(drawn, weights), False)),
+                count,
+                columns[0],
+            )
+            self.fault = self.fault or self._faults[key]
+        return self._faults[key]
+
+    def gradients(self, by: Positions) -> None:
+        """Takes the gradient of every piece by some parameters, and forgets it."""
+        objective = self.objective
+        parameters = [objective.parameters[i] for i in by]
+        for number, _, batch in objective.weighted_batches():
+            objective.gradient(batch, number, parameters)
+        self._wait()
+
+    def held(self) -> dict[str, int]:
+        """By building graphs again where they are kept, in the place of the first."""
+        if self._graphs is None:
+            return {"graph": 0}
+        self._graphs = None
+        self._graphs, held = held_by(lambda: list(self._build(self._every)), self._device)
+        return {"graph": held.left}
+
+    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
+        """There is nobody elsewhere."""
+        return 0
+
+    @property
+    def _device(self) -> torch.device:
+        return self.objective.parameters[0].device
+
+    def _layout(self, positions: Positions) -> Layout:
+        if positions not in self._layouts:
+            self._layouts[positions] = Layout.of([self.objective.parameters[i] for i in positions])
+        return self._layouts[positions]
+
+    def _graphs_of(self, part: Part) -> Iterable[Graph]:
+        """Graphs of a block, in which the positions are those among the parameters that the graphs were built by."""
+        if self._graphs is not None:
+            whole = part == (self._every, self._every)
+            return self._graphs if whole else (graph.restricted(*part) for graph in self._graphs)
+        if part.rows == part.columns:
+            return self._build(part.rows)
+        by = tuple(sorted({*part.rows, *part.columns}))
+        rows, columns = ([by.index(i) for i in positions] for positions in part)
+        # The variable of a generator would hold each graph while the next is built.
+        return map(lambda graph: graph.restricted(rows, columns), self._build(by))  # noqa: C417
+
+    def _build(self, by: Positions) -> Iterator[Graph]:
+        objective = self.objective
+        parameters = [objective.parameters[i] for i in by]
+        for place, (number, weight, batch) in enumerate(objective.weighted_batches()):
+            self._shapes[place] = tuple(leaf.shape for leaf in leaves(batch))
+            yield objective.graph(batch, number, weight, self._matrix, by=parameters)
+
+    def _wait(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+
+
+def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Batch], int]) -> Batches:
+    """Data as batches, of which workers get whole ones: a single batch is cut by samples, into one for each.
+
+    Args:
+        data: Data as `Batches.of` takes them.
+        workers: Number of workers; fewer pieces are cut where a batch has fewer samples that count.
+        batch_norm: `batch` couples the samples of a batch.
+        count: Samples of a batch.
+
+    Raises:
+        CurvatureError: A single batch that cannot be cut.
+    """
+    batches = Batches.of(data)
+    if not batches.resident:
+        return batches
+    (batch,) = batches.source
+    why = ""
+    if batch_norm == "batch":
+        why = "batch norm with its own statistics couples its samples"
+    elif (rows := rows_of(batch)) is None:
+        why = "its tensors have several lengths"
+    if why:
+        raise CurvatureError(f"the only batch cannot be cut for {workers} workers, since {why}: give several batches")
+    assert rows is not None
+    for number in range(min(workers, rows), 1, -1):
+        pieces = [cut(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
+        if all(counted(count, piece, 0) for piece in pieces):
+            return Batches(pieces, resident=True)
+    return batches
+
+
+def shares_of(sizes: list[int], workers: int) -> list[range]:
+    """Numbers of batches, from 1, for each worker: one after the other, with samples as equal as that allows.
+
+    Args:
+        sizes: Samples of each batch.
+        workers: Number of workers; no more get a share than there are batches.
+    """
+    number = min(workers, len(sizes))
+    ends = list(accumulate(sizes))
+    cuts = [0]
+    for share in range(1, number):
+        ideal = ends[-1] * share / number
+        place = bisect_left(ends, ideal)
+        below = ends[place - 1] if place else 0
+        nearest = place + 1 if ends[place] - ideal <= ideal - below else place
+        cuts.append(min(max(nearest, cuts[-1] + 1), len(sizes) - number + share))
+    return [range(first + 1, last + 1) for first, last in pairwise([*cuts, len(sizes)])]

@@ -1,0 +1,117 @@
+"""Rows of numbers that several processes see as memory: in a file, which lies in shared memory where that has room."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from hessian.lanczos.memory import in_words
+from hessian.numerics.symmetric import CurvatureError
+
+SHARED = Path("/dev/shm")
+"""Where Linux keeps shared memory."""
+_ALIGNMENT = 64  # bytes
+
+
+class Frame(NamedTuple):
+    """Where the vectors of a call and the products of each worker lie, one after the other.
+
+    Attributes:
+        rows: Vectors of the call.
+        columns: Entries of each.
+        width: Entries of each product.
+        dtype: Type of both.
+        workers: Number of workers that write products.
+    """
+
+    rows: int
+    columns: int
+    width: int
+    dtype: torch.dtype
+    workers: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of all."""
+        return self._padded(self.columns) + self.workers * self._padded(self.width)
+
+    def vectors(self, memory: Tensor) -> Tensor:
+        """The vectors of the call, ``(rows, columns)``."""
+        return self._at(memory, 0, self.columns)
+
+    def products(self, memory: Tensor, worker: int) -> Tensor:
+        """The products of a worker, ``(rows, width)``."""
+        return self._at(memory, self._padded(self.columns) + worker * self._padded(self.width), self.width)
+
+    def _padded(self, entries: int) -> int:
+        return -(-self.rows * entries * self.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+
+    def _at(self, memory: Tensor, start: int, entries: int) -> Tensor:
+        size = self.rows * entries * self.dtype.itemsize
+        return memory[start : start + size].view(self.dtype).view(self.rows, entries)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedFile:
+    """A file that is seen as memory.
+
+    Attributes:
+        path: Path by which others find it, until it is unlinked; its memory goes with the last process that sees it.
+        memory: Bytes of the file.
+    """
+
+    path: str
+    memory: Tensor
+
+    @staticmethod
+    def made(size: int) -> SharedFile:
+        """A new one.
+
+        Raises:
+            CurvatureError: There is no room.
+        """
+        for folder in (SHARED, Path(tempfile.gettempdir())):
+            if not folder.is_dir() or shutil.disk_usage(folder).free < size:
+                continue
+            handle, path = tempfile.mkstemp(prefix="rankproof-", dir=folder)
+            try:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(handle, 0, size)  # what does not fit later ends the process without a word
+                else:
+                    os.ftruncate(handle, size)
+                return SharedFile(path, _mapped(handle, size))
+            except OSError:
+                os.unlink(path)
+            finally:
+                os.close(handle)
+        raise CurvatureError(
+            f"neither {SHARED} nor {tempfile.gettempdir()} has room for {in_words(size, up=True)} of vectors that "
+            "workers share: free space there, or name fewer workers"
+        )
+
+    @staticmethod
+    def found(path: str) -> Tensor:
+        """The bytes of one that another process has made."""
+        handle = os.open(path, os.O_RDWR)
+        try:
+            return _mapped(handle, os.fstat(handle).st_size)
+        finally:
+            os.close(handle)
+
+    def unlink(self) -> None:
+        """Takes it out of its folder, once all see it."""
+        with suppress(OSError):
+            os.unlink(self.path)
+
+
+def _mapped(handle: int, size: int) -> Tensor:
+    return torch.frombuffer(mmap.mmap(handle, size), dtype=torch.uint8)

@@ -1,0 +1,1 @@
+"""PyHessian as a backend, with guards around it."""

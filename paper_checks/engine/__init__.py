@@ -1,0 +1,1 @@
+"""Judging: forms, verdicts, sensitivity, and the record of the numbers behind them."""

@@ -1,0 +1,199 @@
+"""Judging all forms of a claim on one measurement: readings, mutants, control, correction, dropped hypotheses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from paper_checks.claim import Claim, Constants, Evidence, Form, Reading
+from paper_checks.engine.lines import Strength, strength
+from paper_checks.evaluation import Replayed
+from paper_checks.methods.sides import UndefinedError
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A correction with one of its constants halved or doubled (or 1 away from 0), and what the check made of it."""
+
+    constant: str
+    value: float
+    ok: bool | None
+
+
+@dataclass(frozen=True)
+class JudgedReading:
+    """One reading of a statement, judged.
+
+    Attributes:
+        reading: what is read.
+        first: whether it is the first, which replays and stored files do not name.
+        evidence: what it came to.
+        mutants: its perturbations and what they came to, judged only if it passes.
+    """
+
+    reading: Reading
+    first: bool
+    evidence: Evidence
+    mutants: tuple[tuple[Constants, Evidence], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Name of the reading in its replays and stored files."""
+        return "" if self.first else self.reading.slug
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All forms of one claim, judged on one measurement.
+
+    Attributes:
+        printed: the statement as printed, in its first reading.
+        mutants: its mutants, judged only if it passes.
+        others: the other readings.
+        control: the weakened statement, judged only if no reading passes.
+        correction: the corrected statement, judged if a reading fails.
+        correction_mutants: mutants of the correction.
+        neighbours: the correction with each of its numbers on either side; judged only if it passes.
+        strength: what a correction that passes asks for, beside what is printed; None where that cannot be told.
+        dropped: for each hypothesis, whether the statement that stands passes without it; None if that is undecided.
+    """
+
+    printed: Evidence
+    mutants: tuple[Evidence, ...] = ()
+    others: tuple[JudgedReading, ...] = ()
+    control: Evidence | None = None
+    correction: Evidence | None = None
+    correction_mutants: tuple[Evidence, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
+    strength: Strength | None = None
+    dropped: tuple[bool | None, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """Probability of a false alarm spent on the verdict: the forms that carry it share one measurement."""
+        forms = [self.printed, self.control, self.correction, *(one.evidence for one in self.others)]
+        return max(form.level for form in forms if form is not None)
+
+    def readings(self, claim: Claim) -> tuple[JudgedReading, ...]:
+        """All readings of a claim, the first one first."""
+        mutants = tuple(zip(claim.mutants, self.mutants, strict=False))
+        return (JudgedReading(claim.readings[0], True, self.printed, mutants), *self.others)
+
+    def standing(self, claim: Claim) -> tuple[Constants, Evidence] | None:
+        """Constants and evidence of the form that stands: the first reading that passes, else the correction."""
+        for one in self.readings(claim):
+            if one.evidence.ok:
+                return one.reading.constants, one.evidence
+        if claim.correction is not None and self.correction is not None and self.correction.ok:
+            return claim.correction.constants, self.correction
+        return None
+
+    def without_sides(self) -> Judged:
+        """The same without the numbers that the lines compare, which are large and needed no more."""
+        others = tuple(
+            replace(one, evidence=_bare(one.evidence), mutants=tuple((c, _bare(e)) for c, e in one.mutants))
+            for one in self.others
+        )
+        return replace(
+            self,
+            printed=_bare(self.printed),
+            mutants=tuple(map(_bare, self.mutants)),
+            others=others,
+            control=self.control and _bare(self.control),
+            correction=self.correction and _bare(self.correction),
+            correction_mutants=tuple(map(_bare, self.correction_mutants)),
+        )
+
+
+def _bare(evidence: Evidence) -> Evidence:
+    return replace(evidence, lines={name: line.bare() for name, line in evidence.lines.items()})
+
+
+def judge(claim: Claim, data: object) -> Judged:
+    """Judges the forms of a claim that the verdict needs."""
+    printed = claim.judge(data)
+    others = tuple(_reading(claim, data, reading) for reading in claim.readings[1:])
+    outcomes = [printed.ok, *(one.evidence.ok for one in others)]
+    found = Judged(printed, _all(claim, data, {}, claim.mutants) if printed.ok else (), others)
+    if None in outcomes:
+        return found
+    if claim.control is not None and not any(outcomes):
+        found = replace(found, control=claim.judge(data, **claim.control.constants))
+    if claim.correction is not None and not all(outcomes):
+        found = _with_correction(found, claim, data, claim.correction)
+    stands = found.standing(claim)
+    if stands is None:
+        return found
+    dropped = (_outcome(claim, data, {**stands[0], **one.constants}) for one in claim.hypotheses)
+    return replace(found, dropped=tuple(dropped))
+
+
+def _reading(claim: Claim, data: object, reading: Reading) -> JudgedReading:
+    evidence = claim.judge(data, **reading.constants)
+    changes = (reading.mutants or claim.mutants) if evidence.ok else ()
+    mutants = zip(changes, _all(claim, data, reading.constants, changes), strict=True)
+    return JudgedReading(reading, False, evidence, tuple(mutants))
+
+
+def _with_correction(found: Judged, claim: Claim, data: object, form: Form) -> Judged:
+    correction = claim.judge(data, **form.constants)
+    mutants = _all(claim, data, form.constants, form.mutants)
+    if not correction.ok:
+        return replace(found, correction=correction, correction_mutants=mutants)
+    return replace(
+        found,
+        correction=correction,
+        correction_mutants=mutants,
+        neighbours=tuple(_neighbours(claim, data, form)),
+        strength=strength(found.printed.lines, correction.lines) or form.asks,
+    )
+
+
+def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:
+    """Both sides of every number that the correction sets or that varies, if it sets any."""
+    if not any(isinstance(value, float) for value in correction.constants.values()):
+        return
+    values = {**claim.printed_constants(), **correction.constants}
+    for name in dict.fromkeys((*correction.constants, *claim.vary)):
+        value = values[name]
+        if isinstance(value, float):  # not a sign, a power, a choice
+            for other in (value / 2, value * 2) if value else (-1.0, 1.0):
+                yield Neighbour(name, other, _outcome(claim, data, {**correction.constants, name: other}))
+
+
+def _outcome(claim: Claim, data: object, constants: Constants) -> bool | None:
+    try:
+        return claim.judge(data, **constants).ok
+    except UndefinedError:
+        return None
+
+
+def _all(claim: Claim, data: object, base: Constants, changes: Sequence[Constants]) -> tuple[Evidence, ...]:
+    return tuple(claim.judge(data, **{**base, **change}) for change in changes)
+
+
+def obtained_beside(
+    evidence: Evidence, stored: Mapping[str, Any] | None = None, replayed: Replayed | None = None
+) -> str:
+    """The obtained value; where its case is another than the stored witness that is shown beside it, this is said.
+
+    Args:
+        evidence: Evidence of a form in this run.
+        stored: the witness on file, as far as its replay reads it; none for a form that has none, such as a mutant.
+        replayed: what its replay came to. One that draws has other numbers than this run; one that is exact and comes
+            to other sides is of another case, or compares it in other units.
+    """
+    own = evidence.witness or {}
+    exact = replayed is None or replayed.exact
+    same = stored is not None and all(json.dumps(own.get(name)) == json.dumps(stored[name]) for name in stored)
+    if same and exact and replayed is not None and evidence.sides and None not in (replayed.left, replayed.right):
+        same = np.allclose(sorted(evidence.sides), sorted((replayed.left, replayed.right)), rtol=1e-6, atol=1e-12)
+    if same and exact:
+        return evidence.obtained
+    return evidence.obtained.replace(
+        "at the witness", "at the witness, in this run" if same else "at a case of this run"
+    )

@@ -1,0 +1,209 @@
+"""From evidence to verdict: what a claim must show before anything is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from paper_checks.claim import GRADES, Claim, Constants, Evidence, Form, Grade, Verdict
+from paper_checks.engine.judging import Judged, JudgedReading
+from paper_checks.engine.lines import refuted
+from paper_checks.engine.sensitivity import NoticedChange, overstated, unnoticed
+from paper_checks.replay import Replayed
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Verdict and grade, never merged.
+
+    Attributes:
+        verdict: what was found.
+        grade: how sure; None where nothing was found.
+        reason: why not more can be said, or where a stored result comes from.
+        defect: why the check itself cannot be trusted; empty if it can.
+        excused: whether a missing extra kept the claim from being checked, which is no failure.
+    """
+
+    verdict: Verdict
+    grade: Grade | None
+    reason: str = ""
+    defect: str = ""
+    excused: bool = False
+
+
+class _DefectError(Exception):
+    """Why the check itself cannot be trusted."""
+
+
+def decide(
+    claim: Claim, judged: Judged, replayed: Sequence[Replayed], changes: Sequence[NoticedChange] = ()
+) -> Decision:
+    """Decides a claim.
+
+    ``holds`` needs every reading to pass, assumptions that were met, and every mutant refuted. ``refuted`` needs that
+    none passes, for each a stored witness confirmed by replay, and a control that passes; ``corrected`` in its place a
+    correction that passes with its own mutants refuted. Where some readings pass and some fail, it ``depends on the
+    reading``: each is established as above, and those that pass are the control. Everything else is withheld, with
+    reason. A certificate proves what stands, a reading or the correction; one that does not verify is a defect.
+
+    Args:
+        claim: the claim.
+        judged: its forms.
+        replayed: what its stored witnesses and certificates came to.
+        changes: smallest noticed changes of the form that stands.
+    """
+    readings = judged.readings(claim)
+    for one in readings:
+        if one.evidence.ok is None:
+            return Decision(
+                "not checkable here", None, f"{_of(one, readings)}{one.evidence.reason or 'undecided at this budget'}"
+            )
+    try:
+        return _decided(claim, judged, readings, replayed, changes)
+    except _DefectError as error:
+        return Decision("not checkable here", None, f"defect of the check: {error}", str(error))
+
+
+def _decided(
+    claim: Claim,
+    judged: Judged,
+    readings: Sequence[JudgedReading],
+    replayed: Sequence[Replayed],
+    changes: Sequence[NoticedChange],
+) -> Decision:
+    failing = [one for one in readings if not one.evidence.ok]
+    correctable = claim.correction is not None  # its certificate is stored as one of the first reading
+    refutations = [_refuted(one, readings, replayed, correctable=correctable) for one in failing]
+    passing = [_stands(claim, one, readings, replayed) for one in readings if one.evidence.ok]
+    if failing and not passing:
+        _require_control(claim, judged)
+    blind = unnoticed(changes) if judged.standing(claim) is not None else ""
+    if blind:
+        raise _DefectError(blind if passing else f"correction: {blind}")
+    beyond = overstated({name: best.value for name, best in claim.best.items()}, changes)
+    if beyond:
+        raise _DefectError(beyond)
+    for hypothesis, ok in zip(claim.hypotheses, judged.dropped, strict=False):
+        if hypothesis.superfluous and ok is False:
+            raise _DefectError(f"superfluous is said to be {hypothesis.name}, and a case needs it")
+    if not failing:
+        return Decision("holds", _weakest(passing))
+    correction = [_corrected(claim, judged, claim.correction, replayed)] if claim.correction is not None else []
+    grade = _weakest([*refutations, *passing, *correction])
+    if passing:
+        return Decision("depends on the reading", grade)
+    return Decision("corrected" if correction else "refuted", grade)
+
+
+def _weakest(grades: Iterable[Grade]) -> Grade:
+    return max(grades, key=GRADES.index)
+
+
+def _of(one: JudgedReading, readings: Sequence[JudgedReading]) -> str:
+    """The reading's name, where there are several."""
+    return f"{one.reading.name}: " if len(readings) > 1 else ""
+
+
+def _answer(kind: str, key: str, replayed: Sequence[Replayed]) -> Replayed | None:
+    return next((answer for answer in replayed if answer.kind == kind and answer.reading == key), None)
+
+
+def _refuted(
+    one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed], *, correctable: bool
+) -> Grade:
+    """The grade of a reading's refutation, which has a witness of its own."""
+    if _answer("certificate", one.key, replayed) and not (one.first and correctable):
+        raise _DefectError(f"{_of(one, readings)}violated, but a certificate of it is stored")
+    witness = _answer("witness", one.key, replayed)
+    if witness is None:
+        raise _DefectError(f"{_of(one, readings)}violated, but no witness is stored; keep one with --store")
+    if not witness.confirmed:
+        raise _DefectError(f"{_of(one, readings)}violated, but the stored witness does not replay: {witness.detail}")
+    return "proof" if witness.exact else "statistical"
+
+
+def _stands(claim: Claim, one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed]) -> Grade:
+    """The grade of a reading that passes."""
+    of = _of(one, readings)
+    witness = _answer("witness", one.key, replayed)
+    if witness is not None and witness.confirmed:
+        raise _DefectError(f"{of}the stored witness still violates the statement, but the check passes")
+    certificate = _answer("certificate", one.key, replayed)
+    flaw = _flaw(certificate, {**claim.printed_constants(), **one.reading.constants})
+    if flaw:
+        raise _DefectError(f"{of}the stored certificate does not verify: {flaw}")
+    blind = _blind(claim, one.evidence, one.mutants)
+    if blind:
+        raise _DefectError(of + blind)
+    return "proof" if certificate is not None else one.evidence.grade
+
+
+def _require_control(claim: Claim, judged: Judged) -> None:
+    if claim.control is None and claim.correction is None:
+        raise _DefectError("violated, but there is no control: a check that fails everything refutes nothing")
+    if judged.control is not None and judged.control.ok is None:
+        raise _DefectError(f"violated, but its control is undecided: {judged.control.reason}")
+    if judged.control is not None and not judged.control.ok:
+        raise _DefectError("violated, but its control is violated too: a check that fails everything refutes nothing")
+
+
+def _corrected(claim: Claim, judged: Judged, form: Form, replayed: Sequence[Replayed]) -> Grade:
+    """The grade of a correction that passes."""
+    correction = judged.correction
+    assert correction is not None
+    if not correction.ok:
+        raise _DefectError(f"violated, and its correction does not pass either: {_shortfall(correction)}")
+    blind = _blind(claim, correction, tuple(zip(form.mutants, judged.correction_mutants, strict=True)))
+    if blind:
+        raise _DefectError(f"correction: {blind}")
+    if judged.neighbours and not any(one.ok is False for one in judged.neighbours):
+        names = ", ".join(dict.fromkeys(one.constant for one in judged.neighbours))
+        raise _DefectError(f"vacuous correction: no half and no double of {names} is refuted")
+    certificate = None if judged.printed.ok else _answer("certificate", "", replayed)
+    flaw = _flaw(certificate, {**claim.printed_constants(), **form.constants})
+    if flaw:
+        raise _DefectError(f"the stored certificate of the correction does not verify: {flaw}")
+    if judged.strength is None:
+        raise _DefectError("the correction is not compared with what is printed: no sides are, and nothing is stated")
+    return "proof" if certificate is not None else correction.grade
+
+
+def _flaw(certificate: Replayed | None, constants: Constants) -> str:
+    """Why a certificate does not prove the form with these constants; empty if there is none, or if it does."""
+    if certificate is None:
+        return ""
+    if not certificate.confirmed:
+        return certificate.detail
+    for name, stated in certificate.proves.items():
+        if not isinstance(stated, str) or not isinstance(constants.get(name), int | float):
+            continue
+        digits, number = len(stated.partition(".")[2]), Fraction(stated)
+        # A constant without end is on file with four digits or more, rounded towards the proof.
+        room = Fraction(1, 10**digits) if digits >= 4 else abs(number) / 10**12
+        if abs(number - Fraction(constants[name])) > room:
+            return f"it is one of another statement, with {name} = {stated} for {constants[name]:g}"
+    return ""
+
+
+def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, Evidence]]) -> str:
+    """Why a passing form supports nothing, or an empty text."""
+    if passing.cases == 0:
+        return "vacuous: no case satisfied the assumptions"
+    if not mutants:
+        return "it has no mutants, so nothing shows that the check can fail"
+    for mutant, evidence in mutants:
+        if evidence == passing:
+            return f"the mutant {mutant} changes nothing"
+        if evidence.ok is not False:
+            return f"the check does not notice the mutant {mutant}"
+        if evidence.infinite:
+            return f"the mutant {mutant} is refuted through an infinite side only"
+        lines = {line for name in mutant for line in claim.stands_in.get(name, ())}
+        if lines and not lines & refuted(evidence.lines):
+            return f"the mutant {mutant} of {', '.join(sorted(lines))} is refuted by another line only"
+    return ""
+
+
+def _shortfall(evidence: Evidence) -> str:
+    return evidence.reason or f"{evidence.printed}, obtained {evidence.obtained}"

@@ -1,0 +1,1 @@
+"""Cards, the report, and formulas for both: the output that people read."""

@@ -1,0 +1,462 @@
+"""Words for a result: the parts that the report and the terminal share, and the card in the terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from paper_checks.claim import FAILING, KINDS, LITERAL, Evidence, Kind, Verdict
+from paper_checks.context import SUITE_LEVEL
+from paper_checks.engine.judging import obtained_beside
+from paper_checks.engine.lines import Strength
+from paper_checks.pages.plain_mathematics import as_ascii, plain_text
+from paper_checks.replay import Replayed, Stored
+from paper_checks.result import Result, Run
+
+WIDTH = 100
+_LABEL = 13
+STRENGTH_MEANS: Mapping[Strength, str] = {
+    "weaker": "weaker: in none of the cases judged does it ask for more",
+    "stronger": "stronger: in none of the cases judged does it ask for less",
+    "neither": "neither weaker nor stronger: it states another equation, or asks for more in some cases and for less "
+    "in others",
+}
+FOUND: Mapping[Kind, tuple[str, str]] = {
+    "statement": ("Holds as printed", "Does not hold as printed"),
+    "number": ("Agrees with what it is computed from", "Does not agree with what it is computed from"),
+    "assumption": (
+        "Can be met; what is drawn from it has entries of its own",
+        "Cannot be met, or does not give what is drawn from it",
+    ),
+    "definition": ("Well posed", "Not well posed as printed"),
+    "setting": ("Complete and consistent", "Not complete, or not consistent"),
+    "algorithm": ("Runs as printed", "Does not run as printed, or not to what is said of it"),
+    "experiment": ("Shown by runs at the printed scale", "Contradicted by runs at the printed scale"),
+}
+"""Words for each kind that passes, and for each that fails."""
+STATED: tuple[Kind, ...] = ("statement", "number")
+"""Kinds that can be true; the counts of what holds are theirs."""
+OTHERS = "assumptions, definitions, settings, algorithms and experiments"
+"""All other kinds, in words."""
+VERDICT_MEANS: Mapping[Verdict, str] = {
+    "refuted": "fails as printed in every reading, with a witness that a second, naive evaluation confirms; no "
+    "corrected statement is given, and the nearest weaker statement passes the same check.",
+    "corrected": "fails as printed, with a witness; a corrected statement next to it passes the same check.",
+    "depends on the reading": "the print can be read in several ways: in some it holds, in others a witness shows that "
+    "it fails.",
+    "not checkable here": "nothing is said about the statement; the reason is given.",
+    "holds": "passes on its whole stated scope in every reading of the print, and the same check refutes deliberately "
+    "wrong variants (mutants).",
+}
+"""Definitions of the verdicts, the same in the report, on the pages of findings and on the main page."""
+COUNTED: tuple[Verdict, ...] = ("holds", "depends on the reading", "corrected", "refuted", "not checkable here")
+"""Verdicts in the order in which counts are printed."""
+_VERBS: Mapping[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "depends on the reading": ("depends on the reading", "depend on the reading"),
+    "corrected": ("is corrected", "are corrected"),
+    "refuted": ("is refuted", "are refuted"),
+    "not checkable here": ("is not checkable here", "are not checkable here"),
+}
+"""Verbs for one statement and for several."""
+_READ = {True: "holds", False: "does not hold", None: "is undecided"}
+_ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One perturbation of a form: what was changed, and what the check made of it."""
+
+    changed: str
+    evidence: Evidence
+
+    @property
+    def caught(self) -> bool:
+        """Whether the check refuted it."""
+        return self.evidence.ok is False
+
+    @property
+    def outcome(self) -> str:
+        """Its prediction and the obtained value, in one line."""
+        predicts = f"{shortened(self.evidence.printed, 70)}; " if self.evidence.printed else ""
+        return f"{predicts}obtained {shortened(obtained_beside(self.evidence), 120)}"
+
+
+@dataclass(frozen=True)
+class JudgedForm:
+    """One form of a statement beside its evidence.
+
+    Attributes:
+        name: which form, in plain words.
+        says: what it states; empty for the printed form, which the claim states.
+        why: of a reading, what in the paper suggests it.
+        evidence: what it came to.
+        mutants: its perturbations, where they were judged.
+        compared: of a correction, what it asks for beside the printed form.
+        stored: its witness on file, and what the replay came to.
+    """
+
+    name: str
+    says: str
+    evidence: Evidence
+    mutants: tuple[Mutant, ...] = ()
+    compared: str = ""
+    why: str = ""
+    stored: tuple[Mapping[str, Any], Replayed] | tuple[()] = ()
+
+    @property
+    def obtained(self) -> str:
+        """The finding in numbers, and where, if not at the witness on file."""
+        return obtained_beside(self.evidence, *self.stored)
+
+    @property
+    def slack(self) -> float | None:
+        """Least quotient of what the form allows over what was found; None where it is violated or means nothing."""
+        return self.evidence.slack if self.evidence.ok else None
+
+
+def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
+    """The forms of a claim that were judged: as printed in each reading, corrected, weakened."""
+    judged, claim = result.judged, result.claim
+    if judged is None:
+        return ()
+    readings = judged.readings(claim)
+    pairs = zip(result.stored, result.replayed, strict=True)
+    witnesses = {file.reading: (file.values, answer) for file, answer in pairs if file.kind == "witness"}
+    forms = [
+        JudgedForm(
+            f"reading: {one.reading.name}" if len(readings) > 1 or one.reading.says else "as printed",
+            one.reading.says,
+            one.evidence,
+            tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
+            why=one.reading.why,
+            stored=witnesses.get(one.key, ()),
+        )
+        for one in readings
+    ]
+    if claim.correction is not None and judged.correction is not None:
+        told = zip(claim.correction.mutants, judged.correction_mutants, strict=True)
+        mutants = tuple(Mutant(constants_text(constants), evidence) for constants, evidence in told)
+        compared = STRENGTH_MEANS[judged.strength] if judged.strength else ""
+        forms.append(JudgedForm("corrected", claim.correction.says, judged.correction, mutants, compared))
+    if claim.control is not None and judged.control is not None:
+        forms.append(JudgedForm("weaker statement", claim.control.says, judged.control))
+    return tuple(forms)
+
+
+def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
+    """Names and statements of the corrected and the weakened form, where they bear on the verdict."""
+    if result.judged is not None:
+        forms_told = ((form, f" ({_READ[form.evidence.ok]})") for form in judged_forms(result) if form.says)
+        return tuple((f.name + found * f.name.startswith("reading: "), f.says) for f, found in forms_told)
+    if result.decision.verdict in ("corrected", "refuted"):  # a stored result
+        forms = (("corrected", result.claim.correction), ("weaker statement", result.claim.control))
+        return tuple((name, form.says) for name, form in forms if form is not None)
+    return ()
+
+
+def columns(forms: Sequence[JudgedForm]) -> tuple[bool, bool]:
+    """Whether any form has a printed value or a prediction, and whether any has a slack."""
+    return any(form.evidence.printed for form in forms), any(form.slack is not None for form in forms)
+
+
+def constants_text(constants: Mapping[str, Any]) -> str:
+    """Constants of a form as ``name = value``.
+
+    >>> constants_text({"K": 0.9, "laws": ("a", "b")})
+    'K = 0.9, laws = (a, b)'
+    """
+    return ", ".join(f"{name} = {_plain(value)}" for name, value in constants.items())
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_plain, value))})"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def headline(result: Result) -> str:
+    """The verdict as a sentence about the statement, not about its authors."""
+    verdict = result.decision.verdict
+    passes, fails = FOUND[result.claim.kind]
+    if verdict == "holds":
+        literal = result.claim.readings[0].name == LITERAL.name
+        return f"{passes}." if literal else f"{passes.removesuffix(' as printed')} in the reading below."
+    if verdict == "corrected":
+        return f"{fails}; the correction below passes the same check."
+    if verdict == "refuted":
+        return fails + ("; the weaker statement below passes the same check." if other_forms(result) else ".")
+    if verdict == "depends on the reading":
+        return f"{sentence_case(readings_told(result))}."
+    return "Not checkable here."
+
+
+def readings_told(result: Result) -> str:
+    """Which readings hold and which do not, in one sentence; of a stored result, that some do."""
+    if result.judged is None:
+        return "holds in some readings, does not in others"
+    readings = result.judged.readings(result.claim)
+    parts = {
+        f"{words} if read as": " or ".join(f"“{one.reading.name}”" for one in readings if one.evidence.ok is ok)
+        for ok, words in _READ.items()
+    }
+    return ", ".join(f"{words} {names}" for words, names in parts.items() if names)
+
+
+def hypotheses_told(result: Result) -> list[str]:
+    """Each hypothesis that was dropped, and what came of it."""
+    told = {True: "needed: a case without it violates the statement", None: "not known to be needed: no case was found"}
+    return [f"{one.name}: {told.get(needed) or f'not needed: {one.superfluous}'}" for one, needed in result.hypotheses]
+
+
+def in_short(result: Result) -> str:
+    """The finding in one line; formulas stand between dollar signs."""
+    claim, decision, evidence = result.claim, result.decision, result.evidence
+    if decision.verdict == "corrected" and claim.correction is not None:
+        return f"Correction: {first_sentence(claim.correction.says)}"
+    if decision.verdict == "not checkable here" or evidence is None:
+        return sentence_case(decision.reason)
+    if decision.verdict == "depends on the reading":
+        return sentence_case(readings_told(result))
+    if decision.verdict == "refuted":
+        return shortened(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
+    return shortened(f"Scope: {evidence.scope}", 160)
+
+
+def recorded(result: Result) -> str:
+    """Verdict and grade on record."""
+    return result.claim.expect + (f" ({result.expected_grade})" if result.expected_grade else "")
+
+
+def mark(result: Result) -> str:
+    """Why a result is not as recorded; empty if it is."""
+    if result.as_expected:
+        return ""
+    return "the check has a defect" if result.decision.defect else f"on record: {recorded(result)}"
+
+
+def command(run: Run, result: Result) -> str:
+    """The command that checks one claim as this run did."""
+    budget = "" if run.budget == "quick" else f" --budget {run.budget}"
+    return f"rankproof check {result.claim.id}{budget}" + (f" --seed {run.seed}" if run.seed else "")
+
+
+def tally(run: Run) -> str:
+    """Return counts by verdict that add up to all claims, and whether all are on record."""
+    different = sum(not result.as_expected for result in run.results)
+    number = len(run.results)
+    told = counted_by_kind([(result.claim.kind, result.decision.verdict) for result in run.results])
+    claims = f"{number} claim{'' if number == 1 else 's'}{told}"
+    if run.level > SUITE_LEVEL:
+        return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
+    stray = f"; stored for no claim: {', '.join(run.of_no_claim)}" if run.of_no_claim else ""
+    off = f"{different} {'is' if different == 1 else 'are'} not as recorded"
+    return f"{claims}; {off if different else 'every verdict as recorded'}{stray}"
+
+
+def counted(verdicts: Iterable[Verdict]) -> str:
+    """Return the numbers of verdicts, as a sentence has them.
+
+    >>> counted(["holds", "refuted", "holds", "depends on the reading"])
+    '2 hold, 1 depends on the reading, 1 is refuted'
+    """
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[verdict]} {verb(verdict, counts[verdict])}" for verdict in COUNTED if counts[verdict])
+
+
+def verb(verdict: Verdict, number: int) -> str:
+    """Return a verdict as what a number of statements do or are.
+
+    >>> verb("holds", 2), verb("corrected", 1)
+    ('hold', 'is corrected')
+    """
+    return _VERBS[verdict][number != 1]
+
+
+def counted_by_kind(found: Sequence[tuple[Kind, Verdict]]) -> str:
+    """Return the numbers of verdicts, those of statements and numbers apart from the others where there are both.
+
+    >>> counted_by_kind([("statement", "holds"), ("number", "refuted"), ("setting", "holds")])
+    ': 2 statements and numbers (1 holds, 1 is refuted) + 1 setting (1 holds)'
+    """
+    parts = [[(kind, verdict) for kind, verdict in found if (kind in STATED) == stated] for stated in (True, False)]
+    told = [(kinds_told([kind for kind, _ in part]), counted(verdict for _, verdict in part)) for part in parts if part]
+    if len(told) > 1:
+        return ": " + " + ".join(f"{kinds} ({counts})" for kinds, counts in told)
+    return f": {told[0][1]}" if told else ""
+
+
+def kinds_told(kinds: Sequence[Kind]) -> str:
+    """Return how many things of which kinds there are; several that can be true are statements and numbers.
+
+    >>> kinds_told(["number", "statement", "number"]), kinds_told(["setting"])
+    ('3 statements and numbers', '1 setting')
+    """
+    stated = len(kinds) > 1 and all(kind in STATED for kind in kinds)
+    named = STATED if stated else [kind for kind in KINDS if kind in kinds]
+    names = [kind if len(kinds) == 1 else f"{kind}s" for kind in named]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f"{len(kinds)} {listed}"
+
+
+def first_sentence(text: str) -> str:
+    """Text up to the first full stop (before a blank) that stands outside of a formula and ends no abbreviation.
+
+    >>> first_sentence("Holds by eq. (5) for $x > 0. 5$ only. More.")
+    'Holds by eq. (5) for $x > 0. 5$ only.'
+    """
+    inside = False
+    for i, character in enumerate(text):
+        inside ^= character == "$"
+        abbreviated = _ABBREVIATION.search(text[:i])
+        if character == "." and not inside and not abbreviated and text[i + 1 : i + 2].isspace():
+            return text[: i + 1]
+    return text
+
+
+def shortened(text: str, most: int) -> str:
+    """Text cut at a blank to a number of characters, with an ellipsis."""
+    return textwrap.shorten(text, most, placeholder=" …")
+
+
+def sentence_case(text: str) -> str:
+    """Text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def card_text(result: Result, encoding: str = "utf-8") -> str:
+    """The card of one claim for a terminal of an encoding: plain text of at most 100 columns."""
+    claim, decision = result.claim, result.decision
+    grade = f" ({decision.grade})" if decision.grade else ""
+    lines = [claim.id, "=" * len(claim.id), *_entry("where", plain_text(claim.where, encoding))]
+    plain = decision.verdict == "not checkable here" or (decision.verdict == "holds" and claim.kind in STATED)
+    explained = "" if plain else f". {headline(result)}"
+    lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
+    lines += _entry("because", plain_text(claim.because, encoding) if result.decision.verdict in FAILING else "")
+    lines += _entry("NOT AS RECORDED", mark(result))
+    lines += _entry("reason", plain_text(decision.reason, encoding))
+    lines += _entry("kind", f"{claim.kind}, {claim.importance}")
+    lines += _entry("statement", plain_text(claim.says, encoding))
+    for name, says in other_forms(result) if result.judged is None else ():
+        lines += _entry(name, plain_text(says, encoding))
+    first: dict[str, str] = {}
+    for form in judged_forms(result):
+        told = first.setdefault(form.evidence.scope, form.name)
+        scope = form.evidence.scope if told == form.name else f"that of [{told}]"
+        lines += ["", f"[{form.name}]", *_form_lines(form, scope, encoding)]
+    lines += [""] if result.judged else []
+    lines += _entry("noticed", "; ".join(map(str, result.changes)))
+    known = "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
+    lines += _entry("best known", plain_text(known, encoding))
+    for number, hypothesis in enumerate(hypotheses_told(result)):
+        lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
+    for file, answer, names in result.files_told_once():
+        place = result.replay_place(file)
+        lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
+    lines += _entry("again", f"rankproof replay {claim.id}" if result.stored else "")
+    lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
+    lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
+    lines += _entry("check at", result.source)
+    lines += _entry("time", f"{result.seconds:.2f} s")
+    return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def measured_lines(when: datetime, id: str) -> list[str]:
+    """Return the lines of a card that say from when its results are, and how they are measured again."""
+    again = f"by this code and these packages; `rankproof show --again {id}` measures it again"
+    return _entry("measured", f"{when:%Y-%m-%d at %H:%M} UTC {again}")
+
+
+def _form_lines(form: JudgedForm, scope: str, encoding: str) -> Iterator[str]:
+    evidence = form.evidence
+    yield from _entry("states", plain_text(form.says, encoding))
+    yield from _entry("read so", plain_text(form.why, encoding))
+    yield from _entry("compared", form.compared)
+    yield from _entry("printed" if not form.says else "predicted", evidence.printed)
+    yield from _entry("obtained", form.obtained)
+    yield from _entry("shown", evidence.shown)
+    yield from _entry("slack", f"{form.slack:.6g}" if form.slack is not None else "")
+    yield from _entry("scope", f"{scope}; {cases_text(evidence)}")
+    for mutant in form.mutants:
+        verb = "caught" if mutant.caught else "NOT CAUGHT"
+        yield from _entry("mutant", f"{mutant.changed}: {verb}; {mutant.outcome}")
+
+
+def cases_text(evidence: Evidence) -> str:
+    """Number of cases, share near equality, and level spent."""
+    parts = [f"{evidence.cases} case{'' if evidence.cases == 1 else 's'}"]
+    if evidence.tight is not None:
+        parts.append(f"{evidence.tight:.1%} of them within one per cent of equality")
+    if evidence.level:
+        parts.append(f"false-alarm probability at most {evidence.level:g}")
+    return ", ".join(parts)
+
+
+def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
+    """Scopes with their cases, and the names of the forms judged on each."""
+    found: dict[str, list[str]] = {}
+    for form in forms:
+        found.setdefault(f"{form.evidence.scope} ({cases_text(form.evidence)})", []).append(form.name)
+    return found
+
+
+def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place: str | None = None) -> list[str]:
+    """Return a witness in full, or what a certificate proves, and what its replay came to, with its file and line."""
+    lines: list[str] = []
+    given = set(answer.given) | set(answer.proves)
+    for name, value in file.values.items():
+        if name not in given:
+            told = f"{name} = {shortened(_stored_value(value), 400)}"
+            lines += _entry(file.kind if not lines else "", told + _in_words(name, answer, "  "))
+    for number, (name, text) in enumerate(answer.given.items()):
+        lines += _entry("" if number else "set-up", f"{name} = {text}")
+    for number, (told, met) in enumerate(answer.assumes):
+        lines += _entry("" if number else "assumed", told if met else f"NOT MET: {told}")
+    proves = ", ".join(
+        f"{name} = {_stored_value(value)}{_in_words(name, answer)}" for name, value in answer.proves.items()
+    )
+    lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
+    outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
+    lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
+    return lines + _entry("replay at", place or "")
+
+
+def _in_words(name: str, answer: Replayed, space: str = " ") -> str:
+    """Return what a value or a constant is, in brackets; empty where its name says it."""
+    return f"{space}({answer.words[name]})" if name in answer.words else ""
+
+
+def _stored_value(value: object) -> str:
+    """A stored value: fractions and decimals in strings as they stand, without quotes."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_stored_value, value))}]"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_stored_value(part)}" for name, part in value.items())
+    return str(value)
+
+
+def _entry(label: str, text: str) -> list[str]:
+    """A label and its wrapped text; nothing for an empty text."""
+    head = f"{label:{_LABEL}}" if len(label) < _LABEL else f"{label}  "
+    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL) if text else []
+
+
+def summary_table(run: Run) -> str:
+    """Id, verdict, grade and seconds of every claim, a mark where the record says otherwise, and a line of counts."""
+    rows = [("claim", "verdict", "grade", "seconds", "")]
+    for result in run.results:
+        decision = result.decision
+        note = mark(result)
+        marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
+        rows.append((result.claim.id, decision.verdict, decision.grade or "-", f"{result.seconds:.2f}", marked))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}{row[4]}"
+        for row in rows
+    ]
+    return "\n".join([*lines, tally(run)])

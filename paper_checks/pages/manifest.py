@@ -1,0 +1,70 @@
+"""Manifest of a run: settings, code, versions, machine kind; enough to make it again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from figures.provenance import ROOMS, machine, package_versions, sources_digest
+from paper_checks.ledger import PAPERS
+from paper_checks.result import Run
+
+_PACKAGES = (
+    "rankproof",
+    "numpy",
+    "scipy",
+    "torch",
+    "sympy",
+    "mpmath",
+    "hypothesis",
+    "pandas",
+    "matplotlib",
+    "jinja2",
+    "latex2mathml",
+)
+SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
+
+
+def run_manifest(run: Run) -> dict[str, Any]:
+    """Settings and environment of a run; times stand in ``started`` and ``wall_seconds`` only."""
+    commit, dirty = _commit()
+    own = {
+        paper.name: sources_digest([paper.folder.name], paper.folder.parent)
+        for paper in run.papers
+        if paper not in PAPERS
+    }
+    return {
+        "started": (datetime.now(UTC) - timedelta(seconds=run.seconds)).isoformat(timespec="seconds"),
+        "wall_seconds": round(run.seconds, 3),
+        "commit": commit,
+        "uncommitted_changes": dirty,
+        "sources_sha256": sources_digest(SOURCES),
+        **({"own_papers_sha256": own} if own else {}),
+        "seed": run.seed,
+        "budget": run.budget,
+        "claims": len(run.results),
+        "level_spent": run.level,
+        "stored_for_no_claim": list(run.of_no_claim),
+        **machine(),
+        "packages": package_versions(_PACKAGES),
+    }
+
+
+def _commit() -> tuple[str | None, bool | None]:
+    """Commit of the checkout the code runs from, and whether it has changes; None outside a checkout."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None, None
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain"))
+    except (OSError, subprocess.CalledProcessError):
+        print("rankproof: git cannot tell the commit; the manifest leaves it out", file=sys.stderr)
+        return None, None

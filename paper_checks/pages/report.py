@@ -1,0 +1,250 @@
+"""The report: one HTML file that shows every verdict with its evidence; complete without its script, and offline."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from importlib.metadata import metadata, version
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from paper_checks.claim import IMPORTANCES, VERDICTS, Grade, Importance, Verdict
+from paper_checks.context import LEVEL, SUITE_LEVEL
+from paper_checks.names import Names
+from paper_checks.pages import card, report_cards, status_graph, status_map
+from paper_checks.pages.card import VERDICT_MEANS
+from paper_checks.pages.mathml import rich
+from paper_checks.pages.report_links import claims_of, figure_groups, figures_of, headings, pointers
+from paper_checks.pages.report_papers import FIRST, home, papers_told
+from paper_checks.replay import replays_of
+from paper_checks.replaying.arguments import Argument, argument_of
+from paper_checks.result import Result, Run
+from workloads.written import write_own
+
+if TYPE_CHECKING:
+    from paper_checks.pages.report_figures import ReportFigure
+
+GRADE_MEANS: Mapping[Grade, str] = {
+    "proof": "a machine did it exactly: identities of symbols, comparisons of exact numbers or intervals, or a case in "
+    "exact numbers that violates the statement, evaluated again by other code. Where a card says “proof, step by "
+    "step”, a machine does the steps that are calculated; the words between them are there for readers to judge.",
+    "certified": "a machine computed a numerical bound and reports its gap; it is not exact.",
+    "statistical": "a machine measured random draws; a true statement fails such a check with a probability of at most "
+    f"{LEVEL:g}.",
+    "search": "a machine searched and found no violation, and does notice small changes of the statement; cases that "
+    "were not searched may violate it.",
+}
+IMPORTANCE_MEANS: Mapping[Importance, str] = {
+    "result": "a theorem, a proposition, or what a paper is known for.",
+    "step": "a step of a proof, a definition, a remark.",
+    "detail": "a misprint, a rounding, a single number.",
+}
+
+
+def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], out: Path) -> Path:
+    """Writes ``index.html`` and a map of each paper into a folder, whole or not at all, and returns the page's path.
+
+    Args:
+        run: results of the claims.
+        figures: figures, in the order they are shown.
+        manifest: settings and environment, as from ``run_manifest``.
+        out: the folder; it is made if need be.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+    page = render(run, figures, manifest)
+    maps = status_map.files({told.name: (told.called, told.columns) for told in papers_told(run, {})}, out)
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "index.html"
+    write_own({path: page.encode(), **maps}, out)
+    return path
+
+
+def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any]) -> str:
+    """The page as text."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"rich": rich, "kind": kind, "number": number, "by_verdict": by_verdict}
+    uses = status_graph.uses_within(run.results)
+    verdicts = {result.claim.id: result.decision.verdict for result in run.results}
+    below = status_graph.rests_on(run.results)
+    notes = {
+        id: status_graph.derived_state(found, verdicts) if verdicts[id] == "holds" else ""
+        for id, found in below.items()
+    }
+    together, alone = status_graph.components(uses)
+    by_id = {result.claim.id: result for result in run.results}
+    kinds = [result.claim.kind for result in run.results]
+    names = Names([result.claim for result in run.results], {paper.name: paper.called for paper in run.papers})
+    seen = figures_of(run.results, figures, run.papers)
+    script = (Path(__file__).parent / "report.js").read_text(encoding="utf-8")
+    return environment.get_template("report.html").render(
+        script=Markup(script),
+        script_digest=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
+        run=run,
+        card=card,
+        certainty=report_cards.certainty,
+        found_in_words=report_cards.found_in_words,
+        forms_told=report_cards.forms_told,
+        figure_told=report_cards.figure_told,
+        caption_told=report_cards.caption_told,
+        fails=report_cards.fails,
+        constants_in_words=report_cards.constants_in_words,
+        results=by_id,
+        figures=figures,
+        manifest=manifest,
+        rows=manifest_rows(run, manifest),
+        papers=papers_told(run, notes),
+        first=FIRST,
+        figure_groups=figure_groups(figures, run.papers),
+        pointers=pointers,
+        unchecked=sum(result.decision.verdict == "not checkable here" for result in run.results),
+        stated=[kind for kind in kinds if kind in card.STATED],
+        others=[kind for kind in kinds if kind not in card.STATED],
+        names_of=lambda id: json.dumps(names.told(id)),
+        vocabulary=json.dumps(names.vocabulary),
+        headings=headings(run.results),
+        figures_of=seen,
+        figures_seen=lambda ids: {figure.id: figure for id in ids for figure in seen[id]}.values(),
+        claims_of=claims_of(seen),
+        importances=IMPORTANCE_MEANS,
+        exceptions=exceptions_first(run.results),
+        counts=Counter((r.decision.verdict, r.decision.grade) for r in run.results),
+        counted=Counter(r.decision.verdict for r in run.results if r.as_expected),
+        totals=totals(run.results),
+        version=version("rankproof"),
+        repository=repository(),
+        verdicts=VERDICT_MEANS,
+        grades=GRADE_MEANS,
+        signs=status_graph.SIGNS,
+        suite_level=SUITE_LEVEL,
+        graphs=[status_graph.draw(group, by_id, notes, lambda id: f"#{id}") for group in together],
+        alone=alone,
+        rests_on=below,
+        used_by=status_graph.used_by(uses),
+        table=values_table,
+        arguments=proof_arguments(run),
+        split=head_and_rest,
+    )
+
+
+def totals(results: Sequence[Result]) -> Mapping[Verdict, int]:
+    """Numbers of statements and numbers by verdict, over all papers."""
+    counts = Counter(one.decision.verdict for one in results if one.claim.kind in card.STATED)
+    return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
+
+
+def repository() -> str:
+    """Address of the repository as the installed package names it; empty if it names none."""
+    addresses = (entry.partition(", ")[2] for entry in metadata("rankproof").get_all("Project-URL", []))
+    return next((address for address in addresses if address.startswith("https://")), "")
+
+
+def proof_arguments(run: Run) -> dict[tuple[str, str], Argument]:
+    """The arguments of the proofs on file, by claim and kind."""
+    proved = [result.claim for result in run.results for file in result.stored if file.kind == "certificate"]
+    found: dict[tuple[str, str], Argument] = {}
+    wanted = {(claim.id, "certificate") for claim in proved}
+    for package in {paper.package for claim in proved if (paper := home(claim, run.papers))}:
+        replays = replays_of(package)
+        found |= {key: argument_of(replay) for key, replay in replays.items() if key in wanted}
+    return found
+
+
+def exceptions_first(results: Sequence[Result]) -> list[Result]:
+    """Results that are not as recorded, then refuted, corrected and so on; in each verdict results before details."""
+
+    def place_of(result: Result) -> tuple[bool, int, int]:
+        verdict, importance = result.decision.verdict, result.claim.importance
+        return result.as_expected, VERDICTS.index(verdict), IMPORTANCES.index(importance)
+
+    return sorted(results, key=place_of)
+
+
+def by_verdict(results: Sequence[Result]) -> list[tuple[tuple[bool, Verdict], list[Result]]]:
+    """Results that follow each other with one verdict, as recorded or not."""
+    found = groupby(results, key=lambda result: (result.as_expected, result.decision.verdict))
+    return [(key, list(some)) for key, some in found]
+
+
+def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Rows of a witness: name, what to show, and the whole value where it is too long to show."""
+    rows = []
+    for name, value in values.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        if len(text) <= 90:
+            rows.append((name, text, ""))
+        else:
+            kind = f"{len(value)} entries" if isinstance(value, list | dict) else f"{len(text)} characters"
+            rows.append((name, kind, json.dumps(value, indent=1, ensure_ascii=False, default=str)))
+    return rows
+
+
+def head_and_rest(text: str, most: int = 220) -> tuple[str, list[str]]:
+    """A long list ``a; b; c`` as its first entry and the others, to be folded; a short text as itself."""
+    head, *rest = report_cards.entries(text)
+    return (head, rest) if len(text) > most and rest else (text, [])
+
+
+def kind(verdict: Verdict) -> str:
+    """First word of a verdict, by which it is coloured."""
+    return verdict.split()[0]
+
+
+def number(value: float) -> str:
+    """Six digits, no more."""
+    return f"{value:.6g}"
+
+
+_LABELS = {
+    "started": "Date",
+    "wall_seconds": "Wall time",
+    "commit": "Commit",
+    "uncommitted_changes": "Uncommitted changes",
+    "sources_sha256": "SHA-256 of the sources",
+    "seed": "Root seed",
+    "budget": "Budget",
+    "claims": "Claims",
+    "level_spent": "False-alarm level spent",
+    "stored_for_no_claim": "Stored files that belong to no claim",
+    "python": "Python",
+    "platform": "Platform",
+    "processors": "Processors",
+}
+
+
+def manifest_rows(run: Run, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Labels and values in words; a mapping in the manifest becomes one row for each of its entries."""
+    rows = []
+    for key, value in manifest.items():
+        label = _LABELS.get(key, card.sentence_case(key.replace("_", " ")))
+        if isinstance(value, Mapping):
+            rows += [(f"{label}: {name}", _in_words(entry)) for name, entry in value.items()]
+        elif key == "level_spent":
+            rows.append((label, f"{run.level:.2g}, summed over all claims; bound {SUITE_LEVEL:g}"))
+        elif key == "wall_seconds":
+            rows.append((label, f"{value:.1f} s"))
+        elif value != []:  # an empty list says nothing
+            rows.append((label, _in_words(value)))
+    return rows
+
+
+def _in_words(value: object) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

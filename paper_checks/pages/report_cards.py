@@ -1,0 +1,145 @@
+"""Words on the report's cards and figures: what was found, how sure it is, and what names of constants stand for."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+from paper_checks.claim import NOT_AS_PRINTED, Claim, Evidence, Grade
+from paper_checks.pages import card
+from paper_checks.result import OUTCOME, Result
+
+_ARGUMENT = re.compile(r"^(\w+): (.*)$")
+_SENTENCE = re.compile(r"\. (?=[A-Z$])")
+_HOLDS: dict[Grade, str] = {
+    "proof": "proof, by symbols or exact numbers of the check",
+    "certified": "certified, by a bound with its gap",
+    "statistical": "statistical, on random draws",
+    "search": "search, which found no violation",
+}
+_FAILS = {True: "proof, by a witness in exact numbers", False: "statistical, by a witness from random draws"}
+BY_PROOF = "proof, step by step"
+
+
+def certainty(result: Result) -> list[tuple[str, str]]:
+    """Assertions of a verdict, form by form, and how sure each is; nothing where nothing was judged."""
+    return list(_certainty(result)) if result.judged is not None and result.decision.grade else []
+
+
+def _certainty(result: Result) -> Iterator[tuple[str, str]]:
+    judged, claim = result.judged, result.claim
+    assert judged is not None
+    answers = {(answer.kind, answer.reading): answer for answer in result.replayed}
+    readings = judged.readings(claim)
+    for one in readings:
+        name = f"read as “{one.reading.name}”" if len(readings) > 1 or one.reading.says else "as printed"
+        if one.evidence.ok is False:
+            witness = answers.get(("witness", one.key))
+            yield f"It fails {name}", _FAILS[witness is not None and witness.exact]
+        elif one.evidence.ok:
+            yield f"It holds {name}", _holding(one.evidence, proved=("certificate", one.key) in answers)
+    if judged.correction is not None:
+        proved = not judged.printed.ok and ("certificate", "") in answers
+        yield "The corrected statement holds", _holding(judged.correction, proved=proved)
+
+
+def _holding(evidence: Evidence, *, proved: bool) -> str:
+    if proved:
+        return BY_PROOF
+    return f"{_HOLDS[evidence.grade]}{f' ({evidence.shown})' if evidence.shown else ''}"
+
+
+def fails(result: Result) -> bool:
+    """Whether it is a result, not a step or a detail, that holds in no reading of the print."""
+    return result.claim.importance == "result" and result.decision.verdict in NOT_AS_PRINTED
+
+
+def found_in_words(result: Result) -> str:
+    """The verdict as a sentence; of readings how many hold, for their names say nothing before they are read."""
+    if result.decision.verdict != "depends on the reading" or result.judged is None:
+        return card.headline(result)
+    outcomes = [one.evidence.ok for one in result.judged.readings(result.claim)]
+    first, *rest = [(words, outcomes.count(ok)) for ok, words in OUTCOME.items() if ok in outcomes]
+    told = [f"{first[0]} in {first[1]} of {len(outcomes)} readings of the print"]
+    told += [f"{words} in {number}" for words, number in rest]
+    return f"{card.sentence_case(', '.join(told))}; they are below."
+
+
+def forms_told(result: Result) -> list[tuple[str, str]]:
+    """Forms beside the printed one, each with a heading; a reading says first whether the statement holds in it."""
+    if result.judged is None or result.decision.verdict != "depends on the reading":
+        return [(card.sentence_case(name), says) for name, says in card.other_forms(result)]
+    readings = [
+        (f"{card.sentence_case(OUTCOME[one.evidence.ok])}, read as “{one.reading.name}”", one.reading.says)
+        for one in result.judged.readings(result.claim)
+    ]
+    forms = card.judged_forms(result)[len(readings) :]
+    return readings + [(card.sentence_case(form.name), form.says) for form in forms]
+
+
+def figure_told(text: str, most: int = 420) -> tuple[str, list[str]]:
+    """The finding of a figure, a list ``a; b; c``: its beginning up to a number of characters, and the rest.
+
+    >>> figure_told("one; two; three", 10)
+    ('one; two', ['three'])
+    """
+    parts = entries(text)
+    shown = 1
+    while shown < len(parts) and len("; ".join(parts[: shown + 1])) <= most:
+        shown += 1
+    return "; ".join(parts[:shown]), parts[shown:]
+
+
+def caption_told(text: str, most: int = 420) -> tuple[str, str]:
+    """A caption: its first sentences up to a number of characters, at least one, and the rest.
+
+    >>> caption_told("Loss by round, cf. $L. M$. Bands: all seeds. Five seeds.", 45)
+    ('Loss by round, cf. $L. M$. Bands: all seeds.', 'Five seeds.')
+    """
+    ends = [found.start() + 1 for found in _SENTENCE.finditer(text) if text.count("$", 0, found.start()) % 2 == 0]
+    if len(text) <= most or not ends:
+        return text, ""
+    cut = max([end for end in ends if end <= most], default=ends[0])
+    return text[:cut], text[cut:].strip()
+
+
+def entries(text: str) -> list[str]:
+    """The entries of a list ``a; b; c``; a semicolon in brackets or in a formula parts nothing.
+
+    >>> entries("one (2; 3); $[4; 5)$; six")
+    ['one (2; 3)', '$[4; 5)$', 'six']
+    """
+    parts: list[str] = []
+    for part in text.split("; "):
+        if parts and (parts[-1].count("$") % 2 or _open(parts[-1]) > 0):
+            parts[-1] += f"; {part}"
+        else:
+            parts.append(part)
+    return parts
+
+
+def _open(text: str) -> int:
+    """Brackets that are open at the end of a text, formulas left out."""
+    outside = "".join(text.split("$")[::2])
+    return sum(outside.count(one) for one in "([") - sum(outside.count(one) for one in ")]")
+
+
+def constants_in_words(claim: Claim) -> dict[str, str]:
+    """Constants of a check, and what they stand for, by the ``Args`` of its docstring; empty where it tells none.
+
+    The first argument is the measurement, which is no constant.
+    """
+    section = re.search(r"\nArgs:\n(.*?)(?:\n\S|\Z)", inspect.getdoc(claim.judge) or "", re.DOTALL)
+    if section is None:
+        return {}
+    told: dict[str, str] = {}
+    name = ""
+    for line in inspect.cleandoc(section[1]).splitlines():
+        found = _ARGUMENT.match(line)
+        if found:
+            name, text = found.groups()
+            told[name] = text
+        elif name:
+            told[name] += f" {line.strip()}"
+    return {name: text.rstrip(".") for name, text in told.items() if name in claim.printed_constants()}

@@ -1,0 +1,201 @@
+"""Papers as the report shows them: what matters most, a map of every statement, and what rests on what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, zip_longest
+
+from markupsafe import Markup
+
+from paper_checks.claim import NOT_AS_PRINTED, Claim, Verdict
+from paper_checks.pages import card, status_graph
+from paper_checks.pages.status_map import Cell, Column
+from paper_checks.paper import Headline, Paper
+from paper_checks.result import Result, Run
+
+_NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
+_PLACES = re.compile(r"Section|Appendi|Algorithm|Table|Figure|Earlier versions|v\d ")
+FIRST = 5
+"""Findings of a paper that stand on the first screen; the others are folded."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Results of one module of a paper.
+
+    Attributes:
+        anchor: Place on the page.
+        title: Subject of the theme, in one line.
+        results: Results in their order.
+    """
+
+    anchor: str
+    title: str
+    results: tuple[Result, ...]
+
+    @property
+    def column(self) -> Column:
+        """Its place on the map."""
+        return Column(self.title, tuple(Cell.of(result.claim, result.decision.verdict) for result in self.results))
+
+    @property
+    def short(self) -> str:
+        """Its subject, in a few words.
+
+        >>> Theme("", "Section 3.2 and Appendix G: runs of it (Theorem 4), and more", ()).short
+        'runs of it'
+        """
+        where, _, what = self.title.partition(": ")
+        if not what or not _PLACES.match(where):
+            return _few_words(self.title)
+        return f"{where.rpartition(', ')[2]}: {_few_words(what)}" if what.startswith("its ") else _few_words(what)
+
+    @property
+    def tally(self) -> str:
+        """How many results, and how many do not hold as printed."""
+        off = card.counted(result.decision.verdict for result in self.results if result.decision.verdict != "holds")
+        return f"{len(self.results)}{': ' if off else ''}{off}"
+
+
+@dataclass(frozen=True)
+class PaperTold:
+    """A paper with its results.
+
+    Attributes:
+        name: Short name, by which its statements are filtered.
+        called: Name of its method, or its short name.
+        title: Full title.
+        main: The paper's proposal, its main claim, and whether that survives; empty if not told.
+        cited: Authors, date and versions.
+        link: Where it can be read; empty if nowhere.
+        themes: Themes in the order of the paper.
+        headlines: Findings that rest on claims of this run, those that matter most first.
+        graph: Graphs of its results and what they rest on, steps left out.
+    """
+
+    name: str
+    called: str
+    title: str
+    main: str
+    cited: str
+    link: str
+    themes: tuple[Theme, ...]
+    headlines: tuple[Headline, ...]
+    graph: tuple[Markup, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Its map."""
+        return tuple(theme.column for theme in self.themes)
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Results of all themes."""
+        return tuple(chain.from_iterable(theme.results for theme in self.themes))
+
+    @property
+    def stated(self) -> Mapping[Verdict, int]:
+        """Numbers of statements and numbers by verdict."""
+        counts = Counter(one.decision.verdict for one in self.results if one.claim.kind in card.STATED)
+        return {verdict: counts[verdict] for verdict in card.COUNTED if counts[verdict]}
+
+    @property
+    def kinds(self) -> str:
+        """Number of its statements and numbers, in words."""
+        return card.kinds_told([one.claim.kind for one in self.results if one.claim.kind in card.STATED])
+
+    @property
+    def failing(self) -> tuple[int, int, int]:
+        """How many of the statements and numbers are results, do not hold as printed, and depend on the reading."""
+        found = [one for one in self.results if one.claim.kind in card.STATED and one.claim.importance == "result"]
+        verdicts = [one.decision.verdict for one in found]
+        off = sum(verdict in NOT_AS_PRINTED for verdict in verdicts)
+        return len(found), off, verdicts.count("depends on the reading")
+
+    @property
+    def others(self) -> str:
+        """Verdicts of the kinds that are neither, in words; empty where there are none."""
+        found = [one for one in self.results if one.claim.kind not in card.STATED]
+        kinds = card.kinds_told([one.claim.kind for one in found])
+        return f"{kinds}: {card.counted(one.decision.verdict for one in found)}" if found else ""
+
+
+def papers_told(run: Run, notes: Mapping[str, str]) -> list[PaperTold]:
+    """Results paper by paper and theme by theme.
+
+    Args:
+        run: The run: its results in the order of the papers, and the papers.
+        notes: For each claim that holds, the claims below it that do not hold as printed.
+    """
+    told = []
+    for (paper, name), some in groupby(run.results, key=lambda result: _named_home(result.claim, run.papers)):
+        found = tuple(some)
+        headlines = tuple(_headlines(paper, {result.claim.id for result in found})) if paper else ()
+        called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
+        main, link = (paper.main, paper.link) if paper else ("", "")
+        themes = tuple(_themes(found, paper, name))
+        told.append(PaperTold(name, called, title, main, cited, link, themes, headlines, _graph(found, notes)))
+    return told
+
+
+def home(claim: Claim, papers: Sequence[Paper]) -> Paper | None:
+    """Which of some papers holds a claim in its folder; None if none does."""
+    return next((paper for paper in papers if claim.module.startswith(f"{paper.package}.")), None)
+
+
+def place(where: str) -> tuple[str, str]:
+    """A statement's name in its paper, and the whole of where it stands if that says more.
+
+    >>> place("Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)")
+    ('Theorem 4', 'Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)')
+    >>> place("Section 5.1, after Proposition 5.5")
+    ('Section 5.1', 'Section 5.1, after Proposition 5.5')
+    """
+    parts = re.split("[,;] ", where)
+    called = next(filter(_NUMBERED.match, parts), parts[0])
+    return called, where if called != where else ""
+
+
+def is_numbered(name: str) -> bool:
+    """Whether a name is that of a numbered statement, table, figure and the like.
+
+    >>> is_numbered("Theorem 4"), is_numbered("Section 5.1")
+    (True, False)
+    """
+    return _NUMBERED.match(name) is not None
+
+
+def _few_words(text: str) -> str:
+    """Text up to the first mark or bracket, unless that comes too early to say anything."""
+    mark = re.search(r"[,:(]", text[8:])
+    return text[: 8 + mark.start()].strip() if mark else text
+
+
+def _named_home(claim: Claim, papers: Sequence[Paper]) -> tuple[Paper | None, str]:
+    paper = home(claim, papers)
+    return paper, paper.name if paper else claim.paper
+
+
+def _themes(results: Sequence[Result], paper: Paper | None, name: str) -> Iterator[Theme]:
+    for module, found in groupby(results, key=lambda result: result.claim.module):
+        theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
+        title = paper.told(theme)[0] if paper else name
+        yield Theme(f"theme:{name}/{theme}", title.rstrip("."), tuple(found))
+
+
+def _headlines(paper: Paper, known: set[str]) -> Iterator[Headline]:
+    """The first finding of each of its pages, then the second of each, and so on."""
+    for row in zip_longest(*(page.headlines for page in paper.pages)):
+        yield from (one for one in row if one is not None and known.issuperset(one.claims))
+
+
+def _graph(results: Sequence[Result], notes: Mapping[str, str]) -> tuple[Markup, ...]:
+    """Graphs of what a paper's results rest on among each other, directly or through steps."""
+    by_id = {result.claim.id: result for result in results}
+    kept = [id for id, result in by_id.items() if result.claim.importance == "result"]
+    uses = status_graph.condensed(status_graph.uses_within(results), kept)
+    together, _ = status_graph.components(uses)
+    return tuple(status_graph.draw(group, by_id, notes, lambda id: f"#{id}", uses) for group in together)

@@ -1,0 +1,1 @@
+"""Replays as text: their places, scripts and arguments."""

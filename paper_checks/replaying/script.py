@@ -1,0 +1,280 @@
+"""The replay of a witness as a script that stands alone: the stored values, the hypotheses and the two sides.
+
+Nothing is written twice: the lines are those of the replay, cut out of its modules. What a replay calls comes with it;
+its own lines stand at the top level, each hypothesis as an assertion. A script runs with the standard library alone,
+or says in its first line what it needs besides.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pprint import pformat
+from types import ModuleType
+from typing import Any
+
+from paper_checks.evaluation import Replay
+from paper_checks.replaying.replay_source import (
+    WIDTH,
+    Parts,
+    defining_module,
+    definition_text,
+    needed_names,
+    packed,
+    parsed,
+    source_of,
+)
+
+_DEFINITIONS = {
+    "Hypothesis": """def Hypothesis(name, value, relation, bound):
+    assert eval(f"value {'==' if relation == '=' else relation} bound"), f"not met: {name} = {value}"
+""",
+    "assuming": """def assuming(*assumes):
+    return assumes
+""",
+}
+
+
+def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str:
+    """A script that evaluates stored values as the replay does.
+
+    Args:
+        replay: of a witness.
+        values: on file.
+        where: what the statement is, for the first line.
+
+    Raises:
+        ScriptError: it cannot be put into one script.
+    """
+    parts = Parts()
+    body = "\n".join(_Body(parts, importlib.import_module(replay.evaluate.__module__), replay.evaluate.__name__).lines)
+    needed = _used_only("\n".join([*parts.pieces, body]))
+    own = [text.rstrip() for name, text in _DEFINITIONS.items() if f"{name}(" in needed]
+    if re.search(r"^ *(def|class) ", needed, re.MULTILINE):
+        parts.imports.add("from __future__ import annotations")
+    if "Fraction(" in needed:
+        parts.imports.add("from fractions import Fraction")
+    needs = sorted({line.split()[1].split(".")[0] for line in parts.imports} - set(sys.stdlib_module_names))
+    runs = f"Needs {', '.join(needs)}" if needs else "The standard library alone is enough"
+    told = f"{replay.id}{f' ({where})' if where else ''}"
+    imports = sorted(parts.imports, key=lambda line: ("__future__" not in line, line))
+    first = f"# {told}: the stored witness violates the statement. {runs}."
+    return "\n".join([first, *imports, *_as_literal(values, replay.words), *own, needed, ""])
+
+
+def _as_literal(values: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """The stored values, as many on a line as there is room for, and what they are as a comment."""
+    lines = ["values = {"]
+    for name, value in values.items():
+        item = f"{name!r}: {value!r}, "
+        if len(lines[-1]) + len(item) > WIDTH and lines[-1].strip():
+            lines.append("    ")
+        if len(item) <= WIDTH:
+            lines[-1] += item
+        else:  # a long list takes lines of its own
+            lines[-1] += f"{name!r}:"
+            lines += textwrap.indent(f"{pformat(value, width=WIDTH, compact=True)}, ", "    ").splitlines()
+    lines[-1] = lines[-1].removesuffix(", ") + "}"
+    told = "; ".join(f"{name}: {text}" for name, text in words.items())
+    if told and len(lines[-1]) + len(told) + 4 <= WIDTH + 30:  # as a comment beside them
+        lines[-1] += f"  # {told}"
+    elif told:
+        lines += textwrap.wrap(told, WIDTH, initial_indent="# ", subsequent_indent="# ")
+    return [line.rstrip() for line in lines]
+
+
+def _used_only(text: str) -> str:
+    """A script without the methods that nothing in it calls, and the texts that stand in its comments."""
+    while True:
+        lines = text.splitlines()
+        tree = ast.parse(text)
+        owned = [method for owner in tree.body if isinstance(owner, ast.ClassDef) for method in owner.body]
+        texts = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper()
+        ]
+        for node in [*owned, *texts]:
+            operator = isinstance(node, ast.FunctionDef) and node.name.startswith("__")
+            if isinstance(node, ast.FunctionDef) and not operator and not re.search(rf"\.{node.name}\b", text):
+                first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+                del lines[first - 1 : node.end_lineno]
+                break
+            if isinstance(node, ast.Assign) and len(re.findall(rf"\b{ast.unparse(node.targets[0])}\b", text)) == 1:
+                del lines[node.lineno - 1 : node.end_lineno]
+                break
+        else:
+            return text
+        text = "\n".join(lines)
+
+
+class _Body:
+    """The lines of a replay, at the top level of its script.
+
+    Attributes:
+        lines: of the script.
+    """
+
+    def __init__(self, parts: Parts, module: ModuleType, name: str) -> None:
+        self.lines: list[str] = []
+        source = source_of(module)
+        tree = parsed(source)
+        (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+        *before, last = [node for node in function.body if not ast.unparse(node).startswith(("'", '"'))]
+        assert isinstance(last, ast.Return)
+        assert isinstance(last.value, ast.Call)
+        called = last.value.func.id if isinstance(last.value.func, ast.Name) else ""
+        if called != "Violation" or any(isinstance(node, ast.Nonlocal) for node in ast.walk(function)):
+            self._delegate(parts, module, function, before, last.value)
+            return
+        for other in needed_names(tree, function):
+            parts.collect(module, other)
+        self.inner = any(
+            isinstance(node, ast.Name) and node.id == "assumes"
+            for statement in before
+            if isinstance(statement, ast.For | ast.While | ast.If | ast.With)
+            for node in ast.walk(statement)
+        )
+        for node in before:
+            self._add(node, source)
+        self._compare(last.value, module)
+
+    def _delegate(
+        self, parts: Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt], call: ast.Call
+    ) -> None:
+        """A replay that hands on to another function: that one, with its further arguments set before."""
+        tree, name = parsed(source_of(module)), ast.unparse(call.func)
+        home = defining_module(module, name)
+        if before or home is None or call.keywords:
+            parts.collect(module, function.name)
+            self.lines = [_VIOLATION, f"{function.name}(values)"]
+            return
+        for other in needed_names(tree, function):
+            if other != name:
+                parts.collect(module, other)
+        (target,) = (
+            node for node in parsed(source_of(home)).body if isinstance(node, ast.FunctionDef) and node.name == name
+        )
+        names = [argument.arg for argument in target.args.args]
+        set_before = [f"{argument} = {ast.unparse(value)}" for argument, value in zip(names, call.args, strict=True)]
+        self.lines = [*set_before[1:], *_Body(parts, home, name).lines]
+
+    def _add(self, node: ast.stmt, source: str) -> None:
+        """A statement as it stands; of hypotheses, one assertion each."""
+        stated = None if self.inner else _stated(node)
+        if stated is None:
+            own, short = textwrap.dedent(definition_text(node, source)), ast.unparse(node)
+            compact = "\n" not in short and len(short) <= WIDTH and "#" not in own
+            self.lines += [short] if compact else packed(own.splitlines())
+        else:
+            self.lines += _assertions(stated)
+
+    def _compare(self, call: ast.Call, module: ModuleType) -> None:
+        """The hypotheses that are left, both sides, and what they come to."""
+        more = {keyword.arg: keyword.value for keyword in call.keywords}
+        if "assumes" in more:
+            self.lines += _assertions(_elements(more["assumes"]))
+        left, right = map(ast.unparse, call.args[:2])
+        sides = [f"left, right = {left}, {right}"]
+        self.lines += sides if len(sides[0]) <= WIDTH else [f"left = {left}", f"right = {right}"]
+        error = more.get("error", call.args[2] if len(call.args) > 2 else None)
+        violated = "left >= right" if "strict" in more else "left > right"
+        if error is not None:
+            violated = f"left - right > {ast.unparse(error)}"
+        if "reads" in more:
+            self.lines += _comment(more["reads"], module)
+        told = f'"violates the statement" if {violated} else "does not violate the statement"'
+        self.lines.append(f'print("left =", float(left), "right =", float(right), {told})')
+
+
+_VIOLATION = """def Violation(left, right, error=0, reads="", strict=False, assumes=(), given={}, sampled=""):
+    print(reads)
+    violated = "violates" if (left >= right if strict else left - right > error) else "does not violate"
+    print("left =", float(left), "right =", float(right), violated, "the statement")
+"""
+
+
+def _comment(reads: ast.expr, module: ModuleType) -> list[str]:
+    """How to read the two sides: as a comment, or printed where numbers of the run stand in it."""
+    try:
+        told = eval(compile(ast.Expression(reads), "reads", "eval"), dict(vars(module)))
+    except NameError:
+        return [f"print({ast.unparse(reads)})"]
+    return [f"# {line}" for line in textwrap.wrap(str(told), WIDTH)]
+
+
+def _elements(value: ast.expr) -> list[ast.expr]:
+    """Single hypotheses, and whatever else holds some."""
+    if isinstance(value, ast.Tuple | ast.List):
+        return list(value.elts)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "assuming":
+        return list(value.args)
+    return [ast.Starred(value)]
+
+
+def _stated(node: ast.stmt) -> list[ast.expr] | None:
+    """The hypotheses that a statement states; None if it does something else."""
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "assumes":
+        return _elements(node.value)
+    if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == "assumes":
+        return _elements(node.value)
+    if isinstance(node, ast.Expr) and ast.unparse(node.value).startswith("assumes.append("):
+        assert isinstance(node.value, ast.Call)
+        return list(node.value.args)
+    return None
+
+
+def _assertions(elements: Sequence[ast.expr]) -> Iterator[str]:
+    """One line for each hypothesis, or for both ends of a range; what makes some elsewhere is called."""
+    waiting: _Stated | None = None
+    for element in elements:
+        one = _Stated.of(element)
+        if waiting is not None and one is not None and waiting.starts(one):
+            yield waiting.assertion(one)
+            waiting = None
+            continue
+        if waiting is not None:
+            yield waiting.assertion()
+        waiting = one
+        if isinstance(element, ast.Starred) and isinstance(element.value, ast.GeneratorExp):
+            yield f"[{ast.unparse(element)}]"
+        elif isinstance(element, ast.Starred) and isinstance(element.value, ast.ListComp | ast.Call):
+            yield ast.unparse(element.value)
+    if waiting is not None:
+        yield waiting.assertion()
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A hypothesis as the source states it."""
+
+    name: str
+    value: str
+    relation: str
+    bound: str
+
+    @classmethod
+    def of(cls, element: ast.expr) -> _Stated | None:
+        if not (isinstance(element, ast.Call) and ast.unparse(element.func) == "Hypothesis"):
+            return None
+        name, value, relation, bound = map(ast.unparse, element.args)
+        return cls(name, value, ast.literal_eval(relation), bound)
+
+    def starts(self, other: _Stated) -> bool:
+        """Whether the two are the lower and the upper end of one range."""
+        same = (self.name, self.value) == (other.name, other.value)
+        return same and self.relation in (">", ">=") and other.relation in ("<", "<=")
+
+    def assertion(self, end: _Stated | None = None) -> str:
+        """As a line, with the name where it says more than the value."""
+        told = "" if self.name == repr(self.value) else f", {self.name}"
+        if end is not None:
+            low = self.relation.replace(">", "<")
+            return f"assert {self.bound} {low} {self.value} {end.relation} {end.bound}{told}"
+        return f"assert {self.value} {'==' if self.relation == '=' else self.relation} {self.bound}{told}"

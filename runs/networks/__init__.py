@@ -1,0 +1,1 @@
+"""Networks and language models as federated problems."""

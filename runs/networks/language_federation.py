@@ -1,0 +1,260 @@
+"""Texts divided among clients, and a language model of transformers: a federated problem from plain settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from algorithms.federation import FederationError
+from runs.language_problem import Weighed, language_problem
+from runs.networks.image_federation import as_in_files, torch_device
+from runs.networks.language_model import ALIASES, PREFIX, Place, Task, located, model_of, tokenizer_of
+from runs.networks.language_network import LanguageProblem
+from runs.settings import RunError, at_least
+from workloads.data.file_sets import find
+from workloads.data.idx import DataError
+from workloads.data.partition import Even, Files, Indices, Partition, held_out, held_out_each
+from workloads.data.texts import TEXTS, load_texts
+from workloads.data.tokens import TokenSet, tokens
+
+
+class TextPartition(Partition, Protocol):
+    """A way of dividing texts, by their sources, too."""
+
+
+@dataclass(frozen=True)
+class LanguageFederation:
+    """A language model trained by clients that each have a part of some texts.
+
+    Attributes:
+        data: Name of a data set of texts.
+        model: hf:minilm, hf:smollm2, hf:FOLDER, hf:FILE.gguf, or hf:OWNER/NAME of the user's cache.
+        layers: Patterns of the layers that are trained; none: all weights are.
+        task: The data's: classification, or causal: the answers of instructions are continued.
+        head: Patterns of further layers that are trained beside them; default: a classifier's head.
+        clients: Number of clients.
+        partition: How the texts are divided among them.
+        length: Most tokens of a text.
+        truncate: Cut longer texts; else they are refused.
+        dtype: Type of the frozen weights.
+        dropout: Rate of drop-out in place of those that the model comes with.
+        weighed: Whether clients count in averages by the number of their samples, or of the tokens in their losses.
+        at_once: Samples of a batch whose gradients are computed at a time, and added up; default: all.
+        checkpointing: Compute layers' values again for the gradient in place of keeping them: less memory, more time.
+        samples: Training samples used, drawn at random; default: all.
+        test_samples: Test samples used, drawn at random, the same for every seed; default: all.
+        held_out: Training samples kept for validation.
+        training_loss: Samples that clients train on which are evaluated, too, drawn at random; default: none.
+        own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
+        rows: Samples at a time in evaluations and in full gradients.
+        start_from: Folder of an adapter of PEFT whose factors and head are the start; layers must be its,
+            and rank its rank, or one of them where they differ between layers, which keep theirs.
+        pickled: Read weights that were pickled, which may run code, where there are no others.
+    """
+
+    data: str = "rated-sentences"
+    model: str = f"{PREFIX}minilm"
+    layers: str | None = None
+    task: Task | None = None
+    head: str | None = None
+    clients: int = 3
+    partition: TextPartition = Even()  # noqa: RUF009 - a frozen value
+    length: int = 128
+    truncate: bool = False
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    dropout: float | None = None
+    weighed: Weighed = "samples"
+    at_once: int | None = None
+    checkpointing: bool = False
+    samples: int | None = None
+    test_samples: int | None = None
+    held_out: int = 0
+    training_loss: int = 0
+    own_share: float = 0.0
+    rows: int = 64
+    start_from: str | None = None
+    pickled: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(
+            1,
+            clients=self.clients,
+            rows=self.rows,
+            at_once=self.at_once,
+            samples=self.samples,
+            test_samples=self.test_samples,
+            length=self.length,
+        )
+        at_least(0, held_out=self.held_out, training_loss=self.training_loss)
+        if self.dropout is not None and not 0.0 <= self.dropout < 1.0:
+            raise RunError(f"dropout must be from 0 to below 1, got {self.dropout}")
+        if not self.model.startswith(PREFIX):
+            raise RunError(f"{self.data} are texts; name a language model, such as --model {PREFIX}minilm")
+
+    @classmethod
+    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """AdamW, local epochs where no steps are asked for, and factors as PEFT has them, on the usual layers."""
+        alias = ALIASES.get(str(given.get("model", cls.model)).removeprefix(PREFIX))
+        epochs = {} if given.get("steps") is not None else {"epochs": 1}
+        return {
+            **epochs,
+            "batch": 16,
+            "learning_rate": 1e-3,
+            "optimiser": "adamw",
+            "rank": 4,
+            "a_at": "inputs",
+            "precision": "float32",
+            "layers": alias.layers if alias else None,
+        }
+
+    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
+        """The problem.
+
+        Args:
+            seed: Seed of a new head, of the samples and of their division.
+            device: Torch device.
+            root: Where data sets lie.
+
+        Raises:
+            RunError: A model that is not here, or settings that do not go together.
+            DataError: Data that are not there, or cannot be divided.
+            FederationError: Model and data do not fit.
+        """
+        try:
+            return self._made(seed, torch_device(device), root)
+        except (FederationError, DataError, RunError):
+            raise
+        except (ValueError, RuntimeError) as error:
+            raise RunError(" ".join(str(error).split())[:300]) from error
+
+    def _made(self, seed: int, device: torch.device, root: str | None) -> LanguageProblem:
+        place = located(self.model)
+        files = _stamp(place)
+        train, test = (
+            _tokens(self.data, root, split, place, files, self.length, self.truncate, _texts_stamp(self.data, root))
+            for split in ("train", "test")
+        )
+        task: Task = "causal" if train.causal else "classification"
+        if self.task not in (None, task):
+            raise RunError(f"{self.data} are for {task}; name another data set, or leave --task out")
+        cut = " and ".join(
+            f"{texts.truncated} of {len(texts.kept)} {split}" for split, texts in (("training", train), ("test", test))
+        )
+        module = _model(
+            place,
+            task,
+            len(train.classes),
+            self.dtype,
+            self.dropout,
+            0 if train.causal else seed,
+            self.pickled,
+            str(device),
+            files,
+        )
+        left, kept = held_out(len(train.kept), self.held_out, seed)
+        evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
+        train = part_of(train, left[self._drawn("samples", len(left), seed)])
+        test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
+        given, own = {"cut": cut}, None
+        if isinstance(self.partition, Files):
+            parts, given["partition"] = as_in_files(self.partition, train.total, train.kept, self.clients)
+        else:
+            parts = train.divided(self.partition, self.clients, seed)
+        if self.own_share:
+            parts, own = held_out_each(parts, self.own_share, seed)
+        if self.training_loss:
+            trained = np.sort(parts.order)
+            evaluated["training"] = part_of(train, trained[self._drawn("training_loss", len(trained), seed)])
+        made = language_problem(
+            module,
+            train,
+            parts,
+            test,
+            layers=self.layers,
+            head=self.head,
+            weighed=self.weighed,
+            at_once=self.at_once,
+            checkpointing=self.checkpointing,
+            evaluated=evaluated,
+            own=own,
+            rows=self.rows,
+            adapter=None if self.start_from is None else Path(self.start_from),
+            name=f"{self.model} on {self.data}",
+        )
+        return replace(made, given={**made.given, **given})
+
+    def _drawn(self, name: str, count: int, seed: int) -> Indices:
+        """So many samples as the setting of a name says, increasing."""
+        asked = getattr(self, name)
+        if asked is not None and asked > count:
+            raise RunError(f"{name} must be from 1 to {count}, got {asked}")
+        return held_out(count, count - (asked or count), seed)[0]
+
+
+def part_of(texts: TokenSet, indices: Indices) -> TokenSet:
+    """Some samples, no wider than the longest of them."""
+    which = torch.from_numpy(indices)
+    width = int(texts.lengths[which].max())
+    labels = texts.labels[which]
+    return replace(
+        texts,
+        input_ids=texts.input_ids[which, :width],
+        attention_mask=texts.attention_mask[which, :width],
+        labels=labels[:, :width] if texts.causal else labels,
+        origins=texts.origins[indices],
+        kept=texts.kept[indices],
+    )
+
+
+@lru_cache(maxsize=1)
+def _model(
+    place: Place,
+    task: Task,
+    classes: int,
+    dtype: str,
+    dropout: float | None,
+    seed: int,
+    pickled: bool,
+    device: str,
+    files: tuple[object, ...],
+) -> nn.Module:
+    """The model, kept for the next runs of an experiment while its files are the same; nobody changes it."""
+    return model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, pickled=pickled).to(device)
+
+
+@lru_cache(maxsize=4)
+def _tokens(
+    data: str,
+    root: str | None,
+    split: str,
+    place: Place,
+    files: tuple[object, ...],
+    length: int,
+    truncate: bool,
+    texts: tuple[object, ...],
+) -> TokenSet:
+    """The tokens of a split, likewise."""
+    return tokens(load_texts(data, root, split), _tokenizer(place, files), length, truncate)
+
+
+@lru_cache(maxsize=2)
+def _tokenizer(place: Place, files: tuple[object, ...]) -> Any:
+    return tokenizer_of(place)
+
+
+def _stamp(place: Place) -> tuple[object, ...]:
+    """A value that changes with the files of a model."""
+    files = [place.folder / place.gguf] if place.gguf else sorted(place.folder.iterdir())
+    return tuple((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file())
+
+
+def _texts_stamp(name: str, root: str | None) -> tuple[object, ...]:
+    folder = find(TEXTS[name], root)
+    return () if folder is None else _stamp(Place(folder))

@@ -1,0 +1,288 @@
+"""A language model as a function of its weights: losses of texts for classification, or by token of answers.
+
+Inputs are one tensor of tokens, with -1 where there is padding, so that a batch is as wide as its longest text. Every
+copy of the model shares its weights: they are in memory once.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from math import exp
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.utils.checkpoint import checkpoint
+
+from algorithms.federation import FederationError
+from algorithms.layers import Factorable, factorable, placed
+from algorithms.weights import Weight
+from runs.network_problem import NetworkClient, NetworkClients, NetworkProblem
+from runs.networks.language_model import Task, drops
+from runs.networks.network_function import Batch, Labelled, drawn_from, pieces
+from runs.networks.peft_format import Update
+from runs.networks.turned_layer import turn_layers
+from workloads.data.partition import Indices
+from workloads.data.tokens import NO_LOSS, terms_of
+
+PADDING = -1
+"""Stands among the inputs where there is no token."""
+LOGITS = 2**26
+"""At most so many are made at a time in evaluations of a causal model, where a text has so many as words are known."""
+
+
+class Recomputed:
+    """Layers whose values are computed again for the gradient, in place of being kept, at the weights of the call."""
+
+    def __init__(self) -> None:
+        self.current: tuple[Factorable, Mapping[str, Weight]] | None = None
+
+    def __call__(self, function: Any, *inputs: Any, **_: Any) -> Any:
+        """The layer's value."""
+        current = self.current
+        assert current is not None
+
+        def again(*given: Any) -> Any:
+            with placed(*current):  # by then the call is over, and the module has its own weights
+                return function(*given)
+
+        return checkpoint(again, *inputs, use_reentrant=False)
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageNetwork:
+    """A model as a function of its weights; see `runs.networks.network_function.Network`, whose place it takes.
+
+    Attributes:
+        training: The model in training mode.
+        testing: The same without drop-out.
+        task: Task that its loss belongs to.
+        padding: A token of the model's that stands where there is none.
+        random: Whether it drops features at random in training mode.
+        recomputed: Function that keeps no values for the gradient, if there is one.
+        chooses: Whether the model makes logits of chosen places alone.
+        outputs: Numbers in the model's output for a sample, or for one of its places.
+    """
+
+    statistics: ClassVar[frozenset[str]] = frozenset()
+    preparation: ClassVar[None] = None
+    joint: ClassVar[bool] = False
+
+    training: Factorable
+    testing: Factorable
+    task: Task
+    padding: int
+    random: bool
+    recomputed: Recomputed | None = None
+    chooses: bool = False
+    outputs: int = 1
+
+    def loss_and_statistics(
+        self, w: Mapping[str, Weight], data: Labelled, batch: Batch
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The mean loss of samples, or of the tokens of their answers; with drop-out where the batch has noise."""
+        module = self.testing
+        drawn: AbstractContextManager[None] = nullcontext()
+        if batch.noise is not None:
+            module, drawn = self.training, drawn_from(batch.noise, data.x.device)
+        elif self.recomputed is not None and not self.random:
+            module = self.training  # layers are computed again in training mode alone
+        with drawn:
+            total, terms, _ = self._summed(module, w, data.x[batch.samples], data.y[batch.samples])
+        return total / terms, {}
+
+    @torch.no_grad()
+    def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
+        """Mean loss over a split without drop-out, ``rows`` samples of like length at a time.
+
+        Beside it the accuracy of a classification, or the perplexity of the answers.
+        """
+        order = (data.x != PADDING).sum(1).argsort()
+        loss, right, terms = 0.0, 0.0, 0
+        for part in order.split(max(1, min(rows, LOGITS // (data.x.shape[1] * self.outputs)))):
+            total, count, hits = self._summed(self.testing, w, data.x[part], data.y[part])
+            loss, right, terms = loss + float(total), right + float(hits), terms + int(count)
+        mean = loss / terms
+        if self.task == "classification":
+            return {"loss": mean, "accuracy": right / terms}
+        return {"loss": mean, "perplexity": exp(min(mean, 700.0))}
+
+    def _summed(
+        self, module: Factorable, w: Mapping[str, Weight], x: Tensor, y: Tensor
+    ) -> tuple[Tensor, Tensor | int, Tensor | int]:
+        """The loss added up, of how many terms that is, and right answers of a classification."""
+        width = int((x != PADDING).any(0).sum())
+        x = x[:, :width]
+        if self.task == "classification":
+            logits = self.logits(module, w, x).float()
+            return cross_entropy(logits, y, reduction="sum"), len(y), (logits.detach().argmax(1) == y).sum()
+        targets = y[:, 1:width]
+        places = (targets != NO_LOSS).any(0).nonzero()[:, 0]
+        targets = targets[:, places]
+        logits = self.logits(module, w, x, places).float()
+        total = cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=NO_LOSS, reduction="sum")
+        return total, (targets != NO_LOSS).sum(), 0
+
+    def logits(self, module: Factorable, w: Mapping[str, Weight], x: Tensor, places: Tensor | None = None) -> Tensor:
+        """The model's output for tokens (n, T): logits (n, classes), or (n, places, vocabulary)."""
+        real = x != PADDING
+        named: dict[str, Any] = {"input_ids": x.where(real, self.padding), "attention_mask": real.to(torch.int64)}
+        if places is not None:
+            named |= {"use_cache": False, **({"logits_to_keep": places} if self.chooses else {})}
+        # A head is trained in single precision beside frozen weights of half.
+        dtype = next(module.module.parameters()).dtype
+        w = {name: value.to(dtype) if isinstance(value, Tensor) else value for name, value in w.items()}
+        if self.recomputed is not None:
+            self.recomputed.current = (module, w)
+        try:
+            with placed(module, w):
+                logits: Tensor = module.module(**named).logits
+        finally:
+            if self.recomputed is not None:
+                self.recomputed.current = None
+        return logits if places is None or self.chooses else logits[:, places]
+
+
+def network_of(
+    module: nn.Module, task: Task, trained: Sequence[str], checkpointing: bool = False, unused: int = 0
+) -> LanguageNetwork:
+    """A model as a function of the weights that are trained.
+
+    Args:
+        module: A model of transformers; it is neither changed nor copied, but for its structure.
+        task: Task that its loss belongs to.
+        trained: Names of the parameters that calls give; all others stay as they are.
+        checkpointing: Compute layers' values again for the gradient in place of keeping them.
+        unused: A token that the texts do not have, for padding, where the model names none for that.
+
+    Raises:
+        FederationError: The model's layers cannot be computed again.
+    """
+    names, twins = frozenset(trained), []
+    memo: dict[int, Any] = {id(buffer): buffer for buffer in module.buffers()}
+    for name, parameter in module.named_parameters():
+        memo[id(parameter)] = nn.Parameter(parameter.detach(), requires_grad=name in names)
+    for training in (True, False):
+        twins.append(copy.deepcopy(module, dict(memo)).train(training))
+        turn_layers(twins[-1])
+    padding = getattr(module.config, "pad_token_id", None)
+    if not isinstance(padding, int) or padding < 0:
+        padding = unused
+        for twin in twins:  # a classifier that reads a text's last token looks for where padding begins
+            twin.config.pad_token_id = unused  # type: ignore[union-attr]
+    recomputed = Recomputed() if checkpointing else None
+    if recomputed is not None:
+        begin: Any = getattr(twins[0], "_set_gradient_checkpointing", None)
+        try:
+            begin(enable=True, gradient_checkpointing_func=recomputed)
+        except (ValueError, TypeError) as error:
+            raise FederationError(f"{type(module).__name__} cannot be checkpointed; leave checkpointing out") from error
+    return LanguageNetwork(
+        training=factorable(twins[0], "*"),
+        testing=factorable(twins[1], "*"),
+        task=task,
+        padding=padding,
+        random=drops(module),
+        recomputed=recomputed,
+        chooses="logits_to_keep" in inspect.signature(module.forward).parameters,
+        outputs=vocabulary_of(module) if task == "causal" else 1,
+    )
+
+
+def vocabulary_of(module: nn.Module) -> int:
+    """How many tokens a model knows."""
+    return int(module.get_input_embeddings().num_embeddings)  # type: ignore[operator]
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageClient(NetworkClient):
+    """A client whose samples are texts; the mean over all of them is over tokens where the loss is by token.
+
+    Attributes:
+        at_once: Samples of a batch whose gradients are computed at a time, and added up; none: all.
+    """
+
+    network: Any
+    at_once: int | None = None
+
+    def passes(self, together: bool) -> Sequence[tuple[float, Any]]:
+        """All samples in parts of at most `rows`, with their shares of the mean."""
+        places = torch.arange(self.samples, device=self.indices.device)
+        return self._shared(places.tensor_split(pieces(self.samples, self.rows)))
+
+    def parts(self, batch: Batch) -> Sequence[tuple[float, Batch]]:
+        """A batch in parts of at most `at_once` samples, with their shares of its mean."""
+        if self.at_once is None or len(batch.samples) <= self.at_once:
+            return [(1.0, batch)]
+        parts = batch.samples.split(self.at_once)
+        return [
+            (share, Batch(part, noise=None if batch.noise is None else batch.noise ^ number))
+            for number, (share, part) in enumerate(self._shared(parts))
+        ]
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        """Not what distinguishes it: texts of several lengths are not stacked.
+
+        Raises:
+            FederationError: Always.
+        """
+        raise FederationError("language models train one client after the other: choose --executor sequential")
+
+    def _shared(self, parts: Sequence[Tensor]) -> list[tuple[float, Tensor]]:
+        terms = [int(terms_of(self.data.y[self.indices[part]]).sum()) for part in parts]
+        return [(own / sum(terms), part) for own, part in zip(terms, parts, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageClients(NetworkClients):
+    """Clients that are made when they are asked for.
+
+    Attributes:
+        at_once: Samples of a batch at a time.
+    """
+
+    network: Any
+    at_once: int | None = None
+
+    def _client(self, indices: Indices) -> LanguageClient:
+        places = torch.from_numpy(indices).to(self.data.x.device)
+        return LanguageClient(self.network, self.data, places, self.rows, self.at_once)
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageProblem(NetworkProblem):
+    """A language model, clients with texts, and how good weights are.
+
+    Attributes:
+        shares: Weights of the clients in averages; none: the numbers of their samples.
+        known: Tensors that clients have before the first round: the pretrained weights.
+        begun: Updates of weights by an adapter of PEFT from which factors start; none: fresh ones.
+    """
+
+    takes_values: ClassVar[bool] = True
+
+    shares: tuple[float, ...] | None = None
+    known: tuple[Tensor, ...] = ()
+    begun: Mapping[str, Update] = field(default_factory=dict)
+
+    def width_of(self, batch: int) -> int:
+        """Tokens of the longest text of a random batch, in the mean."""
+        lengths = (self.clients.data.x != PADDING).sum(1)
+        none_longer = (lengths.bincount().cumsum(0) / len(lengths)) ** batch
+        return round(float((1 - none_longer).sum()))
+
+    def of_width(self, width: int | None) -> LanguageProblem:
+        """The problem with training texts that are all so long, for counting what a step costs.
+
+        Every place of theirs counts as an answer to a causal model, which makes its last layer look dearer than it is.
+        """
+        if width is None:
+            return self
+        x, y = self.clients.data
+        even = x[:, :1].clamp(min=0).expand(-1, width)
+        return replace(self, clients=replace(self.clients, data=Labelled(even, even if y.ndim == 2 else y)))

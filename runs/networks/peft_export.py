@@ -1,0 +1,56 @@
+"""The adapter of a run, or its start, written for PEFT."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from runs.folder import CHECKPOINTS, checkpoints_of, require_state
+from runs.networks.language_model import PREFIX, located
+from runs.networks.language_network import LanguageNetwork, LanguageProblem
+from runs.networks.peft_format import updates, write_adapter
+from runs.plan import earlier_digest, given_of, parts_of, require_same_given, standing
+from runs.settings import RunError
+from runs.silos.problem import SILOS
+
+
+def export(folder: Path, out: Path, root: str | None = None, trust: bool = False) -> int:
+    """Writes what the last checkpoint of a run of a language model adds to the model.
+
+    Args:
+        folder: Folder of the run.
+        out: Folder of the adapter.
+        root: Where the data sets lie.
+        trust: Whether code and pickled weights that the run names may be read.
+
+    Returns:
+        The round of the checkpoint.
+
+    Raises:
+        RunError: There is no such run, its algorithm has no adapter, or its model is another by now.
+        DataError: Its texts are not there.
+    """
+    run = standing(folder, trust)
+    if run.plan.problem == SILOS:
+        raise RunError(
+            f"{folder} is a run of silos, whose network is not here, and adapters of PEFT are of language models; to "
+            "keep its weights, let evaluate(w) of the app save them, as by torch.save(dict(w), FILE), and go on by a "
+            "round"
+        )
+    plan = replace(run.plan, conduct=replace(run.plan.conduct, root=root))
+    parts = parts_of(plan)
+    problem = parts.problem
+    if not isinstance(problem, LanguageProblem):
+        raise RunError(f"{folder} is a run of {run.plan.problem}; adapters of PEFT are of language models")
+    require_same_given(folder, run, given_of(problem))
+    state = checkpoints_of(plan, parts, folder, earlier_digest(folder)).load()[0].state
+    require_state(parts, state.algorithm, folder / CHECKPOINTS)
+    found = updates(parts.algorithm, state.algorithm, problem.start)
+    weights = parts.algorithm.weights(state.algorithm)
+    network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]
+    name = run.plan.settings["model"].removeprefix(PREFIX)
+    place = located(name)
+    base = name if "/snapshots/" in str(place) else str(place.folder if place.gguf is None else place)
+    others = {of: weights[of] for of in problem.start if of not in found}
+    write_adapter(out, network.testing.module, found, others, network.task, base)
+    return state.round

@@ -1,0 +1,419 @@
+r"""Adapters in PEFT's format: those of runs go out, and those of PEFT may be the start.
+
+PEFT keeps $W + s\,BA$ with A at the inputs. What is written is the whole update of a model, so that one adapter stands
+for a chain of pairs, or for what was merged into the weights: their ranks add up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors import torch as safetensors
+from torch import Tensor, nn
+
+from algorithms.adapter import AB, Adapter
+from algorithms.federation import FederationError
+from algorithms.tree import Tree, wide
+from runs.networks.turned_layer import TurnedLayer
+from runs.settings import RunError
+from workloads.files import require_writable
+from workloads.written import write_own
+
+CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+_PREFIX = "base_model.model."
+_HEADS = ("classifier", "score")
+"""Ends of the names of modules that PEFT always stores whole beside an adapter of a classifier."""
+_TASKS = {"classification": "SEQ_CLS", "causal": "CAUSAL_LM"}
+_UNDERSTOOD = frozenset(
+    (
+        "peft_type",
+        "task_type",
+        "auto_mapping",
+        "peft_version",
+        "base_model_name_or_path",
+        "revision",
+        "inference_mode",
+        "r",
+        "target_modules",
+        "exclude_modules",
+        "lora_alpha",
+        "lora_dropout",
+        "fan_in_fan_out",
+        "bias",
+        "use_rslora",
+        "modules_to_save",
+        "init_lora_weights",
+        "layers_to_transform",
+        "layers_pattern",
+        "rank_pattern",
+        "alpha_pattern",
+        "megatron_core",
+        "qalora_group_size",
+        "runtime_config",
+    )
+)
+"""Entries of a configuration that are heeded, or that change nothing of what a trained adapter computes."""
+_BY_LAYER = (("lora_alpha", "alpha_pattern"), ("r", "rank_pattern"))
+"""Entries with a number for all layers, and those for layers by patterns."""
+LARGEST = 1e100
+"""Largest size of a number in a configuration."""
+LEFT_OVER, ROUNDED = 0.01, 1e-6
+"""Share of a merged update, or of the weight, that may lie outside of its rank; roundings in float32 are below."""
+
+
+class Update(NamedTuple):
+    """The update of a weight ``(m, n)``: a number times left ``(m, r)`` times right ``(r, n)``."""
+
+    scale: float
+    left: Tensor
+    right: Tensor
+
+
+def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str, Update]:
+    """The update of every factorised weight since the start, by its name.
+
+    Args:
+        algorithm: An algorithm with an adapter.
+        state: State of the algorithm, after some rounds.
+        start: Weights before the first round.
+
+    Raises:
+        RunError: The algorithm has no adapter, or merged weights that are rounded to half precision.
+    """
+    adapter: Adapter | None = getattr(algorithm, "adapter", None)
+    if adapter is None or not isinstance(getattr(state, "factors", None), AB):
+        raise RunError(f"{type(algorithm).__name__} has no adapter beside frozen weights, which is what PEFT holds")
+    pairs = [*getattr(state, "pairs", ()), state.factors]
+    found = {}
+    for name in state.factors.A:
+        W = start[name]
+        placed = [adapter.placed(pair.A[name], pair.B[name], pair.A[name].dtype) for pair in pairs]
+        lefts, rights = [left for left, _ in placed], [right for _, right in placed]
+        if not torch.equal(state.base[name], W):
+            merged = state.rounds // algorithm.tau * adapter.rank_of(name)
+            left, right = _merged(name, state.base[name], W, merged)
+            lefts, rights = [left / adapter.scale, *lefts], [right, *rights]
+        found[name] = Update(adapter.scale, torch.cat(lefts, 1), torch.cat(rights, 0))
+    return found
+
+
+def _merged(name: str, base: Tensor, W: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """Factors of what was added to a weight, a sum of products of known rank."""
+    change = base.double() - W.double()
+    U, sigma, Vh = torch.linalg.svd(change, full_matrices=False)
+    rank = min(rank, len(sigma))
+    allowed = max(LEFT_OVER * float(sigma.norm()), ROUNDED * float(W.double().norm()))
+    if float(sigma[rank:].norm()) > allowed:
+        raise RunError(
+            f"{name} took up its updates in {str(W.dtype).removeprefix('torch.')}, whose rounding is of full rank, so "
+            "that no adapter holds them; use --dtype float32, or fedloru-finetune, which keeps the pairs"
+        )
+    root = sigma[:rank].sqrt()
+    return (U[:, :rank] * root).to(wide(W).dtype), (root[:, None] * Vh[:rank]).to(wide(W).dtype)
+
+
+def write_adapter(
+    folder: Path, module: nn.Module, found: Mapping[str, Update], others: Mapping[str, Tensor], task: str, base: str
+) -> None:
+    """Writes an adapter that `PeftModel.from_pretrained` loads.
+
+    Args:
+        folder: Made if need be; an adapter that stands there is replaced.
+        module: The model without the adapter.
+        found: Updates by the names of weights.
+        others: Weights that are stored whole, such as a head's.
+        task: `classification` or `causal`.
+        base: Name or folder of the model.
+
+    Raises:
+        RunError: A layer that PEFT has no adapter for.
+        OSError: The folder cannot be written.
+    """
+    tensors: dict[str, Tensor] = {}
+    layers: dict[str, tuple[int, float]] = {}
+    for name, update in found.items():
+        layer, _, kind = name.rpartition(".")
+        part = module.get_submodule(layer)
+        if kind != "weight" or not isinstance(part, nn.Linear | nn.Embedding | TurnedLayer):
+            raise RunError(f"{name} of a {type(part).__name__} cannot be written as an adapter of PEFT")
+        left, right = update.left, update.right
+        layers[layer] = (len(right), update.scale * len(right))
+        ends = (
+            ("lora_embedding_A", "lora_embedding_B")
+            if isinstance(part, nn.Embedding)
+            else ("lora_A.weight", "lora_B.weight")
+        )
+        pair = (left.mT, right.mT) if isinstance(part, nn.Embedding) else (right, left)
+        tensors |= {f"{_PREFIX}{layer}.{end}": one for end, one in zip(ends, pair, strict=True)}
+    whole, stored = _stored_whole(module, {name.rpartition(".")[0] for name in others}, set(layers), task)
+    for layer in stored:
+        for name, parameter in module.get_submodule(layer).named_parameters():
+            full = f"{layer}.{name}"
+            tensors[_PREFIX + full] = _turned(module, full, others.get(full, parameter))
+    rank, alpha = next(iter(layers.values()))
+    config = {
+        "peft_type": "LORA",
+        "task_type": _TASKS[task],
+        "base_model_name_or_path": base,
+        "inference_mode": True,
+        "r": rank,
+        "lora_alpha": alpha,
+        "lora_dropout": 0.0,
+        "bias": "none",
+        "target_modules": sorted(layers),
+        "modules_to_save": whole or None,
+        "use_rslora": False,
+        "use_dora": False,
+        "init_lora_weights": True,
+        "fan_in_fan_out": any(isinstance(module.get_submodule(layer), TurnedLayer) for layer in layers),
+        "rank_pattern": {layer: own for layer, (own, _) in layers.items() if own != rank},
+        "alpha_pattern": {layer: own for layer, (_, own) in layers.items() if own != alpha},
+    }
+    packed = safetensors.save({k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}, {"format": "pt"})
+    folder.mkdir(parents=True, exist_ok=True)
+    require_writable(folder)
+    write_own({folder / WEIGHTS: packed, folder / CONFIG: (json.dumps(config, indent=1) + "\n").encode()}, folder)
+
+
+def _turned(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+    """A weight as the pretrained layer has it, from the model's, or the other way round."""
+    kept = isinstance(module.get_submodule(name.rpartition(".")[0]), TurnedLayer) and tensor.ndim == 2
+    return tensor.mT if kept else tensor
+
+
+def _stored_whole(module: nn.Module, asked: set[str], adapted: set[str], task: str) -> tuple[list[str], list[str]]:
+    """Value of `modules_to_save`, and all modules that PEFT then wants whole: it compares the ends of names.
+
+    Raises:
+        RunError: PEFT cannot hold these modules whole.
+    """
+    own = _HEADS if task == "classification" else ()
+    modules = [name for name, _ in module.named_modules()]
+    heads = [name for name in modules if name.endswith(own)] if own else []
+    inside = {name: next((head for head in heads if name.startswith(f"{head}.")), name) for name in asked}
+    saved = sorted(set(inside.values()))
+    ends = (*own, *saved)
+    stored = [name for name in modules if name and ends and name.endswith(ends)]
+    if not all(asked):
+        raise RunError("weights outside of a layer are trained, which PEFT does not hold; name the layers with --head")
+    nested = [name for name in stored if any(name.startswith(f"{other}.") for other in stored)]
+    if nested:
+        raise RunError(f"PEFT cannot store {nested[0]} whole beside the module that it is in; train another --head")
+    twice = [name for name in sorted(adapted) if any(f"{name}.".startswith(f"{whole}.") for whole in stored)]
+    if twice:
+        raise RunError(f"{twice[0]} has factors, and PEFT stores it whole; train with other --layers or --head")
+    return saved, stored
+
+
+def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], dict[str, Tensor]]:
+    """An adapter of PEFT: updates by the names of the model's weights, and the weights that it stores whole.
+
+    Raises:
+        RunError: There is none, it is of another kind or of another model, or its weights are pickled.
+    """
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not (folder / WEIGHTS).is_file():
+            raise RunError(f"{folder} has no {WEIGHTS}: pickled adapters are not read, save it as safetensors")
+        tensors = safetensors.load_file(folder / WEIGHTS)
+    except (OSError, ValueError, SafetensorError) as error:
+        if isinstance(error, RunError):
+            raise
+        raise RunError(
+            f"{folder} holds no adapter of PEFT that can be read: {' '.join(str(error).split())[:150]}"
+        ) from error
+    _require_plain(folder, config)
+    shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
+    found, others = {}, {}
+    for key in tensors:
+        name = key.removeprefix(_PREFIX)
+        match = re.fullmatch(r"(.+)\.lora_(embedding_)?A(\.weight)?", name)
+        if match is None:
+            if ".lora_" not in name:
+                others[name] = _turned(module, name, tensors[key]) if name in shapes else tensors[key]
+            elif re.sub(r"B(\.weight)?$", r"A\1", key) not in tensors or not re.search(r"B(\.weight)?$", key):
+                raise RunError(f"{folder} has {key}, which is no part of a plain LoRA; save an adapter without it")
+            continue
+        layer, embedded = match[1], bool(match[2])
+        A, B = tensors[key], tensors.get(re.sub(r"A(\.weight)?$", r"B\1", key))
+        if B is None or f"{layer}.weight" not in shapes:
+            raise RunError(
+                f"{folder} has {key}, and {'no B beside it' if B is None else 'the model has no such layer'}"
+            )
+        _require_named(folder, config, layer)
+        left, right = (A.mT, B.mT) if embedded else (B, A)
+        if left.shape[1] != right.shape[0] or (len(left), right.shape[1]) != tuple(shapes[f"{layer}.weight"]):
+            raise RunError(f"{folder}: {layer} is an update of {len(left)} x {right.shape[1]}; the model is another")
+        alpha, rank = _matching(config.get("alpha_pattern"), layer, config.get("lora_alpha", 8)), left.shape[1]
+        if rank != _matching(config.get("rank_pattern"), layer, config.get("r", 8)):
+            raise RunError(
+                f"{folder}: {layer} has rank {rank}, which r and rank_pattern of {CONFIG} contradict; bring the "
+                "configuration of these tensors back"
+            )
+        found[f"{layer}.weight"] = Update(alpha / (rank**0.5 if config.get("use_rslora") else rank), left, right)
+    unknown = [name for name, tensor in others.items() if shapes.get(name) != tensor.shape]
+    if unknown or not found:
+        raise RunError(f"{folder} is of another model: {f'{unknown[0]} does not fit' if unknown else 'no layer fits'}")
+    infinite = [key for key, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]
+    if infinite:
+        raise RunError(f"{folder} has {infinite[0]} with numbers that are not finite; start from another adapter")
+    return found, others
+
+
+def _require_named(folder: Path, config: Mapping[str, Any], layer: str) -> None:
+    """Check that PEFT would give a layer an adapter, by the configuration.
+
+    Raises:
+        RunError: It would leave the layer's tensors out.
+    """
+    targets, excluded, saved = (config.get(name) for name in ("target_modules", "exclude_modules", "modules_to_save"))
+    found = targets in (None, "all-linear") or _is_among(targets, layer)
+    if found and not isinstance(targets, str | None) and layer not in targets:
+        found = _is_transformed(config, layer)
+    if (
+        not found
+        or (excluded and _is_among(excluded, layer))
+        or any(re.match(rf"(^|.*\.){name}($|\..*)", layer) for name in _listed(saved))
+    ):
+        raise RunError(
+            f"{folder} has factors of {layer}, which {CONFIG} leaves out; bring the configuration of these tensors back"
+        )
+
+
+def _is_among(names: str | Sequence[str], layer: str) -> bool:
+    if isinstance(names, str):
+        return re.fullmatch(names, layer) is not None
+    return layer in names or any(layer.endswith(f".{name}") for name in names)
+
+
+def _is_transformed(config: Mapping[str, Any], layer: str) -> bool:
+    """Whether the number of a layer is among those that are asked for; PEFT takes the first number in its name."""
+    asked = config.get("layers_to_transform")
+    if asked is None or asked == []:
+        return True
+    forms = [rf"(?:^|.*?\.){one}\.(\d+)\." for one in _listed(config.get("layers_pattern"))]
+    matches = [match for form in forms or [r".*?\.[^.]*\.(\d+)\."] if (match := re.match(form, layer))]
+    return bool(matches) and int(matches[0][1]) in ([asked] if isinstance(asked, int) else asked)
+
+
+def _require_plain(folder: Path, config: Any) -> None:
+    """Checks that nothing is asked of an adapter but what is understood here.
+
+    Raises:
+        RunError: Something is.
+    """
+    if not isinstance(config, dict) or config.get("peft_type") != "LORA":
+        raise RunError(f"{folder}: {CONFIG} is not that of a LoRA, with peft_type LORA")
+    odd = [name for name, value in config.items() if name not in _UNDERSTOOD and value not in (None, False, {}, [])]
+    odd += ["bias"] if config.get("bias", "none") != "none" else []
+    odd += ["init_lora_weights"] if config.get("init_lora_weights", True) not in (True, False, "gaussian") else []
+    if odd:
+        raise RunError(f"{folder} holds an adapter that is no plain LoRA ({', '.join(odd)}), which is not read")
+    alphas, ranks = ([config.get(name, 8), *_values(config.get(pattern))] for name, pattern in _BY_LAYER)
+    if not all(type(alpha) in (int, float) and abs(alpha) <= LARGEST for alpha in alphas):
+        raise RunError(f"{folder}: {CONFIG} has a lora_alpha or an alpha_pattern that is no finite number")
+    if not all(type(rank) is int and 1 <= rank <= LARGEST for rank in ranks):
+        raise RunError(f"{folder}: {CONFIG} has an r or a rank_pattern that is no whole number of at least 1")
+    if not isinstance(config.get("layers_to_transform"), int | None):
+        _require_texts_or_numbers(folder, config, "layers_to_transform", int)
+    for name in ("target_modules", "exclude_modules", "layers_pattern", "modules_to_save"):
+        if not isinstance(config.get(name), str | None):
+            _require_texts_or_numbers(folder, config, name, str)
+    patterns = [(part, one) for _, part in _BY_LAYER for one in config.get(part) or ()]
+    patterns += [
+        (part, config[part]) for part in ("target_modules", "exclude_modules") if type(config.get(part)) is str
+    ]
+    patterns += [(part, one) for part in ("layers_pattern", "modules_to_save") for one in _listed(config.get(part))]
+    for part, pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise RunError(f"{folder}: {CONFIG} has the {part} {pattern!r}, which is no pattern: {error}") from error
+
+
+def _require_texts_or_numbers(folder: Path, config: Mapping[str, Any], name: str, kind: type) -> None:
+    value = config[name]
+    if not isinstance(value, list) or not all(type(one) is kind for one in value):
+        kinds = "names" if kind is str else "whole numbers"
+        raise RunError(f"{folder}: {CONFIG} has {name} that is no list of {kinds}")
+
+
+def _values(patterns: Any) -> Sequence[Any]:
+    """The values of a pattern; none that is a number, where it is no table."""
+    return list(patterns.values()) if isinstance(patterns, dict) else [] if patterns is None else [None]
+
+
+def _listed(value: Any) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value or ()
+
+
+def _matching(patterns: Any, layer: str, otherwise: float) -> float:
+    """The value of the first pattern that names a layer, as PEFT matches them."""
+    of_layer = (value for pattern, value in (patterns or {}).items() if re.match(rf"(.*\.)?({pattern})$", layer))
+    return float(next(of_layer, otherwise))
+
+
+@dataclass(frozen=True)
+class BegunAdapter(Adapter):
+    """An adapter whose first factors are given; workers, who need no first factors, get the plain one.
+
+    Attributes:
+        begun: Updates by the names of weights.
+    """
+
+    begun: Mapping[str, Update] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Adapter, tuple(getattr(self, part.name) for part in fields(Adapter))
+
+    def rank_of(self, name: str) -> int:
+        """Return the rank of a layer in the given adapter, which may differ from layer to layer."""
+        return self.begun[name].left.shape[1] if name in self.begun else self.rank
+
+    def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
+        """The given factors, scaled so that the update is theirs; and the rest.
+
+        Raises:
+            FederationError: They are of other layers or of another rank.
+        """
+        ranks = sorted({update.left.shape[1] for update in self.begun.values()})
+        if self.rank not in ranks:
+            of_layer = f"rank {ranks[0]} at {next(iter(self.begun))}"
+            several = f"the ranks {', '.join(map(str, ranks))}, each layer its own"
+            raise FederationError(
+                f"the adapter to start from has {of_layer if len(ranks) == 1 else several}; choose --rank "
+                f"{' or '.join(map(str, ranks))}"
+            )
+        fresh = super().factors(w, turn)
+        if set(fresh.A) != set(self.begun):
+            odd = sorted(set(fresh.A) ^ set(self.begun))
+            raise FederationError(f"the adapter to start from has other layers: {odd[0]} is in one of the two alone")
+        A, B = {}, {}
+        for name, update in self.begun.items():
+            left, right = self.placed(update.left, update.right, update.left.dtype)  # which is its own inverse
+            A[name] = left.to(fresh.A[name])
+            B[name] = (right * (update.scale / self.scale)).to(fresh.B[name])
+        return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}), fresh.rest)
+
+
+def begun(algorithm: Any, problem: Any) -> Any:
+    """The algorithm, with the factors from which a problem says that it starts.
+
+    Raises:
+        RunError: The algorithm has no adapter.
+    """
+    given = getattr(problem, "begun", None)
+    if not given:
+        return algorithm
+    adapter = getattr(algorithm, "adapter", None)
+    if adapter is None:
+        raise RunError(f"{type(algorithm).__name__} has no adapter; leave start_from out")
+    own = {part.name: getattr(adapter, part.name) for part in fields(Adapter)}
+    return replace(algorithm, adapter=BegunAdapter(**own, begun=given))

@@ -1,0 +1,264 @@
+"""Who is there: nodes come and go, and say which silo they are."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+from algorithms.exchange import is_whole
+from runs.silos.node import other_protocol
+from runs.silos.transport import About, Line
+from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, printable, read, text_of
+from runs.versions import versions
+
+MOST_SAMPLES = 2**53
+"""Largest number of samples that a silo may say it has; larger ones are not counted exactly."""
+MANY_TIMES = 1000.0
+"""Samples of a silo, as a multiple of the median of all, that are reported: it decides the mean alone."""
+COMPARED = ("rankproof", "torch")
+"""Packages whose versions are compared, because runs promise bits."""
+AGAIN = 20.0
+"""Seconds after which a node that was refused is asked again who it is; it may have been started anew."""
+
+
+class _UnfitError(LetterError):
+    """A silo of this run that cannot take part."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(why)
+        self.number = number
+
+
+class Roll:
+    """The silos of a run and their nodes.
+
+    Attributes:
+        places: Nodes of the clients that are there, by the clients' numbers.
+        about: Facts that each silo told about its client. Once the run rests on them, they have to be the same when a
+            silo comes back. Until then those of a node that leaves are forgotten, because it may have been another's.
+        unfit: Why a silo that is not there was refused, by its client's number.
+        refused: Why nodes were refused that say they are no silo of this run, or do not answer.
+    """
+
+    def __init__(self, names: Sequence[str], line: Line, limits: Limits, say: Callable[[str], None]) -> None:
+        """Asks nobody yet.
+
+        Args:
+            names: Names of the silos, in the order of their clients.
+            line: Line to the nodes.
+            limits: Limits of the silos' answers.
+            say: Told, in a line, what happens.
+        """
+        self._names, self._line, self._limits, self._say = names, line, limits, say
+        self.places: dict[int, int] = {}
+        self.about: dict[int, About] = {}
+        self.unfit: dict[int, str] = {}
+        self.refused: dict[int, str] = {}
+        self._greeted: dict[int, tuple[str, str]] = {}
+        self._refused: dict[int, float] = {}
+        self._settled = False
+
+    @property
+    def greetings(self) -> list[str]:
+        """Tickets of newcomers' answers."""
+        return [ticket for ticket, _ in self._greeted.values()]
+
+    def greet(self, seconds: float) -> None:
+        """Asks those who have come since who they are; those who went are no silo's place any more."""
+        there = self._look()
+        self._greeted = {node: asked for node, asked in self._greeted.items() if node in there}
+        self._refused = {node: since for node, since in self._refused.items() if time.monotonic() - since < AGAIN}
+        for node in sorted(there - {*self.places.values(), *self._greeted, *self._refused}):
+            nonce = secrets.token_hex(16)
+            content = {"kind": "hello", "nonce": nonce, "protocol": PROTOCOL, "versions": versions()}
+            letter = Letter(text_of(content), {})
+            ticket = self._line.send(node, letter, seconds)
+            if ticket is not None:
+                self._greeted[node] = ticket, nonce
+
+    def settle(self) -> bool:
+        """Bind the silos to their facts if all of them are still there, and return whether they are."""
+        self._look()
+        self._settled = len(self.places) == len(self._names)
+        return self._settled
+
+    def _look(self) -> set[int]:
+        """Return the nodes that are there, and forget the places of those that went."""
+        there = set(self._line.nodes())
+        went = [number for number, node in self.places.items() if node not in there]
+        if went:
+            self._refused = {}  # one of them may be the silo that went
+        for number in went:
+            del self.places[number]
+            if not self._settled:
+                self.about.pop(number, None)
+        return there
+
+    def hear(self, ticket: str, answer: Letter | str) -> None:
+        """Takes the name that a newcomer gives; a name that is taken stays with whom it belongs to."""
+        node = next((node for node, (sent, _) in self._greeted.items() if sent == ticket), None)
+        if node is None:
+            return
+        _, nonce = self._greeted.pop(node)
+        try:
+            if isinstance(answer, str):
+                raise LetterError(answer)
+            number, about, content = self._introduced(answer, nonce)
+        except LetterError as error:
+            self._refused[node] = time.monotonic()
+            if isinstance(error, _UnfitError):
+                self.unfit[error.number] = str(error)
+            else:
+                self.refused[node] = str(error)
+            self._say(f"node {node}: refused, {error}")
+            return
+        self.places[number] = node
+        self.unfit.pop(number, None)
+        self.refused.pop(node, None)
+        name = self._names[number]
+        self._say(f"silo {name}: there, with {about.samples:g} samples")
+        if not about.data or content.get("bare") is True:
+            self._say(
+                f"silo {name}: its client holds nothing to know its data by; other data would not be noticed, unless "
+                "it says by an attribute fingerprint what they are"
+            )
+        unread = content.get("unread")
+        if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):
+            self._say(
+                f"silo {name}: the digest of its data covers no {_listed(unread)}; other data there would not be "
+                "noticed, unless its client has an attribute fingerprint"
+            )
+        others = _other_versions(content.get("versions"))
+        if others:
+            self._say(f"silo {name}: {others}; its bits may differ")
+
+    def _introduced(self, answer: Letter, nonce: str) -> tuple[int, About, Mapping[str, Any]]:
+        """Who a newcomer is, by the number of its client; what it says about itself, and all that it says.
+
+        Raises:
+            LetterError: Nobody who is asked for, or one who cannot take part.
+        """
+        content = read(answer, replace(self._limits, bytes=0))
+        name = content.get("silo")
+        if content.get("kind") == "failed" and name is None:
+            raise LetterError(said_in(content))
+        if content.get("echo") != {"nonce": nonce} or name not in self._names:
+            raise LetterError(f"it is no silo of this run: {str(name)[:80]!r}")
+        number = self._names.index(name)
+        if number in self.places:
+            raise LetterError(f"silo {name} is another node's name; it is asked again when that one is gone")
+        if content.get("kind") == "failed":
+            raise _UnfitError(number, f"silo {name}: {said_in(content)}")
+        if content.get("kind") != "hello":
+            raise _UnfitError(number, f"silo {name} answers something else than who it is")
+        if not is_whole(content.get("protocol")) or content["protocol"] != PROTOCOL:
+            raise _UnfitError(number, other_protocol(f"silo {name}", content, "the server"))
+        try:
+            about = _about(content)
+        except LetterError as error:
+            raise _UnfitError(number, f"silo {name} {error}") from error
+        changed = _changed(self.about.setdefault(number, about), about)
+        if changed:
+            raise _UnfitError(
+                number, f"silo {name} came back with {changed}; give it what it had, or begin another run"
+            )
+        return number, about, content
+
+    def odd(self, weights: Collection[str] | None) -> str | None:
+        """The silos whose network is not the one of the start or of most silos, in words; none where all agree.
+
+        Args:
+            weights: Names of the start's weights, where they are known.
+        """
+        for number, about in sorted(self.about.items()):
+            unknown = sorted(about.statistics.difference(weights)) if weights is not None else []
+            if unknown:
+                listed = _listed(unknown)
+                return (
+                    f"silo {self._names[number]} observes {listed}, which the start does not have; give it that network"
+                )
+        kinds = [(about.values, about.statistics) for _, about in sorted(self.about.items())]
+        most = max(kinds, key=kinds.count, default=None)
+        if most is None or kinds.count(most) == len(kinds):
+            return None
+        numbers = sorted(self.about)
+        if 2 * kinds.count(most) <= len(kinds):
+            said = "; ".join(f"{self._names[number]} {_network(self.about[number])}" for number in numbers)
+            return f"silos have different networks, and none is that of most: {said}; give all the same"
+        odd = [number for number, kind in zip(numbers, kinds, strict=True) if kind != most]
+        said = "; ".join(f"silo {self._names[number]} {_network(self.about[number])}" for number in odd)
+        usual = next(about for about in self.about.values() if (about.values, about.statistics) == most)
+        return (
+            f"{said}, where most silos' network {_network(usual).removeprefix('has a network that ')}; give it the same"
+        )
+
+    def large(self) -> list[str]:
+        """A line for each silo that says it has far more samples than the others."""
+        sizes = sorted(about.samples for about in self.about.values())
+        usual = sizes[(len(sizes) - 1) // 2] if sizes else 0.0
+        return [
+            f"silo {self._names[number]}: says that it has {about.samples:g} samples, "
+            f"{about.samples / usual:.3g} times as many as the silo in the middle; it decides every mean"
+            for number, about in sorted(self.about.items())
+            if about.samples > MANY_TIMES * usual
+        ]
+
+
+def said_in(content: Mapping[str, Any]) -> str:
+    """The text of a failure in an answer, in one line of bounded length."""
+    said = content.get("said")
+    return (printable(said).strip() if isinstance(said, str) else "") or "it fails and gives no reason"
+
+
+def _about(content: Mapping[str, Any]) -> About:
+    samples, values, statistics, data = (content.get(name) for name in ("samples", "values", "statistics", "data"))
+    right = isinstance(samples, float) and isfinite(samples) and isinstance(values, bool)
+    right = right and isinstance(data, str) and re.fullmatch(r"(?:[0-9a-f]{64})?", data) is not None
+    if not right or not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
+        raise LetterError("does not say how much data of what kind it has")
+    assert isinstance(samples, float)
+    if samples == 0.0:
+        raise LetterError("has no samples; give it data, or leave its name out of the app's silos")
+    if not 1.0 <= samples <= MOST_SAMPLES:
+        raise LetterError(f"says that it has {samples:g} samples, which is no number of samples")
+    return About(samples, bool(values), frozenset(statistics), str(data))
+
+
+def _changed(before: About, now: About) -> str:
+    """The facts that are others than before, in words."""
+    changed = []
+    if before.samples != now.samples:
+        changed.append(f"{now.samples:g} samples instead of {before.samples:g}")
+    elif before.data != now.data:
+        changed.append(
+            "other data, other attributes that a `fingerprint` could leave out, or without the key in its folder"
+        )
+    if (before.values, before.statistics) != (now.values, now.statistics):
+        changed.append("another network")
+    return " and ".join(changed)
+
+
+def _network(about: About) -> str:
+    """How a silo's network differs from others, in words."""
+    through = "through factors" if about.values else "through whole matrices"
+    return f"has a network that computes {through} and observes {_listed(sorted(about.statistics)) or 'nothing'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of the names, so that a line has room for what to do."""
+    return ", ".join(printable(name, 80) for name in names[:3]) + (" and more" if len(names) > 3 else "")
+
+
+def _other_versions(said: Any) -> str:
+    """The versions of a silo that are others than here, in words."""
+    there, here = said if isinstance(said, Mapping) else {}, versions()
+    return ", ".join(
+        f"{name} {printable(str(there.get(name, 'unknown')), 40)} instead of the server's {here.get(name, 'unknown')}"
+        for name in COMPARED
+        if there.get(name) != here.get(name)
+    )

@@ -1,0 +1,233 @@
+"""Texts as tokens: padded tensors for classification, or for a causal loss on answers alone.
+
+The tokenizer is given by the caller and only called, so that nothing here depends on the library that it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from workloads.data.idx import DataError
+from workloads.data.partition import Even, Files, Partition, Parts
+from workloads.data.texts import BySource, TextSet
+
+NO_LOSS = -100
+"""The label of a token that the loss leaves out, as torch's cross entropy has it by default."""
+
+
+class Tokenizer(Protocol):
+    """The part of a tokenizer of the library transformers that is used."""
+
+    pad_token_id: int | None
+    eos_token_id: int | None
+
+    def __call__(self, text: list[str], **options: Any) -> Any:
+        """The tokens of each text, under `input_ids`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TokenSet:
+    """Samples as tokens.
+
+    Attributes:
+        name: The registry name of the data set.
+        split: `train` or `test`.
+        input_ids: Tokens, padded on the right, int64 (n, T).
+        attention_mask: 1 for tokens and 0 for padding, int64 (n, T).
+        labels: The class of each sample, int64 (n,), or of a causal task each token itself where it belongs to the
+            answer and -100 elsewhere, int64 (n, T). They are not shifted: token t is predicted from those before it.
+        classes: Names of the classes; of a causal task none.
+        origins: Where each sample comes from, int64 (n,), counted in `origin_names`.
+        origin_names: Names of the sources.
+        kept: Indices of these samples in the data set, increasing, int64 (n,).
+        truncated: Number of samples that were cut to the length.
+        dropped: Number of samples that were left out, since nothing of their answers lay within the length.
+        count: Number of samples in the split of the data set; default: up to the last that is kept.
+
+    Raises:
+        DataError: Shapes that do not fit, or a sample without a token.
+    """
+
+    name: str
+    split: str
+    input_ids: Tensor
+    attention_mask: Tensor
+    labels: Tensor
+    classes: tuple[str, ...]
+    origins: NDArray[np.int64]
+    origin_names: tuple[str, ...]
+    kept: NDArray[np.int64]
+    truncated: int = 0
+    dropped: int = 0
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        shape = self.input_ids.shape
+        wanted = shape if self.causal else shape[:1]
+        if (
+            len(shape) != 2
+            or self.attention_mask.shape != shape
+            or self.labels.shape != wanted
+            or len(self.origins) != len(self.kept)
+            or len(self.kept) != shape[0]
+        ):
+            raise DataError(
+                f"expected input_ids and attention_mask (n, T) and labels {'(n, T)' if self.causal else '(n,)'}, got "
+                f"{tuple(shape)}, {tuple(self.attention_mask.shape)} and {tuple(self.labels.shape)}"
+            )
+        if shape[0] == 0 or not bool(self.attention_mask.any(dim=1).all()):
+            raise DataError(f"{self.name}, {self.split}: a sample without a token cannot be trained on")
+
+    @property
+    def causal(self) -> bool:
+        """Whether the task is to continue the text."""
+        return not self.classes
+
+    @property
+    def lengths(self) -> Tensor:
+        """Tokens of each sample without padding, int64 (n,)."""
+        return self.attention_mask.sum(dim=1)
+
+    @property
+    def predicted(self) -> Tensor:
+        """Terms of the loss of each sample, as `terms_of` counts them."""
+        return terms_of(self.labels)
+
+    @property
+    def total(self) -> int:
+        """Number of samples in the split of the data set, as far as is known."""
+        return int(self.kept[-1]) + 1 if self.count is None else self.count
+
+    def divided(self, partition: Partition, clients: int, seed: int) -> Parts:
+        """The samples of each client: by source where the partition is `BySource`, else by class.
+
+        The indices of `Files` count the samples of the data set, as `kept` does.
+
+        Raises:
+            PartitionError: The samples cannot be divided as asked.
+            DataError: A division by class of texts that have no classes.
+        """
+        if isinstance(partition, BySource):
+            return partition.parts(self.origins, clients, seed)
+        if isinstance(partition, Files):
+            return partition.among(partition.parts(np.zeros(self.total, dtype=np.int64), clients, seed), self.kept)
+        if not self.causal:
+            return partition.parts(self.labels.numpy(), clients, seed)
+        if not isinstance(partition, Even):
+            raise DataError(
+                f"{type(partition).__name__} divides by class, and these texts have none; choose even, by-source or "
+                "files"
+            )
+        return partition.parts(np.zeros(len(self.labels), dtype=np.int64), clients, seed)
+
+
+def terms_of(labels: Tensor) -> Tensor:
+    """Terms of the loss of each sample, int64 (n,): 1, or the tokens of its answer (the first token has none)."""
+    return torch.ones(len(labels), dtype=torch.int64) if labels.ndim == 1 else (labels[:, 1:] != NO_LOSS).sum(dim=1)
+
+
+def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = False) -> TokenSet:
+    """The samples of a data set as tokens.
+
+    A classified text has the tokenizer's own special tokens. An instruction is followed by its answer and the token
+    that ends it, and only these two have labels.
+
+    Args:
+        texts: The samples.
+        tokenizer: Called with lists of texts; names the tokens that pad and end a text.
+        length: Most tokens of a sample, at least 2; what the model has positions for.
+        truncate: Cut longer samples, and count them; an answer is cut at its end.
+
+    Raises:
+        DataError: Samples longer than `length` where they may not be cut, a tokenizer without a token to pad or to
+            end with, or no sample that is left.
+    """
+    if length < 2:
+        raise DataError(f"the length must be at least 2 tokens, got {length}")
+    causal = texts.answers is not None
+    rows, begins = _continued(texts, tokenizer) if causal else (_classified(texts, tokenizer), None)
+    lengths = np.array([len(row) for row in rows])
+    longer = np.flatnonzero(lengths > length)
+    if len(longer) and not truncate:
+        raise DataError(
+            f"{texts.name}, {texts.split}: {len(longer)} of {len(rows)} samples have more than {length} tokens (the "
+            f"longest {lengths.max()}); allow truncation, or a greater length where the model has positions for it"
+        )
+    if causal:
+        rows = [row[:length] for row in rows]
+    else:
+        for place, row in zip(longer, _ids(tokenizer, [texts.texts[i] for i in longer], length), strict=True):
+            rows[place] = row
+    # Of a prompt that fills the length nothing is left to learn from; the first token of all is never predicted.
+    kept = (
+        np.arange(len(rows)) if begins is None else np.flatnonzero(np.maximum(begins, 1) < np.minimum(lengths, length))
+    )
+    if len(kept) == 0:
+        raise DataError(
+            f"{texts.name}, {texts.split}: no answer begins within {length} tokens; choose a greater length"
+        )
+    input_ids, mask = _padded([rows[i] for i in kept], _padding(tokenizer))
+    if begins is None:
+        labels = torch.from_numpy(texts.labels[kept])
+    else:
+        answer = torch.arange(input_ids.shape[1]) >= torch.from_numpy(begins[kept])[:, None]
+        labels = torch.where(answer & (mask == 1), input_ids, NO_LOSS)
+    return TokenSet(
+        name=texts.name,
+        split=texts.split,
+        input_ids=input_ids,
+        attention_mask=mask,
+        labels=labels,
+        classes=texts.classes,
+        origins=texts.origins[kept],
+        origin_names=texts.origin_names,
+        kept=kept.astype(np.int64),
+        truncated=int((lengths[kept] > length).sum()),
+        dropped=len(rows) - len(kept),
+        count=len(rows),
+    )
+
+
+def _classified(texts: TextSet, tokenizer: Tokenizer) -> list[list[int]]:
+    return _ids(tokenizer, list(texts.texts))
+
+
+def _continued(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[int]], NDArray[np.int64]]:
+    """Prompt and answer of each sample in one row, and where its answer begins."""
+    if tokenizer.eos_token_id is None:
+        raise DataError("the tokenizer has no token that ends an answer (eos_token); choose that of a causal model")
+    prompts = _ids(tokenizer, list(texts.texts))
+    answers = _ids(tokenizer, list(texts.answers or ()), special=False)
+    rows = [[*prompt, *answer, tokenizer.eos_token_id] for prompt, answer in zip(prompts, answers, strict=True)]
+    return rows, np.array([len(prompt) for prompt in prompts], dtype=np.int64)
+
+
+def _ids(tokenizer: Tokenizer, texts: list[str], length: int | None = None, special: bool = True) -> list[list[int]]:
+    if not texts:
+        return []
+    cut = {} if length is None else {"truncation": True, "max_length": length}
+    found = tokenizer(texts, add_special_tokens=special, padding=False, verbose=False, **cut)
+    return [list(map(int, row)) for row in found["input_ids"]]
+
+
+def _padding(tokenizer: Tokenizer) -> int:
+    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+    if pad is None:
+        raise DataError("the tokenizer has no token to pad with (pad_token); set tokenizer.pad_token")
+    return pad
+
+
+def _padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
+    widest = max(map(len, rows))
+    mask = torch.tensor([len(row) for row in rows])[:, None] > torch.arange(widest)
+    ids = torch.full((len(rows), widest), pad, dtype=torch.int64)
+    ids[mask] = torch.tensor([token for row in rows for token in row], dtype=torch.int64)
+    return ids, mask.to(torch.int64)

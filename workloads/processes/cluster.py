@@ -1,0 +1,153 @@
+"""A Ray cluster that is joined, or that starts on this machine and ends with this process; needs the extra `ray`."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from workloads.numbers import real
+from workloads.processes.shadows import require_own_modules
+
+LOCAL = "local"
+"""Address of a cluster that starts on this machine."""
+PATIENCE = 20.0
+"""Seconds to wait for the room of workers that have just ended."""
+EACH = 8
+"""Workers for each processor of this machine that a cluster here has at most; more would only wait for one another."""
+GRAIN = 1e-4
+"""Parts of a GPU are counted in these by Ray."""
+_GRAPHICS = f"the GPUs of a worker must be a part of one, such as 0.25 and at least {GRAIN:g}, or a whole number"
+
+
+def installed(failed: Callable[[str], Exception]) -> Any:
+    """The package, quiet and without reports of its use.
+
+    Raises:
+        Exception: As `failed` makes it, of what is wrong: it is not installed.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own, 15, waits for everything else on the machine
+    try:
+        import ray
+    except ImportError as error:
+        raise failed("Ray is not installed: pip install 'rankproof[ray]'") from error
+    return ray
+
+
+def cluster(
+    address: str, workers: int, failed: Callable[[str], Exception], most: int | None = None
+) -> tuple[Any, bool]:
+    """Ray, connected; a cluster that this process has joined before is taken.
+
+    Args:
+        address: Address as `ray.init` takes it, or `LOCAL`.
+        workers: Processors that a local one has at least.
+        failed: The error to raise, of what is wrong.
+        most: Processors that a local one has; default: as many as this machine, or `workers`.
+
+    Returns:
+        The package, and whether this call connected it, so that its caller ends that.
+
+    Raises:
+        Exception: As `failed` makes it: Ray is not installed, there is no such cluster, too many workers for one here,
+            or modules of the current folder that hide those of this package.
+    """
+    ray = installed(failed)
+    require_own_modules(failed)
+    if ray.is_initialized():
+        return ray, False
+    here: dict[str, Any] = {}
+    if address == LOCAL:
+        processors = os.cpu_count() or 1
+        if workers > EACH * processors:
+            raise failed(
+                f"a cluster that starts here has at most {EACH * processors} workers, {EACH} for each processor, got "
+                f"{workers}: name fewer"
+            )
+        here["num_cpus"] = most or max(workers, processors)
+    else:
+        _require_answer(address, failed)
+    try:
+        ray.init(address, include_dashboard=False, log_to_driver=False, logging_level="ERROR", **here)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        text = " ".join(str(error).split())[:160]
+        raise failed(f"no Ray cluster answers at {address} ({text}): name another, or {LOCAL}") from error
+    return ray, True
+
+
+def _require_answer(address: str, failed: Callable[[str], Exception]) -> None:
+    """Whether somebody listens there; Ray itself finds it out slowly and with many words."""
+    if "://" in address:
+        raise failed(
+            f"{address} is for programs outside a cluster: run this on one of its machines, with auto as address"
+        )
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    if int(port) > 65535:
+        raise failed(f"{address} names no port: they end at 65535")
+    try:
+        socket.create_connection((host, int(port)), timeout=5.0).close()
+    except OSError as error:
+        raise failed(f"no Ray cluster answers at {address} ({error}): name another, or {LOCAL}") from error
+
+
+def require_graphics(graphics: float, failed: Callable[[str], Exception]) -> None:
+    """Checks the GPUs of a worker: a part of one, or whole ones, as Ray can give them.
+
+    Raises:
+        Exception: As `failed` makes it: neither.
+    """
+    if not (GRAIN <= graphics <= 1.0 or (isfinite(graphics) and graphics >= 1.0 and graphics == int(graphics))):
+        raise failed(f"{_GRAPHICS}, got {graphics:g}")
+
+
+def graphics_of(text: str, failed: Callable[[str], Exception]) -> float:
+    """Return the GPUs of a worker as the command line names them; see `require_graphics`.
+
+    Raises:
+        Exception: As `failed` makes it.
+    """
+    try:
+        graphics = real(text)
+    except ValueError as error:
+        raise failed(f"{_GRAPHICS}, got {text[:40]!r}") from error
+    require_graphics(graphics, failed)
+    return graphics
+
+
+def workers_at_once(processors: float, graphics: float, each: float) -> int:
+    """Workers of one processor each that a machine has at a time.
+
+    Args:
+        processors: Processors of the machine.
+        graphics: GPUs of the machine.
+        each: GPUs of each worker; a fraction is a part of a single GPU.
+
+    >>> workers_at_once(16, 1, 0.2), workers_at_once(16, 2, 0.4), workers_at_once(16, 3, 2), workers_at_once(4, 0, 0)
+    (5, 4, 1, 4)
+    """
+    if not each:
+        return int(processors)
+    return int(min(processors, graphics // each if each > 1.0 else graphics * int(1.0 / each + GRAIN)))
+
+
+def require_room(
+    ray: Any, address: str, processors: float, graphics: float, failed: Callable[[str], Exception]
+) -> None:
+    """Checks that a cluster has so much free; what ended a moment ago is waited for.
+
+    Raises:
+        Exception: As `failed` makes it: it has not.
+    """
+    patience = time.monotonic() + PATIENCE
+    for kind, needed in (("CPU", processors), ("GPU", graphics)):
+        while (free := ray.available_resources().get(kind, 0.0)) < needed:
+            if ray.cluster_resources().get(kind, 0.0) < needed or time.monotonic() > patience:
+                has = f"the Ray cluster at {address} has {free:g} {kind} free"
+                raise failed(f"{has}, and {needed:g} are needed: name fewer workers")
+            time.sleep(0.1)

@@ -1,0 +1,175 @@
+"""Independent pieces of work in the workers of a Ray cluster, where others have processes; needs the extra `ray`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pickle
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workloads.arguments import at_least
+from workloads.processes.cluster import LOCAL, cluster, graphics_of, workers_at_once
+
+RAY = "ray"
+"""The word for it on the command line."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where independent work is done.
+
+    Attributes:
+        address: Address of a Ray cluster, or `LOCAL`.
+        workers: Processors of a local cluster; default: those of this machine.
+        graphics: GPUs of each piece of work; a part of one is shared.
+    """
+
+    address: str = LOCAL
+    workers: int | None = None
+    graphics: float = 0.0
+
+
+def add_place_options(parser: argparse.ArgumentParser, what: str) -> None:
+    """Declares where independent work is done."""
+    add = parser.add_argument
+    add("--on", choices=(RAY,), help=f"{what} in the workers of a Ray cluster, the longest first; default: here")
+    add(
+        "--address",
+        metavar="A",
+        help="with --on ray: of the cluster, such as auto; default: local, one that starts here",
+    )
+    add("--workers", type=at_least(1), metavar="N", help="of a local cluster; default: one a processor")
+    add("--gpus-per-worker", metavar="X", help="GPUs of each, such as 0.25; default: none")
+    add("--dry-run", action="store_true", help="tell what would be done where, and what it costs")
+
+
+def place_of(options: argparse.Namespace, failed: Callable[[str], Exception]) -> Place | None:
+    """The place that the options of `add_place_options` name; none: here.
+
+    Raises:
+        Exception: As `failed` makes it: they do not fit together.
+    """
+    graphics = options.gpus_per_worker
+    if options.on is None:
+        given = [
+            flag
+            for flag, value in (
+                ("--address", options.address),
+                ("--workers", options.workers),
+                ("--gpus-per-worker", graphics),
+            )
+            if value is not None
+        ]
+        if given:
+            raise failed(f"{given[0]} is for --on {RAY}: add it, or leave {given[0]} out")
+        return None
+    if options.address == "":
+        raise failed("--address names a cluster, such as auto; or leave it out")
+    each = 0.0 if graphics is None else graphics_of(graphics, failed)
+    address = options.address or LOCAL
+    if options.workers is not None and address != LOCAL:
+        raise failed(f"--workers is for a cluster that starts here: {address} has its own number of processors")
+    return Place(address, options.workers, each)
+
+
+def slots_of(place: Place | None, failed: Callable[[str], Exception]) -> tuple[str, ...]:
+    """The machine of each piece of work that is done at a time; a local cluster is started only to find its GPUs.
+
+    Raises:
+        Exception: As `failed` makes it: as of `RayPool`.
+    """
+    if place is None:
+        return ("here",)
+    if place.address == LOCAL and not place.graphics:
+        return (platform.node(),) * (place.workers or os.cpu_count() or 1)
+    with RayPool(place, failed) as pool:
+        return pool.slots
+
+
+class RayPool(Executor):
+    """Calls of functions of modules, each on a processor of its own, begun in the order in which they are handed in.
+
+    A call whose machine is lost is made again elsewhere; what it writes must bear that. Calls that are under way end
+    with this object and with this process.
+
+    Attributes:
+        slots: The machine of each call that can be made at a time, when the cluster was joined.
+    """
+
+    def __init__(self, place: Place, failed: Callable[[str], Exception]) -> None:
+        """Joins the cluster.
+
+        Args:
+            place: Where.
+            failed: The error to raise, of what is wrong.
+
+        Raises:
+            Exception: As `failed` makes it: Ray is not installed, there is no such cluster, or none of its machines has
+                what a piece of work needs.
+        """
+        self._failed = failed
+        self._under_way: set[Any] = set()
+        self._ray, self._own = cluster(place.address, place.workers or 1, failed, place.workers)
+        self.slots = self._slots(place.graphics)
+        if not self.slots:
+            self.shutdown()
+            needed = f"a processor and {place.graphics:g} GPU" if place.graphics else "a processor"
+            raise failed(f"no machine of the Ray cluster at {place.address} has {needed}: leave --gpus-per-worker out")
+        self._call = self._ray.remote(_made).options(num_cpus=1, num_gpus=place.graphics, max_retries=3)
+
+    def _slots(self, graphics: float) -> tuple[str, ...]:
+        found: list[str] = []
+        for node in self._ray.nodes():
+            if node["Alive"]:
+                has = node["Resources"]
+                count = workers_at_once(has.get("CPU", 0.0), has.get("GPU", 0.0), graphics)
+                found += count * [node["NodeManagerHostname"]]
+        return tuple(found)
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Hands a call in."""
+        answer: Future[Any] = Future()
+        reference = self._call.remote(sys.path, os.getcwd(), pickle.dumps((function, arguments, named)))
+        self._under_way.add(reference)
+
+        def end(inner: Future[Any]) -> None:
+            self._under_way.discard(reference)
+            error = inner.exception()
+            if error is None:
+                answer.set_result(inner.result())
+            elif isinstance(error, self._ray.exceptions.RayTaskError):
+                error.cause.add_note(str(error))
+                answer.set_exception(error.cause)
+            else:
+                text = " ".join(str(error).split())[:200]
+                answer.set_exception(self._failed(f"the Ray cluster cannot go on ({type(error).__name__}: {text})"))
+
+        reference.future().add_done_callback(end)
+        return answer
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends what is under way."""
+        if self._own:
+            self._own = False
+            self._ray.shutdown()
+        else:
+            for reference in list(self._under_way):
+                self._ray.cancel(reference, force=True)
+
+
+def _made(path: Sequence[str], folder: str, call: bytes) -> Any:
+    """A call, where modules are found as they are at its giver's: only then is it read."""
+    import torch
+
+    sys.path += [place for place in path if place not in sys.path]
+    if Path(folder).is_dir():
+        os.chdir(folder)
+    torch.set_num_threads(1)
+    function, arguments, named = pickle.loads(call)
+    return function(*arguments, **named)

@@ -1,0 +1,133 @@
+"""Processes that wait for orders over connections of their own, and end with the one that started them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from workloads.processes.child_processes import end_with_pipe, uninterrupted, worker_environment
+from workloads.processes.shadows import require_own_modules
+
+_UNGUARDED = 79
+"""Status of a worker whose script would start workers when it is imported."""
+
+
+class Crew:
+    """Processes with one thread for linear algebra, which leave Ctrl-C to their starter.
+
+    A script that starts them needs the line ``if __name__ == "__main__":``, since every one of them imports it.
+
+    Attributes:
+        processes: Processes that were started.
+        connections: Connections to the processes; at the other end is the first argument of what each does.
+    """
+
+    def __init__(
+        self, count: int, serve: Callable[..., None], *settings: Any, failed: Callable[[str], Exception] = RuntimeError
+    ) -> None:
+        """Starts them.
+
+        Args:
+            count: Number of processes.
+            serve: Work of each process, a function of a module: called with its connection and the settings.
+            settings: Settings that all processes get.
+            failed: The error to raise where they cannot start, of why.
+
+        Raises:
+            Exception: As `failed` makes it: the current folder has modules that hide those of this package.
+        """
+        if getattr(
+            multiprocessing.current_process(), "_inheriting", False
+        ):  # as multiprocessing finds it out, too late
+            raise SystemExit(_UNGUARDED)
+        require_own_modules(failed)
+        context = multiprocessing.get_context("spawn")
+        watched, held = context.Pipe(duplex=False)
+        self.processes: list[BaseProcess] = []
+        self.connections: list[Connection] = []
+        self._end = weakref.finalize(self, _end, held, self.processes, self.connections)
+        with worker_environment(), uninterrupted():
+            for _ in range(count):
+                here, there = context.Pipe()
+                process = context.Process(target=_live, args=(watched, serve, there, *settings), daemon=True)
+                process.start()
+                there.close()
+                self.processes.append(process)
+                self.connections.append(here)
+        watched.close()
+
+    @property
+    def ended(self) -> bool:
+        """Whether they were ended."""
+        return not self._end.alive
+
+    def close(self) -> None:
+        """Ends them, in the middle of their work if need be."""
+        self._end()
+
+    @contextmanager
+    def minded(self, failed: Callable[[str], Exception], close: Callable[[], None]) -> Iterator[None]:
+        """Ends them if anything goes wrong meanwhile.
+
+        Args:
+            failed: The error to raise where one of them ended, of how it ended and what to do.
+            close: Ends them, and puts right what its owner knows of them.
+        """
+        try:
+            yield
+        except (EOFError, OSError) as error:
+            message = self._obituary()
+            close()
+            if message is None:
+                raise
+            raise failed(message) from error
+        except BaseException:
+            close()  # in the middle of their work
+            raise
+
+    def _obituary(self) -> str | None:
+        """How one of them ended and what to do, if one did."""
+        gone = wait([process.sentinel for process in self.processes], timeout=5.0)
+        code = None
+        for process in (process for process in self.processes if process.sentinel in gone):
+            process.join(timeout=5.0)  # its end of the pipe closes before it can be asked how it ended
+            code = code or process.exitcode
+        if not gone:
+            return None
+        if code == _UNGUARDED:
+            return (
+                "a worker imports the script, which starts workers in turn; put what it does under "
+                'if __name__ == "__main__":'
+            )
+        if code is None or code >= 0:  # by an error, or by what it was given to do; for want of memory it is killed
+            return (
+                f"a worker ended (status {code}), and its own error is printed above, where it had one: repair what "
+                "that names, or leave the workers out"
+            )
+        return (
+            f"a worker was ended by {signal.Signals(-code).name}, most likely for want of memory; name fewer workers, "
+            "or free memory"
+        )
+
+
+def _live(watched: Connection, serve: Callable[..., None], connection: Connection, *settings: Any) -> None:
+    end_with_pipe(watched)
+    serve(connection, *settings)
+
+
+def _end(held: Connection, processes: Sequence[BaseProcess], connections: Sequence[Connection]) -> None:
+    """They end when the pipe that they watch is closed."""
+    held.close()
+    for connection in connections:
+        connection.close()
+    for process in processes:
+        process.join(timeout=5.0)
+        if process.is_alive():
+            process.kill()
+            process.join()
