@@ -15,6 +15,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
+from paper_checks.evaluation import noted
 from paper_checks.facts import Fact
 from paper_checks.lines import Lines, Strength
 
@@ -368,7 +369,7 @@ def claim(
 
     def declare(judge: Judge) -> Claim:
         floats = tuple(name for name, value in constants_of(judge).items() if isinstance(value, float))
-        return Claim(
+        found = Claim(
             id=id,
             where=where,
             says=says,
@@ -381,5 +382,6 @@ def claim(
             module=judge.__module__,
             **rest,
         )
+        return noted(found)
 
     return declare
