@@ -310,10 +310,11 @@ class Replay:
         """Constants, scope and sizes of what a proof proves, by name, as JSON has them."""
         if self.kind == "witness":
             return {}
-        return {name: _as_in_json(value) for name, value in {**self._defaults, **self.states}.items()}
+        return {name: as_in_json(value) for name, value in {**self.defaults, **self.states}.items()}
 
     @property
-    def _defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, Any]:
+        """Keyword defaults of the evaluation, by name."""
         parameters = inspect.signature(self.evaluate).parameters.items()
         return {name: one.default for name, one in parameters if one.default is not one.empty}
 
@@ -505,25 +506,27 @@ def _mappings(value: Any) -> Iterator[_Read]:
         yield from _mappings(part)
 
 
-def _as_in_json(value: Any) -> Any:
+def as_in_json(value: Any) -> Any:
     """Return a value with lists for its tuples, and what JSON does not have, such as fractions, as text."""
     if is_bool(value):
         return bool(value)
     if isinstance(value, Mapping):
-        return {str(name): _as_in_json(part) for name, part in value.items()}
+        return {str(name): as_in_json(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_in_json(part) for part in value]
+        return [as_in_json(part) for part in value]
     return value if value is None or type(value) in (int, float, str) else str(value)
 
 
 def _proved(replay: Replay, values: Mapping[str, Any], constants: Mapping[str, Any]) -> Replayed:
     for name, stated in replay.states.items():
-        if repr(values[name]) != repr(_as_in_json(stated)):  # 1, 1.0, True and "1" are four values
+        if repr(values[name]) != repr(as_in_json(stated)):  # 1, 1.0, True and "1" are four values
             detail = f"a certificate of another statement: {name} = {values[name]}, and here it is {stated}"
             return Replayed("certificate", False, False, None, None, detail)
     read = _Read(values)
     try:
-        outcome = replay.evaluate(*([read] if replay.reads_a_file else []), **constants)
+        floats = {name: value for name, value in replay.defaults.items() if isinstance(value, float | list | tuple)}
+        given = {name: as_written(value) for name, value in floats.items()} | dict(constants)
+        outcome = replay.evaluate(*([read] if replay.reads_a_file else []), **given)
     except FlawError as flaw:
         outcome = Proof(False, str(flaw))
     met, steps = (outcome.verified, outcome.steps) if isinstance(outcome, Proof) else (True, outcome)
