@@ -202,7 +202,7 @@ class Dropped:
     superfluous: str = ""
 
 
-def constants_of(judge: Judge) -> dict[str, Any]:
+def constants_of(judge: Callable[..., Any]) -> dict[str, Any]:
     """The keyword defaults of a judge."""
     return {one.name: one.default for one in list(inspect.signature(judge).parameters.values())[1:]}
 

@@ -48,17 +48,27 @@ def as_fraction(value: Any) -> Fraction:
     return Fraction(value)
 
 
+class Written(Fraction):
+    """The exact decimal that a float is written as; it prints as the float does, also before Python 3.12."""
+
+    def __format__(self, specification: str) -> str:
+        return format(float(self), specification) if specification else str(self)
+
+    def __pow__(self, power: Any, modulo: Any = None) -> Any:
+        return super().__pow__(power) if isinstance(power, int | float | Fraction) else NotImplemented  # sympy's turn
+
+
 def as_written(value: Any) -> Any:
     """Return a finite float as the exact decimal that it is written as, within lists and tuples too.
 
     Arithmetic with the result is exact, but with floats it is not: `3 * 0.3333333333333333 == 1.0`.
 
     >>> as_written(0.1), as_written((1.5, "a"))
-    (Fraction(1, 10), (Fraction(3, 2), 'a'))
+    (Written(1, 10), (Written(3, 2), 'a'))
     """
     if type(value) in (list, tuple):
         return type(value)(map(as_written, value))
-    return Fraction(str(value)) if isinstance(value, float) and math.isfinite(value) else value
+    return Written(str(value)) if isinstance(value, float) and math.isfinite(value) else value
 
 
 def is_bool(value: Any) -> bool:
@@ -344,13 +354,18 @@ def noted(item: Declared) -> Declared:
     return item
 
 
+def declared_in(module: ModuleType, kind: type[Any]) -> list[tuple[int, Any]]:
+    """Return the claims, or the replays, that the body of a module declares, each with its line."""
+    return [both for both in vars(module).get(_DECLARED, (None, []))[1] if isinstance(both[1], kind)]
+
+
 def declared_at(module: ModuleType, item: object) -> str:
     """Return module and line of a declaration, in words; the module alone where it did not note it."""
-    line = next((line for line, one in vars(module).get(_DECLARED, (None, []))[1] if one is item), None)
+    line = next((line for line, one in declared_in(module, object) if one is item), None)
     return module.__name__ if line is None else f"{module.__name__}, line {line}"
 
 
-def require_kept(module: ModuleType, kind: type, evaluation: str) -> None:
+def require_kept(module: ModuleType, kind: type[Any], evaluation: str) -> None:
     """Check that a module keeps all claims, or all replays, that it declares.
 
     Args:
@@ -361,8 +376,8 @@ def require_kept(module: ModuleType, kind: type, evaluation: str) -> None:
     Raises:
         ValueError: One has lost its name to a later statement, or never had one.
     """
+    declared = declared_in(module, kind)
     kept = [(one.id, getattr(one, evaluation)) for one in vars(module).values() if isinstance(one, kind)]
-    declared = [both for both in vars(module).get(_DECLARED, (None, []))[1] if isinstance(both[1], kind)]
     for line, item in declared:
         if (item.id, getattr(item, evaluation)) in kept:
             continue

@@ -94,11 +94,8 @@ def require_exact(*expressions: Any, where: str = "") -> None:
     for expression in expressions:
         floats = sympy.sympify(expression).atoms(sympy.Float)
         if floats:
-            number = f"{float(min(floats)):.17g}"
-            raise TypeError(
-                f"{where}{': ' if where else ''}exact expressions have no floats, got {number}; write fractions, such as "
-                'rational("0.1")'
-            )
+            found = f"{where}{': ' if where else ''}got {float(min(floats)):.17g}"
+            raise TypeError(f'{found}, but exact expressions have no floats; write fractions, such as rational("0.1")')
 
 
 def together(*facts: Fact | None) -> tuple[Fact, ...]:

@@ -82,8 +82,5 @@ def unnamed(
     """
     names = dict.fromkeys(name for mutant in mutants for name in mutant)
     changed = [name for name in names if not is_bool(constants[name]) and exact_number(constants[name]) is not None]
-    return (
-        ()
-        if any(is_same_constant(certificate.proves.get(name), constants[name]) for name in changed)
-        else tuple(changed)
-    )
+    named = (is_same_constant(certificate.proves.get(name), constants[name]) for name in changed)
+    return () if any(named) else tuple(changed)

@@ -111,9 +111,9 @@ class Result:
             "source": self.source,
             "replay_source": next(filter(None, self.replays), None),
             "proofs": [
-                {"of": file.id, "proves": dict(answer.proves), "unnamed": list(self.unnamed(answer))}
-                for file, answer in zip(self.stored, self.replayed, strict=True)
-                if file.kind == "certificate"
+                {"reading": answer.reading, "proves": dict(answer.proves), "unnamed": list(self.unnamed(answer))}
+                for answer in self.replayed
+                if answer.kind == "certificate"
             ],
             "witness_words": dict(violated.words) if violated else {},
         }

@@ -22,12 +22,12 @@ def by(method: Callable[..., Evidence], *, exact: bool = False) -> Callable[...,
 
     def declare(id: str, **fields: Any) -> Callable[[Found], Claim]:
         def declared(find: Found) -> Claim:
-            defaults = constants_of(find)
+            floats = {name: one for name, one in constants_of(find).items() if isinstance(one, float | list | tuple)}
 
             @wraps(find)
             def judge(*data: Any, **constants: Any) -> Evidence:
                 if exact:
-                    constants = {name: as_written(value) for name, value in {**defaults, **constants}.items()}
+                    constants = {name: as_written(value) for name, value in {**floats, **constants}.items()}
                 found, rest = find(*data, **constants), list[Any]()
                 if not isinstance(found, Generator):
                     raise TypeError(f"{find.__name__} yields nothing that could be judged")

@@ -35,6 +35,15 @@ def test_other_expressions_are_not(expression, substitution):
     assert not proves_positive(expression, substitution)
 
 
+@pytest.mark.parametrize("expression", [0.1 * n + m, n**0.5, sympy.Float(0), 2.5])
+def test_floats_show_nothing(expression):
+    for show in (lambda: identity("it", expression), lambda: positive("it", expression, {})):
+        with pytest.raises(TypeError, match="exact expressions have no floats"):
+            show()
+    with pytest.raises(TypeError, match=r"got 0\.10000000000000001, but"):
+        positive("it", m - n, {m: n + 0.1})
+
+
 def test_symbols_may_be_renamed_into_each_other():
     assert proves_positive(m - n, {m: n + m, n: n})
     assert proves_positive(m - n, {m: n + a, n: n})
