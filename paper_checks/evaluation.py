@@ -341,7 +341,7 @@ _DECLARED = "__declared__"
 def noted(item: Declared) -> Declared:
     """Return a claim or a replay, noted in the module whose body declares it, so that none loses its name unnoticed.
 
-    What a function declares later is not noted.
+    Declarations in functions that are called later are not noted.
     """
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "<module>":

@@ -76,7 +76,7 @@ def unnamed(
     """Return the numbers that the mutants of a form change, if its proof names none of them; nothing otherwise.
 
     Args:
-        certificate: What the replay of the proof came to.
+        certificate: The result of the replay of the proof.
         constants: Constants of the form that it proves.
         mutants: Mutants of this form.
     """

@@ -119,22 +119,22 @@ def test_claims_with_names_of_their_own_are_kept(package):
         (
             f"@proof('own/a')\n{PROOF.format('p')}@proof('own/a')\n{PROOF.format('q')}",
             "",
-            r"one, line 14, and .*one, line 17",
+            r"one, line 13, and .*one, line 16",
         ),
         (
             f"@proof('own/a')\n{PROOF.format('p')}",
             f"@proof('own/a')\n{PROOF.format('p')}",
-            r"one, line 14, and .*two, line 14",
+            r"one, line 13, and .*two, line 13",
         ),
         (
             f"@proof('own/a')\n{PROOF.format('p')}@proof('own/b')\n{PROOF.format('p')}",
             "",
-            r"own/a .* and own/b \(line 17\)",
+            r"own/a .* and own/b \(line 16\)",
         ),
         (
             f"@proof('own/a')\n{PROOF.format('p')}@proof('own/a')\n{PROOF.format('p')}",
             "",
-            r"own/a .* and own/a \(line 17\)",
+            r"own/a .* and own/a \(line 16\)",
         ),
         (f"@replay('own/a')\n{PROOF.format('p')}@proof('own/a')\n{PROOF.format('p')}", "", "both named p; rename one"),
         (
