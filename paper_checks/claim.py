@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
-from paper_checks.evaluation import noted
+from paper_checks.evaluation import as_bool, noted
 from paper_checks.facts import Fact
 from paper_checks.lines import Lines, Strength
 
@@ -91,6 +91,8 @@ class Evidence:
     def __post_init__(self) -> None:
         if self.ok is not None and not isinstance(self.ok, bool):
             raise TypeError(f"the outcome is True, False or None, got {type(self.ok).__name__} {self.ok!r}")
+        as_bool(self.whole, "whether the cases are all")
+        as_bool(self.infinite, "whether it is violated through an infinite side")
         if isinstance(self.cases, bool) or not isinstance(self.cases, int) or self.cases < 0:
             raise TypeError(f"the number of cases is a natural number, got {self.cases!r}")
         if not all(isinstance(fact, Fact) for fact in self.facts):

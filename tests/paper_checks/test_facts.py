@@ -1,6 +1,7 @@
 import pytest
 import sympy
 
+from paper_checks import proof_steps
 from paper_checks.claim import Evidence
 from paper_checks.facts import compared, identity, positive, proves_positive, together
 
@@ -42,6 +43,19 @@ def test_floats_show_nothing(expression):
             show()
     with pytest.raises(TypeError, match=r"got 0\.10000000000000001, but"):
         positive("it", m - n, {m: n + 0.1})
+
+
+@pytest.mark.parametrize("expression", [0.1 * n, n + 1.0, 0.5])
+def test_signs_in_proofs_are_of_exact_expressions(expression):
+    for sign in (proof_steps.non_negative, proof_steps.positive):
+        with pytest.raises(TypeError, match="signs are of exact expressions"):
+            sign(expression)
+
+
+@pytest.mark.parametrize("field", ["whole", "infinite"])
+def test_what_python_takes_for_true_is_no_evidence(field):
+    with pytest.raises(TypeError, match="True or False, got str 'no'"):
+        Evidence(True, "scope", **{field: "no"})
 
 
 def test_symbols_may_be_renamed_into_each_other():
