@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
 from rmt.checks import require
 from rmt.covariance_draws import WeightedSamples
+from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
 from rmt.joint_population import JointPopulation
 from rmt.matrix_free import Rotation
 from rmt.separable import Atoms
@@ -67,15 +68,15 @@ class SumDraw:
             Eigenvalues (count,) from the end inwards, and squared entries in the block's coordinates, (count, r).
         """
         require(side in ("above", "below"), f"side must be 'above' or 'below', got {side!r}")
-        require(1 <= count < self.P, f"count must lie between 1 and P - 1 = {self.P - 1}, got {count}")
+        count = checked_count(count, self.P, "P")
         if all(group.samples is not None for group in self.groups):
             places = (self.P - count, self.P - 1) if side == "above" else (0, count - 1)
             values, vectors = eigh(self.matrix, subset_by_index=places, check_finite=False)
+            if side == "above":
+                values, vectors = values[::-1], vectors[:, ::-1]
         else:
-            which = "LA" if side == "above" else "SA"
-            values, vectors = eigsh(self.operator(), k=count, which=which, v0=np.ones(self.P), tol=1e-10)
-        order = np.argsort(values)[:: -1 if side == "above" else 1]
-        return values[order], vectors[: self.turns.shape[-1], order].T ** 2
+            values, vectors = extreme_eigenpairs(self._product, self.P, count, largest=side == "above")
+        return values, vectors[: self.turns.shape[-1]].T ** 2
 
     def _product(self, vector: Array) -> Array:
         vector = np.asarray(vector, dtype=float).reshape(-1)
