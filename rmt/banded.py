@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from rmt.checks import whole
+from rmt.checks import kept, reals, require, whole
 from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
@@ -59,6 +59,9 @@ class BandedDraw:
     rest_norm: float
     top_kept: int
     bottom_kept: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "band", kept("band", self.band))
 
     @property
     def rows(self) -> int:
@@ -163,7 +166,9 @@ class BandedDraw:
         if self.band.shape[0] > 2:
             raise ValueError("counts are for models of at most one spike; a few spikes do not change the bulk")
         band, unit = self._scaled
-        grid = np.asarray(grid, dtype=float) / unit
+        points = reals("grid", grid)
+        require(points.ndim == 1, f"the grid must be points in a row, (points,), got shape {points.shape}")
+        grid = points / unit
         squares = band[1] ** 2
         counts = np.zeros(grid.shape, dtype=np.int64)
         pivots, ratio = np.ones_like(grid), np.empty_like(grid)

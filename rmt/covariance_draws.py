@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
+from rmt.checks import kept
 from rmt.closed_laws import MarchenkoPastur
 from rmt.covariance import SpikedCovariance
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
@@ -37,6 +38,10 @@ class WeightedSamples:
     weights: NDArray[np.float64]
     samples: NDArray[np.float64] | None
     rotations: tuple[Rotation, Rotation] | None
+
+    def __post_init__(self) -> None:
+        for name in ("population", "weights"):
+            object.__setattr__(self, name, kept(name, getattr(self, name)))
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:

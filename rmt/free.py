@@ -22,7 +22,7 @@ from .checks import finite, levels_of, positive, require, unwrapped
 from .closed_laws import PointMass, Semicircle
 from .continuation import LEAST, descend, lowest_heights
 from .counting import SMALLEST, quantiles
-from .laws import Affine, Law, _argument, _CumulantsFirst
+from .laws import EPS, Affine, Law, _argument, _CumulantsFirst
 from .panel_quadrature import Panels
 from .spiked import power_of_two
 
@@ -158,6 +158,10 @@ class FreeSum(_CumulantsFirst):
     @property
     def _size(self) -> float:
         return max(self.a._size, self.b._size)
+
+    @property
+    def _atom_error(self) -> float:
+        return self.a._atom_error + self.b._atom_error + 2 * EPS * self._size
 
     @cached_property
     def _panels(self) -> Panels:

@@ -30,6 +30,7 @@ FAR = 1e17
 """Distance in sizes of the law at which the rounding of a point exceeds the law."""
 BESIDE = (1e-3, 1e-6, 1e-9)
 """Distances from the ends of the support, in widths, at which bands and atoms must add up to 1."""
+EPS = float(np.finfo(float).eps)
 ROUNDING = 1e-6
 """A distribution function that misses 0 or 1 or decreases by more is wrong; next to an edge rounding is felt as its
 root."""
@@ -95,8 +96,8 @@ class Law(ABC):
         return unwrapped(density)
 
     def cdf(self, x: ArrayLike) -> Any:
-        """Probability of values up to and including x."""
-        points = reals("x", x)
+        """Probability of values up to and including x; an atom counts at points closer than its place is known."""
+        points = self._on_atoms(reals("x", x))
         self._complete()
         lower, upper = self.support
         mass = self._orderly(points.ravel(), self._mass_up_to(points.ravel())).reshape(points.shape)
@@ -110,7 +111,7 @@ class Law(ABC):
             middle = low + (high - low) / 2
             enough = np.asarray(self.cdf(middle)) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], high))
+        return unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], self._on_atoms(high)))
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0.
@@ -188,6 +189,18 @@ class Law(ABC):
     def _size(self) -> float:
         """The largest modulus that enters the equations: its rounding moves every point."""
         return max(map(abs, self.support))
+
+    @property
+    def _atom_error(self) -> float:
+        """Error of the locations of atoms, 0 where they are given."""
+        return 0.0
+
+    def _on_atoms(self, x: np.ndarray) -> np.ndarray:
+        """Points, those closer to an atom than its location is known moved onto it."""
+        error = self._atom_error
+        for location, _ in self.atoms if error else ():
+            x = np.where(np.abs(x - location) <= error, location, x)
+        return x
 
     def _mass_up_to(self, x: np.ndarray) -> np.ndarray:
         """Mass of bands and atoms up to points (n,), as the equations give it: not cut off at the ends."""
@@ -458,6 +471,10 @@ class Affine(_CumulantsFirst):
     @property
     def _size(self) -> float:
         return self.scale * self.base._size + abs(self.shift)
+
+    @property
+    def _atom_error(self) -> float:
+        return self.scale * self.base._atom_error + 2 * EPS * self._size
 
     @property
     def _interval(self) -> tuple[float, float]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
-from rmt.checks import require
+from rmt.checks import kept, require
 from rmt.covariance_draws import WeightedSamples
+from rmt.covariance_sum import of_every_group
 from rmt.extreme_eigenpairs import checked_count, extreme_eigenpairs
 from rmt.joint_population import JointPopulation
 from rmt.matrix_free import Rotation
@@ -32,6 +33,10 @@ class SumDraw:
 
     groups: tuple[WeightedSamples, ...]
     turns: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "turns", kept("turns", self.turns))
 
     @property
     def P(self) -> int:
@@ -110,13 +115,12 @@ def draw_sum(
     Raises:
         ValueError: numbers of groups that differ, counts or numbers of samples that are not whole.
     """
-    counted = f"got {population.groups} covariances, {len(weights)} laws of weights, {len(samples)} numbers of samples"
-    require(len(weights) == len(samples) == population.groups, f"every group needs weights and samples, {counted}")
+    laws, sizes = of_every_group(population, weights, samples)
     counts = np.rint(population.counts).astype(int)
     require(bool((counts == population.counts).all()), "counts must be whole numbers for a draw: round them")
-    require(all(m == int(m) >= 1 for m in samples), f"numbers of samples must be whole, at least 1, got {samples}")
+    require(all(m == int(m) for m in sizes), f"numbers of samples must be whole, at least 1, got {samples}")
     groups, turns = [], []
-    for g, (law, m) in enumerate(zip(weights, map(int, samples), strict=True)):
+    for g, (law, m) in enumerate(zip(laws, map(int, sizes), strict=True)):
         values, turn = np.linalg.eigh(population.block[g])
         eigenvalues = np.concatenate([np.maximum(values, 0.0), np.repeat(population.atoms[:, g], counts)])
         drawn = np.asarray(law.quantile((np.arange(m) + 0.5) / m))
