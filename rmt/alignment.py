@@ -218,9 +218,10 @@ def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank:
         ValueError: non-semicircular noise, or a rank that does not fit.
     """
     spikes = len(model.spikes)
-    rank, R = whole("rank", rank), check_dimension(R)
+    number("rank", rank)
     if rank < 1 or 2 * rank + spikes + 2 > R:
         raise ValueError(f"need 1 <= rank and 2 rank + spikes + 2 <= R, got rank {rank}, {spikes} spikes, R = {R}")
+    rank, R = whole("rank", rank), check_dimension(R)
     leading = [_leading(draw_banded(model, R, rng, top=rank, bottom=rank), rank) for _ in range(2)]
     values, towards = np.array([pair[0] for pair in leading]), np.array([pair[1] for pair in leading])
     complement = R - spikes
