@@ -333,18 +333,30 @@ def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.f
     guesses = eig_banded(head, lower=True, eigvals_only=True, select="i", select_range=window)
     spread = 2.0 * float(np.sqrt(np.mean(band[-1, :first] ** 2)))
     edge = float(np.median(band[0])) + spread
+    rounding = 64.0 * float(np.finfo(float).eps) * float(np.abs(band).max())
     near = count + 3
     while near < rows:
         inverse = LinearOperator((rows, rows), matvec=_solver(band, edge), dtype=float)
         start = np.linspace(1.0, 0.0, rows)
         values = eigsh(matrix, k=near, sigma=edge, OPinv=inverse, v0=start, return_eigenvectors=False)
         pairs = [_inverse_iteration(band, guess) for guess in guesses if guess > values.max()]
-        outliers = [value for value, vector in pairs if _residual(matrix, value, vector) < 1e-9 * spread]
-        merged = np.unique(np.concatenate([values, outliers]))[::-1][:count]
-        if len(merged) == count and _count_above(matrix, merged[-1] - 1e-12 * spread) == count:
+        small = max(1e-9 * spread, rounding)
+        outliers = [value for value, vector in pairs if _residual(matrix, value, vector) < small]
+        # Equal ones are kept: a value that is listed too often fails the count.
+        merged = np.sort(np.concatenate([values, outliers]))[::-1][:count]
+        if len(merged) == count and _none_missing(matrix, merged, max(1e-12 * spread, rounding)):
             return merged
         near *= 2
     return eig_banded(band, lower=True, eigvals_only=True, select="i", select_range=(rows - count, rows - 1))[::-1]
+
+
+def _none_missing(matrix: csc_array, values: NDArray[np.float64], slack: float) -> bool:
+    """Whether these are the largest eigenvalues, decreasing, up to the slack; more than one may equal the last."""
+    last = float(values[-1])
+    found = _count_above(matrix, last - slack)
+    if found <= len(values):
+        return found == len(values)
+    return _count_above(matrix, last + slack) == int((values > last + slack).sum())
 
 
 def _sparse(band: NDArray[np.float64]) -> csc_array:

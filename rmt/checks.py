@@ -21,10 +21,12 @@ def require(condition: bool, message: str) -> None:
 def number(name: str, value: Any) -> float:
     """Return a number, finite or not, as a float."""
     try:
-        math.isfinite(value)
+        math.isfinite(value)  # refuses texts, which float reads
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, got {shown(value)}") from None
-    return float(value)
 
 
 def kept(name: str, values: ArrayLike) -> np.ndarray:
@@ -65,8 +67,7 @@ def shown(value: Any) -> str:
 
 def whole(name: str, n: float) -> int:
     """Return an order as an int, if it is a whole number >= 0."""
-    number(name, n)
-    require(math.isfinite(n) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}")
+    require(math.isfinite(number(name, n)) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}")
     return int(n)
 
 
@@ -86,16 +87,16 @@ def power(base: float, n: int) -> float:
 
 def finite(name: str, value: float) -> float:
     """Return the value as a float, if it is finite: numbers of fewer digits would spread theirs."""
-    number(name, value)
-    require(math.isfinite(value), f"{name} must be finite, got {value}")
-    return float(value)
+    found = number(name, value)
+    require(math.isfinite(found), f"{name} must be finite, got {shown(value)}")
+    return found
 
 
 def positive(name: str, value: float) -> float:
     """Return the value as a float, if it is positive and finite."""
-    number(name, value)
-    require(math.isfinite(value) and value > 0, f"{name} must be positive and finite, got {value}")
-    return float(value)
+    found = number(name, value)
+    require(math.isfinite(found) and found > 0, f"{name} must be positive and finite, got {shown(value)}")
+    return found
 
 
 def reals(name: str, values: ArrayLike) -> np.ndarray:

@@ -44,7 +44,7 @@ def of_every_group(
     """Return the laws of the weights and the numbers of samples of all groups.
 
     Raises:
-        ValueError: Something of another type, numbers of groups that differ, or no samples.
+        ValueError: Something of another type, or numbers of groups that differ.
     """
     given = type(population).__name__
     require(isinstance(population, JointPopulation), f"population must be a JointPopulation, got a {given}")
@@ -55,7 +55,7 @@ def of_every_group(
     require(len(laws) == len(counts) == population.groups, f"every group needs weights and samples, {counted}")
     for law in laws:
         require(isinstance(law, Atoms), f"weights must be an AtomicLaw or a PointMass, got {type(law).__name__}")
-    return laws, tuple(positive("a number of samples", count) for count in counts)
+    return laws, counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class CovarianceSum(CountedLaw):
         for law in weights:
             require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "samples", samples)
+        object.__setattr__(self, "samples", tuple(positive("a number of samples", count) for count in samples))
         positive("the product of the largest eigenvalue and the largest weight", self._unit)
 
     @property

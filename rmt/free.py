@@ -160,8 +160,9 @@ class FreeSum(_CumulantsFirst):
         return max(self.a._size, self.b._size)
 
     @property
-    def _atom_error(self) -> float:
-        return self.a._atom_error + self.b._atom_error + 2 * EPS * self._size
+    def _atom_errors(self) -> tuple[float, ...]:
+        a, b = (dict(zip((x for x, _ in law.atoms), law._atom_errors, strict=False)) for law in (self.a, self.b))
+        return tuple(a.get(x, 0.0) + b.get(y, 0.0) + 2 * EPS * max(abs(x), abs(y)) for x, y, _ in self._pairs_of_atoms)
 
     @cached_property
     def _panels(self) -> Panels:

@@ -213,8 +213,9 @@ class RTransformLaw(Law):
         return tuple((edge, mass) for edge, _, mass in (self._left, self._right) if mass > 0)
 
     @property
-    def _atom_error(self) -> float:
-        return EDGE_ERROR * (self.support[1] - self.support[0]) + 4 * EPS * self._size
+    def _atom_errors(self) -> tuple[float, ...]:
+        error = EDGE_ERROR * (self.support[1] - self.support[0]) + 4 * EPS * self._size
+        return (error,) * len(self.atoms)
 
     @cached_property
     def _left(self) -> tuple[float, float, float]:

@@ -191,15 +191,15 @@ class Law(ABC):
         return max(map(abs, self.support))
 
     @property
-    def _atom_error(self) -> float:
-        """Error of the locations of atoms, 0 where they are given."""
-        return 0.0
+    def _atom_errors(self) -> tuple[float, ...]:
+        """Errors of the locations of atoms; 0, or none at all, where they are given."""
+        return ()
 
     def _on_atoms(self, x: np.ndarray) -> np.ndarray:
-        """Points, those closer to an atom than its location is known moved onto it."""
-        error = self._atom_error
-        for location, _ in self.atoms if error else ():
-            x = np.where(np.abs(x - location) <= error, location, x)
+        """Points, those below an atom by less than its location is known moved onto it."""
+        if errors := self._atom_errors:
+            for (location, _), error in zip(self.atoms, errors, strict=True):
+                x = np.where((x < location) & (x >= location - error), location, x)
         return x
 
     def _mass_up_to(self, x: np.ndarray) -> np.ndarray:
@@ -473,8 +473,12 @@ class Affine(_CumulantsFirst):
         return self.scale * self.base._size + abs(self.shift)
 
     @property
-    def _atom_error(self) -> float:
-        return self.scale * self.base._atom_error + 2 * EPS * self._size
+    def _atom_errors(self) -> tuple[float, ...]:
+        atoms, errors = self.base.atoms, self.base._atom_errors or (0.0,) * len(self.base.atoms)
+        return tuple(
+            self.scale * error + 2 * EPS * max(abs(self.scale * location), abs(self.shift))
+            for (location, _), error in zip(atoms, errors, strict=True)
+        )
 
     @property
     def _interval(self) -> tuple[float, float]:

@@ -118,7 +118,7 @@ def draw_sum(
     laws, sizes = of_every_group(population, weights, samples)
     counts = np.rint(population.counts).astype(int)
     require(bool((counts == population.counts).all()), "counts must be whole numbers for a draw: round them")
-    require(all(m == int(m) for m in sizes), f"numbers of samples must be whole, at least 1, got {samples}")
+    require(all(m % 1 == 0 and m >= 1 for m in sizes), f"numbers of samples must be whole, at least 1, got {samples}")
     groups, turns = [], []
     for g, (law, m) in enumerate(zip(laws, map(int, sizes), strict=True)):
         values, turn = np.linalg.eigh(population.block[g])

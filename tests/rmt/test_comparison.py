@@ -123,7 +123,7 @@ def test_levels_that_are_no_chance_are_refused(level):
 
 @pytest.mark.parametrize("level", [1e-300, 1e-100, 1e-17, 0.5])
 def test_small_levels_keep_their_digits(level):
-    """A normal law is beyond x with chance erfc(x / sqrt 2), and one of one degree of freedom with 2 / (pi x) far out."""
+    """A normal law is beyond x with chance erfc(x / sqrt 2), and Cauchy's with 2 / (pi x) far out."""
     low, high = Comparison.from_theory("x", 0.0, 0.0, 1.0).interval(level)
     assert math.erfc(high / math.sqrt(2.0)) == pytest.approx(level, rel=1e-9, abs=0.0)
     assert low == -high
