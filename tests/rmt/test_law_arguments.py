@@ -1,4 +1,4 @@
-"""What laws, models and draws are made from: copies of arrays, and one line for anything else."""
+"""Arguments of laws, models and draws: arrays are copied, and those of another kind are refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What problems are made from: copies of tensors, and one line for anything but whole numbers and shapes."""
+"""Arguments of toy problems: tensors are copied, and those of another kind are refused in one line."""
 
 from __future__ import annotations
 
