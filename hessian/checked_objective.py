@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import torch
@@ -26,6 +26,7 @@ from hessian.memory import PROGRAM, Budget, bytes_of
 from hessian.middles import Law, law_of
 from hessian.model_state import PureModel, Selection, check_modes, padding_rows, selected
 from hessian.objective import Objective
+from hessian.product_rounding import LargestNumber
 from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
 
@@ -102,7 +103,8 @@ def checked_objective(
     if not first:
         raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
     draft = replace(draft, losses=tuple(value for _, value in first))
-    if [size for size, _ in first] != [size for size, _ in draft.read(count)]:
+    again, largest = _largest_number(draft, count)
+    if [size for size, _ in first] != [size for size, _ in again]:
         raise CurvatureError("two readings of the data gave other batches: fix their order and number")
     with draft.model.own_parameters_watched(), torch.enable_grad():
         value = draft.batch_loss(draft.first_batch(), 1)
@@ -136,6 +138,7 @@ def checked_objective(
         sizes=sizes,
         value=value_of_all,
         rounding=rounding,
+        largest=largest,
         check_seconds=time.perf_counter() - started,
         check_dtypes=dtypes,
     )
@@ -207,6 +210,19 @@ def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict
 def _dropped(source: Any) -> str:
     """Return in words why a loader leaves its only batch out; empty if it does not."""
     return ", since drop_last=True leaves the only one out" if getattr(source, "drop_last", False) else ""
+
+
+def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tuple[list[tuple[int, float]], float]:
+    """Return what `Objective.read` does, and the largest number on the way to the losses; infinite if that is unseen.
+
+    Raises:
+        CurvatureError: See `Objective.read`.
+    """
+    mode = LargestNumber()
+    try:
+        return objective.read(count, mode), mode.value
+    except (CurvatureError, RuntimeError):  # some compiled models cannot be looked into
+        return objective.read(count), inf
 
 
 def _require_nothing_kept(objective: Objective) -> None:

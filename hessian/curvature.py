@@ -32,7 +32,7 @@ from hessian.memory import Budget, give_back
 from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.pieces import Pieces, PiecesHere, cut_up
-from hessian.product_rounding import is_ordinary, rounding_on_all
+from hessian.product_rounding import few_suffice, rounding_on_all
 from hessian.routes import told
 from hessian.symmetric import CurvatureError
 from rmt.results import Result
@@ -175,9 +175,11 @@ class Curvature:
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
+        self._limited = budget is not None
+        if self._limited:
+            self._rounding_of(whole)  # before graphs and vectors take their place
         started = time.perf_counter()
         self._pieces: Pieces
-        self._matrix = matrix
         if team is None:
             self._pieces = PiecesHere(self._objective, matrix, keep)
             self._spent.seconds += time.perf_counter() - started
@@ -232,14 +234,12 @@ class Curvature:
         """Return the same of a block, on its own scale."""
         self._require_derivatives(part)
         on_few = self._on_few[part]
-        if is_ordinary(on_few, self.dtype) or self.dtype == torch.float64:
+        if few_suffice(on_few, self.dtype, self._objective.largest) or not self._objective.may_be_double:
             return on_few
         if part not in self._roundings:
-
-            def multiply(rows: Sequence[int], columns: Sequence[int], v: Tensor) -> Tensor:
-                return self._pieces.products(Part(tuple(rows), tuple(columns)), v[None], 1)[0]
-
-            self._roundings[part] = rounding_on_all(self._objective, self._matrix, *part, multiply)
+            started = time.perf_counter()
+            self._roundings[part] = max(on_few, rounding_on_all(self._objective, self._matrix, *part))
+            self._extra_seconds += time.perf_counter() - started
         return self._roundings[part]
 
     def products(self, vectors: Tensor) -> Tensor:
@@ -265,6 +265,8 @@ class Curvature:
         """
         part = Part(self._positions, self._positions)
         self._require_derivatives(part)
+        if self._limited:
+            self._rounding_of(part)
         if (count := min(together, self._vectorize)) > 1:
             self._pieces.products(part, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
 

@@ -1,22 +1,29 @@
 """Rounding of products as they are, measured against the same products in double precision.
 
 The checks of derivatives run in double precision, where autocast does nothing, and where a model may take another
-branch. So products in the parameters' own type are compared with double ones: on a few samples when the data are read,
-and where these differ by more than the type explains on all of the data, along directions near the largest eigenvalue.
+branch. So products in the parameters' own type are compared with double ones on a few samples when the data are read.
+A few samples do not represent the others where these differ by more than the type explains, or where the model computes
+large numbers: inputs of size 1000 saturate most units, and the curvature comes from the few samples that do not, whose
+activations are rounded by 1000 units of the type. Then products on all of the data are compared, along directions that
+end near the largest eigenvalue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from hessian.batches import as_dtype
 from hessian.differentiation import exact_algebra
 from hessian.graphs import Layout
 from hessian.objective import Objective
+from hessian.routes import RouteWarning
 from hessian.symmetric import CurvatureError
 from hessian.vector_parts import norm_of
 
@@ -25,11 +32,20 @@ Positions = Sequence[int]
 FLOOR = 10.0
 """Units of rounding of a type in which something is computed that products are never said to be better than."""
 ORDINARY = 1e3
-"""Units of rounding of the parameters' type up to which a few samples suffice to measure it."""
+"""Units of rounding of single precision up to which low precision does not show in a product."""
+LARGE = 32.0
+"""Largest number on a model's way to the loss up to which a few samples suffice to measure rounding: an activation is
+rounded by its size, in units of the type, and curvatures change by as much."""
+UNREAL = 1e30
+"""Numbers from here on stand for minus infinity, as in the masks of attention."""
 MOST = 0.05
 """Relative rounding beyond which products are refused."""
-DIRECTIONS = 5
+DIRECTIONS = 8
 """Along which all of the data are compared: a random one, and what products make of it, the last near the largest."""
+MARGIN = 2.0
+"""By which the largest difference along these is multiplied, since others may be rounded more."""
+FIRST, USUAL = 2, 3.0
+"""Directions after which the others are left out if products along these are rounded by no more units than usual."""
 
 
 def types_towards(value: Tensor, leaves: Sequence[Tensor]) -> set[torch.dtype]:
@@ -88,14 +104,50 @@ def require_little(rounding: float, own: torch.dtype, through: torch.dtype | Non
     )
 
 
-def is_ordinary(rounding: float, own: torch.dtype) -> bool:
-    """Return whether rounding on a few samples is of the order that the parameters' type explains."""
-    return rounding <= ORDINARY * torch.finfo(own).eps
+class LargestNumber(TorchDispatchMode):
+    """The largest finite number that operations compute while this is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._largest: dict[torch.device, Tensor] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        answer = func(*args, **(kwargs or {}))
+        if func.is_view or func in _COPIES:
+            return answer
+        for leaf in tree_leaves(answer):
+            if isinstance(leaf, Tensor) and leaf.is_floating_point() and leaf.numel() > 1:
+                size = torch.linalg.vector_norm(leaf, float("inf")).double()
+                if not bool(size < UNREAL):
+                    real = torch.where(leaf.abs() < UNREAL, leaf, 0.0)
+                    size = torch.linalg.vector_norm(real, float("inf")).double()
+                before = self._largest.get(leaf.device, size)
+                self._largest[leaf.device] = torch.maximum(before, size)
+        return answer
+
+    @property
+    def value(self) -> float:
+        """The number; 0 if there was none."""
+        return max((size.item() for size in self._largest.values()), default=0.0)
 
 
-def rounding_on_all(
-    objective: Objective, matrix: str, rows: Positions, columns: Positions, multiply: Multiply
-) -> float:
+_COPIES = (torch.ops.aten.clone.default, torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default)
+
+
+def few_suffice(rounding: float, own: torch.dtype, largest: float) -> bool:
+    """Return whether the rounding that a few samples show is that of all samples.
+
+    Args:
+        rounding: Measured on a few samples.
+        own: Type of the parameters.
+        largest: Largest number that the model and the loss compute on all samples.
+    """
+    return own == torch.float64 or (rounding <= FLOOR * torch.finfo(own).eps and largest <= LARGE)
+
+
+def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns: Positions) -> float:
     """Return the largest relative difference of products on all of the data from those in double precision.
 
     Args:
@@ -103,38 +155,54 @@ def rounding_on_all(
         matrix: One of `hessian.middles.MATRICES`.
         rows: Positions of the parameters of the block's rows.
         columns: Positions of those of its columns.
-        multiply: The block, or its transpose, times a vector as measurements take it.
+
+    Returns:
+        The difference, or 0 where the model cannot be evaluated in double precision.
     """
     like = objective.parameters[0]
     total = Layout.of([objective.parameters[i] for i in columns]).total
     generator = torch.Generator().manual_seed(0)
     v = torch.randn(total, generator=generator, dtype=torch.float64, device="cpu").to(like.device, like.dtype)
     worst = 0.0
-    for _ in range(DIRECTIONS):
-        exact = _double_product(objective, matrix, rows, columns, v.double())
+    for tried in range(DIRECTIONS):
+        try:
+            exact = _double_product(objective, matrix, rows, columns, v.double())
+        except torch.OutOfMemoryError:
+            warnings.warn(
+                "the rounding of products was measured on a few samples alone, because products in double precision "
+                "on all of them do not fit into memory: give smaller batches",
+                RouteWarning,
+                stacklevel=2,
+            )
+            break
+        except (CurvatureError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
+            break  # as in the checks, which then are in the model's own precision
         size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
-        gap = norm_of(multiply(rows, columns, v).double() - exact)
+        gap = norm_of(_product(objective, matrix, rows, columns, v).double() - exact)
         worst = max(worst, gap / size)
+        if tried + 1 >= FIRST and worst <= USUAL * torch.finfo(like.dtype).eps:
+            break
         v, rows, columns = (exact / size).to(like.dtype), columns, rows
-    return worst
-
-
-Multiply = Callable[[Positions, Positions, Tensor], Tensor]
-"""A block, by the positions of its rows and columns, times a vector of the columns' entries."""
+    return MARGIN * worst
 
 
 @exact_algebra()
 def _double_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
-    at = [p.detach().double().requires_grad_() for p in objective.parameters]
+    return _product(objective, matrix, rows, columns, v)
+
+
+def _product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
+    """Return a block times a vector, in the precision of the vector."""
+    at = [p.detach().to(v.dtype).requires_grad_() for p in objective.parameters]
     by = sorted({*rows, *columns})
     given, wanted = (Layout.of([at[i] for i in part]) for part in (columns, rows))
     parts = given.parts(v[None])
     total, here = v.new_zeros(1, wanted.total), v.new_empty(1, wanted.total)
     for number, weight, batch in objective.weighted_batches():
-        double = as_dtype(batch, torch.float64)
-        graph = objective.graph(double, number, weight, matrix, at=at, by=[at[i] for i in by])
+        cast = as_dtype(batch, v.dtype)
+        graph = objective.graph(cast, number, weight, matrix, at=at, by=[at[i] for i in by])
         block = graph.restricted([by.index(i) for i in rows], [by.index(i) for i in columns])
         wanted.write(block.product(parts, False, last=True), here, add=False)
         total += here
