@@ -30,7 +30,7 @@ from hessian.elsewhere import PiecesElsewhere, Workers
 from hessian.graphs import Layout, Part, Positions
 from hessian.memory import Budget, give_back
 from hessian.middles import MATRICES, Law
-from hessian.model_state import Selection, matching, owner
+from hessian.model_state import Selection, aliases, matching, owner
 from hessian.pieces import Pieces, PiecesHere, cut_up
 from hessian.product_rounding import few_suffice, rounding_on_all
 from hessian.routes import told
@@ -87,6 +87,7 @@ class Curvature:
         samples: Number of samples.
         loss: Value of the loss over all samples.
         unused: Names of parameters that the loss does not depend on; their rows are zero.
+        aliases: Other names of parameters that have several, such as tied weights, each with the one among `names`.
         held: Bytes of what is held, by part, where `memory` was given.
     """
 
@@ -117,7 +118,8 @@ class Curvature:
             matrix: `hessian`, `gauss-newton`, `residual` (the Hessian less the Gauss-Newton matrix), `fisher` (exact,
                 of the model's own law) or `empirical-fisher` (of the data's targets); all but the first need one tensor
                 as output.
-            parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients.
+            parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients. A tied weight
+                has several names.
             batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
                 The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes; that
@@ -168,6 +170,7 @@ class Curvature:
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
+        self.aliases = {other: name for other, name in aliases(model).items() if name in self._names}
         whole = Part(self._positions, self._positions)
         self._faults: dict[Part, CurvatureError | None] = {whole: None}
         self._on_few: dict[Part, float] = {whole: self._objective.rounding}
@@ -339,6 +342,7 @@ class Curvature:
         part._parameters = tuple(self._parameters[i] for i in kept)
         part._positions = tuple(self._positions[i] for i in kept)
         part._layout = Layout.of(part._parameters)
+        part.aliases = {other: name for other, name in self.aliases.items() if name in part._names}
         part.unused = tuple(name for name in self.unused if name in part._names)
         part._spent, part._extra_seconds = _Spent(), 0.0
         return part
@@ -375,7 +379,11 @@ class Curvature:
         )
 
     def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
-        """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""
+        """Return a diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``.
+
+        Each parameter is in one block. One with several names is in that of its name among `names`; `aliases` has the
+        others. `block` takes a module with all that it holds.
+        """
         owners: dict[str, list[str]] = {}
         for name in self._names:
             place = owner(name)
@@ -425,7 +433,7 @@ class Curvature:
         """Places of parameters among the names."""
         if parameters is None:
             return list(range(len(self._names)))
-        chosen = set(matching(self._names, parameters))
+        chosen = set(matching(self._names, parameters, self.aliases))
         return [place for place, name in enumerate(self._names) if name in chosen]
 
     def _time_gradient(self) -> float:
