@@ -379,7 +379,7 @@ class Curvature:
         )
 
     def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
-        """Return a diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``.
+        """Return a diagonal block per module that owns parameters, or per module at a depth, as ``layer1`` at 1.
 
         Each parameter is in one block. One with several names is in that of its name among `names`; `aliases` has the
         others. `block` takes a module with all that it holds.

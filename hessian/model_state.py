@@ -78,7 +78,7 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
 def aliases(model: nn.Module) -> dict[str, str]:
     """Return the other names of parameters that have several, each with the name that `named_parameters` gives.
 
-    A tied weight has one for each module that holds it, and so has every parameter of a module that hangs in two places.
+    A tied weight has a name by each module that holds it, as has any parameter of a module that hangs in two places.
     """
     first = {id(p): name for name, p in model.named_parameters()}
     every = model.named_parameters(remove_duplicate=False)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from hessian.batches import Batch, Loss, counted, cut, leaves, rows_of, size_of
 from hessian.checked_objective import checked_objective
 from hessian.differentiation import exact_algebra, gradients_of
-from hessian.graphs import HessianGraph, Layout
+from hessian.graphs import HessianGraph, Layout, at_even_place
 from hessian.model_state import Selection
 from hessian.objective import Objective
 from hessian.per_sample import mean_square
@@ -221,7 +221,7 @@ def _fault_of(graph: HessianGraph, rows: Tensor) -> str:
 
 
 def _parts_of(graph: HessianGraph, rows: Tensor) -> list[Tensor]:
-    split = rows.split([p.numel() for p in graph.parameters], dim=1)
+    split = map(at_even_place, rows.split([p.numel() for p in graph.parameters], dim=1))
     return [part.reshape(len(rows), *p.shape) for part, p in zip(split, graph.parameters, strict=True)]
 
 

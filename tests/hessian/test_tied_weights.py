@@ -95,9 +95,9 @@ def test_blocks_are_a_partition_and_the_other_names_are_listed():
 def test_a_tied_weight_outside_of_a_block_or_on_both_sides_is_named():
     model, data = tied()
     whole = Curvature(model, CE, data)
-    with pytest.raises(CurvatureError, match="no parameter matches 'dec.weight'; the first are mix.weight"):
+    with pytest.raises(CurvatureError, match=r"no parameter matches 'dec\.weight'; the first are mix\.weight"):
         whole.block("mix.*").block("dec.weight")
-    with pytest.raises(CurvatureError, match="emb.weight is in both"):
+    with pytest.raises(CurvatureError, match=r"emb\.weight is in both"):
         whole.between("dec.*", "emb.*")
     assert stable_rank(model, CE, data, parameters="dec.weight").value == pytest.approx(
         stable_rank(model, CE, data, parameters="emb.weight").value
