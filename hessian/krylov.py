@@ -175,11 +175,8 @@ class Krylov:
 
         The floor is higher where the operator knows that its products are rounded more.
         """
-        floor, known = _FLOOR * torch.finfo(self._operator.dtype).eps, rounding_of(self._operator)
-        if known <= floor:
-            return max(self._asymmetry, floor * self._scale)
-        # What is known is relative to the norm, which no product with a row of the basis need reach.
-        return max(self._asymmetry, known * max(self._scale, self.largest if self.size else 0.0))
+        unit = torch.finfo(self._operator.dtype).eps
+        return max(self._asymmetry, max(_FLOOR * unit, rounding_of(self._operator)) * self._scale)
 
     def once(self, name: Hashable, find: Callable[[], Found]) -> Found:
         """A finding about the basis under a name, kept as long as the basis stays as it is."""

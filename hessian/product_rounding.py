@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from math import inf, sqrt
 from typing import Any
 
 import torch
@@ -42,8 +43,8 @@ MOST = 0.05
 """Relative rounding beyond which products are refused."""
 DIRECTIONS = 8
 """Along which all of the data are compared: a random one, and what products make of it, the last near the largest."""
-MARGIN = 2.0
-"""By which the largest difference along these is multiplied, since others may be rounded more."""
+ROWS = 3.0**0.5
+"""Times the largest row of a tridiagonal matrix that its norm may be: a basis takes the one for the other."""
 FIRST, USUAL = 2, 3.0
 """Directions after which the others are left out if products along these are rounded by no more units than usual."""
 
@@ -78,7 +79,23 @@ def lowest(types: set[torch.dtype], own: torch.dtype) -> torch.dtype | None:
     return worst if torch.finfo(worst).eps > torch.finfo(own).eps else None
 
 
-def require_little(rounding: float, own: torch.dtype, through: torch.dtype | None, in_interval: bool) -> None:
+def faint_loss(losses: Sequence[float], dtype: torch.dtype) -> str:
+    """Return in words that losses are so small that derivatives are lost in rounding; empty if they are not.
+
+    The derivatives of a cross-entropy that is nearly 0 come from probabilities next to 1, which round to 1.
+    """
+    largest = max(map(abs, losses), default=inf)
+    if not largest <= sqrt(torch.finfo(dtype).eps):
+        return ""
+    begin = f"the loss is {largest:.2g}, as after training to zero loss, so its derivatives are mostly rounding"
+    if dtype == torch.float64:
+        return f"{begin} even in double precision: measure an earlier state, at which the loss is larger"
+    return f"{begin} in {_name(dtype)}: measure model.double() on the same data, or pass --double on the command line"
+
+
+def require_little(
+    rounding: float, own: torch.dtype, through: torch.dtype | None, in_interval: bool, faint: str = ""
+) -> None:
     """Refuse rounding that a result cannot take account of.
 
     Args:
@@ -86,12 +103,17 @@ def require_little(rounding: float, own: torch.dtype, through: torch.dtype | Non
         own: Type of the parameters.
         through: Type of lower precision that the model computes in, if one shows.
         in_interval: The result has an interval that takes account of it.
+        faint: Why derivatives are mostly rounding, in words of `faint_loss`.
 
     Raises:
         CurvatureError: It is too much for any interval, or is that of half precision where there is none.
     """
     if rounding <= (MOST if in_interval or through is None else ORDINARY * torch.finfo(torch.float32).eps):
         return
+    if faint and through is None:
+        raise CurvatureError(
+            f"products with the matrix in {_name(own)} are off by {rounding:.2g} of their size: {faint}"
+        )
     why = (
         f"the model or the loss computes in {_name(through)}, as autocast, .half() and .to({_name(through)}) do"
         if through is not None
@@ -163,7 +185,7 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
     total = Layout.of([objective.parameters[i] for i in columns]).total
     generator = torch.Generator().manual_seed(0)
     v = torch.randn(total, generator=generator, dtype=torch.float64, device="cpu").to(like.device, like.dtype)
-    worst = 0.0
+    worst = size_along = gap_along = 0.0
     for tried in range(DIRECTIONS):
         try:
             exact = _double_product(objective, matrix, rows, columns, v.double())
@@ -180,12 +202,16 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
         size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
-        gap = norm_of(_product(objective, matrix, rows, columns, v).double() - exact)
+        gap, length = norm_of(_product(objective, matrix, rows, columns, v).double() - exact), norm_of(v.double())
         worst = max(worst, gap / size)
+        size_along, gap_along = max(size_along, size / length), max(gap_along, gap / length)
         if tried + 1 >= FIRST and worst <= USUAL * torch.finfo(like.dtype).eps:
             break
         v, rows, columns = (exact / size).to(like.dtype), columns, rows
-    return MARGIN * worst
+    if worst == 0.0:
+        return 0.0
+    # What is compared is rounded itself.
+    return max(worst, ROWS * gap_along / size_along) + FLOOR * torch.finfo(like.dtype).eps
 
 
 @exact_algebra()
