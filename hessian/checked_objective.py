@@ -127,7 +127,8 @@ def checked_objective(
     several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
     if several or reduction:
         vouched = reduction is not None or count is not size_of
-        Recombination(draft, mean, count, several, vouched, coupled=batch_norm == "batch").require()
+        coupled = batch_norm == "batch"
+        Recombination(draft, mean, count, several, vouched, reduction is not None, coupled).require()
     draft.model.require_kept()
     sizes = tuple(size for size, _ in first)
     weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
@@ -218,10 +219,10 @@ def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tupl
     Raises:
         CurvatureError: See `Objective.read`.
     """
-    mode = LargestNumber()
+    largest = LargestNumber()
     try:
-        return objective.read(count, mode), mode.value
-    except (CurvatureError, RuntimeError):  # some compiled models cannot be looked into
+        return objective.read(count, largest.on), largest.value
+    except (CurvatureError, RuntimeError):  # transforms of functions that refuse to be looked into
         return objective.read(count), inf
 
 

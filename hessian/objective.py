@@ -229,13 +229,13 @@ class Objective:
         return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
 
     def read(
-        self, count: Callable[[Batch], int], within: AbstractContextManager[Any] | None = None
+        self, count: Callable[[Batch], int], within: Callable[[Batch], AbstractContextManager[Any]] | None = None
     ) -> list[tuple[int, float]]:
         """Return the samples and the loss of every batch.
 
         Args:
             count: Samples of a batch.
-            within: Open while a loss is evaluated.
+            within: Maps a batch to what is open while its loss is evaluated.
 
         Raises:
             CurvatureError: The model or the loss fails on a batch, or changes it.
@@ -245,9 +245,9 @@ class Objective:
             for number, batch in enumerate(self.moved(), start=1):
                 given = copied(batch)
                 try:
-                    with within or nullcontext():
-                        value = self.batch_loss(given, number).item()
-                    found.append((counted(count, batch), value))
+                    samples = counted(count, batch)
+                    with nullcontext() if within is None else within(given):
+                        found.append((samples, self.batch_loss(given, number).item()))
                 except (CurvatureError, torch.OutOfMemoryError):
                     raise
                 except (RuntimeError, IndexError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -11,16 +11,15 @@ end near the largest eigenvalue.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, sqrt
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.autograd.graph import saved_tensors_hooks
 
-from hessian.batches import as_dtype
+from hessian.batches import Batch, as_dtype, leaves
 from hessian.differentiation import exact_algebra
 from hessian.graphs import Layout
 from hessian.objective import Objective
@@ -35,8 +34,8 @@ FLOOR = 10.0
 ORDINARY = 1e3
 """Units of rounding of single precision up to which low precision does not show in a product."""
 LARGE = 32.0
-"""Largest number on a model's way to the loss up to which a few samples suffice to measure rounding: an activation is
-rounded by its size, in units of the type, and curvatures change by as much."""
+"""Largest input, weight or activation up to which a few samples suffice to measure rounding: an activation is rounded
+by its size, in units of the type, and curvatures change by as much."""
 UNREAL = 1e30
 """Numbers from here on stand for minus infinity, as in the masks of attention."""
 MOST = 0.05
@@ -126,36 +125,38 @@ def require_little(
     )
 
 
-class LargestNumber(TorchDispatchMode):
-    """The largest finite number that operations compute while this is open."""
+class LargestNumber(saved_tensors_hooks):
+    """The largest number of a batch, and of what operations keep for their derivatives while this is open."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(self._see, lambda tensor: tensor)
         self._largest: dict[torch.device, Tensor] = {}
+        self._unseen = False
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        answer = func(*args, **(kwargs or {}))
-        if func.is_view or func in _COPIES:
-            return answer
-        for leaf in tree_leaves(answer):
-            if isinstance(leaf, Tensor) and leaf.is_floating_point() and leaf.numel() > 1:
-                size = torch.linalg.vector_norm(leaf, float("inf")).double()
-                if not bool(size < UNREAL):
-                    real = torch.where(leaf.abs() < UNREAL, leaf, 0.0)
-                    size = torch.linalg.vector_norm(real, float("inf")).double()
-                before = self._largest.get(leaf.device, size)
-                self._largest[leaf.device] = torch.maximum(before, size)
-        return answer
+    def on(self, batch: Batch) -> LargestNumber:
+        """Return this, with the inputs of a batch seen, which operations on constants do not keep."""
+        for leaf in leaves(batch if isinstance(batch, Mapping) else batch[0]):
+            self._see(leaf)
+        return self
+
+    def _see(self, tensor: Tensor) -> Tensor:
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            self._unseen = True  # within a transform, where values cannot be read
+        elif tensor.is_floating_point() and tensor.numel() > 1 and tensor.layout is torch.strided:
+            with torch.no_grad():
+                given = tensor.detach()
+                size = torch.linalg.vector_norm(given, inf).double()
+                # All of it again only where that is needed; on an accelerator, asking would wait for it.
+                if given.device.type != "cpu" or not bool(size < UNREAL):
+                    size = torch.linalg.vector_norm(torch.where(given.abs() < UNREAL, given, 0.0), inf).double()
+                before = self._largest.get(given.device, size)
+                self._largest[given.device] = torch.maximum(before, size)
+        return tensor
 
     @property
     def value(self) -> float:
-        """The number; 0 if there was none."""
-        return max((size.item() for size in self._largest.values()), default=0.0)
-
-
-_COPIES = (torch.ops.aten.clone.default, torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default)
+        """The number; 0 if there was none, infinite if some could not be seen."""
+        return inf if self._unseen else max((size.item() for size in self._largest.values()), default=0.0)
 
 
 def few_suffice(rounding: float, own: torch.dtype, largest: float) -> bool:

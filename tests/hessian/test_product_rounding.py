@@ -194,3 +194,11 @@ def test_products_with_all_samples_are_compared_only_where_numbers_are_large(mon
     x, y = drawn(60)
     assert Curvature(Inside(call), CE, (scale * x, y % 2)).rounding >= 0.0
     assert len(called) == all_samples
+
+
+def test_large_inputs_are_seen_before_layers_that_are_not_measured(monkeypatch):
+    called = []
+    monkeypatch.setattr("hessian.curvature.rounding_on_all", lambda *_: called.append(1) or 0.0)
+    x, y = drawn(60)
+    assert Curvature(Inside(plain), CE, (1e3 * x, y), parameters="net.2.*").rounding >= 0.0
+    assert called == [1]
