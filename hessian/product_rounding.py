@@ -145,10 +145,10 @@ class LargestNumber(saved_tensors_hooks):
         elif tensor.is_floating_point() and tensor.numel() > 1 and tensor.layout is torch.strided:
             with torch.no_grad():
                 given = tensor.detach()
-                size = torch.linalg.vector_norm(given, inf).double()
+                size = _largest_in(given)
                 # All of it again only where that is needed; on an accelerator, asking would wait for it.
                 if given.device.type != "cpu" or not bool(size < UNREAL):
-                    size = torch.linalg.vector_norm(torch.where(given.abs() < UNREAL, given, 0.0), inf).double()
+                    size = _largest_in(torch.where(given.abs() < UNREAL, given, 0.0))
                 before = self._largest.get(given.device, size)
                 self._largest[given.device] = torch.maximum(before, size)
         return tensor
@@ -157,6 +157,11 @@ class LargestNumber(saved_tensors_hooks):
     def value(self) -> float:
         """The number; 0 if there was none, infinite if some could not be seen."""
         return inf if self._unseen else max((size.item() for size in self._largest.values()), default=0.0)
+
+
+def _largest_in(numbers: Tensor) -> Tensor:
+    least, most = torch.aminmax(numbers)  # a tenth of the time of a norm
+    return torch.maximum(-least, most).double()
 
 
 def few_suffice(rounding: float, own: torch.dtype, largest: float) -> bool:
