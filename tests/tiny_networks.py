@@ -19,6 +19,13 @@ def mlp():
     return perceptron(6, (8,), 3, seed=0, dtype=torch.float32)
 
 
+def twice():
+    """A layer that hangs in two places."""
+    torch.manual_seed(0)
+    shared = nn.Linear(6, 6)
+    return nn.Sequential(shared, nn.Tanh(), shared, nn.Tanh(), nn.Linear(6, 3))
+
+
 def splits():
     """Training and test samples, for runs."""
     return (X, Y), (X, Y)

@@ -63,6 +63,7 @@ class MeasuredNetwork:
         unused: Parameters that the loss does not depend on.
         cost: Cost of the products, those of the blocks aside.
         blocks: Stable ranks of the modules' blocks, where they were asked for.
+        tied: Other names of parameters that have several, each with the name whose block holds it.
     """
 
     request: SpectrumRequest
@@ -72,3 +73,4 @@ class MeasuredNetwork:
     unused: tuple[str, ...]
     cost: Cost
     blocks: tuple[BlockRank, ...] = ()
+    tied: tuple[tuple[str, str], ...] = ()

@@ -32,6 +32,8 @@ from workloads.written import require_own, write_own
 
 SPECTRUM_STEPS = 6
 """Steps of a measurement: model, data, checks, stable rank, eigenpairs, quadrature."""
+TIES = 4
+"""Names of tied weights that are printed."""
 GRADIENTS = 2.0
 """Usual time of a product, in gradients over the same data."""
 
@@ -63,7 +65,10 @@ def measure_network(
             )
         report = measure_spectrum(operator, settings, progress)
         blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
-    return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks)
+    tied = tuple(operator.aliases.items())
+    return MeasuredNetwork(
+        request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks, tied
+    )
 
 
 def usual_products(settings: SpectrumSettings, P: int) -> int:
@@ -251,4 +256,8 @@ def _block_lines(measured: MeasuredNetwork) -> list[str]:
         lines.append(f"  {block.name or '(model)':{wide}}  {block.P:>11,} parameters  {found}{wider}")
     products = sum(block.rank.products for block in measured.blocks if block.rank is not None)
     level = f"{100 * measured.report.settings.confidence:g} % each"
+    if measured.tied:
+        shown = [f"{other} is {name}" for other, name in measured.tied[:TIES]]
+        more = len(measured.tied) - len(shown)
+        lines.append(f"  tied, in one block only: {', '.join(shown)}" + (f" and {more} more" if more else ""))
     return [f"blocks         stable rank by module, {level}; {products} products more", *lines]

@@ -41,6 +41,7 @@ class Recombination:
         count: Samples of a batch.
         needed: Something rests on it, so that a test that cannot be made needs somebody's word.
         vouched: The user has said what the loss is, where it cannot be tested.
+        named: The user has named the reduction, so that the count need not be one of rows.
         coupled: The model couples the samples of a batch, and is meant to: the loss alone is tested, on its outputs.
     """
 
@@ -49,6 +50,7 @@ class Recombination:
     count: Callable[[Batch], int]
     needed: bool
     vouched: bool
+    named: bool
     coupled: bool
 
     def require(self) -> None:
@@ -99,10 +101,14 @@ class Recombination:
         counts = [self._counted(part) for part in parts]
         total = self._counted(whole)
         if sum(counts) != total:
+            found = f"{total} for batch {number}, and {' and '.join(map(str, counts))} for two parts of its rows"
+            if self.named:
+                raise _UnlikeError(f"count does not add up over rows: {found}")
             raise CurvatureError(
-                f"count must add up: it gives {total} for samples of batch {number}, and "
-                f"{' and '.join(map(str, counts))} for two parts of them",
-                keywords=("count",),
+                f"count must add up: it gives {found}. If dimension 0 is not that of the samples, as in time-first "
+                "batches or with one sequence for each item, name reduction='mean' or reduction='sum' next to count=, "
+                "because parts of the samples cannot then be compared",
+                keywords=("count", "reduction"),
             )
         if total == 0:
             return
@@ -147,7 +153,10 @@ class Recombination:
         raise CurvatureError(
             f"the loss is not a {word} over independent samples: {told}. Class weights and ignored or padded targets "
             "make it a mean over something else: give count= with what it divides by, or reduction='sum' with a loss "
-            "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process",
+            "that sums; a model must not couple the samples of a batch; or pass all data as one batch, to one process. "
+            "Samples are along dimension 0: of time-first batches or single sequences, put the samples there, by "
+            "x.transpose(0, 1) or x[None], and let the model turn them back; or name both count=, a function that "
+            "counts the samples of a batch, and reduction=",
             keywords=("count", "reduction"),
         )
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import torch
@@ -25,6 +25,7 @@ from hessian.loss.graphs import Part, require_dependence
 from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, selected
 from hessian.loss.objective import Objective
 from hessian.loss.output_curvature import Law, law_of
+from hessian.loss.product_rounding import LargestNumber
 from hessian.loss.second_derivative_check import UNSETTLED, require_second_derivatives
 from hessian.numerics.live_bytes import held_by
 from hessian.numerics.symmetric import CurvatureError
@@ -102,7 +103,8 @@ def checked_objective(
     if not first:
         raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
     draft = replace(draft, losses=tuple(value for _, value in first))
-    if [size for size, _ in first] != [size for size, _ in draft.read(count)]:
+    again, largest = _largest_number(draft, count)
+    if [size for size, _ in first] != [size for size, _ in again]:
         raise CurvatureError("two readings of the data gave other batches: fix their order and number")
     with draft.model.own_parameters_watched(), torch.enable_grad():
         value = draft.batch_loss(draft.first_batch(), 1)
@@ -125,7 +127,8 @@ def checked_objective(
     several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
     if several or reduction:
         vouched = reduction is not None or count is not size_of
-        Recombination(draft, mean, count, several, vouched, coupled=batch_norm == "batch").require()
+        coupled = batch_norm == "batch"
+        Recombination(draft, mean, count, several, vouched, reduction is not None, coupled).require()
     draft.model.require_kept()
     sizes = tuple(size for size, _ in first)
     weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
@@ -136,6 +139,7 @@ def checked_objective(
         sizes=sizes,
         value=value_of_all,
         rounding=rounding,
+        largest=largest,
         check_seconds=time.perf_counter() - started,
         check_dtypes=dtypes,
     )
@@ -207,6 +211,19 @@ def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict
 def _dropped(source: Any) -> str:
     """Return in words why a loader leaves its only batch out; empty if it does not."""
     return ", since drop_last=True leaves the only one out" if getattr(source, "drop_last", False) else ""
+
+
+def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tuple[list[tuple[int, float]], float]:
+    """Return what `Objective.read` does, and the largest number on the way to the losses; infinite if that is unseen.
+
+    Raises:
+        CurvatureError: See `Objective.read`.
+    """
+    largest = LargestNumber()
+    try:
+        return objective.read(count, largest.on), largest.value
+    except (CurvatureError, RuntimeError):  # transforms of functions that refuse to be looked into
+        return objective.read(count), inf
 
 
 def _require_nothing_kept(objective: Objective) -> None:

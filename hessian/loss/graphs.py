@@ -61,10 +61,14 @@ class Layout:
         return Layout(sizes, tuple(p.shape for p in parameters), sum(sizes))
 
     def parts(self, rows: Tensor) -> list[Tensor]:
-        """One row ``(1, total)`` as a tensor per parameter; several as tensors with a leading dimension; views."""
+        """Return one row ``(1, total)`` as a tensor per parameter, or several as tensors with a leading dimension.
+
+        They are views, or copies where numbers begin at odd places, as after a parameter of odd size.
+        """
         if len(rows) == 1:
-            return [part.view(shape) for part, shape in zip(rows[0].split(self.sizes), self.shapes, strict=True)]
-        split = rows.split(self.sizes, dim=1)
+            split = map(at_even_place, rows[0].split(self.sizes))
+            return [part.view(shape) for part, shape in zip(split, self.shapes, strict=True)]
+        split = map(at_even_place, rows.split(self.sizes, dim=1))
         return [part.reshape(len(rows), *shape) for part, shape in zip(split, self.shapes, strict=True)]
 
     def write(self, parts: list[Tensor | None], rows: Tensor, add: bool) -> None:
@@ -82,6 +86,12 @@ class Layout:
                 here.add_(part) if add else here.copy_(part)
             elif not add:
                 here.zero_()
+
+
+def at_even_place(numbers: Tensor) -> Tensor:
+    """Return numbers whose rows begin at even places of their memory, where pairs can be viewed as complex numbers."""
+    odd = numbers.storage_offset() % 2 or any(stride % 2 for stride in numbers.stride()[:-1])
+    return numbers.clone(memory_format=torch.contiguous_format) if odd else numbers
 
 
 def separate_from(parts: list[Tensor | None], rows: Tensor) -> None:

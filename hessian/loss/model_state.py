@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -53,7 +53,7 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
             why = f"they are {', '.join(kinds)}" if kinds else "every requires_grad is False; name those that are meant"
             raise CurvatureError(f"the model has no trainable parameter: {why}")
     else:
-        chosen = {name: named[name] for name in matching(tuple(named), selection)}
+        chosen = {name: named[name] for name in matching(tuple(named), selection, aliases(model))}
     for name, parameter in chosen.items():
         if parameter.dtype not in (torch.float32, torch.float64):
             raise CurvatureError(
@@ -75,11 +75,26 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
     return {name: parameter.detach().clone().requires_grad_() for name, parameter in chosen.items()}
 
 
-def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
-    """Return the names that match a pattern, in their order.
+def aliases(model: nn.Module) -> dict[str, str]:
+    """Return the other names of parameters that have several, each with the name that `named_parameters` gives.
+
+    A tied weight has a name by each module that holds it, as has any parameter of a module that hangs in two places.
+    """
+    first = {id(p): name for name, p in model.named_parameters()}
+    every = model.named_parameters(remove_duplicate=False)
+    return {name: first[id(p)] for name, p in every if name != first[id(p)]}
+
+
+def matching(names: Sequence[str], patterns: Sequence[str] | str, others: Mapping[str, str] | None = None) -> list[str]:
+    """Return the names of the parameters that match a pattern, in their order.
 
     A pattern that is itself a name means that name alone, and one that is a module's name and ``.*`` means that module,
     because names may hold ``*``, ``?`` and brackets.
+
+    Args:
+        names: A name of each parameter.
+        patterns: A pattern or several.
+        others: Further names, each with the one among the names; a pattern that matches it means that parameter.
 
     Raises:
         CurvatureError: No pattern, or one that matches nothing.
@@ -90,8 +105,9 @@ def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
     if not wanted:
         raise CurvatureError("no parameter was named; pass names or patterns, or None for all trainable ones")
     chosen: set[str] = set()
+    named = {name: name for name in names} | {other: name for other, name in (others or {}).items() if name in names}
     for pattern in wanted:
-        if not (found := _matching_one(names, pattern)):
+        if not (found := {named[name] for name in _matching_one(tuple(named), pattern)}):
             raise CurvatureError(f"no parameter matches {pattern!r}; the first are {', '.join(list(names)[:6])}")
         chosen.update(found)
     return [name for name in names if name in chosen]

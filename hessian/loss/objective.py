@@ -6,7 +6,7 @@ It is made by `hessian.loss.checked_objective`, which refuses what would end in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import count as counting
 from typing import Any
@@ -59,6 +59,7 @@ class Objective:
         value: The loss over all samples.
         check_seconds: Wall time of the checks.
         rounding: Rounding of products, relative to their size, on the samples of the checks.
+        largest: Largest number that the model and the loss compute on the way to the loss.
         numbers: Numbers of the batches, where they are a share of those that weights and losses are of; nothing: all.
         check_dtypes: Types in which products are tested, by preference, where a budget limits them.
     """
@@ -77,6 +78,7 @@ class Objective:
     count: Callable[[Batch], int]
     law: Law | None
     rounding: float = 0.0
+    largest: float = 0.0
     numbers: range | None = None
     check_dtypes: tuple[torch.dtype, ...] | None = None
 
@@ -84,6 +86,11 @@ class Objective:
     def samples(self) -> int:
         """Number of samples."""
         return sum(self.sizes)
+
+    @property
+    def may_be_double(self) -> bool:
+        """Whether a budget of memory leaves room for derivatives in double precision."""
+        return self.check_dtypes is None or torch.float64 in self.check_dtypes
 
     def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
         """The model's output on a batch, at the chosen parameters or at others in their place."""
@@ -229,11 +236,14 @@ class Objective:
         """The batches, on the parameters' device."""
         return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
 
-    def read(self, count: Callable[[Batch], int]) -> list[tuple[int, float]]:
+    def read(
+        self, count: Callable[[Batch], int], within: Callable[[Batch], AbstractContextManager[Any]] | None = None
+    ) -> list[tuple[int, float]]:
         """Return the samples and the loss of every batch.
 
         Args:
             count: Samples of a batch.
+            within: Maps a batch to what is open while its loss is evaluated.
 
         Raises:
             CurvatureError: The model or the loss fails on a batch, or changes it.
@@ -243,7 +253,9 @@ class Objective:
             for number, batch in enumerate(self.moved(), start=1):
                 given = copied(batch)
                 try:
-                    found.append((counted(count, batch), self.batch_loss(given, number).item()))
+                    samples = counted(count, batch)
+                    with nullcontext() if within is None else within(given):
+                        found.append((samples, self.batch_loss(given, number).item()))
                 except (CurvatureError, torch.OutOfMemoryError):
                     raise
                 except (RuntimeError, IndexError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -1,21 +1,28 @@
 """Rounding of products as they are, measured against the same products in double precision.
 
 The checks of derivatives run in double precision, where autocast does nothing, and where a model may take another
-branch. So products in the parameters' own type are compared with double ones: on a few samples when the data are read,
-and where these differ by more than the type explains on all of the data, along directions near the largest eigenvalue.
+branch. So products in the parameters' own type are compared with double ones on a few samples when the data are read.
+A few samples do not represent the others where these differ by more than the type explains, or where the model computes
+large numbers: inputs of size 1000 saturate most units, and the curvature comes from the few samples that do not, whose
+activations are rounded by 1000 units of the type. Then products on all of the data are compared, along directions that
+end near the largest eigenvalue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from math import inf, sqrt
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 
-from hessian.loss.batches import as_dtype
+from hessian.loss.batches import Batch, as_dtype, leaves
 from hessian.loss.graphs import Layout
 from hessian.loss.objective import Objective
+from hessian.loss.routes import RouteWarning
 from hessian.numerics.differentiation import exact_algebra
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
@@ -25,11 +32,20 @@ Positions = Sequence[int]
 FLOOR = 10.0
 """Units of rounding of a type in which something is computed that products are never said to be better than."""
 ORDINARY = 1e3
-"""Units of rounding of the parameters' type up to which a few samples suffice to measure it."""
+"""Units of rounding of single precision up to which low precision does not show in a product."""
+LARGE = 32.0
+"""Largest input, weight or activation up to which a few samples suffice to measure rounding: an activation is rounded
+by its size, in units of the type, and curvatures change by as much."""
+UNREAL = 1e30
+"""Numbers from here on stand for minus infinity, as in the masks of attention."""
 MOST = 0.05
 """Relative rounding beyond which products are refused."""
-DIRECTIONS = 5
+DIRECTIONS = 8
 """Along which all of the data are compared: a random one, and what products make of it, the last near the largest."""
+ROWS = 3.0**0.5
+"""Times the largest row of a tridiagonal matrix that its norm may be: a basis takes the one for the other."""
+FIRST, USUAL = 2, 3.0
+"""Directions after which the others are left out if products along these are rounded by no more units than usual."""
 
 
 def types_towards(value: Tensor, leaves: Sequence[Tensor]) -> set[torch.dtype]:
@@ -62,7 +78,23 @@ def lowest(types: set[torch.dtype], own: torch.dtype) -> torch.dtype | None:
     return worst if torch.finfo(worst).eps > torch.finfo(own).eps else None
 
 
-def require_little(rounding: float, own: torch.dtype, through: torch.dtype | None, in_interval: bool) -> None:
+def faint_loss(losses: Sequence[float], dtype: torch.dtype) -> str:
+    """Return in words that losses are so small that derivatives are lost in rounding; empty if they are not.
+
+    The derivatives of a cross-entropy that is nearly 0 come from probabilities next to 1, which round to 1.
+    """
+    largest = max(map(abs, losses), default=inf)
+    if not largest <= sqrt(torch.finfo(dtype).eps):
+        return ""
+    begin = f"the loss is {largest:.2g}, as after training to zero loss, so its derivatives are mostly rounding"
+    if dtype == torch.float64:
+        return f"{begin} even in double precision: measure an earlier state, at which the loss is larger"
+    return f"{begin} in {_name(dtype)}: measure model.double() on the same data, or pass --double on the command line"
+
+
+def require_little(
+    rounding: float, own: torch.dtype, through: torch.dtype | None, in_interval: bool, faint: str = ""
+) -> None:
     """Refuse rounding that a result cannot take account of.
 
     Args:
@@ -70,12 +102,17 @@ def require_little(rounding: float, own: torch.dtype, through: torch.dtype | Non
         own: Type of the parameters.
         through: Type of lower precision that the model computes in, if one shows.
         in_interval: The result has an interval that takes account of it.
+        faint: Why derivatives are mostly rounding, in words of `faint_loss`.
 
     Raises:
         CurvatureError: It is too much for any interval, or is that of half precision where there is none.
     """
     if rounding <= (MOST if in_interval or through is None else ORDINARY * torch.finfo(torch.float32).eps):
         return
+    if faint and through is None:
+        raise CurvatureError(
+            f"products with the matrix in {_name(own)} are off by {rounding:.2g} of their size: {faint}"
+        )
     why = (
         f"the model or the loss computes in {_name(through)}, as autocast, .half() and .to({_name(through)}) do"
         if through is not None
@@ -88,14 +125,57 @@ def require_little(rounding: float, own: torch.dtype, through: torch.dtype | Non
     )
 
 
-def is_ordinary(rounding: float, own: torch.dtype) -> bool:
-    """Return whether rounding on a few samples is of the order that the parameters' type explains."""
-    return rounding <= ORDINARY * torch.finfo(own).eps
+class LargestNumber(saved_tensors_hooks):
+    """The largest number of a batch, and of what operations keep for their derivatives while this is open."""
+
+    def __init__(self) -> None:
+        super().__init__(self._see, lambda tensor: tensor)
+        self._largest: dict[torch.device, Tensor] = {}
+        self._unseen = False
+
+    def on(self, batch: Batch) -> LargestNumber:
+        """Return this, with the inputs of a batch seen, which operations on constants do not keep."""
+        for leaf in leaves(batch if isinstance(batch, Mapping) else batch[0]):
+            self._see(leaf)
+        return self
+
+    def _see(self, tensor: Tensor) -> Tensor:
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            self._unseen = True  # within a transform, where values cannot be read
+        elif tensor.is_floating_point() and tensor.numel() > 1 and tensor.layout is torch.strided:
+            with torch.no_grad():
+                given = tensor.detach()
+                size = _largest_in(given)
+                # All of it again only where that is needed; on an accelerator, asking would wait for it.
+                if given.device.type != "cpu" or not bool(size < UNREAL):
+                    size = _largest_in(torch.where(given.abs() < UNREAL, given, 0.0))
+                before = self._largest.get(given.device, size)
+                self._largest[given.device] = torch.maximum(before, size)
+        return tensor
+
+    @property
+    def value(self) -> float:
+        """The number; 0 if there was none, infinite if some could not be seen."""
+        return inf if self._unseen else max((size.item() for size in self._largest.values()), default=0.0)
 
 
-def rounding_on_all(
-    objective: Objective, matrix: str, rows: Positions, columns: Positions, multiply: Multiply
-) -> float:
+def _largest_in(numbers: Tensor) -> Tensor:
+    least, most = torch.aminmax(numbers)  # a tenth of the time of a norm
+    return torch.maximum(-least, most).double()
+
+
+def few_suffice(rounding: float, own: torch.dtype, largest: float) -> bool:
+    """Return whether the rounding that a few samples show is that of all samples.
+
+    Args:
+        rounding: Measured on a few samples.
+        own: Type of the parameters.
+        largest: Largest number that the model and the loss compute on all samples.
+    """
+    return own == torch.float64 or (rounding <= FLOOR * torch.finfo(own).eps and largest <= LARGE)
+
+
+def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns: Positions) -> float:
     """Return the largest relative difference of products on all of the data from those in double precision.
 
     Args:
@@ -103,38 +183,58 @@ def rounding_on_all(
         matrix: One of `hessian.loss.output_curvature.MATRICES`.
         rows: Positions of the parameters of the block's rows.
         columns: Positions of those of its columns.
-        multiply: The block, or its transpose, times a vector as measurements take it.
+
+    Returns:
+        The difference, or 0 where the model cannot be evaluated in double precision.
     """
     like = objective.parameters[0]
     total = Layout.of([objective.parameters[i] for i in columns]).total
     generator = torch.Generator().manual_seed(0)
     v = torch.randn(total, generator=generator, dtype=torch.float64, device="cpu").to(like.device, like.dtype)
-    worst = 0.0
-    for _ in range(DIRECTIONS):
-        exact = _double_product(objective, matrix, rows, columns, v.double())
+    worst = size_along = gap_along = 0.0
+    for tried in range(DIRECTIONS):
+        try:
+            exact = _double_product(objective, matrix, rows, columns, v.double())
+        except torch.OutOfMemoryError:
+            warnings.warn(
+                "the rounding of products was measured on a few samples alone, because products in double precision "
+                "on all of them do not fit into memory: give smaller batches",
+                RouteWarning,
+                stacklevel=2,
+            )
+            break
+        except (CurvatureError, RuntimeError, TypeError, ValueError, IndexError, AttributeError, KeyError):
+            break  # as in the checks, which then are in the model's own precision
         size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
-        gap = norm_of(multiply(rows, columns, v).double() - exact)
+        gap, length = norm_of(_product(objective, matrix, rows, columns, v).double() - exact), norm_of(v.double())
         worst = max(worst, gap / size)
+        size_along, gap_along = max(size_along, size / length), max(gap_along, gap / length)
+        if tried + 1 >= FIRST and worst <= USUAL * torch.finfo(like.dtype).eps:
+            break
         v, rows, columns = (exact / size).to(like.dtype), columns, rows
-    return worst
-
-
-Multiply = Callable[[Positions, Positions, Tensor], Tensor]
-"""A block, by the positions of its rows and columns, times a vector of the columns' entries."""
+    if worst == 0.0:
+        return 0.0
+    # What is compared is rounded itself.
+    return max(worst, ROWS * gap_along / size_along) + FLOOR * torch.finfo(like.dtype).eps
 
 
 @exact_algebra()
 def _double_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
-    at = [p.detach().double().requires_grad_() for p in objective.parameters]
+    return _product(objective, matrix, rows, columns, v)
+
+
+def _product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
+    """Return a block times a vector, in the precision of the vector."""
+    at = [p.detach().to(v.dtype).requires_grad_() for p in objective.parameters]
     by = sorted({*rows, *columns})
     given, wanted = (Layout.of([at[i] for i in part]) for part in (columns, rows))
     parts = given.parts(v[None])
     total, here = v.new_zeros(1, wanted.total), v.new_empty(1, wanted.total)
     for number, weight, batch in objective.weighted_batches():
-        double = as_dtype(batch, torch.float64)
-        graph = objective.graph(double, number, weight, matrix, at=at, by=[at[i] for i in by])
+        cast = as_dtype(batch, v.dtype)
+        graph = objective.graph(cast, number, weight, matrix, at=at, by=[at[i] for i in by])
         block = graph.restricted([by.index(i) for i in rows], [by.index(i) for i in columns])
         wanted.write(block.product(parts, False, last=True), here, add=False)
         total += here

@@ -25,7 +25,7 @@ NOISE = 10.0
 
 
 class RouteWarning(UserWarning):
-    """A faster route to products is not used because it fails or gives other numbers."""
+    """A better route to a number is not used, because it fails, needs too much memory or gives other numbers."""
 
 
 class RouteError(RuntimeError):

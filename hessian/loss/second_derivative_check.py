@@ -27,7 +27,7 @@ from hessian.loss.batches import Batch, as_dtype, cut, rows_of
 from hessian.loss.factories import user_error
 from hessian.loss.graphs import Graph, Part, Positions, require_dense
 from hessian.loss.objective import Objective
-from hessian.loss.product_rounding import FLOOR, lowest, require_little, types_towards
+from hessian.loss.product_rounding import FLOOR, faint_loss, lowest, require_little, types_towards
 from hessian.numerics.differentiation import gradients_of
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import (
@@ -119,7 +119,8 @@ def require_second_derivatives(
         if place in drawn:
             found, through = _rounding(replace(line, precision=precision), tested, own)
             if part is None:
-                require_little(found, own, through, in_interval)
+                faint = _faint(line, as_dtype(tested, own), own)
+                require_little(found, own, through, in_interval, faint)
             rounding = max(rounding, found)
             del tested
     return rounding
@@ -286,6 +287,8 @@ def _require(
             raise CurvatureError(line.objective.why_not_finite(line.matrix))
         if fault and (noise := _noise(at, given)):
             raise CurvatureError(noise)
+        if fault and (faint := _faint(at, given, dtype)):
+            raise CurvatureError(f"the derivatives of the loss cannot be tested: {faint}")
         if fault:
             raise CurvatureError(
                 f"the products are no second derivatives: {fault}; "
@@ -334,6 +337,14 @@ def _noise(line: _Line, batch: Batch) -> str:
         f"by {gap:.2g}. Look for noise in forward, such as torch.randn_like or functional dropout with training=True, "
         "and draw it once, before measuring, or leave it out"
     )
+
+
+def _faint(line: _Line, batch: Batch, dtype: torch.dtype) -> str:
+    """Return in words that losses are lost in rounding, at the weights and where derivatives are tested."""
+    if faint := faint_loss(line.objective.losses, dtype):
+        point, _ = line.of(0, dtype)
+        return faint if faint_loss([line.loss(batch, point).item()], dtype) else ""
+    return ""
 
 
 def _low_precision(line: _Line, batch: Batch) -> str:

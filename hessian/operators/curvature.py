@@ -28,9 +28,9 @@ from hessian.lanczos.memory import Budget, give_back
 from hessian.loss.batches import Batch, Loss, size_of
 from hessian.loss.checked_objective import checked_objective, held_by_model, require_block
 from hessian.loss.graphs import Layout, Part, Positions
-from hessian.loss.model_state import Selection, matching, owner
+from hessian.loss.model_state import Selection, aliases, matching, owner
 from hessian.loss.output_curvature import MATRICES, Law
-from hessian.loss.product_rounding import is_ordinary, rounding_on_all
+from hessian.loss.product_rounding import few_suffice, rounding_on_all
 from hessian.loss.routes import told
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.cross_blocks import CrossBlock
@@ -88,6 +88,7 @@ class Curvature:
         samples: Number of samples.
         loss: Value of the loss over all samples.
         unused: Names of parameters that the loss does not depend on; their rows are zero.
+        aliases: Other names of parameters that have several, such as tied weights, each with the one among `names`.
         held: Bytes of what is held, by part, where `memory` was given.
     """
 
@@ -118,7 +119,8 @@ class Curvature:
             matrix: `hessian`, `gauss-newton`, `residual` (the Hessian less the Gauss-Newton matrix), `fisher` (exact,
                 of the model's own law) or `empirical-fisher` (of the data's targets); all but the first need one tensor
                 as output.
-            parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients.
+            parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients. A tied weight
+                has several names.
             batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
                 The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes; that
@@ -169,6 +171,7 @@ class Curvature:
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
+        self.aliases = {other: name for other, name in aliases(model).items() if name in self._names}
         whole = Part(self._positions, self._positions)
         self._faults: dict[Part, CurvatureError | None] = {whole: None}
         self._on_few: dict[Part, float] = {whole: self._objective.rounding}
@@ -176,9 +179,11 @@ class Curvature:
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
+        self._limited = budget is not None
+        if self._limited:
+            self._rounding_of(whole)  # before graphs and vectors take their place
         started = time.perf_counter()
         self._pieces: Pieces
-        self._matrix = matrix
         if team is None:
             self._pieces = PiecesHere(self._objective, matrix, keep)
             self._spent.seconds += time.perf_counter() - started
@@ -233,14 +238,12 @@ class Curvature:
         """Return the same of a block, on its own scale."""
         self._require_derivatives(part)
         on_few = self._on_few[part]
-        if is_ordinary(on_few, self.dtype) or self.dtype == torch.float64:
+        if few_suffice(on_few, self.dtype, self._objective.largest) or not self._objective.may_be_double:
             return on_few
         if part not in self._roundings:
-
-            def multiply(rows: Sequence[int], columns: Sequence[int], v: Tensor) -> Tensor:
-                return self._pieces.products(Part(tuple(rows), tuple(columns)), v[None], 1)[0]
-
-            self._roundings[part] = rounding_on_all(self._objective, self._matrix, *part, multiply)
+            started = time.perf_counter()
+            self._roundings[part] = max(on_few, rounding_on_all(self._objective, self._matrix, *part))
+            self._extra_seconds += time.perf_counter() - started
         return self._roundings[part]
 
     def products(self, vectors: Tensor) -> Tensor:
@@ -266,6 +269,8 @@ class Curvature:
         """
         part = Part(self._positions, self._positions)
         self._require_derivatives(part)
+        if self._limited:
+            self._rounding_of(part)
         if (count := min(together, self._vectorize)) > 1:
             self._pieces.products(part, torch.zeros((count, self.P), dtype=self.dtype, device=self.device), count)
 
@@ -338,6 +343,7 @@ class Curvature:
         part._parameters = tuple(self._parameters[i] for i in kept)
         part._positions = tuple(self._positions[i] for i in kept)
         part._layout = Layout.of(part._parameters)
+        part.aliases = {other: name for other, name in self.aliases.items() if name in part._names}
         part.unused = tuple(name for name in self.unused if name in part._names)
         part._spent, part._extra_seconds = _Spent(), 0.0
         return part
@@ -374,7 +380,11 @@ class Curvature:
         )
 
     def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
-        """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""
+        """Return a diagonal block per module that owns parameters, or per module at a depth, as ``layer1`` at 1.
+
+        Each parameter is in one block. One with several names is in that of its name among `names`; `aliases` has the
+        others. `block` takes a module with all that it holds.
+        """
         owners: dict[str, list[str]] = {}
         for name in self._names:
             place = owner(name)
@@ -424,7 +434,7 @@ class Curvature:
         """Places of parameters among the names."""
         if parameters is None:
             return list(range(len(self._names)))
-        chosen = set(matching(self._names, parameters))
+        chosen = set(matching(self._names, parameters, self.aliases))
         return [place for place, name in enumerate(self._names) if name in chosen]
 
     def _time_gradient(self) -> float:

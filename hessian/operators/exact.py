@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from hessian.loss.batches import Loss, cut, detached, require_dense_tensors
 from hessian.loss.checked_objective import checked_objective
+from hessian.loss.graphs import at_even_place
 from hessian.loss.objective import Objective
 from hessian.loss.routes import RouteError, in_words, told
 from hessian.numerics.differentiation import exact_algebra, gradients_of
@@ -325,7 +326,8 @@ def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[Tensor]) ->
     """
     generator = torch.Generator().manual_seed(0)
     direction = torch.randn(len(hessian), generator=generator, dtype=torch.float64, device="cpu").to(hessian)
-    parts = [d.view_as(p) for d, p in zip(direction.split([p.numel() for p in parameters]), parameters, strict=True)]
+    split = map(at_even_place, direction.split([p.numel() for p in parameters]))
+    parts = [part.view_as(p) for part, p in zip(split, parameters, strict=True)]
     product = torch.zeros_like(direction)
     for share in chunks.shares(report=False):
         gradients = gradients_of(share, parameters, create_graph=True, materialize_grads=True)

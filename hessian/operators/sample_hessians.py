@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from hessian.loss.batches import Batch, Loss, counted, cut, leaves, rows_of, size_of
 from hessian.loss.checked_objective import checked_objective
-from hessian.loss.graphs import HessianGraph, Layout
+from hessian.loss.graphs import HessianGraph, Layout, at_even_place
 from hessian.loss.model_state import Selection
 from hessian.loss.objective import Objective
 from hessian.loss.routes import fault_of, told, weighted
@@ -221,7 +221,7 @@ def _fault_of(graph: HessianGraph, rows: Tensor) -> str:
 
 
 def _parts_of(graph: HessianGraph, rows: Tensor) -> list[Tensor]:
-    split = rows.split([p.numel() for p in graph.parameters], dim=1)
+    split = map(at_even_place, rows.split([p.numel() for p in graph.parameters], dim=1))
     return [part.reshape(len(rows), *p.shape) for part, p in zip(split, graph.parameters, strict=True)]
 
 

@@ -144,3 +144,61 @@ def test_what_has_no_interval_is_refused_under_autocast():
     with pytest.raises(CurvatureError, match=r"off by 0\.\d+ of their size.*autocast"):
         exact_hessian(Inside(autocast), CE, x, y)
     assert exact_hessian(Inside(plain), CE, x, y).shape == (103, 103)
+
+
+def large(seed, kind, count=80):
+    """Inputs of which a few samples do not show how much products are rounded."""
+    x, y = drawn(count, 5, 3, seed)
+    return {"scaled": 1e3 * x, "pixels": 127.0 + 74.0 * x, "raw": 1e3 + 100.0 * x}[kind], y
+
+
+@pytest.mark.parametrize(
+    ("activation", "kind", "seed"),
+    [(nn.Tanh, "scaled", 6), (nn.Tanh, "pixels", 0), (nn.GELU, "raw", 0), (nn.GELU, "raw", 22), (nn.Tanh, "raw", 4)],
+)
+def test_intervals_hold_the_norms_for_inputs_that_are_not_scaled(activation, kind, seed):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = nn.Sequential(nn.Linear(5, 8), activation(), nn.Linear(8, 3))
+    x, y = large(seed, kind)
+    spectral, frobenius, rank = norms_of(by_hand(model, x, y))
+    found = stable_rank(model, CE, (x, y))
+    assert spectral in found.spectral_norm
+    assert frobenius in found.frobenius
+    assert rank in found
+    streamed = stable_rank(model, CE, [(x[:31], y[:31]), (x[31:], y[31:])])
+    assert spectral in streamed.spectral_norm
+
+
+def test_all_samples_are_compared_also_within_a_budget_of_memory():
+    with torch.random.fork_rng():
+        torch.manual_seed(6)
+        model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
+    x, y = large(6, "scaled", 40)
+    plain, limited = (Curvature(model, CE, (x, y), memory=memory) for memory in (None, "2 GiB"))
+    assert limited.rounding == plain.rounding
+    exact = by_hand(model, x, y)
+    products = plain.products(torch.eye(plain.P)).double()
+    assert plain.rounding >= float(torch.linalg.matrix_norm(products - exact, 2) / torch.linalg.matrix_norm(exact, 2))
+
+
+def masked(net, x):
+    out = net(x)
+    return out.masked_fill(torch.arange(out.shape[1]) == 2, torch.finfo(out.dtype).min)
+
+
+@pytest.mark.parametrize(("call", "scale", "all_samples"), [(plain, 1.0, 0), (masked, 1.0, 0), (plain, 1e3, 1)])
+def test_products_with_all_samples_are_compared_only_where_numbers_are_large(monkeypatch, call, scale, all_samples):
+    called = []
+    monkeypatch.setattr("hessian.operators.curvature.rounding_on_all", lambda *_: called.append(1) or 0.0)
+    x, y = drawn(60)
+    assert Curvature(Inside(call), CE, (scale * x, y % 2)).rounding >= 0.0
+    assert len(called) == all_samples
+
+
+def test_large_inputs_are_seen_before_layers_that_are_not_measured(monkeypatch):
+    called = []
+    monkeypatch.setattr("hessian.operators.curvature.rounding_on_all", lambda *_: called.append(1) or 0.0)
+    x, y = drawn(60)
+    assert Curvature(Inside(plain), CE, (1e3 * x, y), parameters="net.2.*").rounding >= 0.0
+    assert called == [1]
