@@ -104,10 +104,6 @@ class Heads:
     sides: frozenset[int]
 
 
-VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512], "hidden": [512, 512], "classes": 10}
-"""For the replay: output channels of its convolutions of 3 x 3, a head on one pixel that the text admits, classes."""
-
-
 def count_networks(context: Context) -> Heads:
     """From the networks themselves."""
     networks: dict[str, tuple[nn.Module, tuple[str, ...]]] = {
@@ -163,6 +159,9 @@ def exp_resnet18(
 
 LAYERS = ("head", "all")
 """Which of VGG16's weights may be meant to be low-rank: the two hidden layers of its head, or all its layers."""
+
+VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512], "hidden": [512, 512], "classes": 10}
+"""For the replay: output channels of its convolutions of 3 x 3, a head on one pixel that the text admits, classes."""
 
 
 @claim(

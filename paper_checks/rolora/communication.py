@@ -171,6 +171,14 @@ BYTES = (1, 2, 4, 8)
 KILOBYTES = (1000.0, 1024.0)
 
 
+def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
+    """The largest relative distance between printed and recomputed."""
+    return max(
+        max(c.printed.low - c.recomputed.high, c.recomputed.low - c.printed.high, Fraction(0)) / c.printed.high
+        for c in cells.values()
+    )
+
+
 @claim(
     "rolora/table-8",
     where="Table 8 and Section 6.1: uplink cost at rank 4, RoBERTa-Large",
@@ -221,14 +229,6 @@ def table_8(
         },
     }
     return replace(evidence, witness=None if evidence.ok else witness)
-
-
-def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
-    """The largest relative distance between printed and recomputed."""
-    return max(
-        max(c.printed.low - c.recomputed.high, c.recomputed.low - c.printed.high, Fraction(0)) / c.printed.high
-        for c in cells.values()
-    )
 
 
 PASSES = "10 rounds of 30 are 300 batches, or 300 passes"

@@ -58,6 +58,12 @@ def next_tangent_squared(tangent_squared: float, step: float) -> float:
     return tangent_squared * factor**2
 
 
+def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
+    """Tangent of the angle between two directions."""
+    along = float(a @ truth)
+    return float(torch.linalg.vector_norm(a - along * truth)) / abs(along)
+
+
 def run_courses(context: Context) -> list[Course]:
     """Runs the algorithm over steps up to the largest that Theorem 5.4 admits."""
     courses = []
@@ -87,10 +93,9 @@ def run_courses(context: Context) -> list[Course]:
     return courses
 
 
-def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
-    """Tangent of the angle between two directions."""
-    along = float(a @ truth)
-    return float(torch.linalg.vector_norm(a - along * truth)) / abs(along)
+def near(value: float) -> Rounded:
+    """A number computed in double precision."""
+    return Rounded.about(Fraction(value), Fraction(1, 10**12))
 
 
 @claim(
@@ -163,11 +168,6 @@ def txt_exponential(
         return Evidence(None, scope, reason="the algorithm does not follow the closed recursion")
     # Between the steps and starts that were run nothing is proved.
     return replace(judge_order(orders, scope), facts=())
-
-
-def near(value: float) -> Rounded:
-    """A number computed in double precision."""
-    return Rounded.about(Fraction(value), Fraction(1, 10**12))
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,15 @@ def written(text: str, places: int) -> str:
     return f"{whole}.{decimals.ljust(places, '0')}" if places else text
 
 
+CLIENTS = (3, 20, 50)
+
+
+def told(rows: Sequence[Row], method: str) -> str:
+    """The accuracies of a method along 3, 20 and 50 clients, in words."""
+    lines = [f"{name} {', '.join(find(rows, method, n).scores[name].mean for n in CLIENTS)}" for name in GLUE]
+    return f"{method} with 3, 20, 50 clients: {'; '.join(lines)}"
+
+
 @claim(
     "rolora/table-1-runs",
     where="Section 6, implementation, and 6.1, data sets, for the means on SST-2 and RTE in Tables 1 and 6",
@@ -146,9 +155,6 @@ def table_1_runs(rows: Sequence[Row]) -> Evidence:
     return Evidence(None, scope, cases=len(means), reason=table_1_runs.expect_reason)
 
 
-CLIENTS = (3, 20, 50)
-
-
 def falls(rows: Sequence[Row], method: str, steps: Iterable[tuple[int, int]]) -> Iterator[tuple[str, Row, Row, str]]:
     """Name, rows before and after, and data set of every step to more clients, at rank 4."""
     for few, many in steps:
@@ -164,12 +170,6 @@ def fall(before: Row, after: Row, name: str) -> Rounded:
 def spread(before: Row, after: Row, name: str) -> Rounded:
     """The two standard deviations added."""
     return printed(before.scores[name].deviation) + printed(after.scores[name].deviation)
-
-
-def told(rows: Sequence[Row], method: str) -> str:
-    """The accuracies of a method along 3, 20 and 50 clients, in words."""
-    lines = [f"{name} {', '.join(find(rows, method, n).scores[name].mean for n in CLIENTS)}" for name in GLUE]
-    return f"{method} with 3, 20, 50 clients: {'; '.join(lines)}"
 
 
 @claim(

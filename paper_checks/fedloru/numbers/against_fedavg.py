@@ -13,6 +13,12 @@ from paper_checks.fedloru.tables import TABLE_1, Case, by_setting
 from paper_checks.methods.printed import Order, Rounded, judge_order, largest
 
 
+def middle(values: Iterable[Rounded]) -> Rounded:
+    """Their median."""
+    ordered = sorted(values, key=lambda value: value.low)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) * Rounded.exact(Fraction(1, 2))
+
+
 def decreases(cases: Iterable[Case]) -> str:
     """The decreases from FedAvg to FedLoRU, in points and relative, in words."""
     pairs = [(Fraction(case.fedavg), Fraction(case.accuracies["FedLoRU"]), case.name) for case in cases]
@@ -58,12 +64,6 @@ def sides_by_side(cases: Sequence[Case], best: bool) -> dict[str, Sides]:
         name: Sides(of[0].fedavg, tuple(case.accuracies["FedLoRU"] for case in of))
         for name, of in by_setting(cases).items()
     }
-
-
-def middle(values: Iterable[Rounded]) -> Rounded:
-    """Their median."""
-    ordered = sorted(values, key=lambda value: value.low)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) * Rounded.exact(Fraction(1, 2))
 
 
 AT_BEST = "Appendix F.1 takes the accuracy at the best ratio, 57.96 %, as FedLoRU's in a setting."

@@ -149,22 +149,6 @@ TAB_4 = experiment(  # not counted: printed in one order on CIFAR-100, in the ot
     also=("fedloru-iclr/tab-3", "fedloru-v1/tab-4"),
 )
 
-
-def gains_grow(table: pd.DataFrame) -> Comparisons:
-    """Whether the relative difference of the caption is larger with the most clients than with the fewest."""
-    ends = finals(table, EVALUATIONS)
-    for method in ("FedLoRA", "FedLoRU"):
-        gains = []
-        for clients in (int(ends.clients.max()), int(ends.clients.min())):
-            ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
-            gains.append({seed: 1 - base[seed] / ours[seed] for seed in base})
-        more = replace(paired(*gains), unit=f"% of {method}'s accuracy")
-        yield (
-            f"the relative difference of {method} to FedAvg is larger with the most clients than with the fewest",
-            more,
-        )
-
-
 TAB_6 = table(
     6,
     "fedloru-v2/tab-6",
@@ -187,6 +171,23 @@ TAB_2_V1 = table(
     pairs=[("FedLoRU", "FedAvg")],
     counted="the order that the table prints at that number of clients",
 )
+
+
+def gains_grow(table: pd.DataFrame) -> Comparisons:
+    """Whether the relative difference of the caption is larger with the most clients than with the fewest."""
+    ends = finals(table, EVALUATIONS)
+    for method in ("FedLoRA", "FedLoRU"):
+        gains = []
+        for clients in (int(ends.clients.max()), int(ends.clients.min())):
+            ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
+            gains.append({seed: 1 - base[seed] / ours[seed] for seed in base})
+        more = replace(paired(*gains), unit=f"% of {method}'s accuracy")
+        yield (
+            f"the relative difference of {method} to FedAvg is larger with the most clients than with the fewest",
+            more,
+        )
+
+
 FIG_2 = experiment(
     __name__,
     "fedloru-v2/fig-2",
@@ -288,10 +289,6 @@ TXT_ALIGN = experiment(
 )
 
 
-def nothing(context: Context) -> None:
-    """No run of the experiment is at hand."""
-
-
 def fine_tuned(table: pd.DataFrame) -> Comparisons:
     """FedLoRU's loss below FedLoRA's at the end."""
     lower = replace(gain(table), unit="hundredths of a nat")
@@ -326,6 +323,10 @@ TXT_FT_TRAIN = experiment(
     "about it",
     importance="detail",
 )
+
+
+def nothing(context: Context) -> None:
+    """No run of the experiment is at hand."""
 
 
 @claim(

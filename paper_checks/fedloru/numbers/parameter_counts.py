@@ -95,11 +95,6 @@ def count_network(depth: int, classes: int, channels: int) -> Network:
 TRAINED = {"Fashion-MNIST": (10, 10, 1), "CIFAR-10": (18, 10, 3), "CIFAR-100": (18, 100, 3)}
 
 
-def count_trained(context: Context) -> dict[str, Network]:
-    """The networks of Table 1, by data set."""
-    return {dataset: count_network(*shape) for dataset, shape in TRAINED.items()}
-
-
 @claim(
     "fedloru-iclr/txt-params",
     where="Appendix C.1 (iclr), Table A2; the counts of ResNet-18 also in v1 Table 1",
@@ -176,6 +171,11 @@ READINGS = [Reading(*choice) for choice in product(FACTORISATIONS, SHORTCUTS, LI
 ROUNDINGS: dict[str, tuple[Rank, Rank]] = {"nearest": (Fraction(1, 2), Fraction(1, 2)), "up": (1, 0), "any": (1, 1)}
 
 
+def gap(cell: Cell) -> Fraction:
+    """Distance between printed and recomputed; 0 where they meet."""
+    return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high, Fraction(0))
+
+
 def ratio_cells(
     networks: Mapping[str, Network],
     reading: Reading,
@@ -227,15 +227,15 @@ def ratio_cells(
     return cells
 
 
-def gap(cell: Cell) -> Fraction:
-    """Distance between printed and recomputed; 0 where they meet."""
-    return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high, Fraction(0))
-
-
 def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
     """How many cells do not follow, and by how much at most."""
     gaps = [gap(cell) for cell in cells.values()]
     return sum(distance > 0 for distance in gaps), max(gaps)
+
+
+def count_trained(context: Context) -> dict[str, Network]:
+    """The networks of Table 1, by data set."""
+    return {dataset: count_network(*shape) for dataset, shape in TRAINED.items()}
 
 
 @claim(

@@ -30,6 +30,11 @@ ONE = Rounded.exact(1)
 printed = Rounded.printed
 
 
+def gap_order(row: Ratio) -> Order:
+    """The statement that a method is above FedAvg."""
+    return Order(printed(row.accuracy), printed(row.fedavg), {})
+
+
 @claim(
     "fedloru-v2/txt-scal",
     where="Section 5.2 and Appendix F.4 (v2), Table 6 = iclr Table A5; Section 4.2 (v1), Table 2",
@@ -86,11 +91,6 @@ def txt_scal(
             orders[name] = Order(gap_order(wider).lead, gap_order(narrower).lead, inputs)
     scope = "rows of v2 Table 6 (both methods) and v1 Table 2 (FedLoRU), K = 20 to 400; gaps in percentage points, from"
     return judge_order(orders, f"{scope} K = {gap_from:g} on")
-
-
-def gap_order(row: Ratio) -> Order:
-    """The statement that a method is above FedAvg."""
-    return Order(printed(row.accuracy), printed(row.fedavg), {})
 
 
 @claim(

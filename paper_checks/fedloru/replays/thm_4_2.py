@@ -29,6 +29,9 @@ def thm_4_2_as_printed(values: Values) -> Violation:
     return Violation(left, right, assumes=one.assumes, reads=ONE_WEIGHT + "mean squared gradient in the factors")
 
 
+Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
+
+
 @replay("fedloru-v2/thm-4.2@with-some-constants-as-listed")
 def thm_4_2_as_listed(values: Values) -> Violation:
     """Eq. (9) from the minimum, for one client of a few equal ones a round, with its share of all as its weight.
@@ -102,9 +105,6 @@ def thm_4_2_going_on(values: Values) -> Violation:
         "for every rate, against K_1 eta + K_2 eta^2, here of the corrected theorem, which vanishes with the rate for "
         "any K_1 and K_2; Delta_0 = 0, L = 1, G = zone, C_A and C_B the largest |A| and |B|",
     )
-
-
-Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
 
 
 def raw_weights(z: Fraction, eta: Fraction) -> tuple[Fraction, Fraction, Fraction]:

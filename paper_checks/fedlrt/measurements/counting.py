@@ -55,18 +55,6 @@ Powers = tuple[int, int, int, int]
 Polynomial = Mapping[Powers, int]
 
 
-_TIMES = {"mm", "bmm", "mv", "dot", "addmm"}
-
-
-_EACH_ENTRY = {"add", "sub", "mul", "div", "neg", "pow", "sum", "mean", "rsub"}
-
-
-_FOREACH = "_foreach_"
-
-
-FACTORISATIONS = {"linalg_qr": "QR", "_linalg_svd": "SVD"}
-
-
 @dataclass(frozen=True, eq=False)
 class Layer:
     """A linear layer with samples; in bases, its coefficients are the weights.
@@ -106,6 +94,12 @@ class Layer:
         return 0.5 * ((output - self.T) ** 2).sum() / self.samples
 
 
+_TIMES = {"mm", "bmm", "mv", "dot", "addmm"}
+
+
+_EACH_ENTRY = {"add", "sub", "mul", "div", "neg", "pow", "sum", "mean", "rsub"}
+
+
 @dataclass(frozen=True)
 class Operation:
     """One operation on tensors: where it was done, what it is, the shapes of what it takes, and of what it gives."""
@@ -129,6 +123,9 @@ class Operation:
         if self.name in _EACH_ENTRY:
             return max((prod(shape) for shape in (*self.shapes, self.result)), default=1)
         return 0
+
+
+_FOREACH = "_foreach_"
 
 
 class Recorder(TorchDispatchMode):
@@ -187,6 +184,13 @@ class Sizes:
     def m(self) -> int:
         """Rows of the weights."""
         return self.n if self.rows is None else self.rows
+
+
+def _numbers(message: Any) -> int:
+    return sum(array.numel() for array in tensors(message))
+
+
+FACTORISATIONS = {"linalg_qr": "QR", "_linalg_svd": "SVD"}
 
 
 @dataclass(frozen=True)
@@ -274,10 +278,6 @@ def count(method: str, sizes: Sizes, seed: int = 0) -> Counted:
     }
     seen = tuple(one for one in recorder.operations if one.place in ("client", "server"))
     return Counted(sizes, tuple(fed.trips), seen, costs, messages)
-
-
-def _numbers(message: Any) -> int:
-    return sum(array.numel() for array in tensors(message))
 
 
 def grid(method: str) -> list[Sizes]:

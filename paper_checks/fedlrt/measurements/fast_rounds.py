@@ -16,12 +16,6 @@ from paper_checks.fedlrt.measurements.traces import Array
 Step = Callable[[Array], Array]
 
 
-Bases = tuple[Array, Array]
-
-
-Watch = Callable[[Array, Array, Bases, Bases], None]
-
-
 class Losses(Protocol):
     """Quadratic losses of some clients, and the minimiser of their mean by `shares`."""
 
@@ -74,6 +68,36 @@ class Rounds:
     most: int | None = None
 
 
+def _widened(basis: Array, slope: Array) -> Array:
+    """A basis beside what a gradient adds to it."""
+    r = basis.shape[1]
+    new = slope - basis @ (basis.T @ slope)
+    return np.hstack([basis, np.linalg.qr(np.hstack([basis, new]))[0][:, r : 2 * r]])
+
+
+def _coefficients(losses: Losses, U: Array, V: Array, S: Array, own: Array, mean: Array, rounds: Rounds) -> Array:
+    """The mean of the clients' coefficients after their local steps."""
+    r = len(S)
+    along = U.T @ own @ V
+    if rounds.correction == "simplified":
+        along[:, :r, :r] = (U.T @ mean @ V)[:r, :r]
+    elif rounds.correction == "full":
+        along[:] = U.T @ mean @ V
+    first = -rounds.rate * along.reshape(len(own), -1, 1)
+    step, moved = losses.step(U, V, rounds.rate), first
+    for _ in range(rounds.steps - 1):
+        moved = step(moved) + first
+    found = np.tensordot(losses.shares, moved[:, :, 0], 1).reshape(along.shape[1:])
+    found[:r, :r] += S
+    return np.asarray(found)
+
+
+Bases = tuple[Array, Array]
+
+
+Watch = Callable[[Array, Array, Bases, Bases], None]
+
+
 def low_rank_rounds(
     losses: Losses, start: Array, rounds: Rounds, watch: Watch | None = None
 ) -> tuple[list[float], list[int], list[float]]:
@@ -104,27 +128,3 @@ def low_rank_rounds(
         kept = min(kept, rounds.most or kept)
         U, S, V = U @ P[:, :kept], np.diag(sigma[:kept]), V @ Qt[:kept].T
     return distances, ranks, excess
-
-
-def _widened(basis: Array, slope: Array) -> Array:
-    """A basis beside what a gradient adds to it."""
-    r = basis.shape[1]
-    new = slope - basis @ (basis.T @ slope)
-    return np.hstack([basis, np.linalg.qr(np.hstack([basis, new]))[0][:, r : 2 * r]])
-
-
-def _coefficients(losses: Losses, U: Array, V: Array, S: Array, own: Array, mean: Array, rounds: Rounds) -> Array:
-    """The mean of the clients' coefficients after their local steps."""
-    r = len(S)
-    along = U.T @ own @ V
-    if rounds.correction == "simplified":
-        along[:, :r, :r] = (U.T @ mean @ V)[:r, :r]
-    elif rounds.correction == "full":
-        along[:] = U.T @ mean @ V
-    first = -rounds.rate * along.reshape(len(own), -1, 1)
-    step, moved = losses.step(U, V, rounds.rate), first
-    for _ in range(rounds.steps - 1):
-        moved = step(moved) + first
-    found = np.tensordot(losses.shares, moved[:, :, 0], 1).reshape(along.shape[1:])
-    found[:r, :r] += S
-    return np.asarray(found)

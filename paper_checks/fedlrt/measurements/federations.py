@@ -47,6 +47,14 @@ SCOPE = (
 )
 
 
+def _case(shape: tuple[int, int], r: int, clients: int, least: float, rng: np.random.Generator) -> Case:
+    made = random_quadratics(shape, clients, rng, curvatures=(least, 1.0))
+    U, V = (np.linalg.qr(rng.standard_normal((side, r)))[0] for side in shape)
+    S = rng.standard_normal((r, r)) + 2.0 * np.eye(r)
+    factors = USV(*(Tree(W=torch.from_numpy(part)) for part in (U, S, V)))
+    return Case(tuple(made.clients), factors, made.smoothness)
+
+
 def draw_cases(context: Context) -> list[Case]:
     """Cases of every shape; S is full, not diagonal, as the boxes allow for the first round."""
     rng = context.rng("cases")
@@ -59,11 +67,3 @@ def draw_cases(context: Context) -> list[Case]:
 def draw_beyond(context: Context) -> Case:
     """A case of rank 2 in 3 by 3: four columns do not fit beside each other."""
     return _case((3, 3), 2, 2, 0.1, context.rng("beyond"))
-
-
-def _case(shape: tuple[int, int], r: int, clients: int, least: float, rng: np.random.Generator) -> Case:
-    made = random_quadratics(shape, clients, rng, curvatures=(least, 1.0))
-    U, V = (np.linalg.qr(rng.standard_normal((side, r)))[0] for side in shape)
-    S = rng.standard_normal((r, r)) + 2.0 * np.eye(r)
-    factors = USV(*(Tree(W=torch.from_numpy(part)) for part in (U, S, V)))
-    return Case(tuple(made.clients), factors, made.smoothness)

@@ -27,6 +27,15 @@ FEW = 20_000
 """Entries of all clients' second derivatives up to which they are worth writing down."""
 
 
+@cache
+def _pairs(k: int) -> tuple[Places, Places, Places]:
+    """Pairs a <= b of k columns, and the place of each among them."""
+    a, b = np.triu_indices(k)
+    place = np.empty((k, k), dtype=np.int64)
+    place[a, b] = place[b, a] = np.arange(len(a))
+    return a, b, place
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The losses of some clients with one target.
@@ -78,15 +87,6 @@ class Grid:
             return np.asarray(change - rate * (rows.T @ values @ columns).reshape(change.shape))
 
         return step
-
-
-@cache
-def _pairs(k: int) -> tuple[Places, Places, Places]:
-    """Pairs a <= b of k columns, and the place of each among them."""
-    a, b = np.triu_indices(k)
-    place = np.empty((k, k), dtype=np.int64)
-    place[a, b] = place[b, a] = np.arange(len(a))
-    return a, b, place
 
 
 def on_grid(parts: Sequence[tuple[Array, Array]], target: Array, basis: str) -> Grid:

@@ -27,14 +27,6 @@ HOMOGENEOUS, HETEROGENEOUS = Descent(20, 1e-3), Descent(100, 1e-3)
 SAMPLES, CLOSE = 10_000, 1e-5
 
 
-STARTS = 20
-"""Starts of a median."""
-
-
-WEAKEST = 0.15
-"""Least singular value of a target over its norm; normal factors give less in one of 200 draws."""
-
-
 @dataclass(frozen=True)
 class Choice:
     """One choice of what the paper leaves open; a start has normal entries of a size over the root of n, cut to a rank.
@@ -71,6 +63,16 @@ class Run:
         return next((float(count) for count, value in enumerate(self.distances) if value <= distance), float("inf"))
 
 
+def target_share(W: Tensor, rank: int = 4) -> float:
+    """The last singular value of a matrix of some rank over its norm."""
+    sigma = torch.linalg.svdvals(W)[..., :rank]
+    return float((sigma[..., -1] / torch.linalg.vector_norm(sigma, dim=-1)).min())
+
+
+WEAKEST = 0.15
+"""Least singular value of a target over its norm; normal factors give less in one of 200 draws."""
+
+
 @cache
 def target_of(seed: int) -> Tensor:
     """The target of rank 4 of the homogeneous test, n = 20: ``(1, 20, 20)``."""
@@ -87,29 +89,6 @@ def one_target(seed: int, basis: str, clients: int, split: str = "random", sampl
     points = np.random.default_rng([seed, 2])
     targets = target_of(seed).expand(clients, 1, 20, 20)
     return many_targets(targets, points, samples=samples, basis=basis, split=split)
-
-
-@cache
-def one_target_on_grid(seed: int, basis: str, clients: int) -> Grid:
-    """The same clients on a grid, points dealt at random."""
-    rng = np.random.default_rng([seed, 2])
-    x, y = rng.uniform(-1.0, 1.0, (2, SAMPLES))
-    parts = np.array_split(rng.permutation(SAMPLES), clients)
-    return on_grid([(x[rows], y[rows]) for rows in parts], target_of(seed)[0].numpy(), basis)
-
-
-def target_share(W: Tensor, rank: int = 4) -> float:
-    """The last singular value of a matrix of some rank over its norm."""
-    sigma = torch.linalg.svdvals(W)[..., :rank]
-    return float((sigma[..., -1] / torch.linalg.vector_norm(sigma, dim=-1)).min())
-
-
-@cache
-def own_targets(seed: int, basis: str, split: str = "all") -> list[ProductGram]:
-    """The four clients of the heterogeneous test, n = 10, each with a target of rank 1."""
-    targets = random_targets(4, (10, 10), 1, np.random.default_rng([seed, 3]))
-    points = np.random.default_rng([seed, 4])
-    return many_targets(targets[:, None], points, samples=SAMPLES, basis=basis, split=split)
 
 
 def normal_start(seed: int, n: int, scale: float, number: int = 0) -> Tensor:
@@ -154,10 +133,23 @@ def on_grid_run(grid: Grid, start: Tensor, reading: Choice, local: Descent, roun
 
 
 @cache
+def one_target_on_grid(seed: int, basis: str, clients: int) -> Grid:
+    """The same clients on a grid, points dealt at random."""
+    rng = np.random.default_rng([seed, 2])
+    x, y = rng.uniform(-1.0, 1.0, (2, SAMPLES))
+    parts = np.array_split(rng.permutation(SAMPLES), clients)
+    return on_grid([(x[rows], y[rows]) for rows in parts], target_of(seed)[0].numpy(), basis)
+
+
+@cache
 def long_run(seed: int, reading: Choice, rounds: int, until: float = 0.0, number: int = 0) -> Run:
     """The same as `homogeneous_run`, on a grid, from the first start or another one; points dealt at random."""
     grid = one_target_on_grid(seed, reading.basis, reading.clients)
     return on_grid_run(grid, normal_start(seed, 20, reading.scale, number), reading, HOMOGENEOUS, rounds, until)
+
+
+STARTS = 20
+"""Starts of a median."""
 
 
 def median_ranks(seed: int, reading: Choice, rounds: int) -> tuple[float, ...]:
@@ -197,6 +189,14 @@ def full_rank_distances(
     ).flatten(-2)
     losses = 0.5 * ((E @ H) * E).sum(dim=-1)
     return tuple(zip(torch.linalg.vector_norm(E, dim=-1)[:, 0].tolist(), losses[:, 0].tolist(), strict=True))
+
+
+@cache
+def own_targets(seed: int, basis: str, split: str = "all") -> list[ProductGram]:
+    """The four clients of the heterogeneous test, n = 10, each with a target of rank 1."""
+    targets = random_targets(4, (10, 10), 1, np.random.default_rng([seed, 3]))
+    points = np.random.default_rng([seed, 4])
+    return many_targets(targets[:, None], points, samples=SAMPLES, basis=basis, split=split)
 
 
 @cache

@@ -20,6 +20,31 @@ SIMPLIFIED_ROUNDING = 1e-11
 SMALL = 0.1
 """The delta up to which Assumption 1 counts as met."""
 
+SCOPE = (
+    "runs of 1 and 3 rounds: two opposite clients in 2 x 2, bowls, indefinite quadratics in 5 x 4 with 1 to 3 clients"
+)
+
+
+def far_outside() -> Trace:
+    """Two clients whose gradients outside the block are opposite and a hundred times the global one: two long steps.
+
+    Their second derivatives in w11 and w22 are ((1/2, b), (b, 0)) with b^2 = 1/2, of eigenvalues 1 and -1/2.
+    """
+    coupled = np.zeros((4, 4))
+    coupled[0, 0], coupled[0, 3], coupled[3, 0] = 0.5, np.sqrt(0.5), np.sqrt(0.5)
+    signs = np.diag([1.0, 1.0, 1.0, -1.0])
+    slope = np.array([[1.0, 0.1], [0.1, 0.0]])
+    clients = [
+        with_slope(H, E1, slope + np.diag([0.0, apart]))
+        for H, apart in ((coupled, 100.0), (signs @ coupled @ signs, -100.0))
+    ]
+    return trace("far outside", clients, E1, 1, Descent(2, 0.5), "simplified")
+
+
+def _curvature(rng: np.random.Generator) -> Array:
+    basis = np.linalg.qr(rng.standard_normal((20, 20)))[0]
+    return np.asarray(basis * np.concatenate([[1.0, -1.0], rng.uniform(-1.0, 1.0, 18)]) @ basis.T)
+
 
 RATES = (1e-3, 1.0 / 48.0, LIMIT, 0.5, 1.0)
 """Values of s λ L at which the corners of the domain are tried."""
@@ -41,38 +66,6 @@ WITNESS = {
 
 SLOPE = np.array([[10.0, 1.0], [2.0, 4.0]])
 """A gradient of norm 11, its square outside the block 21; it widens both bases."""
-
-
-SCOPE = (
-    "runs of 1 and 3 rounds: two opposite clients in 2 x 2, bowls, indefinite quadratics in 5 x 4 with 1 to 3 clients"
-)
-
-
-def measure_simplified(context: Context) -> list[Run]:
-    """The two opposite clients, small rates, bowls, clients with large and small gradients outside the block."""
-    runs = [*all_traces(context), ([far_outside()], None)]
-    return [as_run(traces, given=witness, simplified=True) for traces, witness in runs]
-
-
-def far_outside() -> Trace:
-    """Two clients whose gradients outside the block are opposite and a hundred times the global one: two long steps.
-
-    Their second derivatives in w11 and w22 are ((1/2, b), (b, 0)) with b^2 = 1/2, of eigenvalues 1 and -1/2.
-    """
-    coupled = np.zeros((4, 4))
-    coupled[0, 0], coupled[0, 3], coupled[3, 0] = 0.5, np.sqrt(0.5), np.sqrt(0.5)
-    signs = np.diag([1.0, 1.0, 1.0, -1.0])
-    slope = np.array([[1.0, 0.1], [0.1, 0.0]])
-    clients = [
-        with_slope(H, E1, slope + np.diag([0.0, apart]))
-        for H, apart in ((coupled, 100.0), (signs @ coupled @ signs, -100.0))
-    ]
-    return trace("far outside", clients, E1, 1, Descent(2, 0.5), "simplified")
-
-
-def all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] | None]]:
-    """Rounds with simplified correction, and the witness of the first; the same for all claims."""
-    return _all_traces(Context("fedlrt/simplified", context.seed, context.budget))
 
 
 @lru_cache(maxsize=2)
@@ -123,6 +116,12 @@ def _all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] 
     return found
 
 
-def _curvature(rng: np.random.Generator) -> Array:
-    basis = np.linalg.qr(rng.standard_normal((20, 20)))[0]
-    return np.asarray(basis * np.concatenate([[1.0, -1.0], rng.uniform(-1.0, 1.0, 18)]) @ basis.T)
+def all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] | None]]:
+    """Rounds with simplified correction, and the witness of the first; the same for all claims."""
+    return _all_traces(Context("fedlrt/simplified", context.seed, context.budget))
+
+
+def measure_simplified(context: Context) -> list[Run]:
+    """The two opposite clients, small rates, bowls, clients with large and small gradients outside the block."""
+    runs = [*all_traces(context), ([far_outside()], None)]
+    return [as_run(traces, given=witness, simplified=True) for traces, witness in runs]

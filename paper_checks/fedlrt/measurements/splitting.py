@@ -86,11 +86,6 @@ STEP_SCOPE = (
 )
 
 
-def measure_steps(context: Context) -> list[Step]:
-    """Points of every kind, of all shapes."""
-    return draw_steps(context.rng("points"), SHAPES * context.size(1, 5))
-
-
 def draw_steps(rng: np.random.Generator, shapes: Sequence[tuple[tuple[int, int], int]]) -> list[Step]:
     """Points of every kind, those with singular S at the end of each shape."""
     found = []
@@ -112,3 +107,8 @@ def draw_steps(rng: np.random.Generator, shapes: Sequence[tuple[tuple[int, int],
                 S = turns[0] * sigma @ turns[1]
                 found.append(Step(kind, U, S, V, slope, rate))
     return found
+
+
+def measure_steps(context: Context) -> list[Step]:
+    """Points of every kind, of all shapes."""
+    return draw_steps(context.rng("points"), SHAPES * context.size(1, 5))

@@ -21,20 +21,20 @@ from algorithms.tree import Tree
 from paper_checks.methods.domain import FROM_ONE, UNIT, Stated, Tried, tried
 from toymodels.quadratic import Quadratic, centred, mean_of
 
+Array = NDArray[np.float64]
+
+
 CHAIN_ROUNDING = 1e-11
 
 
-def error_of(one: Trace) -> float:
-    """Bound on the rounding of a round's squares and products."""
-    return CHAIN_ROUNDING * (1.0 + norm(one.slope_at_start) ** 2 + float((one.local_slopes**2).max()))
+def norm(matrix: Array) -> float:
+    """Frobenius norm."""
+    return float(np.linalg.norm(matrix))
 
 
 def inner(A: Array, B: Array) -> float:
     """Sum of the products of the entries."""
     return float((A * B).sum())
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -202,6 +202,11 @@ class Trace:
         return float(np.sqrt(np.mean(squares))) / total if total else float("inf")
 
 
+def error_of(one: Trace) -> float:
+    """Bound on the rounding of a round's squares and products."""
+    return CHAIN_ROUNDING * (1.0 + norm(one.slope_at_start) ** 2 + float((one.local_slopes**2).max()))
+
+
 class Rounds(Protocol):
     """Rounds of some local steps, with L = 1."""
 
@@ -233,11 +238,6 @@ def descent_constant(steps: int | None, delta: float = 0.0) -> float:
     With $\delta$ bounding what the correction leaves out, 0 for the full one.
     """
     return 0.5 * (1.0 + (1.0 - (1.0 / steps if steps else 0.0)) * float(np.sqrt(1.0 + delta**2)))
-
-
-def norm(matrix: Array) -> float:
-    """Frobenius norm."""
-    return float(np.linalg.norm(matrix))
 
 
 def trace(

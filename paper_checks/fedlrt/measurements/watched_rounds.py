@@ -70,26 +70,6 @@ class Round:
         return self.U @ torch.stack(self.coefficients).mean(dim=0) @ self.V.mT
 
 
-def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]:
-    """Some rounds of FeDLRT at half the admissible step of Theorem 2."""
-    local = Descent(steps, 0.5 / (12.0 * case.smoothness * steps))
-    algorithm = FeDLRT(local, case.rank, Truncation(TAU), correction)
-    fed = Watched(case.clients)
-    state, rounds = case.factors, []
-    for _ in range(ROUNDS):
-        before, state = state, one_round(algorithm.round, fed, state)
-        bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
-        U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
-        wide = [client.projected(U, V) for client in case.clients]
-        watched = Round(
-            case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (), len(fed.trips)
-        )
-        start = watched.start
-        slopes = tuple(client.gradient({"W": start})["W"] for client in wide)
-        rounds.append(_with_corrections(watched, fed, correction, slopes))
-    return rounds
-
-
 def _with_corrections(watched: Round, fed: Watched, correction: Correction, slopes: tuple[Tensor, ...]) -> Round:
     """Corrections that clients add: the mean that was sent minus their own, from the trips, not from the algorithm."""
     last = fed.trips[-1].sent
@@ -111,6 +91,26 @@ def _with_corrections(watched: Round, fed: Watched, correction: Correction, slop
         tuple(own),
         watched.trips,
     )
+
+
+def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]:
+    """Some rounds of FeDLRT at half the admissible step of Theorem 2."""
+    local = Descent(steps, 0.5 / (12.0 * case.smoothness * steps))
+    algorithm = FeDLRT(local, case.rank, Truncation(TAU), correction)
+    fed = Watched(case.clients)
+    state, rounds = case.factors, []
+    for _ in range(ROUNDS):
+        before, state = state, one_round(algorithm.round, fed, state)
+        bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
+        U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
+        wide = [client.projected(U, V) for client in case.clients]
+        watched = Round(
+            case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (), len(fed.trips)
+        )
+        start = watched.start
+        slopes = tuple(client.gradient({"W": start})["W"] for client in wide)
+        rounds.append(_with_corrections(watched, fed, correction, slopes))
+    return rounds
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from paper_checks.fedlrt.replays.shared.wide_bases import G, J, S, T, X, row
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, fractions, square
 
+rate = sympy.Symbol("lambda", positive=True)
+
 
 @proof("fedlrt/lemma-2@the-same-spans")
 def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> str:
@@ -70,9 +72,6 @@ def lemma_2_as_printed(values: Values) -> Violation:
         reads="squared sine between the third columns of the orthogonal factors of (16) and of (19), which would be 0 "
         "if the two were one up to signs",
     )
-
-
-rate = sympy.Symbol("lambda", positive=True)
 
 
 @proof("fedlrt/lemma-2-step-20")

@@ -11,20 +11,6 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
 from paper_checks.methods.inequality import collect_cases
 
-AXES = (
-    Axis("share", 1e-6, 1.0, UNIT, words="step size over the largest one judged"),
-    Axis("D", 1e-6, 1.0, UNIT, words="squared cosine of the first angle, 1 - (delta^0)^2"),
-    Axis("level", 1e-9, 0.999, OPEN_UNIT, words="threshold eps' over its bound, (1 - (delta^0)^2)/16"),
-    Axis("tilde", 1e-9, 0.999, OPEN_UNIT, words="threshold eps~ over its bound, (1 - (delta^0)^2)/16"),
-    Axis(
-        "place",
-        1e-9,
-        1.0,
-        UNIT,
-        words="place of the squared cosine between that of the first angle and 1, or of |b|^2 between its bounds",
-    ),
-)
-
 
 def thresholds(case: Mapping[str, Any]) -> tuple[Any, Any]:
     r"""$\epsilon'$ and $\tilde\epsilon$, shares of the largest that the lemma allows, D/16."""
@@ -56,6 +42,21 @@ def events(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
         turned = (across * np.sqrt(np.maximum(length - square * r**2, 0.0)) + along * r) / length
         worst = np.maximum(worst, np.where(sine * r < along, turned, 1 / np.maximum(sine, 1e-300)))
     return worst**2, 1 - rate * s * case["D"]
+
+
+AXES = (
+    Axis("share", 1e-6, 1.0, UNIT, words="step size over the largest one judged"),
+    Axis("D", 1e-6, 1.0, UNIT, words="squared cosine of the first angle, 1 - (delta^0)^2"),
+    Axis("level", 1e-9, 0.999, OPEN_UNIT, words="threshold eps' over its bound, (1 - (delta^0)^2)/16"),
+    Axis("tilde", 1e-9, 0.999, OPEN_UNIT, words="threshold eps~ over its bound, (1 - (delta^0)^2)/16"),
+    Axis(
+        "place",
+        1e-9,
+        1.0,
+        UNIT,
+        words="place of the squared cosine between that of the first angle and 1, or of |b|^2 between its bounds",
+    ),
+)
 
 
 def search_steps(context: Context) -> Searched:

@@ -43,6 +43,13 @@ def target_square(client: int) -> sympy.Expr:
     return ALPHA**2 * h**2 + 2 * ALPHA * BETA * h * g + BETA**2 * (g**2 + w)
 
 
+def chi_square_moment(degrees: sympy.Expr, power: int) -> sympy.Expr:
+    """E of a power of a chi-square variable; negative powers need more degrees than twice their size."""
+    if power >= 0:
+        return sympy.prod([degrees + 2 * k for k in range(power)])
+    return 1 / sympy.prod([degrees - 2 * k for k in range(1, -power + 1)])
+
+
 def expectation(expression: sympy.Expr, clients: int) -> sympy.Expr:
     """The expectation, as a rational function of m and alpha; for m above twice the powers of 1/h.
 
@@ -67,13 +74,6 @@ def expectation(expression: sympy.Expr, clients: int) -> sympy.Expr:
             factor *= sympy.factorial2(g - 1) * chi_square_moment(M, h // 2) * chi_square_moment(M - 1, w)
         total += factor
     return sympy.expand(total).subs(BETA**2, 1 - ALPHA**2) if total else total
-
-
-def chi_square_moment(degrees: sympy.Expr, power: int) -> sympy.Expr:
-    """E of a power of a chi-square variable; negative powers need more degrees than twice their size."""
-    if power >= 0:
-        return sympy.prod([degrees + 2 * k for k in range(power)])
-    return 1 / sympy.prod([degrees - 2 * k for k in range(1, -power + 1)])
 
 
 def mean_of_form(expression: sympy.Expr, entries: Sequence[sympy.Symbol]) -> sympy.Expr:

@@ -68,18 +68,6 @@ def parts(N: int) -> dict[str, sympy.Expr]:
     }
 
 
-def measure_moments(*names: str) -> Callable[[Context], Moments]:
-    """Exact expectations of the named terms."""
-
-    def measure(context: Context) -> Moments:
-        found = {
-            N: {name: expectation(part, max(N, 2)) for name, part in parts(N).items() if name in names} for N in CLIENTS
-        }
-        return Moments({name: {N: found[N][name] for N in CLIENTS} for name in names}, POINTS)
-
-    return measure
-
-
 Z = sympy.Symbol("z")
 
 
@@ -95,6 +83,18 @@ def point(m: int, cosine: str, sine: str) -> Point:
 
 
 POINTS = tuple(point(*at) for at in ((3, "0.6", "0.8"), (4, "0.8", "0.6"), (10, "-0.28", "0.96")))
+
+
+def measure_moments(*names: str) -> Callable[[Context], Moments]:
+    """Exact expectations of the named terms."""
+
+    def measure(context: Context) -> Moments:
+        found = {
+            N: {name: expectation(part, max(N, 2)) for name, part in parts(N).items() if name in names} for N in CLIENTS
+        }
+        return Moments({name: {N: found[N][name] for N in CLIENTS} for name in names}, POINTS)
+
+    return measure
 
 
 IN_COORDINATES = Equation(

@@ -19,9 +19,6 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaln, erf
 from scipy.stats import chi2
 
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(400)
-
-
 GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 
 
@@ -76,6 +73,9 @@ def chi_square_tails(room: float, n: int) -> tuple[float, float]:
         if not isfinite(found[place]):
             found[place] = float(mpmath.log(mpmath.gammainc(n / 2.0, *ends, regularized=True)))
     return found[0], found[1]
+
+
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(400)
 
 
 def student_tail(room: float, m: float) -> float:

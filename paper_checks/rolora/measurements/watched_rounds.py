@@ -19,9 +19,6 @@ from paper_checks.recorded_federation import Seen, Watched
 from toymodels.quadratic import Quadratic, random_quadratics
 from toymodels.regression import Regressor
 
-LOCAL = Descent(3, 0.02)
-
-
 SCOPE = (
     "quadratic losses of 1 to 4 clients, square, tall and wide weights, ranks 1 to the smaller side; how clients train "
     "is not printed beyond gradient descent in Algorithm 1: here by 3 steps of it"
@@ -80,6 +77,9 @@ def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[R
                 )
             )
     return found
+
+
+LOCAL = Descent(3, 0.02)
 
 
 def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, rate: float) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,8 @@ import sympy
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values
 
+r, inputs, outputs, d = sympy.symbols("r inputs outputs d", positive=True)
+
 
 @replay("rolora/txt-half-cost")
 def txt_half_cost_as_printed(values: Values) -> Violation:
@@ -23,9 +25,6 @@ def txt_half_cost_as_printed(values: Values) -> Violation:
         assumes=assumes,
         reads="B is r x outputs, A is inputs x r; distance of B from half of both, over r",
     )
-
-
-r, inputs, outputs, d = sympy.symbols("r inputs outputs d", positive=True)
 
 
 LLAMA_2_7B = [(4096, 4096)] * 4 + [(4096, 11008)] * 2 + [(11008, 4096)]

@@ -237,6 +237,12 @@ def _inner(one: Tensor, other: Tensor) -> float:
     return float((one * other).sum())
 
 
+def _agree(factors: AB, A: Tensor, B: Tensor) -> None:
+    for ours, theirs in ((A, factors.A["W"]), (B, factors.B["W"])):
+        if not torch.allclose(ours, theirs, rtol=1e-8, atol=1e-10):
+            raise ValueError("the algorithm's factors are not those of eq. (7)")
+
+
 def _round(
     setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list[float], visited: list[Tensor]
 ) -> tuple[dict[str, float], list[FedLoRUState]]:
@@ -333,12 +339,6 @@ def _round(
                 later_B=_square(later_B),
             )
     return found.means(), following
-
-
-def _agree(factors: AB, A: Tensor, B: Tensor) -> None:
-    for ours, theirs in ((A, factors.A["W"]), (B, factors.B["W"])):
-        if not torch.allclose(ours, theirs, rtol=1e-8, atol=1e-10):
-            raise ValueError("the algorithm's factors are not those of eq. (7)")
 
 
 def follow(setting: Setting) -> Trace:

@@ -97,6 +97,9 @@ def last_models(
     )
 
 
+REACHED = "the returned model is the one that client 0 reached in the last round, after averaging"
+
+
 def judge_return(
     endings: tuple[Last, ...],
     *,
@@ -139,9 +142,6 @@ def judge_return(
         if "uploads" in keep:
             promises.append(Promise("what a client sends is what the text says", *last.uploads))
     return judge_promises(promises, scope)
-
-
-REACHED = "the returned model is the one that client 0 reached in the last round, after averaging"
 
 
 PROMISES = ("returned", "continue", "copies", "uploads")

@@ -23,6 +23,8 @@ from paper_checks.fedloru.replays.shared.dimension_counts import between
 from paper_checks.proof_steps import positive
 from paper_checks.replay import Hypothesis, require
 
+sigma, s = sympy.symbols("sigma s", positive=True)
+
 
 def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:
     """Noise of a sample size: sigma > 0, s in (0, 1)."""
@@ -30,9 +32,6 @@ def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:
 
 
 n, theta, more, other = sympy.symbols("n theta a b", positive=True)
-
-
-sigma, s = sympy.symbols("sigma s", positive=True)
 
 
 def semicircle(edge: Fraction | int) -> None:

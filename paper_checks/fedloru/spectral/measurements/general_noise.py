@@ -50,14 +50,14 @@ def _marchenko_pastur(w: Any) -> Any:
     return 1.0 / (1.0 - 0.25 * w)
 
 
-def _skewed(w: Any) -> Any:
-    return w + 1.0 / (1.0 - 0.25 * w) - 1.0
-
-
 MARCHENKO_PASTUR = Noise("Marchenko-Pastur", MarchenkoPastur(0.25), _marchenko_pastur, (("ratio", 0.25),))
 
 
 SEMICIRCLE = Noise("semicircle", Semicircle(1.0), lambda w: w)
+
+
+def _skewed(w: Any) -> Any:
+    return w + 1.0 / (1.0 - 0.25 * w) - 1.0
 
 
 SKEWED = Noise("semicircle plus Marchenko-Pastur (skewed)", RTransformLaw(_skewed), _skewed)

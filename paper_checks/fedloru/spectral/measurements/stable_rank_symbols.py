@@ -18,9 +18,6 @@ from rmt.spiked import wigner_outlier
 THETA_0, THETA_J, SIGMA, S_M, S_N = sympy.symbols("theta_0 theta_j sigma s_M s_N", nonzero=True)
 
 
-SYMBOLS = {str(symbol): symbol for symbol in (THETA_0, THETA_J, SIGMA, S_M, S_N)}
-
-
 def draw_points(context: Context, count: int = 12) -> list[dict[str, Fraction]]:
     r"""Exact points with $|\theta_0| \ge |\theta_j| > 0$, $\theta_0^2 \ge \sigma^2 s_M^2$, $0 < s_N < s_M < 1$."""
     rng = context.rng("points")
@@ -41,20 +38,12 @@ def draw_points(context: Context, count: int = 12) -> list[dict[str, Fraction]]:
     return points
 
 
+SYMBOLS = {str(symbol): symbol for symbol in (THETA_0, THETA_J, SIGMA, S_M, S_N)}
+
+
 def as_symbols(points: list[dict[str, Fraction]]) -> list[dict[sympy.Symbol, sympy.Rational]]:
     """The same points for substitution into expressions."""
     return [{SYMBOLS[name]: rational(value) for name, value in point.items()} for point in points]
-
-
-def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
-    r"""$g_M^{-1}(\theta_j), g_N^{-1}(\theta_0), g_N^{-1}(\theta_j), g_M^{-1}(\theta_0)$ for any kind of number."""
-    noise_M, noise_N = values["sigma"] * values["s_M"], values["sigma"] * values["s_N"]
-    return (
-        wigner_outlier(values["theta_j"], noise_M),
-        wigner_outlier(values["theta_0"], noise_N),
-        wigner_outlier(values["theta_j"], noise_N),
-        wigner_outlier(values["theta_0"], noise_M),
-    )
 
 
 SPIKE = Axis("theta_0", 1e-3, 1e3, POSITIVE, signed=True, words="the largest spike, theta_0")
@@ -82,6 +71,17 @@ def parameters(case: Mapping[str, Any]) -> dict[str, Any]:
         "s_M": half,
         "s_N": case["shrink"] * half,
     }
+
+
+def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
+    r"""$g_M^{-1}(\theta_j), g_N^{-1}(\theta_0), g_N^{-1}(\theta_j), g_M^{-1}(\theta_0)$ for any kind of number."""
+    noise_M, noise_N = values["sigma"] * values["s_M"], values["sigma"] * values["s_N"]
+    return (
+        wigner_outlier(values["theta_j"], noise_M),
+        wigner_outlier(values["theta_0"], noise_N),
+        wigner_outlier(values["theta_j"], noise_N),
+        wigner_outlier(values["theta_0"], noise_M),
+    )
 
 
 def F_j(values: Mapping[str, Any]) -> Any:

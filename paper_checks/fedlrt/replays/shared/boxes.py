@@ -17,9 +17,6 @@ m, n, r, b = sympy.symbols("m n r b", positive=True, integer=True)
 Shape = tuple[Any, Any]
 
 
-BASES = {"U": (m, r), "V": (n, r)}
-
-
 @dataclass(frozen=True)
 class Step:
     """One thing that is done: where, what, to matrices of which shapes."""
@@ -57,6 +54,9 @@ class Trip:
 
     sent: dict[str, Shape]
     back: dict[str, Shape]
+
+
+BASES = {"U": (m, r), "V": (n, r)}
 
 
 def trips(method: str) -> list[Trip]:

@@ -16,34 +16,6 @@ from paper_checks.stored_values import Values
 Array = NDArray[np.float64]
 
 
-RATE = 1e-3
-
-
-def features(points: Array, n: int, basis: str = "uniform") -> Array:
-    """Legendre polynomials by the recurrence (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}, in some normalisation."""
-    columns = [np.ones_like(points), points]
-    for k in range(1, n - 1):
-        columns.append(((2 * k + 1) * points * columns[k] - k * columns[k - 1]) / (k + 1))
-    order = np.arange(n)
-    size = {"plain": np.ones(n), "dx": np.sqrt(order + 0.5), "uniform": np.sqrt(2.0 * order + 1.0)}[basis]
-    return np.stack(columns[:n], axis=1) * size
-
-
-def gram(x: Array, y: Array, n: int, basis: str = "uniform") -> Array:
-    """Second derivative of the loss in the entries of W, row by row."""
-    p, q = features(x, n, basis), features(y, n, basis)
-    both = (p[:, :, None] * q[:, None, :]).reshape(len(x), n * n)
-    return both.T @ both / len(x)
-
-
-def philox(seed: int) -> np.random.Generator:
-    """Another source of randomness than that of the search."""
-    return np.random.Generator(np.random.Philox(seed))
-
-
-DRAWN = "the algorithms in numpy on points and targets drawn anew, Philox"
-
-
 @dataclass(frozen=True, eq=False)
 class Losses:
     """Least-squares losses of the clients.
@@ -76,6 +48,9 @@ def product(factors: tuple[Array, Array, Array]) -> Array:
     """The matrix of factors U, S, V."""
     U, S, V = factors
     return U @ S @ V.T
+
+
+RATE = 1e-3
 
 
 def fedlrt(
@@ -139,6 +114,28 @@ class Problem:
         return fedlrt(self.starts[start], 8, losses, "simplified", 20, 0.1, rounds)
 
 
+def features(points: Array, n: int, basis: str = "uniform") -> Array:
+    """Legendre polynomials by the recurrence (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}, in some normalisation."""
+    columns = [np.ones_like(points), points]
+    for k in range(1, n - 1):
+        columns.append(((2 * k + 1) * points * columns[k] - k * columns[k - 1]) / (k + 1))
+    order = np.arange(n)
+    size = {"plain": np.ones(n), "dx": np.sqrt(order + 0.5), "uniform": np.sqrt(2.0 * order + 1.0)}[basis]
+    return np.stack(columns[:n], axis=1) * size
+
+
+def gram(x: Array, y: Array, n: int, basis: str = "uniform") -> Array:
+    """Second derivative of the loss in the entries of W, row by row."""
+    p, q = features(x, n, basis), features(y, n, basis)
+    both = (p[:, :, None] * q[:, None, :]).reshape(len(x), n * n)
+    return both.T @ both / len(x)
+
+
+def philox(seed: int) -> np.random.Generator:
+    """Another source of randomness than that of the search."""
+    return np.random.Generator(np.random.Philox(seed))
+
+
 @cache
 def one_client(basis: str = "plain") -> Problem:
     """Points and target drawn anew, and normal starts."""
@@ -160,6 +157,9 @@ def weakest(target: Array) -> Hypothesis:
     sigma = np.linalg.svd(target, compute_uv=False)[:4]
     share = Fraction(float(sigma[-1] / np.linalg.norm(sigma)))
     return Hypothesis("last singular value of the target over its norm", share, ">", Fraction(3, 20))
+
+
+DRAWN = "the algorithms in numpy on points and targets drawn anew, Philox"
 
 
 def rank_below(values: Values) -> Violation:

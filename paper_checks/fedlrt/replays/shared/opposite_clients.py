@@ -18,6 +18,11 @@ Entries = list[Fraction]
 """w11, w12, w21, w22 of a 2 x 2 matrix."""
 
 
+def inner(one: Entries, other: Entries) -> Fraction:
+    """Inner product."""
+    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
+
+
 @dataclass(frozen=True)
 class Opposite:
     """A round of two clients from ``start e1 e1'``, in the displacement w from there; rank 1, L = 1.
@@ -73,11 +78,6 @@ class Opposite:
     def change(self) -> Fraction:
         """Change of the global loss, which is linear."""
         return inner(self.slope, self.moved)
-
-
-def inner(one: Entries, other: Entries) -> Fraction:
-    """Inner product."""
-    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
 def entries(matrix: list[list[str]]) -> Entries:

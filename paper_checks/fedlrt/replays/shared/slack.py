@@ -20,11 +20,6 @@ Row = list[Fraction]
 
 ONE = Fraction(1)
 
-
-SIZES = ((2, 1), (2, 2), (2, 3), (3, 3), (4, 4))
-"""Clients and steps."""
-
-
 FURTHER_STEPS = (16, 64, 300)
 """Local steps far outside the sizes of the certificates, for which a proof is checked row by row."""
 
@@ -68,28 +63,8 @@ class Slack:
         return True
 
 
-class CorrectedRound(Slack):
-    """The slack of a bound on a round of corrected steps, with its vectors.
-
-    Attributes:
-        g: The mean gradient at the start.
-        changes: Changes of each client's gradient at its points, zero at the start.
-        walks: Each client's points, start and end included.
-        end: The mean of their ends.
-    """
-
-    def __init__(self, clients: int, steps: int, step: Fraction, points: int | None = None) -> None:
-        width = steps - 1 if points is None else points  # points after the start at which gradients are compared
-        super().__init__(1 + clients * width)
-        self.g, nothing = self.unit(0), [Fraction(0)] * self.size
-        self.changes = [[nothing, *(self.unit(1 + c * width + k) for k in range(width))] for c in range(clients)]
-        self.walks = [local_points(self, step, steps, D) for D in self.changes]
-        self.end = plus(*((Fraction(1, clients), walk[-1]) for walk in self.walks))
-
-    @property
-    def on_the_way(self) -> list[Row]:
-        """Changes of the clients' gradients after the start."""
-        return [change for changes in self.changes for change in changes[1:]]
+SIZES = ((2, 1), (2, 2), (2, 3), (3, 3), (4, 4))
+"""Clients and steps."""
 
 
 def rounds(
@@ -102,38 +77,6 @@ def rounds(
 def round_of(case: Mapping[str, Any]) -> tuple[int, int, Fraction]:
     """Clients, steps and learning rate of a certificate."""
     return case["clients"], case["steps"], Fraction(case["step"])
-
-
-def local_points(slack: Slack, step: Fraction, steps: int, D: Sequence[Row]) -> list[Row]:
-    """The client's points, start and end included: each step goes along -(D + g)."""
-    points = [[Fraction(0)] * slack.size]
-    for k in range(steps):
-        points.append(plus((1, points[-1]), (-step, D[k]), (-step, slack.unit(0))))
-    return points
-
-
-def corrected_steps_are_bounded(content: Mapping[str, Any]) -> None:
-    """Require that the multipliers of a certificate prove its bound for corrected steps."""
-    clients, steps, step = round_of(content)
-    low, bound = Fraction(content["low"]), Fraction(content["bound"])
-    multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
-    descent = content["goal"] == "descent"
-    require(
-        content["recursion"] == "FedLin"
-        and content["goal"] in ("descent", "drift")
-        and min(multipliers.values(), default=0) >= 0,
-        "not a certificate of corrected steps with non-negative multipliers",
-    )
-    names = [str(k) for k in range(steps)] + (["+"] if descent else [])
-    slack = CorrectedRound(clients, steps, step, points=len(names) - 1)
-    slack.add(bound, slack.g, slack.g)
-    if descent:
-        slack.add(-1, slack.g, slack.end)
-    else:
-        for walk in slack.walks:
-            slack.add(Fraction(-1, clients), walk[-1], walk[-1])
-    points = [[*walk[:steps], slack.end] for walk in slack.walks]
-    bound_by_multipliers(slack, plus, names, slack.changes, points, multipliers, low)
 
 
 def bound_by_multipliers(
@@ -171,6 +114,62 @@ def bound_by_multipliers(
     require(not multipliers, f"there is no inequality {next(iter(multipliers), '')}")
     require(not any(left[name] for name in names if name != "0"), "function values do not cancel")
     require(slack.non_negative(), "the slack is not positive semidefinite")
+
+
+def local_points(slack: Slack, step: Fraction, steps: int, D: Sequence[Row]) -> list[Row]:
+    """The client's points, start and end included: each step goes along -(D + g)."""
+    points = [[Fraction(0)] * slack.size]
+    for k in range(steps):
+        points.append(plus((1, points[-1]), (-step, D[k]), (-step, slack.unit(0))))
+    return points
+
+
+class CorrectedRound(Slack):
+    """The slack of a bound on a round of corrected steps, with its vectors.
+
+    Attributes:
+        g: The mean gradient at the start.
+        changes: Changes of each client's gradient at its points, zero at the start.
+        walks: Each client's points, start and end included.
+        end: The mean of their ends.
+    """
+
+    def __init__(self, clients: int, steps: int, step: Fraction, points: int | None = None) -> None:
+        width = steps - 1 if points is None else points  # points after the start at which gradients are compared
+        super().__init__(1 + clients * width)
+        self.g, nothing = self.unit(0), [Fraction(0)] * self.size
+        self.changes = [[nothing, *(self.unit(1 + c * width + k) for k in range(width))] for c in range(clients)]
+        self.walks = [local_points(self, step, steps, D) for D in self.changes]
+        self.end = plus(*((Fraction(1, clients), walk[-1]) for walk in self.walks))
+
+    @property
+    def on_the_way(self) -> list[Row]:
+        """Changes of the clients' gradients after the start."""
+        return [change for changes in self.changes for change in changes[1:]]
+
+
+def corrected_steps_are_bounded(content: Mapping[str, Any]) -> None:
+    """Require that the multipliers of a certificate prove its bound for corrected steps."""
+    clients, steps, step = round_of(content)
+    low, bound = Fraction(content["low"]), Fraction(content["bound"])
+    multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
+    descent = content["goal"] == "descent"
+    require(
+        content["recursion"] == "FedLin"
+        and content["goal"] in ("descent", "drift")
+        and min(multipliers.values(), default=0) >= 0,
+        "not a certificate of corrected steps with non-negative multipliers",
+    )
+    names = [str(k) for k in range(steps)] + (["+"] if descent else [])
+    slack = CorrectedRound(clients, steps, step, points=len(names) - 1)
+    slack.add(bound, slack.g, slack.g)
+    if descent:
+        slack.add(-1, slack.g, slack.end)
+    else:
+        for walk in slack.walks:
+            slack.add(Fraction(-1, clients), walk[-1], walk[-1])
+    points = [[*walk[:steps], slack.end] for walk in slack.walks]
+    bound_by_multipliers(slack, plus, names, slack.changes, points, multipliers, low)
 
 
 def all_proved(

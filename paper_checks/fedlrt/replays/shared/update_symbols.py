@@ -14,9 +14,6 @@ import sympy
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import require
 
-SIZES = ((2, 2, 1), (3, 4, 2), (4, 3, 2))  # rows and columns of W, and of the coefficients
-
-
 w, g, g_c, g_s = sympy.symbols("w g g_c g_s", commutative=False)  # at the start: mean and client; g_s: on the way
 
 
@@ -55,6 +52,9 @@ def linear_loss(m: int, n: int, r: int) -> tuple[Any, ...]:
         for name, rows, columns in (("u", m, r), ("s", r, r), ("v", n, r), ("g", m, n))
     )
     return U, S, V, G, sum(a * b for a, b in zip(G, U * S * V.T, strict=True))
+
+
+SIZES = ((2, 2, 1), (3, 4, 2), (4, 3, 2))  # rows and columns of W, and of the coefficients
 
 
 def chain_rule(share: Any = 1) -> None:

@@ -33,9 +33,6 @@ CLIENT: Model = [(TRUTH, OWN)]
 MINIMISER: Model = [(TRUTH, MEAN)]
 
 
-SINE_SQUARED = 1 - COSINE**2
-
-
 def square(model: Model) -> Any:
     """Squared Frobenius norm."""
     return frobenius(model, model)
@@ -46,6 +43,14 @@ def loss(a: Vector, b: Vector) -> Any:
     return over_clients(square(minus(CLIENT, [(a, b)])))
 
 
+def across(vector: Vector) -> Vector:
+    """The part of a vector that is orthogonal to a*."""
+    return plus((1, vector), (-inner(vector, TRUTH), TRUTH))
+
+
+SINE_SQUARED = 1 - COSINE**2
+
+
 def minimiser_of_a_client() -> None:
     r"""At a unit a the client's loss is $\|b_i^*\|^2(1 - x^2) + \|b - xb_i^*\|^2$: the minimiser is $xb_i^*$."""
     own = square(minus(CLIENT, [(A, B)]))
@@ -53,8 +58,3 @@ def minimiser_of_a_client() -> None:
     completed = OWN_SQUARED * SINE_SQUARED + inner(off, off)
     require(same(own, completed), "the client's loss is not a completed square")
     require(same(inner(across(A), across(A)), SINE_SQUARED), "the squared sine is not 1 - x^2")
-
-
-def across(vector: Vector) -> Vector:
-    """The part of a vector that is orthogonal to a*."""
-    return plus((1, vector), (-inner(vector, TRUTH), TRUTH))

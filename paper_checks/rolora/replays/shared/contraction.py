@@ -58,6 +58,14 @@ FIXED_WORDS = {
 """Meaning of the constant for fixed samples."""
 
 
+def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> Fraction:
+    """Weight of a power in a coefficient of Bernstein's basis."""
+    share = Fraction(1)
+    for i, p, n in zip(at, powers, degrees, strict=True):
+        share *= Fraction(comb(i, p), comb(n, p))
+    return share
+
+
 def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 5, strict: bool = True) -> bool:
     """Whether a polynomial is positive (or not negative) for all values of its variables in [0, 1].
 
@@ -83,14 +91,6 @@ def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 
     widest = variables[depth % len(variables)]
     halves = (polynomial.subs(widest, widest / 2), polynomial.subs(widest, (1 + widest) / 2))
     return all(positive(sympy.expand(half), variables, depth - 1, strict) for half in halves)
-
-
-def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> Fraction:
-    """Weight of a power in a coefficient of Bernstein's basis."""
-    share = Fraction(1)
-    for i, p, n in zip(at, powers, degrees, strict=True):
-        share *= Fraction(comb(i, p), comb(n, p))
-    return share
 
 
 def on_events(limit: Fraction, threshold: Fraction) -> None:

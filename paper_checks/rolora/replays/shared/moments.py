@@ -41,6 +41,11 @@ def mean(expression: Any) -> Any:
     return sympy.simplify(total.subs(beta**2, 1 - alpha**2)) if total else total
 
 
+def vanishes(gap: Any) -> bool:
+    """Whether a difference is identically 0."""
+    return bool(sympy.simplify(gap) == 0)
+
+
 def chi_square_means() -> None:
     """Show that a chi-square variable has the mean m and its inverse the mean 1/(m - 2)."""
     k = sympy.Symbol("k", positive=True)
@@ -58,8 +63,3 @@ def moment_is_finite_from(fewest: int, power: int) -> None:
     """
     near = [sympy.integrate(y ** sympy.Rational(k - 2 - power, 2), (y, 0, 1)) for k in (fewest - 1, fewest)]
     require(near[0] == sympy.oo > near[1], "the number of samples")
-
-
-def vanishes(gap: Any) -> bool:
-    """Whether a difference is identically 0."""
-    return bool(sympy.simplify(gap) == 0)

@@ -30,6 +30,15 @@ OWN_SQUARED, OWN_MEAN, OWN_B, MEAN_B, SQUARE_B = sympy.symbols("P Q R r bb", rea
 A, TRUTH, H, OWN, MEAN, B = ({name: sympy.Integer(1)} for name in ("a", "a*", "h", "b_i*", "mean", "b"))
 
 
+def plus(*terms: tuple[Any, Vector]) -> Vector:
+    """A combination of vectors."""
+    found: dict[str, Any] = {}
+    for factor, vector in terms:
+        for name, share in vector.items():
+            found[name] = sympy.expand(found.get(name, 0) + factor * share)
+    return {name: share for name, share in found.items() if share != 0}
+
+
 _PRODUCTS = {
     ("a", "a"): SQUARE_A,
     ("a", "a*"): COSINE,
@@ -44,15 +53,6 @@ _PRODUCTS = {
     ("b", "mean"): MEAN_B,
     ("b", "b"): SQUARE_B,
 }
-
-
-def plus(*terms: tuple[Any, Vector]) -> Vector:
-    """A combination of vectors."""
-    found: dict[str, Any] = {}
-    for factor, vector in terms:
-        for name, share in vector.items():
-            found[name] = sympy.expand(found.get(name, 0) + factor * share)
-    return {name: share for name, share in found.items() if share != 0}
 
 
 def inner(one: Vector, other: Vector) -> Any:
