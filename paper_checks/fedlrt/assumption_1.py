@@ -99,7 +99,6 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
 NEAR, ROUNDS = 1e-2, 60
 """Distance from the minimiser to which runs are followed, and rounds of the witness."""
 
-
 WITNESS = {"matrix": [["1", "1/2"], ["1/2", "1/4"]], "step": "1/12", "theta": "1/40", "rounds": ROUNDS}
 """The loss |W - matrix|^2 / 2, from e1 e1'."""
 

@@ -26,7 +26,6 @@ from toymodels.quadratic import Quadratic, centred, mean_of
 BENT: Mapping[str, Any] = {"slope": "1", "rate": "1/2", "steps": 2}
 """Two clients with bent losses of opposite slopes, from the minimiser 0 of their mean."""
 
-
 RUNAWAY = {"start": "1", "rate": "1/4", "rounds": "4"}
 """One client on the hill, one local step a round."""
 

@@ -17,7 +17,6 @@ import torch
 
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
-from algorithms.fedlrt import Correction
 from figures.batched_starts import affine_map, powers
 from figures.fedlrt.legendre_readings import minimisers
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
@@ -29,6 +28,7 @@ from paper_checks.fedlrt.measurements.legendre_grid import Grid, on_grid
 from paper_checks.fedlrt.measurements.legendre_runs import (
     CLOSE,
     HETEROGENEOUS,
+    KINDS,
     SAMPLES,
     Choice,
     Run,
@@ -127,9 +127,6 @@ def sent_at(method: str, n: int, ranks: Sequence[int]) -> int:
     return sum(evaluate(polynomials(method)["communication"], n, rank) for rank in ranks)
 
 
-KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
-
-
 @dataclass(frozen=True, eq=False)
 class Limits:
     """FedAvg and FedLin on the heterogeneous test.
@@ -216,17 +213,13 @@ class Compared:
 
 OTHER = Choice(basis="plain", clients=4, split="all", correction="full", rank=2, scale=0.01, tau=0.1)
 
-
 ONE_SMALL = (1.0, 1.0, 1.0, 0.1)
 """Targets e_c e_c' of these sizes."""
-
 
 TWO_AXES = (3.0, 3.0)
 """Targets e_1 e_1', 2 e_1 e_1', e_2 e_2' and 2 e_2 e_2', together."""
 
-
 ALONG_TWO = Choice(basis="plain", clients=4, split="all", correction="full", rank=5, scale=0.01, tau=0.1)
-
 
 SINGLE = 2.0**-23
 """Relative rounding of single precision."""

@@ -13,7 +13,6 @@ from paper_checks.methods.experiments import Comparisons, experiment
 
 FALL = "the fall without correction and the gain by it"
 
-
 PEAKS = f": {PEAK} clients against"
 
 
@@ -99,7 +98,6 @@ FIG_6 = figure(
     beside=matches,
 )
 
-
 FIG_7 = figure(
     7,
     "Appendix B.3",
@@ -112,7 +110,6 @@ FIG_7 = figure(
     counted=FALL,
     beside=matches,
 )
-
 
 FIG_8 = figure(
     8,

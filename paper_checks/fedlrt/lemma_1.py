@@ -14,6 +14,7 @@ from algorithms.low_rank import USV, augment, beside, padded, product
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Reading
 from paper_checks.context import Context
+from paper_checks.fedlrt.measurements.splitting import BEYOND
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
@@ -60,9 +61,6 @@ class Wide:
 
 
 POINTS = (((2, 2), 1), ((4, 4), 2), ((5, 5), 2), ((7, 5), 2), ((3, 8), 1), ((12, 9), 4))
-
-
-BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
 
 
 def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:

@@ -91,7 +91,6 @@ def claim_no_full_matrix(
 
 PAIR = ("FeDLRT, simplified", "FeDLRT, full")
 
-
 SLIGHTLY = 0.1
 
 

@@ -195,7 +195,6 @@ LARGER_STARTS = (
 )
 """Results of longer runs than those of a check, from other starts."""
 
-
 MEDIANS = (
     rf"with one client the median rank over {STARTS} starts, as far as they are followed, and from there on that of "
     "the first one, is 4 after a quarter of the rounds to 1e-5 and never below it, and every matrix of rank 3 has more "
@@ -461,16 +460,13 @@ def claim_hom_10x(
 
 PARTS = ("step", "rank", "error", "faster")
 
-
 WHOLE = (
     rf"the step is admitted for all C; with one client the median rank over {STARTS} starts is found in the "
     "first quarter of the run and never underestimated, and from one of them the run comes within $10^{-5}$, in "
     "fewer rounds than FedLin."
 )
 
-
 LARGER = "plain, larger"
-
 
 UNDECIDED = Reading(
     "value 1 at 1 with a larger start",
@@ -478,7 +474,6 @@ UNDECIDED = Reading(
     {"basis": LARGER},
     "The text gives no size of the random start." + EARLY,
 )
-
 
 OPEN = (
     "no check repeats such a run to its end. The step is admitted for all C. From starts of size 0.1 the median rank "

@@ -25,7 +25,6 @@ from workloads.image_networks.vit import vit_shapes
 
 BUDGET, ROUNDS = 240, 200
 
-
 UP_TO_16 = Form(
     "With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round. "
     "With 32 clients it is 7.5. In Algorithm 2 every client makes the same number of iterations, of whole batches: as "
@@ -38,21 +37,16 @@ UP_TO_16 = Form(
     asks="weaker",
 )
 
-
 NEARLY = Form(
     "With 1, 2, 4, 8, 16 and 32 clients and 240/C rounded down every run goes through 240 batches a round up to 7 %.",
     {"within": 0.07},
 )
 
-
 POWERS = "The numbers of clients are 1, 2, 4, 8, 16, 32, as in Section 4.1: "
-
 
 SAME_DATA = r"$s_* = 240/C$ is a whole number for each, so that every run goes through the same number of batches."
 
-
 EVERY = "The numbers of clients are all those from 1 to 16: "
-
 
 READINGS = (
     Reading("powers of two", POWERS + SAME_DATA, why="Section 4.1 has these numbers; Figure 5 has 1, ..., 16 or 32."),
@@ -65,9 +59,7 @@ READINGS = (
     ),
 )
 
-
 BECAUSE = "240/32 is 7.5: a maximum of 7.5 iterations is 7 for each client, 7 % less data, and 8 are 7 % more."
-
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
 

@@ -19,19 +19,14 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.fast_rounds import Rounds, Step, by_matrices, low_rank_rounds
 from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
 from paper_checks.fedlrt.measurements.homogeneous_setting import stream_of_one_target
-from paper_checks.fedlrt.measurements.legendre_runs import Choice, Run, apart, heterogeneous_run, long_run
+from paper_checks.fedlrt.measurements.legendre_runs import KINDS, Choice, Run, apart, heterogeneous_run, long_run
 from paper_checks.fedlrt.measurements.traces import Array
 from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred
 
-KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
-
-
 CALLED = ("without correction", "with the simplified one", "with the full one")
 
-
 SIZE, RANK, CLIENTS, ROUNDS, FIRST = 4, 1, 3, 200, 4
-
 
 NEAR = 1e-2
 """Distance from the minimiser to which the homogeneous test is followed."""

@@ -71,7 +71,6 @@ class Robust:
 BELOW = {"largest": "3", "second": "13/50", "aim": "1/5", "theta": "1/4"}
 """A start and a minimiser: a step of at least 1/6 brings the second singular value below the bound."""
 
-
 LENGTHS = ("1/10", "1/2", "1")
 
 

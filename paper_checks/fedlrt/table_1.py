@@ -55,7 +55,6 @@ _FULL = {
     "server memory": cost_terms(nn=2),
 }
 
-
 TABLE_1: dict[str, dict[str, Any]] = {
     "FedAvg": _FULL | {"communication": cost_terms(nn=2)},
     "FedLin": _FULL | {"communication": cost_terms(nn=4)},
@@ -262,7 +261,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     },
 }
 """The entries of the low-rank methods of other papers."""
-
 
 MARKS = {
     "FedAvg": (False, False),

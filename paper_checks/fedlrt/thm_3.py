@@ -21,15 +21,13 @@ from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run, as_run
+from paper_checks.fedlrt.measurements.random_rounds import ROUNDING
 from paper_checks.fedlrt.measurements.traces import E1, Array, bowl, norm, run_of, trace, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred, random_quadratics
-
-_ROUNDING = 1e-11
-
 
 WITNESS = {
     "W": [["1", "0"], ["0", "0"]],
@@ -40,7 +38,6 @@ WITNESS = {
     "kept": "11/10",
     "tail": "1",
 }
-
 
 SLOW = {"W": WITNESS["W"], "B": [["1", "1/2"], ["1/2", "1"]], "step": "1/1000"}
 """From e1 e1' at a small rate, where nothing is cut: the model has rank two after the step."""
@@ -141,7 +138,7 @@ def thm_3(
     per_round = np.array([run.descent / len(run.slopes) for run in runs])
     shrunk = np.array([1.0 - (1.0 - run.step) ** (2 * run.steps) for run in runs])
     K = factor * (2.0 / shrunk if best else np.full(len(runs), constant))
-    error = _ROUNDING * K * (np.array([run.size for run in runs]) + cost + left)
+    error = ROUNDING * K * (np.array([run.size for run in runs]) + cost + left)
 
     return judge_inequality(
         left,

@@ -110,7 +110,6 @@ def thm_4(
 LINEAR = {"slope": [["10", "1"], ["2", "4"]], "norm": "11", "delta": "1/10", "step": "1/12"}
 """One client, one step, loss <slope, w>."""
 
-
 CURVED = {"apart_inside": "170000", "apart_outside": "600"}
 """Two clients with the losses sign (170000 w11 + 600 w22 + w22^2 / 2) + <slope, w> and two steps of 1/48."""
 

@@ -14,7 +14,15 @@ from algorithms.low_rank import USV, augment, product
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.measurements.splitting import STEP_SCOPE, Step, draw_steps, flow, measure_steps, split_step
+from paper_checks.fedlrt.measurements.splitting import (
+    BEYOND,
+    STEP_SCOPE,
+    Step,
+    draw_steps,
+    flow,
+    measure_steps,
+    split_step,
+)
 from paper_checks.fedlrt.measurements.symbolic_flow import entrywise
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
@@ -87,9 +95,6 @@ def eq_15(
         "a cubic loss with symbolic slopes, all K, L and S; square, tall and wide, r = 1, 2: enough, since a first "
         "derivative sees a loss by its slopes alone, and each entry is a sum of like terms over columns"
     )
-
-
-BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
 
 
 def measure_bases(context: Context) -> list[Step]:

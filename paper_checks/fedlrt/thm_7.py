@@ -289,9 +289,6 @@ def thm_7_first_term_lines(
     return SCOPE
 
 
-_ROUNDING = 1e-11
-
-
 def _judge_rounds(
     rounds: list[Spent], left: NDArray[np.float64], terms: list[NDArray[np.float64]], printed: str
 ) -> Evidence:
@@ -301,7 +298,7 @@ def _judge_rounds(
         spent = rounds[index]
         return {"curvatures": list(spent.curvatures), "steps": spent.steps, "step": spent.step}
 
-    error = _ROUNDING * (np.abs(left) + sum(np.abs(term) for term in terms))
+    error = ROUNDING * (np.abs(left) + sum(np.abs(term) for term in terms))
     return judge_inequality(
         left,
         sum(terms, np.zeros(len(left))),

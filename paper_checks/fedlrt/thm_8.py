@@ -19,7 +19,6 @@ from paper_checks.methods.worst_case.closed_form import coupling_dominates, desc
 WHOLES = (Fraction(1, 12), Fraction(1, 100), Fraction(1, 10**5))
 """Values of s λ L."""
 
-
 LARGE = (16, 64, 300)
 """Steps at which the closed form is proved through its coupling matrix, for any number of clients."""
 

@@ -10,15 +10,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from paper_checks.fedlrt.replays.shared.slack import SIZES
 from paper_checks.methods.worst_case.certificate import Certificate
 from paper_checks.methods.worst_case.closed_form import descent_certificate, drift_certificate, worst_descent
 from paper_checks.methods.worst_case.problem import FEDLIN, SIMPLIFIED, Setting, worst_case
 from paper_checks.methods.worst_case.sdp import Solved, find_certificate, solve
 from paper_checks.replay import stored_path
 from workloads.files import write_whole
-
-SIZES = ((2, 1), (2, 2), (2, 3), (3, 3), (4, 4))
-"""Clients and local steps."""
 
 
 def rounded_certificate(clients: int, steps: int, whole: Fraction) -> Certificate:

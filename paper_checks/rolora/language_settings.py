@@ -12,10 +12,9 @@ import numpy as np
 from figures.rolora.printed import GLUE, TABLE_4, TABLE_5, TABLE_7, TABLE_9, TABLE_11, TESTS, LayerSet
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.rolora.table_1 import CLIENTS
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
 from workloads.data.partition import Even
-
-CLIENTS = (3, 20, 50)
 
 SUB_TASKS: Mapping[str, int] = {
     "BoolQ": 9427,

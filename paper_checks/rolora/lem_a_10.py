@@ -24,7 +24,6 @@ from paper_checks.rolora.measurements.settings import FACTORS, LEFT_OPEN, Settin
 
 Array = NDArray[np.float64]
 
-
 OF_THRESHOLDS = r"For all $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$ there is a constant K such that, "
 """How the readings begin in which the constants of Omega are one of the thresholds."""
 
@@ -54,7 +53,6 @@ def gradient_settings(_: Context) -> tuple[Setting, ...]:
 
 
 SINE, COSINE = 0.6, 0.8
-
 
 FEW: dict[str, Any] = {
     "N": 39_943_100,
@@ -227,12 +225,10 @@ def lem_A_10(
 
 CLIENTS = (1, 2, 3)
 
-
 TRIPLES = (
     "1 to 3 clients, every m of at least 3, every angle: enough, since N^3 times each side is a sum over triples of "
     "clients, a cubic in N that is 0 at N = 0"
 )
-
 
 MEAN = sympy.Symbol("b")
 r"""A given $\bar b$, in units of $b^*$."""

@@ -21,7 +21,6 @@ from paper_checks.rolora.measurements.laws import BEST_C5, NODE_WEIGHTS, NODES, 
 
 Array = NDArray[np.float64]
 
-
 NEARLY_ACROSS = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_3": "1/4"}
 """One client in the plane, a* nearly across a: its minimiser is small, and what it is off by is not."""
 
@@ -190,7 +189,6 @@ def chain_grid(_: Context) -> Array:
 
 BEYOND = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_2": "1/10", "eps_3": "1/8"}
 """The same client: the gradient is farther from its mean than (66), and m = 360 q."""
-
 
 NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
 """On the grid: (67) is larger than (68) however near b is to g."""

@@ -39,7 +39,6 @@ from paper_checks.rolora.measurements.second_iteration import least
 
 Array = NDArray[np.float64]
 
-
 NAMES = "x:4 y:4 a0 a1 t0 t1 b0 c0 w0 w1"
 
 
@@ -161,7 +160,6 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
 
 
 LONGER_BY = (1.0, 1.5, 10.0)
-
 
 COSINES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
@@ -292,7 +290,6 @@ def judge_every_a(c5: float, columns: float) -> Evidence:
 
 NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
 """b* = 0, which Assumption 5.1 does not exclude: M and the mean of the minimisers are 0."""
-
 
 SECOND: dict[str, Any] = {
     "cosine": "3/5",

@@ -176,7 +176,6 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
 
 ON_ITS_EVENT = "on the event of Lemma A.9"
 
-
 NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsilon_2 \to 0$, and $q^{-10}$ goes to 0."
 
 

@@ -18,9 +18,7 @@ FOR_ALL_THRESHOLDS = (
     r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge Kq$, "
 )
 
-
 Tails = tuple[tuple[Setting, float], ...]
-
 
 SMALLEST = {1.0: 0.01, 10.0: 0.01, 20.0: 1e-4, 100.0: 1e-12, 1000.0: 1e-110}
 """The smallest threshold tried with each factor C in m = C q: the larger C, the smaller it must be to matter."""

@@ -21,7 +21,6 @@ from paper_checks.rolora.measurements.second_iteration import least
 
 Array = NDArray[np.float64]
 
-
 LARGER: dict[str, Any] = {
     "cosine": "3/5",
     "sine": "4/5",
@@ -32,7 +31,6 @@ LARGER: dict[str, Any] = {
     "c_2": "8/3",
 }
 """More dimensions, a threshold, and a constant that is too small for it."""
-
 
 OWN_A = (
     "The lines print no condition on m: from the second iteration on a depends on the samples, and the norm grows with "

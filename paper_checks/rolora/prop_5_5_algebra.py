@@ -19,12 +19,9 @@ from paper_checks.methods.identity import (
 # Two samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.
 OURS, THEIRS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "uv")
 
-
 B_STAR, OTHER_B, SCALE = sympy.symbols("b1:3"), sympy.symbols("f1:3"), sympy.Symbol("s")
 
-
 SAMPLES, A, TRUTH = sympy.Matrix(2, 2, sympy.symbols("x1:5")), *(sympy.Matrix(sympy.symbols(f"{n}1:3")) for n in "at")
-
 
 SCALES = sympy.symbols("s1:4")
 

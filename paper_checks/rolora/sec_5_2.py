@@ -95,7 +95,6 @@ def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Promi
 
 ROUNDS, RATE, FALL = 3, 0.2, 5e-4
 
-
 SMALL: Mapping[str, Any] = {
     "x": [1, 2],
     "A": ["1", "1/2"],
@@ -142,7 +141,6 @@ class Setting:
 
 
 METHODS: Mapping[str, type[FedLoRA | FFALoRA | RoLoRA]] = {"LoRA": FedLoRA, "FFA-LoRA": FFALoRA, "RoLoRA": RoLoRA}
-
 
 COUNTS = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
 """Training images of MNIST by label."""

@@ -153,7 +153,6 @@ def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
 BEST_C = 16.0 / 3.0 * log(2.0) ** 0.5
 r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{\sqrt{\log 2}\lambda^2\|X\|^2}$, mixed by a normal law."""
 
-
 COUNTS = tuple(2**k for k in range(10))
 """Numbers of signs in a sum."""
 

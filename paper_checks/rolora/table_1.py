@@ -13,7 +13,6 @@ from paper_checks.rolora.measurements.whole_counts import Trials, attainable
 
 printed = Rounded.printed
 
-
 exact = Rounded.exact
 
 
@@ -90,7 +89,6 @@ def table_1(rows: Sequence[Row], without: tuple[tuple[int, int, str], ...] = (),
 # Examples of GLUE's validation sets, and how many are in the largest class ("positive", "entailment"): from outside the
 # paper, which does not print them.
 VALIDATION: Mapping[str, tuple[int, int]] = {"SST-2": (872, 444), "RTE": (277, 146)}
-
 
 MOST_RUNS = 50
 """More than enough: 37 runs of 277 examples have means less than a hundredth apart."""

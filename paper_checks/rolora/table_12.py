@@ -11,7 +11,6 @@ from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judg
 
 exact = Rounded.exact
 
-
 printed = Rounded.printed
 
 

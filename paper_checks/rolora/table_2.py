@@ -19,18 +19,14 @@ from paper_checks.rolora.table_1 import mean
 
 exact = Rounded.exact
 
-
 printed = Rounded.printed
 
-
 Tables = tuple[Sequence[Row], Sequence[Row]]
-
 
 ROUNDED = (
     "Every mean and every deviation, its summed squares divided by 2, are those of three trials, each a whole number "
     "of right answers in per cent, {}; a printed number is within half a unit of its last digit."
 )
-
 
 ENTERING = (
     Reading(
@@ -52,7 +48,6 @@ ENTERING = (
     ),
 )
 """How a trial enters mean and deviation, which is not printed."""
-
 
 PUBLISHED = "the sizes of the test sets as published, which the paper does not print"
 

@@ -21,7 +21,6 @@ from toymodels.regression_rates import population_map
 
 LONGEST = 20_000
 
-
 TINY = 1e-12
 """An angle distance at which a run ends; it falls in every iteration (Lemma A.16)."""
 

@@ -353,7 +353,6 @@ def claim_rank_growth(
 SHAPE = (12, 8, 2)
 """Rows, columns and rank of the weights in whole rounds."""
 
-
 CYCLE = "FedLoRU, at the end of a cycle"
 
 
@@ -458,7 +457,6 @@ def count_arithmetic(context: Context) -> Arithmetic:
 
 
 ROUND = {"clients": 2, "steps": 100}
-
 
 DECOMPOSED = 30
 """Operations of singular values and vectors of an m x n matrix are at most this times m n min(m, n)."""

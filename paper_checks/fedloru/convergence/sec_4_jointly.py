@@ -14,7 +14,6 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
 
 PARTS = ("accumulation", "model", "averages", "rate")
 
-
 FORMS = {
     ("momentum", "printed"): "as listed",
     ("random", "printed"): "with restarts",

@@ -218,7 +218,6 @@ def thm_4_2(
 UNSEEN = {"target": "0 0 0 1", "A": "1 0", "C_B": "1/10", "eta_0": "1/2"}
 """One client, loss |W - target|^2 / 2 from W = 0 and B = 0: A^T times the gradient is 0, and nothing moves."""
 
-
 ZIGZAG = {"eta_0": "1/2", "rounds": 64}
 """One client and weight, A = B = 1 and W = 0: slopes 1 and -1 by turns at the models where the rounds start."""
 

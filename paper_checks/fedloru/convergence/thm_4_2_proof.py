@@ -17,6 +17,7 @@ from paper_checks.facts import identity
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     SCOPE,
+    Traces,
     at_most,
     drift_rates,
     equal,
@@ -130,10 +131,8 @@ def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr,
 
 BECAUSE = r"(59) averages over $i = 1, \ldots, E$, not over the steps taken: "
 
-
 AVERAGED = {0: "drift_", 1: "later_"}
 """The drift of the mean gradient from the first, by the index from which the mean is taken."""
-
 
 INNER = "all vectors (an inequality between inner products)"
 
@@ -310,9 +309,6 @@ def eq_71_75(
                 at_most("(75)", one["next"], whole, trace),
             ]
     return replace(judge_bounds(lines, f"{INNER}; every member of (71), (74) and (75); {SCOPE}"), slack=1.0)
-
-
-Traces = tuple[Trace, ...]
 
 
 @claim(

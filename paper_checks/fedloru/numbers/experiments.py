@@ -30,7 +30,6 @@ NOT_CARRIED = (
     "learning rate that was chosen is printed"
 )
 
-
 CIFAR = "CIFAR-10 and CIFAR-100"
 ALL_DATA = f"Fashion-MNIST, {CIFAR}"
 

@@ -43,7 +43,6 @@ def relative_decrease(values: Values) -> Violation:
 
 every_cell = replay("fedloru-v2/txt-5pct@relative-every-cell")(relative_decrease)
 
-
 best_ratio = replay("fedloru-v2/txt-5pct@relative-best-ratio")(relative_decrease)
 
 

@@ -54,7 +54,6 @@ def def_srank(power: int = 2, n_shift: int = 0, sizes: tuple[int, ...] = (1, 2, 
 
 DIAGONALS = {"copies": "multiplicity of a", "kernel": "multiplicity of 0"}
 
-
 FINE = 10**12
 
 

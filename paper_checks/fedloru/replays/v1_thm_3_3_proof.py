@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from paper_checks.fedloru.replays.shared.sample_sizes import NOISES
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
-
-NOISES = {"client": "sigma s_M", "server": "sigma s_N"}
 
 
 def spectrum(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:

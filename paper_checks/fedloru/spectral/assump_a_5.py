@@ -32,7 +32,6 @@ class Slopes:
 
 SCENE = "own errors"
 
-
 GRADIENTS = ClientGradients((1.0, 0.5, 2.0), elsewhere=0.3, noise_square=1.0)
 
 

@@ -134,7 +134,6 @@ def eq_1(
 
 RATIOS = (0.25, 0.02, 0.8, 1.0, 4.0)  # dimensions over samples of a Wishart matrix
 
-
 DIMENSION = 400
 
 
@@ -170,7 +169,6 @@ def _conditions(law: Law, spectrum: NDArray[np.float64]) -> dict[str, float]:
 
 
 LIMITS = ("limiting law", "compact support")
-
 
 CLOSE = 0.01
 """Distance of two distribution functions: several times the rigidity of eigenvalues, a third of the nearest rival's."""

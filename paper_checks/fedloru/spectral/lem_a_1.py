@@ -20,7 +20,6 @@ from rmt.general_laws import DensityLaw
 
 Complex = NDArray[np.complex128]
 
-
 Transform = Callable[[Complex], Complex]
 
 
@@ -203,7 +202,6 @@ def lem_A_1a(
 
 N, X, Z = sympy.symbols("n x z")
 
-
 # Bounded continuous test functions; the last three vanish at infinity.
 TESTS = {
     "1": sympy.Integer(1),
@@ -212,7 +210,6 @@ TESTS = {
     "x/(1+x^2)": X / (1 + X**2),
     "1/(1+(x-1)^2)": 1 / (1 + (X - 1) ** 2),
 }
-
 
 VANISHING = ("1/(1+x^2)", "x/(1+x^2)", "1/(1+(x-1)^2)")
 

@@ -13,9 +13,7 @@ from rmt.dense import ENTRY_LAWS, wigner
 
 MOMENT_DIMENSION = 400
 
-
 ATOMS = ((-1.0, 0.5), (0.5, 0.25), (2.0, 0.25))
-
 
 LINEAR_STATISTICS = "traces of powers of a Wigner matrix obey a central limit theorem (Lytova and Pastur)"
 

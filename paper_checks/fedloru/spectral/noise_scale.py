@@ -96,9 +96,7 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
 
 CONSTANT_VARIANCE = 2.0  # sigma, with a spike of half of it
 
-
 CENTRE = 20.0  # in units of sigma; the edges of the bulk lie at 200 where eigenvalues are counted
-
 
 CENTRAL = f"eigenvalues within {CENTRE:g} sigma of 0, over the root of R"
 

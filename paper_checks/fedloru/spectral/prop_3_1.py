@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.fedloru.spectral.measurements.spectra import NOISES, Setting, Spectra, single_spikes
+from paper_checks.fedloru.spectral.measurements.spectra import NOISES, UNIT_LAW, Setting, Spectra, single_spikes
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.parts import judge_parts
@@ -23,7 +23,6 @@ from rmt.dense import ENTRY_LAWS, wigner
 from rmt.spiked import SpikedModel
 
 FIXED_LAWS = ("gaussian", "rademacher", "uniform", "three-point", "exponential")
-
 
 SPIKE = 3.0  # in units of sigma
 
@@ -250,11 +249,7 @@ class Ordered:
 
 BULK = Setting((2.0, -2.0), 2.0, 0.5)
 
-
 SLOW = "lambda_i at i = floor(log2 R)"
-
-
-_UNIT = Semicircle(1.0)
 
 
 def measure_bulk(context: Context) -> Ordered:
@@ -277,7 +272,7 @@ def measure_bulk(context: Context) -> Ordered:
             draws = [draw_banded(positive, R, rng, top=R, rows=R) for _ in range(context.size(12, 40))]
             rungs.append((R, np.array([draw.at(round(share * R)) for draw in draws])))
         ladders[name], shares[name] = Ladder(tuple(rungs)), share
-        inside[name] = BULK.noise * float(_UNIT.quantile(1.0 - share))
+        inside[name] = BULK.noise * float(UNIT_LAW.quantile(1.0 - share))
         edges[name] = float(np.copysign(2.0 * BULK.noise, inside[name] or 1.0))
     return Ordered(ladders, inside, edges, shares)
 

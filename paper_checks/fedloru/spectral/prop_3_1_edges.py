@@ -40,9 +40,7 @@ def _rare(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:
 
 RARE = EntryLaw("rare", _rare, np.inf)
 
-
 LAWS = {**{name: ENTRY_LAWS[name] for name in FIXED_LAWS}, RARE.name: RARE}
-
 
 DIMENSION = 200
 
@@ -59,9 +57,7 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
 
 RARE_DIMENSIONS = (10**4, 10**6, 10**8)
 
-
 INDICES = (1, 2, 3)
-
 
 # Distance from an edge that counts, in units of sigma s: 14 R^(-2/3) at that dimension, where the third eigenvalue lags
 # by 4.4 R^(-2/3) and, with the rare law, by another 0.07.

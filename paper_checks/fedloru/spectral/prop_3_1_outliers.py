@@ -30,9 +30,7 @@ from rmt.spiked import wigner_outlier
 # Spikes of both signs, outside and inside of the range of k, which takes only values beyond sigma s.
 PLANTED = Setting((1.5, 0.65, 0.3, -0.2, -1.0), 2.0, 0.25)
 
-
 POINTS = tuple(PLANTED.noise * z for z in (0.7 + 0.5j, -1.5 + 0.8j, 2.2 + 1.2j))
-
 
 TRANSFORM_DIMENSION = 250
 
@@ -158,7 +156,6 @@ def eq_30_31(
 
 ORDER = 7
 
-
 CUMULANTS = sympy.symbols(f"C1:{ORDER + 1}")
 
 
@@ -197,7 +194,6 @@ def _compositions(total: int, parts: int, least: int) -> Iterator[tuple[int, ...
 
 
 MOMENTS = sympy.symbols(f"m1:{ORDER + 1}")
-
 
 S, X = sympy.symbols("s x")
 

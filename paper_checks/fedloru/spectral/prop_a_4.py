@@ -15,12 +15,9 @@ from paper_checks.methods.identity import Equation, Equations, Point, generic_po
 
 T, SLOPE, CURVATURE, CENTRE = sympy.symbols("t l_slope l_curvature centre")
 
-
 LARGEST_DIMENSION = 5
 
-
 THETAS = sympy.symbols("theta1:4", nonzero=True)
-
 
 SPECTRA = {
     "one": THETAS[:1],

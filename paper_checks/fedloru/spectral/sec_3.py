@@ -28,7 +28,6 @@ from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 W = sympy.symbols("w1 w2")
 
-
 # The loss of one data point as a function of the weights, to second order at w = 0: all that a Hessian there can see.
 JETS = tuple(
     sympy.Symbol(f"c{a}")
@@ -105,7 +104,6 @@ def def_risk(
 
 
 SHAPES = ((1, 1), (1, 3), (3, 1), (2, 2), (2, 3), (3, 2), (3, 3))
-
 
 SINGULAR = sympy.symbols("sigma1:4", positive=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.spectral.measurements.spectra import Spectra, limiting_overlap, measure_overlaps
+from paper_checks.fedloru.spectral.measurements.spectra import UNIT_LAW, Spectra, limiting_overlap, measure_overlaps
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.banded import draw_banded
@@ -184,11 +184,7 @@ def claim_overlap_mono(
 
 THETA = 2.0  # in units of sigma s
 
-
 MOMENTS = ("weighted mean of bulk eigenvalues", "weighted mean square of bulk eigenvalues")
-
-
-_UNIT = Semicircle(1.0)
 
 
 def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
@@ -249,7 +245,7 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:
     """How the weights of a spike's direction lean over the bulk: 0 for uniform ones, 1 for the spectral measure."""
     shares = (np.arange(4000) + 0.5) / 4000
-    eigenvalues = _UNIT.quantile(shares)
+    eigenvalues = UNIT_LAW.quantile(shares)
     density = THETA**2 / (1.0 + THETA**2 - THETA * eigenvalues)  # relative to uniform weights
     limits = dict(zip(MOMENTS, (float(np.mean(density * eigenvalues**k)) for k in (1, 2)), strict=True))
     uniform = dict(zip(MOMENTS, (0.0, 1.0), strict=True))

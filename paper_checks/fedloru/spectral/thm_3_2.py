@@ -282,7 +282,6 @@ def _bounds(case: Mapping[str, Any], g_power: int = 2, least: float = 1) -> tupl
 
 BORDER = (1.0, 0.999, 0.99, 0.9, 0.6, 0.34)
 
-
 BOUND_AXES = (  # with a sample size between M and N
     SPIKE,
     RATIO,

@@ -23,12 +23,9 @@ from paper_checks.methods.limit import Ladder, judge_limit
 
 DIMENSION = 4
 
-
 OUTLIERS = 2
 
-
 COMPONENTS = sympy.symbols(f"g1:{DIMENSION + 1}")
-
 
 SPIKE, *NOISE = sympy.symbols("theta_1 e11 e12 e22")
 

@@ -306,7 +306,6 @@ def eq_55(
 
 VECTORS = {name: sympy.symbols(f"{name}_1:3") for name in ("u", "w", "ut", "wt")}  # client 1, and client 2 with a t
 
-
 SLOPES = sympy.symbols("a b at bt")  # along u and w of client 1, and of client 2
 
 

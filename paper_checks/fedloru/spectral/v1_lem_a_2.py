@@ -23,18 +23,14 @@ from rmt.laws import Law
 
 POWERS = (2, 3, 4, 6)
 
-
 SUM_DIMENSION = 160
-
 
 NEARLY_NORMAL = (
     "traces of powers obey a central limit theorem, for sums of rotated matrices (Pastur and Vasilchuk) and for "
     "Gaussian ones with a variance profile (Guionnet)"
 )
 
-
 ALIGNMENT = 0.5
-
 
 Moments = tuple[float, ...]
 
@@ -56,7 +52,6 @@ class Sums:
 
 SIGMA = 1.0
 
-
 # Every X is a rotation-invariant matrix with this limit law; its mean is 0, positive or negative, its shape lopsided.
 SUMMANDS: dict[str, Law] = {
     "GOE": Semicircle(SIGMA),
@@ -65,12 +60,10 @@ SUMMANDS: dict[str, Law] = {
     "rotated negative mean": MarchenkoPastur(0.4, 0.8).shifted(-2.0),
 }
 
-
 DIAGONALS: dict[str, Law] = {
     "D of three atoms": AtomicLaw(*zip(*ATOMS, strict=True)),
     "D of two atoms": AtomicLaw((-0.5, 1.5), (0.4, 0.6)),
 }
-
 
 # D = diag(x) with as many +1 as -1, entries of X of variance (1 + rho x_a x_b)/R: the variances of a row add up to 1.
 SIGNS = AtomicLaw((-1.0, 1.0), (0.5, 0.5))

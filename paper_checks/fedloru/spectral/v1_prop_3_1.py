@@ -16,7 +16,6 @@ from paper_checks.methods.identity import Equation, Point, generic_points, judge
 
 G_NAMES = ("value", "slope", "curvature", "third")
 
-
 LOSS_FLAT = "Hessian of the loss of g"
 
 

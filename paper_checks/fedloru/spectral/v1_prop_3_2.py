@@ -95,7 +95,6 @@ def _mirrored(w: Any) -> Any:
 
 MIRRORED = Noise("mirrored Marchenko-Pastur (negative mean)", RTransformLaw(_mirrored), _mirrored)
 
-
 NOISES = (MARCHENKO_PASTUR, SEMICIRCLE, MIRRORED, SKEWED, UNIFORM)
 
 
@@ -243,7 +242,6 @@ def v1_prop_3_2(
 
 
 SHARES = (0.2, 0.4, 0.8)
-
 
 BULK_SPIKE, BULK_SCALE = 1.0, 0.5
 

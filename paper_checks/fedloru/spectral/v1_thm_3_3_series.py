@@ -77,12 +77,9 @@ R_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "mirrored Marchenko-Pastur": lambda x: -1 / (1 + x / 2),
 }
 
-
 NON_NEGATIVE = tuple(R_TRANSFORMS)[:2]
 
-
 ORDER = 7
-
 
 AXES = (
     Axis("x", 1e-3, 0.82, UNIT, words="scale of the client's noise over the spike, s_M/theta_j"),

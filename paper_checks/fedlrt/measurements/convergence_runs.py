@@ -11,7 +11,8 @@ import numpy as np
 
 from paper_checks.fedlrt.measurements.traces import Trace, norm
 
-LIMIT = 1.0 / 12.0  # of s λ L in the theorems
+LIMIT = 1.0 / 12.0
+"""Bound on s λ L in the theorems."""
 
 
 @dataclass(frozen=True)

@@ -34,23 +34,17 @@ from paper_checks.recorded_federation import Seen, Watched
 
 FULL_RANK = ("FedAvg", "FedLin")
 
-
 LOW_RANK: dict[str, Correction] = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}
 """Variants of FeDLRT and their corrections."""
 
-
 METHODS = (*FULL_RANK, *LOW_RANK)
-
 
 COSTS = ("client compute", "client memory", "server compute", "server memory", "communication")
 
-
 CLIENTS = 2
-
 
 Powers = tuple[int, int, int, int]
 """Exponents of n, r, s and b."""
-
 
 Polynomial = Mapping[Powers, int]
 
@@ -95,7 +89,6 @@ class Layer:
 
 
 _TIMES = {"mm", "bmm", "mv", "dot", "addmm"}
-
 
 _EACH_ENTRY = {"add", "sub", "mul", "div", "neg", "pow", "sum", "mean", "rsub"}
 

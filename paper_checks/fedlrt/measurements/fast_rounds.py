@@ -94,7 +94,6 @@ def _coefficients(losses: Losses, U: Array, V: Array, S: Array, own: Array, mean
 
 Bases = tuple[Array, Array]
 
-
 Watch = Callable[[Array, Array, Bases, Bases], None]
 
 

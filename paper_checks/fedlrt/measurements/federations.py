@@ -40,7 +40,6 @@ class Case:
 
 SHAPES = (((4, 4), 1), ((6, 4), 2), ((4, 7), 2), ((5, 5), 2), ((2, 2), 1), ((8, 6), 3))
 
-
 SCOPE = (
     "quadratic losses, convex and indefinite, of square, tall and wide weights from 2 by 2 to 8 by 6, ranks from 1 to "
     "half the smaller side, 1 to 4 clients"

@@ -20,14 +20,12 @@ from toymodels.legendre import legendre_features
 
 RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 
-
 SETTING = (
     "n = 20, target AB/sqrt(20) of rank 4 with normal factors, drawn again until its last singular value is above "
     f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
     "normal entries times 0.01/sqrt(20), or another size if one is named, cut to rank 8, tail after the last kept "
     "value below tau = 0.1 of the norm"
 )
-
 
 NORMALISED = {
     "plain": (
@@ -47,7 +45,6 @@ NORMALISED = {
     ),
 }
 """Name of the reading, what it says, and why, by basis."""
-
 
 COMMAND = "benchmarks/ranges_over_points.py"
 """Program that computes the ranges over many draws told by cards."""
@@ -97,7 +94,6 @@ def read_in(
 
 LOST = 50
 """Rounds after which a median that has fallen below the rank is looked at by the replays."""
-
 
 NOT_FOLLOWED = (
     "with value 1 at 1 starts of size 0.1 and 1, whose runs take hundreds of thousands of rounds, are not judged; with "

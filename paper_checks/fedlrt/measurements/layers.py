@@ -7,7 +7,6 @@ from paper_checks.fedlrt.measurements.counting import METHODS, Counted, Sizes, c
 
 LAYERS = (Sizes(16, 2, 2, 3), Sizes(16, 1, 1, 1), Sizes(24, 3, 1, 5, rows=17), Sizes(18, 4, 2, 3, rows=40))
 
-
 LAYERS_SCOPE = "rounds on layers of 16 x 16, 17 x 24 and 40 x 18 at ranks 1 to 4, one and two local steps"
 
 

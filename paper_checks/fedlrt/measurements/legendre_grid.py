@@ -22,7 +22,6 @@ from toymodels.legendre import legendre_features
 
 Places = NDArray[np.int64]
 
-
 FEW = 20_000
 """Entries of all clients' second derivatives up to which they are worth writing down."""
 

@@ -21,8 +21,10 @@ from paper_checks.fedlrt.measurements.legendre_grid import Grid, on_grid
 from toymodels.legendre import many_targets, random_targets
 from toymodels.product_features import ProductGram
 
-HOMOGENEOUS, HETEROGENEOUS = Descent(20, 1e-3), Descent(100, 1e-3)
+KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
+"""The corrections of FeDLRT."""
 
+HOMOGENEOUS, HETEROGENEOUS = Descent(20, 1e-3), Descent(100, 1e-3)
 
 SAMPLES, CLOSE = 10_000, 1e-5
 

@@ -15,7 +15,6 @@ from toymodels.quadratic import random_quadratics
 
 SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
 
-
 ROUNDING = 1e-11
 
 

@@ -16,7 +16,6 @@ from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, bowl, run_
 
 SIMPLIFIED_ROUNDING = 1e-11
 
-
 SMALL = 0.1
 """The delta up to which Assumption 1 counts as met."""
 
@@ -49,7 +48,6 @@ def _curvature(rng: np.random.Generator) -> Array:
 RATES = (1e-3, 1.0 / 48.0, LIMIT, 0.5, 1.0)
 """Values of s λ L at which the corners of the domain are tried."""
 
-
 WITNESS = {
     "start": "1",
     "slope": [["10", "1"], ["2", "4"]],
@@ -62,7 +60,6 @@ WITNESS = {
     "theta": "1/10",
 }
 """The losses are sign (300000 w11 + 800 w22 + w11 w22) + <slope, w> in the displacement w from start e1 e1'."""
-
 
 SLOPE = np.array([[10.0, 1.0], [2.0, 4.0]])
 """A gradient of norm 11, its square outside the block 21; it widens both bases."""

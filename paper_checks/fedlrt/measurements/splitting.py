@@ -78,7 +78,10 @@ class Step:
 
 
 SHAPES = (((2, 2), 1), ((5, 5), 2), ((6, 4), 2), ((4, 9), 2), ((9, 8), 3))
+"""Shapes and ranks at which 2r columns fit."""
 
+BEYOND = (((3, 3), 2), ((2, 5), 2))
+"""Shapes and ranks at which 2r columns do not fit."""
 
 STEP_SCOPE = (
     "square, tall and wide matrices of rank 1 to 3, S with condition numbers up to 1e4, gradients that are generic, of "

@@ -23,7 +23,6 @@ from toymodels.quadratic import Quadratic, centred, mean_of
 
 Array = NDArray[np.float64]
 
-
 CHAIN_ROUNDING = 1e-11
 
 

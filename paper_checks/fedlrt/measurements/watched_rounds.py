@@ -20,7 +20,6 @@ from paper_checks.recorded_federation import Watched
 
 STEPS, TAU, ROUNDS = 4, 0.1, 3
 
-
 ROOM = Dropped(r"$2r \le n$ in every round, as the shapes of eq. (6) imply", {"beyond": True})
 """A later round may have a higher rank than the first."""
 

@@ -64,7 +64,6 @@ def step_for_the_uniform_law(values: Values) -> Violation:
 
 stepsize_uniform = replay("fedlrt/claim-hom-stepsize@orthonormal-for-the-uniform-law")(step_for_the_uniform_law)
 
-
 claim_hom_rank = replay("fedlrt/claim-hom-rank")(rank_below)
 
 
@@ -175,10 +174,8 @@ def claim_hom_10x_most(values: Values) -> Violation:
 
 jointly_dx = replay("fedlrt/claim-hom-jointly@orthonormal-for-dx-with-a-start-of-size-0-01")(step_for_dx)
 
-
 jointly_uniform = replay("fedlrt/claim-hom-jointly@orthonormal-for-the-uniform-law-with-a-start-of-size-0-01")(
     step_for_the_uniform_law
 )
-
 
 jointly_plain = replay("fedlrt/claim-hom-jointly")(rank_below)

@@ -25,7 +25,6 @@ def undivided(values: Values) -> Violation:
 
 exp_resnet18 = replay("fedlrt/exp-resnet18")(undivided)
 
-
 exp_resnet18_every = replay("fedlrt/exp-resnet18@every-number-up-to-16")(undivided)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, trips
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
@@ -20,9 +20,6 @@ def table_1(values: Values) -> Violation:
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
         reads="FeDLRT with full correction: numbers that travel for a client in a round, against 6nr + 10r^2",
     )
-
-
-VARIANTS = ("none", "simplified", "full")
 
 
 @replay("fedlrt/claim-linear-n")

@@ -15,7 +15,6 @@ import sympy
 
 M, ALPHA = sympy.Symbol("m", positive=True), sympy.Symbol("alpha")
 
-
 BETA = sympy.Symbol("beta")  # beta^2 = 1 - alpha^2 is put in at the end
 
 

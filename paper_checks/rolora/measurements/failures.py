@@ -18,9 +18,7 @@ from paper_checks.rolora.measurements.settings import Setting
 SMALLEST = {1.0: 1e-2, 10.0: 1e-12, 20.0: 1e-30, 100.0: 1e-110}
 """A threshold that refutes m = C q, by C: the larger C, the smaller it must be."""
 
-
 ABSOLUTE = tuple(Setting(1, 2, 0.1, 0.1, e2, C) for C, e2 in SMALLEST.items())
-
 
 ABSOLUTE_SCOPE = (
     f"one client, delta = 3/5, eps_3 = eps_2; {len(ABSOLUTE)} absolute constants C in m = C q, "
@@ -57,7 +55,6 @@ def failure_for_every_constant(
 
 
 THRESHOLDS = Setting(1, 2, 0.1, 0.1, 0.03, 10.0)
-
 
 NEAR_ONE = 1.0 - 1e-10, 1e-6
 """A constant c, and the first angle distance."""

@@ -70,7 +70,6 @@ def parts(N: int) -> dict[str, sympy.Expr]:
 
 Z = sympy.Symbol("z")
 
-
 OURS, ACROSS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "pq")
 """A given $z_2$, and two entries of the first two columns of a client's samples, $x_{i,1}$ and $x_{i,2}$."""
 
@@ -104,7 +103,6 @@ IN_COORDINATES = Equation(
 )
 r"""The product $(X_ia)^\top(X_ia^*)$ for $a = e_1$, as in (193), (209) and (231)."""
 
-
 SCOPE = "1 to 4 clients, every m for which the expectation is finite, every angle"
 
 
@@ -124,7 +122,6 @@ LETTERS = (
     r"With $s_i = \frac{(X_ia)^\top(X_ia^*)}{\|X_ia\|^2}$, $z_2 = \frac1N(s_2 + \ldots + s_N)$, $v = X_1a^*$, $u_1 = "
     r"\frac{s_1}NX_1a$, $u_2 = z_2X_1a$ and $\alpha = a^\top a^*$: "
 )
-
 
 COORDINATES = (
     r"For $a = e_1$ without loss of generality, $a^* = \alpha e_1 + \sqrt{1 - \alpha^2}e_2$, $X_ia = x_{i,1}$ and "

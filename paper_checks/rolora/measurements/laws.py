@@ -21,14 +21,11 @@ from scipy.stats import chi2
 
 GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 
-
 BEST_C1 = 16.0 / 9.0
 r"""Largest $c_1$ of eq. (18): $K^4/4$ with $K^2 = 8/3$; the rate of the lower tail tends to $\epsilon_1^2/4$."""
 
-
 BEST_C3 = GOLDEN + 0.5 * log(GOLDEN)
 r"""Largest $c_3$ of eq. (29): the rate of $|zw|$ sums at $\epsilon_2 = 1$, since rate over $\epsilon^2$ decreases."""
-
 
 BEST_C5 = 0.5 * (1.0 - log(2.0))
 r"""Largest $c_5$ of eq. (61): the rate of the upper tail of $\chi^2$ at $\epsilon_3 = 1$."""

@@ -39,7 +39,6 @@ def draw_problems(context: Context) -> list[Problem]:
 
 FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and not, under the population loss"
 
-
 SCOPE = (
     "1 to 5 clients in 2 to 8 dimensions with minimisers of their own, equal ones, and ones whose mean is 0; starts at "
     "every angle, a* and its complement included"

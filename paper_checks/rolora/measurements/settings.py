@@ -56,7 +56,6 @@ class Setting:
 PLANE = Stated(2.0, inf, "[)")
 """Dimensions in which a and a* can differ."""
 
-
 SAMPLES = Stated(1.0, inf)
 """More than one: at least q times a constant."""
 
@@ -87,6 +86,5 @@ THRESHOLDS = (
     (0.1, 0.1, 1e-110),
     (0.1, 1e-3, 0.5),
 )
-
 
 FACTORS = (1.0, 10.0, 20.0, 100.0, 1000.0)

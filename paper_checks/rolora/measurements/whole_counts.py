@@ -16,7 +16,6 @@ from paper_checks.methods.printed import Rounded
 Trials = Literal["whole", "rounded", "cut"]
 """How a run enters the mean: as it is, rounded to hundredths of a per cent (a tie either way), or cut after them."""
 
-
 FULL = 10_000
 """Hundredths of a per cent in all."""
 

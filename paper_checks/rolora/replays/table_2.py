@@ -100,7 +100,6 @@ def three_trials(values: Values) -> Violation:
 
 table_2_whole = replay("rolora/table-2@trials-as-they-are")(three_trials)
 
-
 table_2_cut = replay("rolora/table-2@each-trial-cut-off")(three_trials)
 
 
@@ -146,8 +145,6 @@ def txt_table2_ffa_var(values: Values) -> Violation:
 
 table_10_hundredths = replay("rolora/table-10@each-trial-cut-off-47-2-as-47-20")(with_deviation)
 
-
 table_10_rounded = replay("rolora/table-10")(three_trials)
-
 
 table_10_whole = replay("rolora/table-10@trials-as-they-are")(three_trials)

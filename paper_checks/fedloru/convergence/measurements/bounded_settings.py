@@ -27,7 +27,6 @@ BACK_AND_FORTH = {
 }
 """One weight that steps from z to -z and back: the step in A is 2/(L B^2), and B hardly moves."""
 
-
 STEEP = {
     "L": 20,
     "zone": "0.05",
@@ -41,10 +40,8 @@ STEEP = {
 }
 """One weight whose gradient falls from 1 to almost 0 in one local step."""
 
-
 NARROW = {"L": 1, "zone": 1, "W": 0, "A": "0.5", "B": 2, "rate": "0.0001", "steps": 4, "rounds": 1, "share": "0.01"}
 """One weight at the edge of its zone, AB = z, a tiny step: estimates by the triangle inequality are nearly tight."""
-
 
 FAR = {"L": 1, "zone": 1, "W": 100, "A": "0.5", "B": 2, "rate": "0.0001", "steps": 4, "rounds": 1, "share": "0.000001"}
 """One weight far out, where the gradient is constant."""
@@ -120,7 +117,6 @@ SCOPE = (
     "and near equality; tall, wide and square weights with 1 to 3 clients; expectations over batches taken over all "
     "outcomes"
 )
-
 
 WITH_COHORTS = f"{SCOPE}, and over uniform cohorts of one client in runs with partial participation"
 

@@ -146,8 +146,6 @@ def judge_return(
 
 PROMISES = ("returned", "continue", "copies", "uploads")
 
-
 COPIES = Form("Every client's W ends as $W + \\alpha\\sum_{\\tau|t}A_tB_t$.", {"keep": ("copies",)})
-
 
 RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"scale": 1.001})

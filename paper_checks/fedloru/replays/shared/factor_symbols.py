@@ -6,9 +6,7 @@ import sympy
 
 m, n, r, p, q, e = sympy.symbols("m n r r_A r_B e", positive=True)
 
-
 alpha = sympy.Symbol("alpha")
-
 
 W = sympy.Symbol("W", commutative=False)
 

@@ -14,5 +14,4 @@ import sympy
 
 s, theta, w = sympy.symbols("s theta w", positive=True)
 
-
 R = sympy.Function("R")

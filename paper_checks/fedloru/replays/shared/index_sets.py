@@ -9,7 +9,6 @@ from paper_checks.stored_values import Values, fractions
 
 Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
 
-
 REST = "rest eigenvalues of H_true are 0, and theirs at the edges"
 
 

@@ -19,19 +19,14 @@ from paper_checks.replay import require
 
 L, G, a, b, eta, i, more, h = sympy.symbols("L G C_A C_B eta i e h", positive=True)
 
-
 E = 1 + more
 """Local steps: at least one."""
 
-
 moved_a, moved_b = i * eta * G * b, i * eta * G * a
-
 
 moved_ab = moved_a * b + a * moved_b
 
-
 drift_a, drift_b = b * L * moved_ab + G * moved_b, a * L * moved_ab + G * moved_a
-
 
 rate_a, rate_b = L * b * (a**2 + b**2) + G * a, L * a * (a**2 + b**2) + G * b
 """Bounds on what i local steps move, and on the changes of the gradients in the factors."""

@@ -10,9 +10,7 @@ from paper_checks.stored_values import Values, followed, fractions
 
 ONE_WEIGHT = "one weight w = W + alpha A B with loss (w - target)^2/2, one step of both factors a round; "
 
-
 REACHED = "distance of the returned model from the one reached in round T"
-
 
 EITHER = f"{REACHED}, the smaller one of W as at the start and W as the box has updated it"
 

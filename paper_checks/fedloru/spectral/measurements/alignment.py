@@ -48,12 +48,9 @@ SCENES = {
     "own errors": _scene((1.5, 1.0, -0.75), (1.0, 1.5, 2.0), 0.3, 1.0),
 }
 
-
 RANKS = 5
 
-
 R = 20_000
-
 
 SETTLED = "outliers and their overlaps are off their limits by the order of 1/R"
 

@@ -13,12 +13,9 @@ from paper_checks.methods.identity import Point, generic_points
 
 ATOMS = range(3)
 
-
 P1, P2 = sympy.symbols("p1 p2")
 
-
 SHARES = (P1, P2, 1 - P1 - P2)  # the data-generating law on three points
-
 
 SIZES = ((2, 1), (3, 1), (3, 2))  # N and M < N
 

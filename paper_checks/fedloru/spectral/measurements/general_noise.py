@@ -52,7 +52,6 @@ def _marchenko_pastur(w: Any) -> Any:
 
 MARCHENKO_PASTUR = Noise("Marchenko-Pastur", MarchenkoPastur(0.25), _marchenko_pastur, (("ratio", 0.25),))
 
-
 SEMICIRCLE = Noise("semicircle", Semicircle(1.0), lambda w: w)
 
 
@@ -61,7 +60,6 @@ def _skewed(w: Any) -> Any:
 
 
 SKEWED = Noise("semicircle plus Marchenko-Pastur (skewed)", RTransformLaw(_skewed), _skewed)
-
 
 UNIFORM = Noise(
     "uniform (jumps at its edges)",

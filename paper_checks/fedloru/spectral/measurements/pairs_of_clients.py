@@ -9,9 +9,7 @@ from rmt.spiked import SpikedModel
 
 NOISE = 0.5  # sigma s of both clients below
 
-
 CLIENTS = SpikedModel((1.5, 1.0, -0.75), Semicircle(2.0), NOISE / 2.0)
-
 
 OUTLIERS, KEPT = 3, 5  # eigenvectors u_1..u_3, and the first two of the bulk
 

@@ -6,9 +6,7 @@ import sympy
 
 WEIGHTS = sympy.symbols("w1:4")
 
-
 OUTPUTS = sympy.symbols("y1:3")
-
 
 HALF = sympy.Rational(1, 2)
 

@@ -34,8 +34,11 @@ class Setting:
 # Spikes in units of sigma s: deep inside the bulk, just below and just above the threshold, far outside; both signs.
 ALONE = (0.05, 0.5, 0.9, 1.1, 1.5, 2.0, 5.0, -0.5, -1.1, -2.0)
 
-
 NOISES = ((2.0, 0.5), (1.5, 0.4))
+"""Values of sigma and s."""
+
+UNIT_LAW = Semicircle(1.0)
+"""Limit law of the noise at sigma s = 1."""
 
 
 def single_spikes() -> list[tuple[str, Setting]]:

@@ -22,9 +22,7 @@ from rmt.spiked import wigner_outlier
 
 SetReading = Literal["condition", "limit"]
 
-
 READINGS: tuple[SetReading, ...] = ("condition", "limit")
-
 
 Found = TypeVar("Found")
 

@@ -48,15 +48,11 @@ def as_symbols(points: list[dict[str, Fraction]]) -> list[dict[sympy.Symbol, sym
 
 SPIKE = Axis("theta_0", 1e-3, 1e3, POSITIVE, signed=True, words="the largest spike, theta_0")
 
-
 RATIO = Axis("ratio", 1e-3, 1.0, UNIT, signed=True, words="a spike over the largest one, theta_j/theta_0")
-
 
 NOISE = Axis("noise", 1e-3, 1e3, POSITIVE, words="scale of the client's noise, sigma s_M")
 
-
 SHRINK = Axis("shrink", 1e-3, 0.9999, OPEN_UNIT, words="scale of the server's noise over the client's, s_N/s_M")
-
 
 AXES = (SPIKE, RATIO, NOISE, SHRINK)
 

@@ -46,12 +46,9 @@ ABOVE = {
     "five spikes, theta_0 = 3 sigma s_M": Sizes((3.0, 1.5, 0.7, -0.4, -2.0), 1.0, 0.5),
 }
 
-
 BETWEEN = {"theta_0 between": Sizes((0.7,), 1.0, 0.5)}
 
-
 R = 10**9
-
 
 SETTLED = "R is 10^9: means over R eigenvalues, and edges that are off their limits by the order of R^(-2/3)"
 

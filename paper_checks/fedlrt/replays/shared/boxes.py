@@ -13,7 +13,6 @@ import sympy
 
 m, n, r, b = sympy.symbols("m n r b", positive=True, integer=True)
 
-
 Shape = tuple[Any, Any]
 
 

@@ -18,7 +18,6 @@ from paper_checks.replay import require
 
 x, G, h, f, d = sympy.symbols("x G h f d", positive=True)
 
-
 SQUARE_OF_ROOT = Fraction(2)
 """1 + delta^2 at most, for delta <= 1."""
 

@@ -14,13 +14,11 @@ from paper_checks.stored_values import Values, fractions, square
 
 Matrix = list[list[Fraction]]
 
-
 TRUNCATED = {
     "vector": "first singular vector of the model before truncation",
     "kept": "its first singular value",
     "tail": "its second singular value",
 }
-
 
 _PAIRS = [(i, j) for i in range(2) for j in range(2)]
 

@@ -13,7 +13,6 @@ LOSSES = (
     "w = W - S e1 e1^T the change of W from the start"
 )
 
-
 Entries = list[Fraction]
 """w11, w12, w21, w22 of a 2 x 2 matrix."""
 

@@ -17,7 +17,6 @@ from paper_checks.replay import FlawError, require
 
 Row = list[Fraction]
 
-
 ONE = Fraction(1)
 
 FURTHER_STEPS = (16, 64, 300)

@@ -16,15 +16,11 @@ from paper_checks.replay import require
 
 w, g, g_c, g_s = sympy.symbols("w g g_c g_s", commutative=False)  # at the start: mean and client; g_s: on the way
 
-
 U, Ubar, V, Vbar = sympy.symbols("U Ubar V Vbar", commutative=False)
-
 
 Ut, Ubart, Vt, Vbart = sympy.symbols("U^T Ubar^T V^T Vbar^T", commutative=False)
 
-
 RATE = sympy.Symbol("lambda", positive=True)
-
 
 CORNER = sympy.diag(1, 0)
 

@@ -29,7 +29,6 @@ from paper_checks.rolora.replays.shared.rank_one import (
 
 CLIENT: Model = [(TRUTH, OWN)]
 
-
 MINIMISER: Model = [(TRUTH, MEAN)]
 
 

@@ -15,9 +15,7 @@ from paper_checks.replay import require
 
 iv.dps = 30
 
-
 LOG_2, EULER = iv.log(2), iv.exp(1)
-
 
 GRADIENT_WORDS = {
     "alpha": "the chi-square with n = Nm degrees of freedom is within alpha eps_3 n of n",

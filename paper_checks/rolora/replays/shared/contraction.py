@@ -50,7 +50,6 @@ from paper_checks.replay import require
 
 D, s, u, x = sympy.symbols("D s u x")
 
-
 FIXED_WORDS = {
     "more": "rho/sqrt(1 - rho^2) <= rho(1 + more D) for rho, the distance of fixed samples, up to share sqrt(D), "
     "D = 1 - (delta^0)^2"

@@ -20,10 +20,8 @@ from paper_checks.rolora.replays.shared.rank_one import COSINE, MEAN, TRUTH, A, 
 
 SUM_IN_ALGORITHM_2 = "0.0383566024300068"
 
-
 SUM_OF_FRESH_SAMPLES = "0.1534264097200273"
 """Constants of (61), rounded down: (1 - log 2)/8 and (1 - log 2)/2."""
-
 
 r, t, e, n = sympy.symbols("r t e n", positive=True)
 

@@ -18,13 +18,10 @@ from paper_checks.rolora.replays.shared.expected_loss import m
 
 g, h, alpha, beta, y = sympy.symbols("g h alpha beta y", positive=True)
 
-
 SCALE = alpha + beta * g / h
-
 
 PRODUCT = alpha * h**2 + beta * h * g
 """$s_i$ and $(X_ia)^\\top(X_ia^*)$."""
-
 
 MOMENTS = "moments of independent normal and chi-square variables, for any N and m"
 """Steps of the proofs, for the page and the replay."""

@@ -14,18 +14,13 @@ import sympy
 
 Vector = Mapping[str, Any]
 
-
 Model = Sequence[tuple[Vector, Vector]]
-
 
 SQUARE_A, COSINE, ALONG_H, TRUTH_H, SQUARE_H = sympy.symbols("aa x ah th hh", real=True)
 
-
 GAMMA_SQUARED, MEAN_SQUARED = sympy.symbols("gamma2 G", nonnegative=True)
 
-
 OWN_SQUARED, OWN_MEAN, OWN_B, MEAN_B, SQUARE_B = sympy.symbols("P Q R r bb", real=True)
-
 
 A, TRUTH, H, OWN, MEAN, B = ({name: sympy.Integer(1)} for name in ("a", "a*", "h", "b_i*", "mean", "b"))
 
