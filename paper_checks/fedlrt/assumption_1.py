@@ -32,7 +32,7 @@ class Split:
 
 
 def measure_splits(context: Context) -> list[Split]:
-    """Pythagorean triples with the smaller part outside of the block, then inside, and a gradient within it."""
+    """Return Pythagorean triples with the smaller part outside of the block, then inside, and a gradient within it."""
     triples = [Split(24, 7, 25), Split(40, 9, 41), Split(12, 5, 13), Split(60, 11, 61), Split(220, 21, 221)]
     triples.append(Split(20200, 201, 20201))
     return [*triples, *(Split(one.outside, one.inside, one.total) for one in triples), Split(7, 0, 7)]
@@ -134,7 +134,7 @@ class Met:
 
     @property
     def found(self) -> int:
-        """The round from which on the rank is the target's."""
+        """Return the round from which on the rank is the target's."""
         return max(count for count, rank in enumerate(self.test.ranks) if rank != RANK) + 1
 
 
@@ -147,7 +147,7 @@ def least_deltas(own: Array, mean: Array, old: Bases, wide: Bases) -> tuple[floa
 
 @cache
 def long_run_with_deltas(seed: int, reading: Choice, rounds: int, until: float) -> Deltas:
-    """The same as `long_run`, with what Assumption 1 asks."""
+    """Follow the run of `long_run`, with what Assumption 1 asks."""
     grid, needed = one_target_on_grid(seed, reading.basis, reading.clients), list[tuple[float, float]]()
 
     def watch(own: Array, mean: Array, old: Bases, wide: Bases) -> None:
@@ -169,7 +169,7 @@ def _met(seed: int) -> Met:
 
 
 def measure_met(context: Context, draw: int = 0) -> Met:
-    """The bowl of the witness, and one draw of the homogeneous test as an example, whatever the seed."""
+    """Run the quadratic of the witness, and one draw of the homogeneous test as an example, for any seed."""
     return _met(stream_of_one_target(Context(context.claim_id, draw)))
 
 

@@ -61,7 +61,7 @@ class Setting:
 
 
 def make_problems(context: Context) -> dict[str, Setting]:
-    """The problem in every basis, on the same points and targets."""
+    """Return the problem in every basis, on the same points and targets."""
     found = {}
     for basis in BASES:
         problem = heterogeneous(4, context.rng("points and targets"), basis=basis)
@@ -123,7 +123,7 @@ def exp_heterogeneous(
 
 
 def sent_at(method: str, n: int, ranks: Sequence[int]) -> int:
-    """Numbers that a client receives and sends in rounds at these ranks."""
+    """Return the numbers that a client receives and sends in rounds at these ranks."""
     return sum(evaluate(polynomials(method)["communication"], n, rank) for rank in ranks)
 
 
@@ -146,7 +146,7 @@ class Limits:
 
 @cache
 def limits(seed: int, basis: str, split: str) -> Limits:
-    """Rounds of both methods as maps, and where they come to rest."""
+    """Return the rounds of both methods as maps, and where they come to rest."""
     clients = own_targets(seed, basis, split)
     W_star, _ = minimisers(clients)
     maps = [affine_map(method(HETEROGENEOUS), clients) for method in (FedAvg, FedLin)]
@@ -187,13 +187,13 @@ class Compared:
 
     @property
     def rounds(self) -> tuple[float, float]:
-        """Rounds to 1e-5: of FeDLRT, of FedLin."""
+        """Return the rounds to 1e-5 of FeDLRT and of FedLin."""
         theirs = next((float(count) for count, d in enumerate(self.full_rank) if d <= CLOSE), float("inf"))
         return self.long.reaches(CLOSE), theirs
 
     @property
     def size(self) -> float:
-        """Norm of the minimiser."""
+        """Return the norm of the minimiser."""
         return self.limits["uniform", "all"].size
 
     @property
@@ -204,7 +204,7 @@ class Compared:
 
     @property
     def stopped(self) -> str:
-        """Where other readings come to."""
+        """Return the distances at which other readings stop."""
         return "; ".join(
             f"tau {tau:g}, rank {rank}, size {scale:g}: {run.distances[-1]:.1g} at rank {run.ranks[-1]}"
             for (tau, rank, scale), run in self.coarse.items()
@@ -227,7 +227,7 @@ SINGLE = 2.0**-23
 
 @cache
 def along_axes(seed: int, basis: str, sizes: tuple[float, ...]) -> Grid:
-    """The same points with targets e_i e_i' times some sizes at four clients, together these."""
+    """Return the same points with targets e_i e_i' times some sizes at four clients, together these."""
     x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
     return on_grid([(x, y)], np.diag([*sizes, *[0.0] * (10 - len(sizes))]) / 4.0, basis)
 
@@ -242,14 +242,14 @@ def mean_target_on_grid(seed: int, basis: str) -> Grid:
 
 @cache
 def long_heterogeneous_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run:
-    """FeDLRT on the heterogeneous test with all points at every client, as one client of the mean loss."""
+    """Run FeDLRT on the heterogeneous test with all points at every client, as one client of the mean loss."""
     start = normal_start(seed, 10, reading.scale)
     return on_grid_run(mean_target_on_grid(seed, reading.basis), start, reading, HETEROGENEOUS, rounds, until)
 
 
 @cache
 def axes_run(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int, until: float = CLOSE) -> Run:
-    """The same with targets along the axes."""
+    """Run FeDLRT on the heterogeneous test with targets along the axes."""
     start = normal_start(seed, 10, reading.scale)
     return on_grid_run(along_axes(seed, reading.basis, sizes), start, reading, HETEROGENEOUS, rounds, until)
 
@@ -261,7 +261,7 @@ def _axes_of_curvature(seed: int, basis: str) -> tuple[Array, Array]:
 
 
 def axes_full_rank(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int) -> float:
-    """FedLin's distance there: with all points at every client its round is descent on the mean loss."""
+    """Return FedLin's distance there: with all points at every client its round is descent on the mean loss."""
     off = (normal_start(seed, 10, reading.scale)[0].numpy() - along_axes(seed, reading.basis, sizes).target).ravel()
     curvatures, axes = _axes_of_curvature(seed, reading.basis)
     steps = HETEROGENEOUS.steps * rounds
@@ -269,7 +269,7 @@ def axes_full_rank(seed: int, sizes: tuple[float, ...], reading: Choice, rounds:
 
 
 def axes_full_rank_reaches(seed: int, sizes: tuple[float, ...], reading: Choice, distance: float) -> int:
-    """FedLin's first round within a distance there, which falls from round to round."""
+    """Return FedLin's first round within a distance there, which falls from round to round."""
     most = 1
     while axes_full_rank(seed, sizes, reading, most) > distance:
         most *= 2
@@ -278,7 +278,7 @@ def axes_full_rank_reaches(seed: int, sizes: tuple[float, ...], reading: Choice,
 
 @cache
 def heterogeneous_full_rank(seed: int, basis: str, scale: float, rounds: int) -> tuple[float, ...]:
-    """FedLin's distances on the heterogeneous test, round by round."""
+    """Return FedLin's distances on the heterogeneous test, round by round."""
     clients = own_targets(seed, basis, "all")
     W_star, _ = minimisers(clients)
     W = powers(
@@ -290,7 +290,7 @@ def heterogeneous_full_rank(seed: int, basis: str, scale: float, rounds: int) ->
 
 
 def compare(context: Context) -> Compared:
-    """Maps and limits of the full-rank methods, and runs of FeDLRT."""
+    """Return maps and limits of the full-rank methods, and runs of FeDLRT."""
     seed = stream_of_own_targets(context)
     found = {(basis, split): limits(seed, basis, split) for basis in BASES for split in ("all", "random", "region")}
     variants: list[dict[str, Run]] = [
@@ -330,7 +330,7 @@ COARSE = (
 
 
 def described(statement: str) -> tuple[Reading, ...]:
-    """A statement of the test as it is described, with what is left open filled in."""
+    """Return the reading of a statement of the test as it is described, with what is left open filled in."""
     return (
         Reading(
             "as it is described",

@@ -35,7 +35,7 @@ class Crossing:
 
 
 def amortised(low: Mapping[Powers, Any], full: Mapping[Powers, Any], n: int) -> float:
-    """The rank at which two costs are equal for one local step on one sample."""
+    """Return the rank at which two costs are equal for one local step on one sample."""
     lo, hi = Fraction(0), Fraction(n)
     if evaluate(low, n, hi) < evaluate(full, n, hi):
         return float("inf")
@@ -49,7 +49,7 @@ PAIRS = (("FeDLRT", "FedAvg"), ("FeDLRT, simplified", "FedLin"), ("FeDLRT, full"
 
 
 def find_crossings(context: Context) -> list[Crossing]:
-    """Every pair in every panel at the width of the figure."""
+    """Find the crossing of every pair in every panel at the width of the figure."""
     costs = count_costs(context)
     found = []
     for panel in PANELS:

@@ -51,7 +51,7 @@ def figure(
     runs: str = "",
     **rest: Any,
 ) -> Claim:
-    """Claim on a figure of a network on images; the claim and the figure of its runs have one id."""
+    """Return the claim on a figure of a network on images; the claim and the figure of its runs have one id."""
     id, why = f"fedlrt/fig-{number}", WHY.format(network=network, data=data, runs=runs)
     return experiment(__name__, id, id, f"{where}, Figure {number}", says, why, told, **rest)
 

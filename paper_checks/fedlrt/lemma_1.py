@@ -50,12 +50,12 @@ class Wide:
 
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """U, S and V."""
+        """Return U, S and V."""
         return self.factors.U["W"], self.factors.S["W"], self.factors.V["W"]
 
     @property
     def fits(self) -> bool:
-        """Whether 2r columns fit beside each other."""
+        """Return whether 2r columns fit beside each other."""
         U, S, V = self.parts
         return 2 * S.shape[0] <= min(U.shape[0], V.shape[0])
 
@@ -64,7 +64,7 @@ POINTS = (((2, 2), 1), ((4, 4), 2), ((5, 5), 2), ((7, 5), 2), ((3, 8), 1), ((12,
 
 
 def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
-    """The bases of one point, widened by the mean gradients as in eq. (6)."""
+    """Return the bases of one point, widened by the mean gradients as in eq. (6)."""
     U, S, V = (part["W"] for part in factors)
     mean = torch.stack(list(slopes)).mean(dim=0)
     G_U, G_V = mean @ V @ S.mT, mean.mT @ U @ S
@@ -77,7 +77,7 @@ def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
 
 
 def measure_wide(context: Context) -> list[Wide]:
-    """Every shape with every kind of gradient, with S well and badly conditioned, and singular S at the end."""
+    """Widen every shape with every kind of gradient, with S well and badly conditioned, and singular S at the end."""
     rng = context.rng("points")
     found = []
     for (m, n), r in (POINTS + BEYOND) * context.size(1, 5):
@@ -111,7 +111,7 @@ WIDE_SCOPE = (
 
 
 def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False) -> list[Wide]:
-    """The points that meet the assumptions: room for 2r columns, S of full rank."""
+    """Return the points that meet the assumptions: room for 2r columns, S of full rank."""
     return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
 
 
@@ -155,7 +155,7 @@ LEAVES = {"entry (1, 3)": 1, "entry (2, 1)": 1}
 
 
 def measure_directions(context: Context) -> list[Wide]:
-    """One point by hand and those of `measure_wide`."""
+    """Return one point by hand and those of `measure_wide`."""
     first = torch.eye(3, 1, dtype=torch.float64)
     factors = USV(Tree(W=first), Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=first))
     gradient = torch.zeros(3, 3, dtype=torch.float64)
@@ -296,7 +296,7 @@ def eq_22(
 
 
 def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
-    """Symbolic points of square, tall and wide matrices."""
+    """Return symbolic points of square, tall and wide matrices."""
     flows = tuple(symbolic_flow(m, n, r) for m, n, r in ((2, 2, 1), (5, 3, 1), (4, 6, 2), (6, 6, 3)))
     symbols = sorted({s for flow in flows for s in flow.S}, key=str)
     return flows, tuple(generic_points(context, symbols, 1))

@@ -32,7 +32,7 @@ class Pair:
 
 
 def measure_pairs(context: Context) -> list[Pair]:
-    """Quadratics with curvatures in [-1, 1], sums of log cosh and of cosine; near and far pairs."""
+    """Draw quadratics with curvatures in [-1, 1], sums of log cosh and of cosine; near and far pairs."""
     rng = context.rng("pairs")
     found = []
     for number in range(context.size(120, 1000)):
@@ -88,7 +88,7 @@ def lemma_4(
 
 
 def measure_sums(context: Context) -> Searched:
-    """Two numbers of either sign and gamma over twelve decades, driven to equality."""
+    """Search two numbers of either sign and gamma over twelve decades, driven to equality."""
     axes = [
         Axis("x_1", 1e-3, 1e3, POSITIVE, signed=True),
         Axis("x_2", 1e-3, 1e3, POSITIVE, signed=True),
@@ -150,7 +150,7 @@ def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: flo
 
 
 def measure_vectors(context: Context) -> list[Array]:
-    """Integer vectors, ``(C, d)``: equal ones, opposite ones and arbitrary ones."""
+    """Draw integer vectors, ``(C, d)``: equal ones, opposite ones and arbitrary ones."""
     rng = context.rng("vectors")
     found = []
     for number in range(64):

@@ -101,7 +101,7 @@ class Simplified:
 
 
 def measure_simplified(context: Context) -> Simplified:
-    """Rounds with the simplified correction."""
+    """Run rounds with the simplified correction."""
     case = draw_cases(context)[0]
     fed = Watched(case.clients)
     one_round(FedLin(Descent(1, 0.01)).round, fed, case.factors.U @ case.factors.S @ case.factors.V.T)
@@ -160,7 +160,7 @@ SIZES = ((2, 2, 1), (3, 2, 1), (2, 4, 1))  # rows, columns and rank of shared ba
 
 
 def measure_shared(context: Context) -> Shared:
-    """Bases that are not even orthonormal; means of integer matrices that keep and that lose rank."""
+    """Draw bases that are not even orthonormal; means of integer matrices that keep and that lose rank."""
 
     def symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
         return sympy.Matrix(rows, columns, lambda i, j: sympy.Symbol(f"{name}_{i}{j}"))
@@ -231,7 +231,7 @@ Spectrum = tuple[tuple[Fraction, ...], Fraction]
 
 
 def measure_spectra(context: Context) -> list[Spectrum]:
-    """Singular values in decreasing order and thresholds: simple ones first, then ties, zeros, and decades."""
+    """Draw decreasing singular values and thresholds: simple ones first, then ties, zeros, and decades."""
     rng = context.rng("spectra")
     simple = (
         "1 1: 1/10",

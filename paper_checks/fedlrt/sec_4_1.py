@@ -315,7 +315,7 @@ class Counts:
 
 
 def count_rounds(context: Context) -> list[Counts]:
-    """Rounds to 1e-2 at the quick budget; to 1e-5, and with another basis, at the full one."""
+    """Count rounds to 1e-2 at the quick budget; to 1e-5, and with another basis, at the full one."""
     seed, found = stream_of_one_target(context), []
     plans = (("uniform", 1e-2), ("uniform", 1e-5), ("dx", 0.1))
     for basis, distance in plans[: context.size(1, 3)]:
@@ -493,7 +493,7 @@ class Test:
     followed: Followed
 
     def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
-        """Promises about the test, in one basis or run; with a larger start about the step alone."""
+        """Return promises about the test, in one basis or run; with a larger start only about the step."""
         promised = {
             "step": [
                 Promise(
@@ -521,7 +521,7 @@ class Test:
 
     @property
     def table(self) -> str:
-        """Normalisation by property."""
+        """Return the table of normalisations by property."""
         told = []
         names = {**{basis: name for basis, (name, *_) in NORMALISED.items()}, LARGER: UNDECIDED.name}
         for basis, name in names.items():
@@ -532,7 +532,7 @@ class Test:
 
 
 def measure_test(context: Context) -> Test:
-    """The curvatures and the runs of the claims on each part."""
+    """Measure the curvatures and make the runs of the claims on each part."""
     return Test(find_smoothness(context), follow_all(context))
 
 

@@ -65,7 +65,7 @@ CLIENTS = (1, 2, 4, 8, 16, 32)
 
 
 def split_batches(largest: int, every: bool, budget: int, within: float) -> list[Promise]:
-    """Whether each number of clients shares the batches of a round, whole local iterations to each."""
+    """Return whether each number of clients shares the batches of a round, whole local iterations to each."""
     numbers = range(1, largest + 1) if every else [C for C in CLIENTS if largest >= C]
     return [
         Promise(
@@ -97,7 +97,7 @@ class Heads:
 
 
 def count_networks(context: Context) -> Heads:
-    """From the networks themselves."""
+    """Count the parameters of the networks themselves."""
     networks: dict[str, tuple[nn.Module, tuple[str, ...]]] = {
         "ResNet18": (resnet_shapes(18, 10), ("head",)),
         "AlexNet": (alexnet_shapes(10), ("head.0", "head.2")),
@@ -236,7 +236,7 @@ MEANS = {
 
 
 def prepare_images(context: Context) -> dict[str, Prepared]:
-    """Forty drawn images, prepared by the toolkit with the printed numbers."""
+    """Draw forty images and prepare them by the toolkit with the printed numbers."""
     rng = context.rng("images")
     images = torch.from_numpy(rng.random((40, 3, 32, 32)))
     found = {}

@@ -85,21 +85,21 @@ class Bowls:
 
     @property
     def shares(self) -> Array:
-        """Equal ones."""
+        """Return equal shares."""
         return np.full(len(self.centres), 1.0 / len(self.centres))
 
     def gradients(self, W: Array) -> Array:
-        """Gradients of the clients' losses, ``(clients, m, n)``."""
+        """Return the gradients of the clients' losses, ``(clients, m, n)``."""
         apart = (W - self.centres).reshape(len(self.centres), -1, 1)
         return np.asarray((self.matrices @ apart).reshape(self.centres.shape))
 
     def excess(self, W: Array) -> float:
-        """The mean loss, over that of the minimiser, where its gradient is zero."""
+        """Return the mean loss, over that of the minimiser, where its gradient is zero."""
         apart = (W - self.target).ravel()
         return float(0.5 * apart @ self.matrices.mean(axis=0) @ apart)
 
     def step(self, U: Array, V: Array, rate: float) -> Step:
-        """A step in the coefficients of U S V'."""
+        """Return a step in the coefficients of U S V'."""
         both = np.kron(U, V)
         return by_matrices(both.T @ self.matrices @ both, rate)
 
@@ -140,7 +140,7 @@ WITNESS = {"curvatures": ["1", "1/2"], "centres": ["1", "-2"], "step": "1/24", "
 
 
 def by_hand() -> Ends:
-    """The two clients of the witness; the second columns of the wide bases are e2, as n = 2r."""
+    """Return the two clients of the witness; the second columns of the wide bases are e2, as n = 2r."""
     low = np.array([[1.0, 0.0], [0.0, 0.0]])
     clients = []
     for h, t in ((1.0, 1.0), (0.5, -2.0)):
@@ -150,7 +150,7 @@ def by_hand() -> Ends:
 
 
 def measure_ends(context: Context) -> list[Ends]:
-    """Random curvatures in [1/2, 1] and gradients at a minimiser of rank one, anywhere or in its block."""
+    """Draw curvatures in [1/2, 1] and gradients at a minimiser of rank one, anywhere or in its block."""
     found = [by_hand()]
     for agree in (False, True):
         rng = context.rng(f"agree {agree}")
@@ -171,7 +171,7 @@ def measure_ends(context: Context) -> list[Ends]:
 
 
 def measure_sufficiency(context: Context) -> Sufficiency:
-    """Toy problems, and the tests of Section 4.1 as their own claims run them."""
+    """Run toy problems, and the tests of Section 4.1 as their own claims run them."""
     one_target, own_targets = stream_of_one_target(context), stream_of_own_targets(context)
     kinds: tuple[Correction, ...] = ("simplified", "full")
     runs: Mapping[str, Run] = {

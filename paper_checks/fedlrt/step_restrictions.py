@@ -75,7 +75,7 @@ LENGTHS = ("1/10", "1/2", "1")
 
 
 def measure_truncated(exact: bool) -> list[Kept]:
-    """Rounds of three lengths; the gradient is within the bases, whatever completes them."""
+    """Run rounds of three lengths; the gradient is within the bases, however they are completed."""
     largest, second, aim, theta = (float(Fraction(BELOW[name])) for name in ("largest", "second", "aim", "theta"))
     loss = centred(torch.eye(16, dtype=torch.float64), torch.diag(torch.tensor([largest, aim, 0.0, 0.0]).double()))
     axes = Tree(W=torch.eye(4, 2, dtype=torch.float64))
@@ -96,7 +96,7 @@ def measure_truncated(exact: bool) -> list[Kept]:
 
 
 def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]:
-    """An Euler step of (5), and descent in U, S and V in turn."""
+    """Return an Euler step of (5), and descent in U, S and V in turn."""
     U, S, V = (part["W"] for part in factors)
 
     def slope(*parts: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ def measure_steps_from_any(context: Context) -> list[Stepped]:
 
 
 def measure_robustness(context: Context) -> Robust:
-    """Steps from any coefficients without truncation, and rounds with it."""
+    """Take steps from any coefficients without truncation, and run rounds with it."""
     return Robust(measure_steps_from_any(context), measure_truncated(False), measure_truncated(True))
 
 

@@ -29,12 +29,12 @@ WIDTH = 512
 
 
 def count_costs(context: Context) -> dict[str, dict[str, Polynomial]]:
-    """Every cost of every method as a polynomial; counts depend on sizes alone."""
+    """Return every cost of every method as a polynomial; counts depend on sizes alone."""
     return {method: dict(polynomials(method)) for method in METHODS}
 
 
 def cost_terms(**factors: int) -> dict[tuple[int, int, int, int], int]:
-    """A polynomial from names such as ``nr`` or ``sbrr``."""
+    """Return a polynomial from names such as ``nr`` or ``sbrr``."""
     return {tuple(name.count(letter) for letter in "nrsb"): factor for name, factor in factors.items() if factor}  # type: ignore[misc]
 
 
@@ -68,7 +68,7 @@ TABLE_1: dict[str, dict[str, Any]] = {
 def largest_ranks(
     costs: Mapping[str, Mapping[str, Polynomial]], factor: int = 10, bases: int = 0
 ) -> dict[tuple[str, str], int]:
-    """The largest rank, or 0, of a layer as wide as Figure 3's at which a cost is so many times below FedLin's.
+    """Return the largest rank, or 0, of a layer as wide as Figure 3's at which a cost is so many times below FedLin's.
 
     Args:
         costs: by method and cost; a round of one local step and one sample.

@@ -137,7 +137,7 @@ class Chain:
 
 
 def measure_chain(context: Context) -> list[Chain]:
-    """Recursion, sum, closed form and both powers, for every step."""
+    """Return recursion, sum, closed form and both powers, for every step."""
     found = []
     for steps in (1, 2, 3, 5, 10, 40, 150):
         a = 1 + Fraction(1, steps)

@@ -44,7 +44,7 @@ SLOW = {"W": WITNESS["W"], "B": [["1", "1/2"], ["1/2", "1"]], "step": "1/1000"}
 
 
 def measure_runs(context: Context) -> list[Run]:
-    """The instance of few digits, bowls at which a round is worst, and random quadratics with truncation."""
+    """Run the instance of few digits, quadratics at which a round is worst, and random quadratics with truncation."""
     uphill = [bowl([[2.536, 1.152], [1.152, 24.864]])]
     found = [as_run(run_of("digits", uphill, E1, 1, Descent(1, 1 / 24), "full", 1, kept=1), given=WITNESS)]
     slow = [bowl([[1.0, 0.5], [0.5, 1.0]])]

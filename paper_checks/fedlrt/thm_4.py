@@ -115,7 +115,7 @@ CURVED = {"apart_inside": "170000", "apart_outside": "600"}
 
 
 def is_linear(one: Trace) -> bool:
-    """Whether it is the round of `LINEAR`."""
+    """Return whether it is the round of `LINEAR`."""
     return one.name == "hand" and one.steps == 1 and not one.mean.H.any()
 
 
@@ -211,7 +211,7 @@ STRONGER = {"outside": "outer_throughout", "in mean": "outer_in_mean"}
 
 
 def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
-    """Rounds and a delta that meets (14), if small, or a stronger assumption at all points, or in their mean."""
+    """Return rounds and a delta that meets (14), if small, or a stronger assumption at all points, or in their mean."""
     if assumption not in STRONGER:
         rounds = [one for one in rounds if one.whole <= LIMIT * (1.0 + 1e-12)]  # the rates of the theorem
     deltas = [getattr(one, STRONGER[assumption]) if assumption in STRONGER else one.needed * 1.0001 for one in rounds]
@@ -318,7 +318,7 @@ def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, as
 
 
 def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
-    r"""L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
+    r"""Draw L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
     parts, deltas = (Fraction(1, 24), Fraction(1, 12), Fraction(1, 1000)), (Fraction(1, 10), Fraction(1, 2))
     shares = (Fraction(1), Fraction(1, 2), Fraction(0))
     return [

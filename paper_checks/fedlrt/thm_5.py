@@ -46,7 +46,7 @@ TURN = sympy.Matrix([[3, -4, 0], [4, 3, 0], [0, 0, 5]]) / 5
 
 
 def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, ...]]:
-    """Square, tall and wide weights of rank 1 and 2."""
+    """Return square, tall and wide weights of rank 1 and 2."""
     found = []
     for m, n, r in ((3, 3, 1), (3, 2, 1), (2, 3, 2)):
         U, V = (TURN[:side, :side] if side == 3 else TURN[:2, :2] for side in (m, n))
@@ -98,7 +98,7 @@ def eq_15(
 
 
 def measure_bases(context: Context) -> list[Step]:
-    """Points at which 2r columns fit, and some at which they do not."""
+    """Return points at which 2r columns fit, and some at which they do not."""
     return [*measure_steps(context), *draw_steps(context.rng("beyond"), BEYOND)]
 
 

@@ -46,17 +46,17 @@ class Spent:
 
     @property
     def smooth(self) -> bool:
-        """Whether L = 1 bounds the curvatures."""
+        """Return whether L = 1 bounds the curvatures."""
         return max(map(abs, self.curvatures)) <= 4
 
 
 def tried_rounds(rounds: list[Spent]) -> Tried:
-    """The numbers of steps and the learning rates of rounds, of all that there are."""
+    """Return the numbers of steps and the learning rates of rounds, of all that there are."""
     return tried(("steps", [one.steps for one in rounds], FROM_ONE), ("λL", [one.step for one in rounds], POSITIVE))
 
 
 def measure_spent(context: Context) -> list[Spent]:
-    """Curvatures from -1 to 1 of one and two clients, learning rates from far below to far above the printed ones.
+    """Draw curvatures from -1 to 1 of one and two clients, learning rates from far below to far above the printed ones.
 
     At the end a client that is steeper, whose hundred longest steps would be beyond floats.
     """
@@ -124,7 +124,7 @@ TWO_CLIENTS = {"targets": [[["3", "2"], ["2", "1"]], [["1", "0"], ["0", "1"]]], 
 
 
 def measure_clients(context: Context) -> list[Trace]:
-    """Two clients and two steps by hand, and the rounds of `measure_rounds`."""
+    """Run two clients and two steps by hand, and the rounds of `measure_rounds`."""
     bowls = [bowl(B) for B in ([[3.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])]
     return [trace("two clients", bowls, E1, 1, Descent(2, 0.01), "full", kept=2), *measure_rounds(context)]
 
@@ -292,7 +292,7 @@ def thm_7_first_term_lines(
 def _judge_rounds(
     rounds: list[Spent], left: NDArray[np.float64], terms: list[NDArray[np.float64]], printed: str
 ) -> Evidence:
-    """Left sides against the sums of the terms on the right, with their rounding."""
+    """Judge left sides against the sums of the terms on the right, with their rounding."""
 
     def case(index: int) -> Mapping[str, object]:
         spent = rounds[index]

@@ -33,7 +33,7 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
 
 @lru_cache(maxsize=1)
 def measure_descent(context: Context) -> list[Round]:
-    """Worst descents, each proved from above and attained by an exact run; and one run without correction."""
+    """Compute worst descents, each proved from above and attained by an exact run; and one run without correction."""
     rounds = []
     for whole in WHOLES:
         for clients, steps in SMALL:

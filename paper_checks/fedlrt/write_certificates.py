@@ -20,7 +20,7 @@ from workloads.files import write_whole
 
 
 def rounded_certificate(clients: int, steps: int, whole: Fraction) -> Certificate:
-    """A certificate found by the solver, of a bound one part in 10,000 above the worst case.
+    """Find a certificate by the solver, of a bound one part in 10,000 above the worst case.
 
     Raises:
         ValueError: none was found.
@@ -34,7 +34,7 @@ def rounded_certificate(clients: int, steps: int, whole: Fraction) -> Certificat
 
 
 def simplified_certificate(clients: int, steps: int, whole: Fraction, outside: Fraction) -> Certificate:
-    """The same for the simplified correction, where the exact worst case has no closed form.
+    """Find a certificate for the simplified correction, where the exact worst case has no closed form.
 
     Raises:
         ValueError: none was found.

@@ -115,7 +115,7 @@ class FlexRun:
 
 
 def run_flexlora(context: Context) -> FlexRun:
-    """All three splits of the singular values, from the same draws."""
+    """Run all three splits of the singular values, from the same draws."""
     runs = {
         split: rounds_of(context, lambda adapter, split=split: FlexLoRA(LOCAL, adapter, split), 2)  # type: ignore[misc]
         for split in ("balanced", "left", "right")

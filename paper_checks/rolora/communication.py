@@ -85,7 +85,7 @@ def table_4(
 
 
 def parameters(where: LayerSet, rank: int = 4) -> int:
-    """LoRA parameters of RoBERTa-Large."""
+    """Return the LoRA parameters of RoBERTa-Large."""
     return ROBERTA_LARGE.adapters(where.matrices, rank, where.layers)
 
 
@@ -172,7 +172,7 @@ KILOBYTES = (1000.0, 1024.0)
 
 
 def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
-    """The largest relative distance between printed and recomputed."""
+    """Return the largest relative distance between printed and recomputed."""
     return max(
         max(c.printed.low - c.recomputed.high, c.recomputed.low - c.printed.high, Fraction(0)) / c.printed.high
         for c in cells.values()
@@ -241,7 +241,7 @@ UNSAID = (
 
 
 def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of_layers: int = 32) -> Evidence:
-    """Undecided: what is printed is told with what follows from it.
+    """Leave a configuration undecided, and report what is printed with what follows from it.
 
     Args:
         setup: rounds and layers.

@@ -40,7 +40,7 @@ class FirstSteps:
 
 
 def first_steps(context: Context) -> list[FirstSteps]:
-    """Iterations with m = q samples, ten times as many, and the 100 times as many of the correction."""
+    """Run iterations with m = q samples, ten times as many, and the 100 times as many of the correction."""
     found = []
     for s, sine, C in ((1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 1.0), (0.5, 0.28, 100.0)):
         rng, factors, m = context.rng(f"{s} {sine} {C}"), [], ceil(C * THRESHOLDS.q)
@@ -51,7 +51,7 @@ def first_steps(context: Context) -> list[FirstSteps]:
 
 
 def bound(reading: str, s: float, sine: float) -> float:
-    r"""Square of the right side over $\delta^t$."""
+    r"""Return the square of the right side over $\delta^t$."""
     return 1.0 - s * (1.0 - sine**2 if reading == "appendix" else (1.0 - sine) ** 2)
 
 

@@ -69,7 +69,7 @@ r"""Three samples of each of many clients: $Nm \ge Kd\log(2/\epsilon_0)/\epsilon
 
 
 def judge_few(power: float, share: float) -> Evidence:
-    """Three samples of each client: the mean of the minimisers is beyond T with a probability of the order 1/N^3."""
+    """Judge three samples of each client: the mean of the minimisers is beyond T with a probability of order 1/N^3."""
     N, m, d, e0, e1, e2, e3, _, T = (float(value) for value in FEW.values())
     level = e2 / ((1.0 - e0) * (1.0 - e1))
     # On the event the deviation is more than the root of the left side, over 2 delta; all else is far less likely.
@@ -87,13 +87,13 @@ def judge_few(power: float, share: float) -> Evidence:
 
 
 def schur_tail(room: float, m: int) -> float:
-    r"""$\log P(|R - 1| > room)$ for $mR \sim \chi^2_{m-1}$."""
+    r"""Return $\log P(|R - 1| > room)$ for $mR \sim \chi^2_{m-1}$."""
     below = float(chi2.logcdf(m * (1.0 - room), m - 1)) if room < 1.0 else -inf
     return float(np.logaddexp(chi2.logsf(m * (1.0 + room), m - 1), below))
 
 
 def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
-    r"""Bounds of the log-probability that the deviation exceeds $2\tilde\epsilon\,factor\,\delta\|b^*\|^2$."""
+    r"""Bound the log-probability that the deviation exceeds $2\tilde\epsilon\,factor\,\delta\|b^*\|^2$."""
     limit = one.e2 / (1.0 - one.e0) * factor
     # From below: T within one level, R alone beyond the limit; both are independent.
     apart = student_tail(one.level, one.m)
@@ -250,7 +250,7 @@ class Gradients:
 
 
 def sampled_gradient(N: int, b: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    r"""Along a, and across it in the plane of a and $a^*$: $\nabla_al(a, bb^*)$ in units of $\|b^*\|^2$."""
+    r"""Return $\nabla_al(a, bb^*)$ along a and across it in the plane of a and $a^*$, in units of $\|b^*\|^2$."""
     along = across = sympy.Integer(0)
     for i in range(1, N + 1):
         h, g, w = symbols_of(i)
@@ -260,12 +260,12 @@ def sampled_gradient(N: int, b: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def own_mean(N: int) -> sympy.Expr:
-    r"""The mean of the clients' minimisers from their own samples, in units of $b^*$."""
+    r"""Return the mean of the clients' minimisers from their own samples, in units of $b^*$."""
     return sum((scale(i) for i in range(1, N + 1)), sympy.Integer(0)) / N
 
 
 def expected_gradients(_: Context) -> Gradients:
-    """The expectations of polynomials in normal variables, and points on the circle."""
+    """Return the expectations of polynomials in normal variables, and points on the circle."""
     own, given = {}, {}
     for N in CLIENTS:
         b = own_mean(N)

@@ -43,7 +43,7 @@ NAMES = "x:4 y:4 a0 a1 t0 t1 b0 c0 w0 w1"
 
 
 def two_clients() -> dict[str, sympy.Matrix]:
-    """Two clients with two samples of two entries, a, a*, w, and b and b* of one entry."""
+    """Return symbols of two clients with two samples of two entries, a, a*, w, and b and b* of one entry."""
     symbols = sympy.symbols(NAMES)
     names = ("X", "Y", "a", "truth", "b", "own", "w")
     sizes = (4, 4, 2, 2, 1, 1, 2)
@@ -56,7 +56,7 @@ def two_clients() -> dict[str, sympy.Matrix]:
 
 
 def points_of(context: Context) -> list[Point]:
-    """Values for all of them."""
+    """Return values for all symbols."""
     return generic_points(context, sympy.symbols(NAMES), 3)
 
 
@@ -165,7 +165,7 @@ COSINES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 def centred_product_norm(correlation: float) -> float:
-    r"""$\psi_1$ norm of $zw - \rho$ for standard normal z, w of correlation $\rho \ge 0$.
+    r"""Return the $\psi_1$ norm of $zw - \rho$ for standard normal z, w of correlation $\rho \ge 0$.
 
     In polar coordinates $zw = Qk$ with k a function of the angle and Q exponential of mean 2; the mean over Q is in
     closed form on either side of $Qk = \rho$.

@@ -113,7 +113,7 @@ r"""The largest step and a small angle, $\delta^t = \delta^0$, $\bar b = g$: C i
 
 
 def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
-    """Numerator of the C of (117)."""
+    """Return the numerator of the C of (117)."""
     return 1 - 2 * s * (D - level) + 2 * s * tilde * (1 + level) ** 2
 
 

@@ -47,12 +47,12 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Pr
 
 
 def enough(e1: float, e2: float) -> float:
-    """A constant K of the thresholds with which m >= K q is enough for (109)."""
+    """Return a constant K of the thresholds with which m >= K q is enough for (109)."""
     return 300.0 * (1.0 - log(min(e1, e2)))
 
 
 def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
-    """Iterations; and one client with the constant of the thresholds."""
+    """Return iterations, and one client with the constant of the thresholds."""
     thresholds = (
         (0.95, 0.95, 0.95),
         (0.5, 0.5, 0.5),
@@ -65,12 +65,12 @@ def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
 
 
 def deviates(one: Setting, factor: float) -> float:
-    r"""Lower bound of $\log P$ that the deviation exceeds $2\epsilon'\,factor\,\|b^*\|^2$."""
+    r"""Bound $\log P$ that the deviation exceeds $2\epsilon'\,factor\,\|b^*\|^2$ from below."""
     return log(0.5) + student_tail(one.level * factor / (SINE * COSINE), one.m)
 
 
 def judge_probability(settings: list[Setting], share: float, power: float) -> Evidence:
-    r"""One client, $\delta = 3/5$: refuted by a lower bound of the law, confirmed by an upper bound."""
+    r"""Judge one client, $\delta = 3/5$: a lower bound of the law can refute, an upper bound can confirm."""
     right = np.array([log(2.0) - power * log(one.q) for one in settings])
     pairs = [(one, share * (1.0 + one.level) ** 2) for one in settings]
 

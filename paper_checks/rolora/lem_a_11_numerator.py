@@ -180,7 +180,7 @@ NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsi
 
 
 def between(low: float, high: float, m: float) -> float:
-    r"""$\log P(low < -T \le high)$ for one client's T."""
+    r"""Return $\log P(low < -T \le high)$ for one client's T."""
     near, far = student_tail(low, m), student_tail(high, m)
     return log(0.5) + near + log1p(-exp(far - near))
 
@@ -231,12 +231,12 @@ def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "abso
 
 
 def angle_grid(_: Context) -> np.ndarray:
-    """First angle, later angle as a share of it, eps' as a share of D/16."""
+    """Return the first angle, the later angle as a share of it, eps' as a share of D/16."""
     return np.array(list(product((1e-3, 0.3, 0.7071, 0.9, 0.9999), (1e-3, 0.5, 0.8, 1.0), (1e-6, 0.5, 0.999))))
 
 
 def short(level: float, m: float) -> float:
-    r"""$\log P$ that (99) fails at $\delta^t = \delta^0$: $(\cos + \delta T)^2 < \cos^2 - level$."""
+    r"""Return $\log P$ that (99) fails at $\delta^t = \delta^0$: $(\cos + \delta T)^2 < \cos^2 - level$."""
     root = (COSINE**2 - level) ** 0.5
     return between(level / (COSINE + root) / SINE, (COSINE + root) / SINE, m)
 

@@ -25,7 +25,7 @@ SMALLEST = {1.0: 0.01, 10.0: 0.01, 20.0: 1e-4, 100.0: 1e-12, 1000.0: 1e-110}
 
 
 def enough(thresholds: tuple[float, float, float]) -> float:
-    r"""A constant K of the thresholds with which $m \ge Kq$ is enough for Lemma A.9."""
+    r"""Return a constant K of the thresholds with which $m \ge Kq$ is enough for Lemma A.9."""
     return 20.0 - 50.0 * log(min(thresholds[1:]))
 
 
@@ -45,7 +45,7 @@ def _numbers(cases: Tails, index: int) -> dict[str, float]:
 
 
 def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str, samples: bool) -> Evidence:
-    """The smallest factor C of which every case passes, or the case in which the largest C fails."""
+    """Judge every case by the smallest factor C at which all pass, or by the case in which the largest C fails."""
     if constant == "thresholds":
         own = tuple(
             (one, tail) for one, tail in tails if (enough((one.e0, one.e1, one.e2)) if samples else 1.0) == one.C
@@ -147,7 +147,7 @@ def lem_A_9(
 
 
 def printed_p0(one: Setting, m: float) -> float:
-    r"""$\log(Np_0)$ with the largest constants $c_1$ and $c_3$."""
+    r"""Return $\log(Np_0)$ with the largest constants $c_1$ and $c_3$."""
     both = np.logaddexp(
         log(2.0) + one.d * log1p(2.0 / one.e0) - BEST_C3 * one.e2**2 * m, -BEST_C1 * one.e1**2 * m * 9.0 / 64.0
     )

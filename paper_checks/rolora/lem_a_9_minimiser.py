@@ -31,12 +31,12 @@ Array = NDArray[np.float64]
 
 
 def symbols_of(context: Context) -> list[Point]:
-    """Values for S, a, a* and b* of two dimensions, S positive definite."""
+    """Return values for S, a, a* and b* of two dimensions, S positive definite."""
     return generic_points(context, sympy.symbols("u b0 b1 r s v"), 3)
 
 
 def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
-    """S = R^T R for a triangular R, a on the first axis, a* a unit vector, b*, and what follows."""
+    """Return S = R^T R for a triangular R, a on the first axis, a* a unit vector, b*, and what follows."""
     u, b0, b1, r, s, v = sympy.symbols("u b0 b1 r s v")
     R = sympy.Matrix([[r, s], [0, v]])
     a = sympy.Matrix([1, 0])
@@ -102,7 +102,7 @@ def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Equation
 
 
 def lower_tails(_: Context) -> Array:
-    r"""Log-probability of $\chi^2_m \le (1 - \epsilon)m$ with epsilon and m."""
+    r"""Return the log-probability of $\chi^2_m \le (1 - \epsilon)m$ with epsilon and m."""
     pairs = product((0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 0.999), (1, 2, 5, 20, 100, 1000, 10_000, 10**6, 10**8))
     return np.array([(chi_square_tails(e, m)[0], e, float(m)) for e, m in pairs])
 

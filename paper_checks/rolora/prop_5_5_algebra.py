@@ -27,7 +27,7 @@ SCALES = sympy.symbols("s1:4")
 
 
 def draw_entries(context: Context) -> list[Point]:
-    """Values of all symbols."""
+    """Draw values of all symbols."""
     return generic_points(context, (SCALE, *OURS, *THEIRS, *B_STAR, *OTHER_B, *SAMPLES, *A, *TRUTH, *SCALES), 3)
 
 

@@ -53,19 +53,19 @@ class Course:
 
 
 def next_tangent_squared(tangent_squared: float, step: float) -> float:
-    """The squared tangent after one iteration on the expected loss, by hand."""
+    """Return the squared tangent after one iteration on the expected loss, by hand."""
     factor = (1.0 + tangent_squared - 2.0 * step) / (1.0 + tangent_squared * (1.0 + 2.0 * step))
     return tangent_squared * factor**2
 
 
 def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
-    """Tangent of the angle between two directions."""
+    """Return the tangent of the angle between two directions."""
     along = float(a @ truth)
     return float(torch.linalg.vector_norm(a - along * truth)) / abs(along)
 
 
 def run_courses(context: Context) -> list[Course]:
-    """Runs the algorithm over steps up to the largest that Theorem 5.4 admits."""
+    """Run the algorithm over steps up to the largest that Theorem 5.4 admits."""
     courses = []
     for step, sine in product((0.02, 0.25, 0.5, 0.75, 0.95, 1.0), (0.05, 0.6, 0.95)):
         problem = regression(5, 3, 2, context.rng(f"{step} {sine}"), sine=sine)
@@ -94,7 +94,7 @@ def run_courses(context: Context) -> list[Course]:
 
 
 def near(value: float) -> Rounded:
-    """A number computed in double precision."""
+    """Return the range of a number computed in double precision."""
     return Rounded.about(Fraction(value), Fraction(1, 10**12))
 
 
@@ -191,7 +191,7 @@ class Interference:
 
 
 def run_interference(context: Context) -> list[Interference]:
-    """Heterogeneous regressions of rank 2 with 96 samples in all, few and many clients."""
+    """Run heterogeneous regressions of rank 2 with 96 samples in all, few and many clients."""
     local, adapter, rounds, found = Descent(3, 0.1), Adapter(2), context.size(5, 60), []
     for clients in context.size((2, 4), (3, 12, 24)):
         problem = regression(6, 4, clients, context.rng("data"), samples=96 // clients, rank=2, heterogeneity=0.5)
@@ -252,7 +252,7 @@ def txt_interference(cases: Sequence[Interference]) -> Evidence:
 
 
 def least_q(dimension: int, cosine_squared: float) -> float:
-    r"""The least q whose thresholds satisfy $\epsilon' < (1 - (\delta^0)^2)/16$, from its second term alone.
+    r"""Return the least q whose thresholds satisfy $\epsilon' < (1 - (\delta^0)^2)/16$, from its second term alone.
 
     With $\epsilon_2 < (1 - \epsilon_0)(1 - \epsilon_1)\cos^2/16$ it exceeds $256 d \log(2/\epsilon_0) /
     ((1 - \epsilon_0)^2 \cos^4)$.

@@ -60,7 +60,7 @@ Law = tuple[Array, Array]
 
 
 def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
-    """Laws of two to four values: simple ones, skewed ones, random ones."""
+    """Return laws of two to four values: simple ones, skewed ones, random ones."""
     rng = context.rng("laws")
     simple: list[Law] = [(np.array([-1.0, 1.0]), np.array([0.5, 0.5]))]
     simple += [(np.array([-p / (1.0 - p), 1.0]), np.array([1.0 - p, p])) for p in (0.01, 0.1, 0.3)]
@@ -106,7 +106,7 @@ CORRELATIONS = (-1.0, -0.9, -0.5, -0.1, 0.0, 0.1, 0.3, 0.5, 0.9, 0.99, 1.0)
 
 
 def product_ratios(context: Context) -> Array:
-    """Quotient of the two sides of Lemma A.3 over dependent pairs, equal variables included."""
+    """Return the quotient of the two sides of Lemma A.3 over dependent pairs, equal variables included."""
     rng = context.rng("joint")
     found = [gaussian_product_norm(rho) / (8.0 / 3.0) for rho in CORRELATIONS]
     for number in range(context.size(60, 400)):
@@ -158,7 +158,7 @@ COUNTS = tuple(2**k for k in range(10))
 
 
 def sum_ratios(context: Context) -> Array:
-    """Squared norm of the sum over the sum of squared norms, for independent centred variables."""
+    """Return the squared norm of the sum over the sum of squared norms, for independent centred variables."""
     found = []
     sign = discrete_norm(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 2) ** 2
     for count in COUNTS:
@@ -330,12 +330,12 @@ def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1)
 
 
 def integral(function: Callable[[float], float], low: float, high: float) -> float:
-    """Numerical integral."""
+    """Integrate numerically."""
     return float(quad(function, low, high, limit=200, epsabs=1e-12)[0])
 
 
 def tails(_: Context) -> Array:
-    """Log-probability, t^2/sum of squared norms, t/largest norm and N, for exact laws of sums."""
+    """Return the log-probability, t^2/sum of squared norms, t/largest norm and N, for exact laws of sums."""
     rows = []
     sign = 1.0 / log(2.0)
     for N in (1, 2, 10, 100, 10_000):

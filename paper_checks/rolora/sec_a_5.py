@@ -39,7 +39,7 @@ SIGNS = [torch.tensor(signs, dtype=torch.float64).reshape(2, 2) for signs in pro
 
 
 def measure_losses(context: Context) -> list[Model]:
-    """Losses of three models of every federation, by the toolkit."""
+    """Measure losses of three models of every federation, by the toolkit."""
     found = []
     for one in iterations(context):
         for a, b in ((one.a, one.b_after), (one.truth, one.mean_b), (2.0 * one.a, one.own_b[0])):
@@ -99,7 +99,7 @@ class Pair:
 
 
 def draw_pairs(context: Context) -> list[Pair]:
-    """Pairs with the product of the minimiser, and others."""
+    """Draw pairs with the product of the minimiser, and others."""
     found = []
     for one in iterations(context):
         truth, mean = one.truth, one.mean_b
@@ -194,7 +194,7 @@ class Reached:
 
 
 def run_to_the_end(context: Context) -> list[Reached]:
-    """Runs of 3 and of 40 iterations at different steps, within the bound of Theorem A.14."""
+    """Run 3 and 40 iterations at different steps, within the bound of Theorem A.14."""
     found = []
     for number, problem in enumerate(draw_problems(context)):
         truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))

@@ -17,7 +17,7 @@ exact = Rounded.exact
 
 
 def mean(values: Iterable[Rounded]) -> Rounded:
-    """The range of the mean of several numbers."""
+    """Return the range of the mean of several numbers."""
     listed = list(values)
     total = listed[0]
     for value in listed[1:]:
@@ -26,7 +26,7 @@ def mean(values: Iterable[Rounded]) -> Rounded:
 
 
 def average_cells(rows: Iterable[Row], shift: float = 0.0) -> dict[str, Cell]:
-    """Every printed average beside the mean of the accuracies of its row."""
+    """Return every printed average with the mean of the accuracies of its row."""
     return {
         row.name: Cell(
             printed(row.average) + exact(Fraction(shift)),
@@ -48,7 +48,7 @@ NOT_FOLLOWING = ((4, 3, "FFA-LoRA"), (4, 20, "FFA-LoRA"), (8, 50, "LoRA"), (8, 5
 
 
 def ranking(rows: Iterable[Row], setting: str, as_printed: bool) -> list[str]:
-    """The methods of one setting from the lowest average to the highest."""
+    """Return the methods of one setting from the lowest average to the highest."""
 
     def average(row: Row) -> Fraction:
         return Fraction(row.average) if as_printed else sum(Fraction(s.mean) for s in row.scores.values()) / Fraction(5)
@@ -95,7 +95,7 @@ MOST_RUNS = 50
 
 
 def written(text: str, places: int) -> str:
-    """A number with at least so many decimals."""
+    """Write a number with at least so many decimals."""
     whole, _, decimals = text.partition(".")
     return f"{whole}.{decimals.ljust(places, '0')}" if places else text
 
@@ -104,7 +104,7 @@ CLIENTS = (3, 20, 50)
 
 
 def told(rows: Sequence[Row], method: str) -> str:
-    """The accuracies of a method along 3, 20 and 50 clients, in words."""
+    """Write the accuracies of a method along 3, 20 and 50 clients."""
     lines = [f"{name} {', '.join(find(rows, method, n).scores[name].mean for n in CLIENTS)}" for name in GLUE]
     return f"{method} with 3, 20, 50 clients: {'; '.join(lines)}"
 
@@ -154,19 +154,19 @@ def table_1_runs(rows: Sequence[Row]) -> Evidence:
 
 
 def falls(rows: Sequence[Row], method: str, steps: Iterable[tuple[int, int]]) -> Iterator[tuple[str, Row, Row, str]]:
-    """Name, rows before and after, and data set of every step to more clients, at rank 4."""
+    """Return name, rows before and after, and data set of every step to more clients, at rank 4."""
     for few, many in steps:
         for name in GLUE:
             yield f"{name}, {few} to {many} clients", find(rows, method, few), find(rows, method, many), name
 
 
 def fall(before: Row, after: Row, name: str) -> Rounded:
-    """By how much an accuracy falls."""
+    """Return by how much an accuracy falls."""
     return printed(before.scores[name].mean) - printed(after.scores[name].mean)
 
 
 def spread(before: Row, after: Row, name: str) -> Rounded:
-    """The two standard deviations added."""
+    """Return the sum of the two standard deviations."""
     return printed(before.scores[name].deviation) + printed(after.scores[name].deviation)
 
 
@@ -297,7 +297,7 @@ def txt_table1_rolora(
 
 
 def mean_of(rows: Sequence[Row], method: str, clients: int, rank: int = 4) -> Fraction:
-    """Mean of the printed accuracies of a row."""
+    """Return the mean of the printed accuracies of a row."""
     scores = find(rows, method, clients, rank).scores.values()
     return sum((Fraction(score.mean) for score in scores), Fraction(0)) / len(scores)
 

@@ -15,7 +15,7 @@ printed = Rounded.printed
 
 
 def _questions(grouping: str) -> str:
-    """Numbers of questions, in words."""
+    """Write numbers of questions in words."""
     return ", ".join(f"{number:,} in {group}" for group, number in MMLU[grouping].items())
 
 

@@ -53,7 +53,7 @@ PUBLISHED = "the sizes of the test sets as published, which the paper does not p
 
 
 def half_unit(text: str, places: int = 0) -> Fraction:
-    """Half a unit of the last printed digit, or of a further one where so many decimals are meant."""
+    """Return half a unit of the last printed digit, or of a further one where so many decimals are meant."""
     return Fraction(1, 2 * 10 ** max(places, len(text.partition(".")[2])))
 
 
@@ -61,7 +61,7 @@ def half_unit(text: str, places: int = 0) -> Fraction:
 def with_deviation(
     score: Score, size: Fraction | int, entering: Trials = "rounded", divisor: int = 2, places: int = 0
 ) -> bool:
-    """Whether mean and standard deviation together can be those of whole numbers of right answers in three runs.
+    """Return whether mean and standard deviation together can be those of whole numbers of right answers in three runs.
 
     Args:
         score: both in per cent.
@@ -96,7 +96,7 @@ def with_deviation(
 def missed_cells(
     rows: Iterable[Row], sizes: Mapping[str, Fraction | int], entering: Trials, divisor: int = 2, places: int = 0
 ) -> list[str]:
-    """Cells of which no three runs give mean and deviation."""
+    """Return the cells of which no three runs give mean and deviation."""
     return [
         f"{row.name}, {name}"
         for row in rows
@@ -114,7 +114,7 @@ def judge_runs(
     divisor: int = 2,
     places: int = 0,
 ) -> Evidence:
-    """Judges that mean and deviation of every cell can be those of so many runs on test sets of these sizes.
+    """Judge that mean and deviation of every cell can be those of so many runs on test sets of these sizes.
 
     Args:
         rows: rows of a table.
@@ -179,7 +179,7 @@ def judge_runs(
 def judge_trials(
     tables: Tables, rows: Sequence[Row], trials: int, entering: Trials, obqa: float, divisor: int, places: int
 ) -> Evidence:
-    """Judges that every mean with its deviation can be that of so many trials on the predefined test sets.
+    """Judge that every mean with its deviation can be that of so many trials on the predefined test sets.
 
     Args:
         tables: Table 2 and Table 10, whose setup is the same.
@@ -248,12 +248,12 @@ def table_2(
 
 
 def by_method(rows: Iterable[Row]) -> dict[str, Row]:
-    """The rows of a table of one setting."""
+    """Return the rows of a table of one setting."""
     return {row.method: row for row in rows}
 
 
 def leads(rows: Iterable[Row], method: str, lead: float = 0.0) -> dict[str, Order]:
-    """The statements that a method is above every other on every task, by more than ``lead`` points."""
+    """Return the statements that a method is above every other on every task, by more than ``lead`` points."""
     table = by_method(rows)
     return {
         f"Table {row.table}, {name}, {method} above {rival}": Order(
@@ -274,7 +274,7 @@ def welch(one: Score, two: Score, trials: int = 3, divisor: int = 2) -> float:
 
 
 def insignificant(rows: Iterable[Row], method: str, level: float, divisor: int = 2) -> list[str]:
-    """Leads over a rival with a probability of at least ``level`` by Welch's test."""
+    """Return the leads over a rival with a probability of at least ``level`` by Welch's test."""
     table = by_method(rows)
     return [
         f"{name} against {rival} ({chance:.2g})"
@@ -357,7 +357,7 @@ def txt_table2_best(
 
 
 def _deviates_most(scores: Mapping[str, Mapping[str, Score]], name: str) -> bool:
-    """Whether FFA-LoRA has the largest deviation on a task."""
+    """Return whether FFA-LoRA has the largest deviation on a task."""
     return max(scores, key=lambda method: Fraction(scores[method][name].deviation)) == "FFA-LoRA"
 
 

@@ -48,7 +48,7 @@ FREE = 0.0
 
 
 def run_courses(context: Context) -> list[Course]:
-    """The whole range of steps without sampling, some of it with samples."""
+    """Run the whole range of steps without sampling, some of it with samples."""
     found = []
     short = ((0.99, 0.28, 0.18), (0.02, 0.28, 0.18))  # one iteration, and two with c = 1/2: to be followed by hand
     for s, sine, target in (*short, *product((0.95, 0.02, 0.25, 0.5), (0.28, 0.05, 0.8), (1e-3, 1e-8))):
@@ -75,7 +75,7 @@ def run_courses(context: Context) -> list[Course]:
 
 
 def case_of(one: Course, tied: bool) -> dict[str, str] | None:
-    """The run in short decimals, if it can be followed by hand."""
+    """Return the run in short decimals, if it can be followed by hand."""
     return (
         None
         if one.samples
@@ -89,7 +89,7 @@ def case_of(one: Course, tied: bool) -> dict[str, str] | None:
 
 
 def course_scope(kept: Sequence[Course], tied: bool) -> str:
-    """Scope of the check, in words."""
+    """Return the scope of the check, in words."""
     sampled = ", and with 3 clients of 1000 samples, d = 5, for eps = 1e-3" if any(one.samples for one in kept) else ""
     return (
         f"{len(kept)} runs: s = eta |b*|^2 from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, "
@@ -103,7 +103,7 @@ r"""The largest step, at which the tangent of the angle falls like $1/\sqrt{8t}$
 
 
 def largest_step() -> Promises:
-    """The angle after as many iterations as one c asks for, with infinitely many samples."""
+    """Return the angle after as many iterations as one c asks for, with infinitely many samples."""
     s, sine, target, c = (float(value) for value in LARGEST.values())
     delta = sine
     for _ in range(ceil(2.0 / (c * (1.0 - sine**2)) * log(sine / target))):

@@ -25,12 +25,12 @@ def _plain(cases: Cases, index: int) -> dict[str, float]:
 
 
 def met_by(x: Any, s: Any) -> Any:
-    """Quantity that must be at most 3 for the first step to keep eq. (166), x = 1 - delta_0^2."""
+    """Return the quantity that must be at most 3 for the first step to keep eq. (166), x = 1 - delta_0^2."""
     return 4 * s**2 * x * (1 - x) + 4 * s * (2 * x - 1)
 
 
 def search_first_steps(context: Context) -> Searched:
-    """Angles and steps; the first case is the simplest that has both large."""
+    """Search angles and steps; the first case is the simplest that has both large."""
     axes = (
         Axis("square", 1e-6, 0.9999, OPEN_UNIT, words="square of the first angle distance, (delta^0)^2"),
         Axis("step", 1e-4, 1.0, UNIT, words="step size times squared norm of the target, eta |b*|^2"),
@@ -137,7 +137,7 @@ class Steps:
 
 
 def draw_steps(context: Context) -> Steps:
-    """A simple case, then corners and draws."""
+    """Draw a simple case, then corners and draws."""
     rng = context.rng("steps")
     n = context.size(3000, 40000)
     delta = np.where(rng.uniform(size=n) < 0.3, rng.choice([1e-3, 0.1, 0.5, 0.9, 0.999], n), rng.uniform(size=n))
@@ -154,7 +154,7 @@ def draw_steps(context: Context) -> Steps:
 
 
 def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Both sides of every line."""
+    """Return both sides of every line."""
     d, s = data.delta, data.step
     x, c, widest = 1 - d**2, np.sqrt(1 - d**2), max(widest, 0.0)
     eps = data.share * x * widest * (1 - 1e-9)

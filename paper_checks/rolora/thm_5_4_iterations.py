@@ -29,7 +29,7 @@ from toymodels.regression_rates import population_map
 
 
 def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
-    """Numbers of iterations and values of q."""
+    """Draw numbers of iterations and values of q."""
     return [(T, Fraction(q)) for T in (1, 2, 3, 10, 100, 1000) for q in ("1.3", "1.5", "2", "5", "100", "10000")]
 
 
@@ -239,7 +239,7 @@ ENDING = {"first": "3/5", "delta": "2/5", "level": "1/50", "target": "1/2"}
 
 
 def draw_endings(context: Context) -> list[Ending]:
-    """The toolkit's Algorithm 2 on samples: few and many, square and not."""
+    """Draw the toolkit's Algorithm 2 on samples: few and many, square and not."""
     rng = context.rng("samples")
     found = []
     for d, k, clients, m in [(2, 2, 1, 5), (3, 3, 2, 20), (5, 4, 3, 50), (10, 10, 5, 400)] * context.size(3, 12):

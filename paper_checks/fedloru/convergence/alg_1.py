@@ -25,7 +25,7 @@ def judge_box(
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
 ) -> Evidence:
-    """The returned model, by listing and by text, the model that training goes on from, and clients' W, in runs.
+    """Judge the returned model, by listing and by text, the model that training resumes from, and clients' W, in runs.
 
     Args:
         followings: the runs.

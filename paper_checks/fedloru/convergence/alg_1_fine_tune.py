@@ -30,7 +30,7 @@ class Beside:
 
 
 def run_beside(context: Context) -> list[Beside]:
-    """Both versions from the same start."""
+    """Run both versions from the same start."""
     found = []
     for run in draw_runs(context):
         models: list[list[Tensor]] = []

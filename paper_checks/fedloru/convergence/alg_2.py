@@ -43,7 +43,7 @@ def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
 
 
 def run_personal(context: Context) -> Endings:
-    """PFedLoRU under every restart; `momentum` is the listing."""
+    """Run pFedLoRU under every restart; `momentum` is the listing."""
     drawn = draw_personal(context)
     return {restart: tuple(_personal(*one, restart) for one in drawn) for restart in RESTARTS}
 

@@ -43,7 +43,7 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
 
 
 def run_nested(context: Context) -> Endings:
-    """MFedLoRU under every restart, clients of several nested ranks and some that opt out."""
+    """Run mFedLoRU under every restart, clients of several nested ranks and some that opt out."""
     drawn = [by_hand(rounds=2), *draw_runs(context)[2:]]
     rng = context.rng("ranks")
     ranks = []
@@ -112,16 +112,16 @@ class Flat:
     samples: float = 1.0
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """Zero."""
+        """Return zero."""
         return torch.zeros(())
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Zero, in the type of the weights."""
+        """Return zero, in the type of the weights."""
         return w.map(torch.zeros_like)
 
 
 def count_nested(context: Context) -> list[NestedCount]:
-    """Both readings of what clients send: the nested matrices (text), or their products (listing)."""
+    """Count what clients send in both readings: the nested matrices (text), or their products (listing)."""
     found = []
     for m, n, r, a, b in ((4, 4, 3, 2, 2), (9, 6, 2, 1, 1), (8, 8, 4, 3, 3), (46, 46, 20, 19, 19), (64, 27, 9, 3, 1)):
         sent = []

@@ -52,7 +52,7 @@ def _product(fed: Federation, client: int) -> Tensor:
 
 
 def run_pfedlora(context: Context) -> list[Served]:
-    """Both variants of pFedLoRA."""
+    """Run both variants of pFedLoRA."""
     found = []
     for jointly in (False, True):
         for run, own, scale in draw_personal(context):

@@ -20,7 +20,7 @@ from paper_checks.methods.promises import Promise
 
 
 def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
-    """A difference of gradients rounds like the gradients."""
+    """Return the promise of a bound on a drift: a difference of gradients rounds like the gradients."""
     rounding = 1e-28 * (trace.G * (trace.C_A + trace.C_B)) ** 2
     return Promise(name, left, right, 1e-9 * max(left, right) + rounding, True, trace.setting.case)
 

@@ -63,7 +63,7 @@ class Counted:
 
 
 def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Counted:
-    """Runs both algorithms and reads their ledgers."""
+    """Run both algorithms and read their ledgers."""
     local, start = Descent(1, 0.1), Tree(W=torch.zeros(m, n))
     totals, fed = [], Federation([Flat()] * K)
     for algorithm in (FedAvg(local), FedLoRU(local, Adapter(r), tau)):
@@ -220,7 +220,7 @@ def _by_hand() -> Ranks:
 
 
 def _of_few_samples(rng: np.random.Generator, clients: int, shape: tuple[int, int, int], seed: int) -> Ranks:
-    """Least squares |Wx - y|^2 / 2 with one drawn sample (x, y) a client: rows of a gradient are multiples of x."""
+    """Return losses |Wx - y|^2 / 2 with one drawn sample (x, y) a client: rows of a gradient are multiples of x."""
     m, n, r = shape
     losses = []
     for _ in range(clients):
@@ -237,7 +237,7 @@ def _of_few_samples(rng: np.random.Generator, clients: int, shape: tuple[int, in
 
 
 def measure_ranks(context: Context) -> list[Ranks]:
-    """By hand, of few samples, then drawn quadratic clients with targets of full rank or of rank 1."""
+    """Measure ranks by hand, of few samples, then of drawn quadratic clients with targets of full rank or of rank 1."""
     rng, found = context.rng("ranks"), [_by_hand()]
     few = context.rng("few samples")
     found += [_of_few_samples(few, clients, (4, 4, 1), clients) for clients in (1, 2, 3)]
@@ -431,7 +431,7 @@ def count_steps(context: Context) -> list[Step]:
 
 
 def _outside_the_steps(algorithm: Callable[[Descent], Any], rounds: int) -> int:
-    """Operations of the last round that do not belong to its local steps: what one step costs less than two."""
+    """Return the operations of the last round outside its local steps: what one step costs less than two."""
     counts = []
     for steps in (1, 2):
         made = random_quadratics(SHAPE[:2], 2, np.random.default_rng(0))
@@ -445,7 +445,7 @@ def _outside_the_steps(algorithm: Callable[[Descent], Any], rounds: int) -> int:
 
 
 def count_arithmetic(context: Context) -> Arithmetic:
-    """Steps, and whole rounds of FedLoRU, at the end of a cycle and not, and of a method that truncates."""
+    """Count steps, and whole rounds of FedLoRU, at the end of a cycle and not, and of a method that truncates."""
     return Arithmetic(
         count_steps(context),
         {
@@ -463,7 +463,7 @@ DECOMPOSED = 30
 
 
 def _beside_fedhm(one: Step) -> Promise:
-    """A round of FedLoRU against one of FedHM: local steps, products of what comes back, one decomposition."""
+    """Compare a round of FedLoRU with one of FedHM: local steps, products of what comes back, one decomposition."""
     m, n, r, b = one.m, one.n, one.r, one.b
     steps = ROUND["clients"] * ROUND["steps"]
     whole = steps * one.alone + ROUND["clients"] * 2 * m * n * r + DECOMPOSED * m * n * min(m, n)

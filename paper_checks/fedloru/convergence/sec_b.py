@@ -41,7 +41,7 @@ def _mean_steps(run: LocalRun, client: int, begins: int) -> tuple[Tensor, Tensor
 
 
 def measure_means(context: Context) -> list[Mean]:
-    """All clients of every round, in the cohort or not."""
+    """Measure the mean steps of all clients in every round, in the cohort or not."""
     found = []
     for run in run_rounds(context):
         clients = run.setting.everyone if not run.script else run.cohort

@@ -31,12 +31,12 @@ from paper_checks.methods.promises import Promise
 
 
 def mean_square(trace: Trace) -> float:
-    """The left side of eq. (9)."""
+    """Return the left side of eq. (9)."""
     return sum(one["in_A"] + one["in_B"] for one in trace.rounds) / len(trace.rounds)
 
 
 def right_side(trace: Trace, K_1: float, K_2: float, start: float = 4 / 3) -> float:
-    """The right side of eq. (9)."""
+    """Return the right side of eq. (9)."""
     setting = trace.setting
     return (
         start * trace.above / (setting.rate * setting.rounds * setting.steps)
@@ -46,7 +46,7 @@ def right_side(trace: Trace, K_1: float, K_2: float, start: float = 4 / 3) -> fl
 
 
 def both_bounds(trace: Trace, K_1: float, K_2: float) -> list[Promise]:
-    """Both bounds of the corrected theorem, the first one with what the loss has fallen by."""
+    """Return both bounds of the corrected theorem, the first one with what the loss has fallen by."""
     fallen = trace.rounds[0]["loss"] - trace.rounds[-1]["next"]
     E, rate = trace.setting.steps, trace.setting.rate
     exact = fallen / (rate * len(trace.rounds) * E) + (1.5 - 0.75 / E) * K_1 * rate
@@ -76,7 +76,7 @@ FROM_THE_MINIMUM = {"share": "1/2", "A": 1, "B": 1, "zone": 2, "rate": "1/1000",
 
 
 def _raw_cohort() -> tuple[float, float]:
-    """One of two equal clients a round, weight 1/2 each, never normalised: both factors are halved by every average."""
+    """Run one of two equal clients a round, weight 1/2 each, never normalised: every average halves both factors."""
     W, A, B, rate, target, L, z, rounds = 0.0, 1.0, 1.0, 1e-3, 1.0, 1.0, 2.0, 2
     total, C_A, C_B = 0.0, 1.0, 1.0
     for _ in range(rounds):
@@ -94,7 +94,7 @@ GOING_ON = {"W": -1, "A": 1, "B": 1, "zone": 2, "rate": "1/1000", "rounds": 2}
 
 
 def _factors_that_go_on() -> tuple[float, float]:
-    """One client, one step and one accumulation a round, after which the factors stay as they are."""
+    """Run one client, one step and one accumulation a round, after which the factors stay as they are."""
     W, A, B, rate, z, rounds = -1.0, 1.0, 1.0, 1e-3, 2.0, 2
     total, C_A, C_B = 0.0, 1.0, 1.0
     for _ in range(rounds):
@@ -223,7 +223,7 @@ ZIGZAG = {"eta_0": "1/2", "rounds": 64}
 
 
 def factors_that_go_on(lengths: Sequence[int]) -> Family:
-    """One local step and one accumulation a round, after which the factors stay as they are.
+    """Run one local step and one accumulation a round, after which the factors stay as they are.
 
     The loss falls and rises by as much between two rounds. Its slope goes to 0 beyond them, and from there stays.
     """
@@ -251,7 +251,7 @@ def factors_that_go_on(lengths: Sequence[int]) -> Family:
 
 
 def measure_families(context: Context) -> list[Family]:
-    """Slopes that the constants allow and T rounds do not level; factors that cannot see the gradient; drawn runs."""
+    """Follow slopes that T rounds do not level, factors that cannot see the gradient, and drawn runs."""
     lengths = context.size((4, 256), (4, 64, 1024))
     blind = []
     for T in lengths:
@@ -360,7 +360,7 @@ SCALED = {**BACK_AND_FORTH, "alpha": "1/4", "L": 1600, "zone": "1/400"}
 
 
 def follow_scaled(context: Context) -> tuple[Trace, ...]:
-    """Back and forth at several scales with the same curvature and gradient in AB, and drawn runs."""
+    """Follow back and forth at several scales with the same curvature and gradient in AB, and drawn runs."""
     found = []
     for alpha in (0.25, 4.0):
         case = {**BACK_AND_FORTH, "L": 100 / alpha**2, "zone": alpha / 100, "rounds": 60}

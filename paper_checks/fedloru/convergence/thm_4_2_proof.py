@@ -53,7 +53,7 @@ class Knotted(Bounded):
     knots: tuple[tuple[float, float], ...] = ()
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The integral of the slope from the first knot on."""
+        """Return the integral of the slope from the first knot on."""
         end, places = float(w["W"]), [x for x, _ in self.knots]
         ends = np.array([places[0], *(x for x in places[1:] if x < end), end])
         slopes = self._at(ends)
@@ -71,7 +71,7 @@ KNOTS = {"knots": "-1/10 -1/20 -1/80 0", "slopes": "-1/2 5/2 1/4 1", "rate": "1/
 
 
 def knotted(A: int, B: int) -> Trace:
-    """One round of two local steps on the knots; one factor is 1, and hardly moves, the other starts at 0."""
+    """Run one round of two local steps on the knots; one factor is 1, and hardly moves, the other starts at 0."""
     places, slopes = ([float(Fraction(text)) for text in KNOTS[name].split()] for name in ("knots", "slopes"))
     L = max(abs(np.diff(slopes) / np.diff(places)))
     zero, one = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
@@ -99,7 +99,7 @@ def draw_descents(context: Context) -> Descents:
 
 
 def _squares(square: float, change: float, kept: float, drift: float) -> sympy.Expr:
-    """Right minus left side of what eqs. (67) and (69) do with inner products, for the change -h(a + d) of B."""
+    """Return right minus left side of what eqs. (67) and (69) do with inner products, for the change -h(a + d) of B."""
     a, d, delta, h = GRADIENT, DRIFT, CHANGE, STEP
     moved = -h * (a + d)
     left = (a + delta) * moved
@@ -113,7 +113,7 @@ def _squares(square: float, change: float, kept: float, drift: float) -> sympy.E
 
 
 def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
-    """An inequality between inner products: proved if it is a sum of squares, else looked for a violation."""
+    """Judge an inequality between inner products: prove it by a sum of squares, or else look for a violation."""
     square = identity("right - left and a sum of squares", difference - squares)
     if square is not None:
         return Evidence(
@@ -138,7 +138,7 @@ INNER = "all vectors (an inequality between inner products)"
 
 
 def of_the_steps(why: str, *mutants: dict[str, float]) -> Reading:
-    """The lines with the averages of (59) and (60) taken over the gradients of the local steps."""
+    """Return the lines with the averages of (59) and (60) taken over the gradients of the local steps."""
     says = r"The same lines with $\Delta$ and $\tilde\Delta$ averaged over the gradients of the local steps, "
     return Reading(
         "averages of the local steps",
@@ -371,7 +371,7 @@ NAMES = ("L", "G", "sigma2", "C_A", "C_B", "E", "eta")
 
 
 def draw_constants(context: Context) -> list[dict[str, Fraction]]:
-    """Constants and step sizes in fractions, ones first."""
+    """Draw constants and step sizes in fractions, ones first."""
     rng = context.rng("constants")
     found = [dict.fromkeys(NAMES, Fraction(1))]
     for _ in range(context.size(30, 300)):
@@ -383,7 +383,7 @@ def draw_constants(context: Context) -> list[dict[str, Fraction]]:
 def _constants(
     case: dict[str, Fraction], first: Fraction, second: Fraction, largest: Fraction | None
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """K_1, K_2 at a step size (or at the largest one), and the last two terms of (76) times 4/(3 eta E)."""
+    """Return K_1, K_2 at a step size (or at the largest one), and the last two terms of (76) times 4/(3 eta E)."""
     L, G, s, C_A, C_B, E, eta = (case[name] for name in NAMES)
     s2 = s + G**2
     brace = (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
@@ -444,7 +444,7 @@ def eq_77_K(
 
 
 def draw_sequences(context: Context) -> list[tuple[list[float], list[float], float]]:
-    """Sequences f_0.. f_{T+1} and g_t with (77): g_t = f_t - f_{t+1} + K at every t; a short one by hand first."""
+    """Draw sequences f_0.. f_{T+1} and g_t with (77): g_t = f_t - f_{t+1} + K at every t; a short one by hand first."""
     rng = context.rng("sequences")
     found = [([0.0, 1.0, 0.0], [0.0, 2.0], 1.0)]
     for _ in range(context.size(200, 2000)):

@@ -35,13 +35,13 @@ def best_in(case: Case, method: str, lead: float = 0.0, with_fedavg: bool = Fals
 
 
 def cells_won(cases: Iterable[Case], method: str = "FedLoRU") -> str:
-    """In how many cells a method is the best of the low-rank methods, in words."""
+    """Say in how many cells a method is the best of the low-rank methods."""
     won = [best_in(case, method).holds for case in cases]
     return f"{won.count(True)} of {len(won)}"
 
 
 def within_deviation(cases: Iterable[Case], rivals: Sequence[str]) -> str:
-    """How many differences from the best of some methods are below the largest standard deviations stated in v2."""
+    """Say how many differences from the best of some methods are below the largest standard deviations stated in v2."""
     largest_deviation = {"IID": Fraction("0.382"), "NonIID": Fraction("0.969")}
     leads = [
         (case.split, abs(Fraction(case.accuracies["FedLoRU"]) - max(Fraction(case.accuracies[r]) for r in rivals)))
@@ -190,7 +190,7 @@ def best_of_sizes(cases: Sequence[Case], method: str, rivals: Iterable[str], lea
 
 
 def average(values: Sequence[Rounded]) -> Rounded:
-    """Their mean, whatever the rounding."""
+    """Return the mean of the accuracies, for every rounding."""
     return sum(values, Rounded.exact(0)) * Rounded.exact(Fraction(1, len(values)))
 
 

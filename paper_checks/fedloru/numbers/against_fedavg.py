@@ -14,13 +14,13 @@ from paper_checks.methods.printed import Order, Rounded, judge_order, largest
 
 
 def middle(values: Iterable[Rounded]) -> Rounded:
-    """Their median."""
+    """Return the median of the decreases."""
     ordered = sorted(values, key=lambda value: value.low)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) * Rounded.exact(Fraction(1, 2))
 
 
 def decreases(cases: Iterable[Case]) -> str:
-    """The decreases from FedAvg to FedLoRU, in points and relative, in words."""
+    """Return the decreases from FedAvg to FedLoRU, in points and relative, in words."""
     pairs = [(Fraction(case.fedavg), Fraction(case.accuracies["FedLoRU"]), case.name) for case in cases]
     points = sorted((fedavg - ours, name) for fedavg, ours, name in pairs)
     relative = sorted((100 * (fedavg - ours) / fedavg, name) for fedavg, ours, name in pairs)
@@ -42,22 +42,22 @@ class Sides:
 
     @property
     def accuracies(self) -> tuple[Rounded, Rounded]:
-        """FedAvg's, and the larger of FedLoRU's."""
+        """Return FedAvg's accuracy, and the larger of FedLoRU's."""
         return printed(self.fedavg), largest(map(printed, self.fedloru))
 
     def decrease(self, relative: bool) -> Rounded:
-        """From FedAvg to FedLoRU, in percentage points or in per cent of FedAvg's accuracy."""
+        """Return the decrease from FedAvg to FedLoRU, in percentage points or in per cent of FedAvg's accuracy."""
         fedavg, ours = self.accuracies
         return HUNDRED * (ONE - ours / fedavg) if relative else fedavg - ours
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Printed numbers, for a witness."""
+        """Return the printed numbers, for a witness."""
         return {"FedAvg": self.fedavg, "FedLoRU": " ".join(self.fedloru)}
 
 
 def sides_by_side(cases: Sequence[Case], best: bool) -> dict[str, Sides]:
-    """FedAvg and FedLoRU: in every cell, or at FedLoRU's best parameter ratio in every setting."""
+    """Return FedAvg and FedLoRU in every cell, or at FedLoRU's best parameter ratio in every setting."""
     if not best:
         return {case.name: Sides(case.fedavg, (case.accuracies["FedLoRU"],)) for case in cases}
     return {

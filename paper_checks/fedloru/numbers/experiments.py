@@ -35,13 +35,13 @@ ALL_DATA = f"Fashion-MNIST, {CIFAR}"
 
 
 def reason(data: str = CIFAR, networks: str = "") -> str:
-    """Why a table is undecided."""
+    """Say why a table is undecided."""
     usual = "ResNet-10 and ResNet-18" if data == ALL_DATA else "ResNet-18"
     return WHY.format(networks=networks or usual, data=data, lacking=NOT_CARRIED)
 
 
 def as_printed(number: int, pairs: Sequence[tuple[str, str]] = ()) -> Callable[[pd.DataFrame], Comparisons]:
-    """The order of each pair of methods as a table prints it, setting by setting; default: all its pairs."""
+    """Return the order of each pair of methods as a table prints it, setting by setting; default: all its pairs."""
 
     def compared(stored: pd.DataFrame) -> Comparisons:
         name = str(number)
@@ -173,7 +173,7 @@ TAB_2_V1 = table(
 
 
 def gains_grow(table: pd.DataFrame) -> Comparisons:
-    """Whether the relative difference of the caption is larger with the most clients than with the fewest."""
+    """Return whether the relative difference of the caption is larger with the most clients than with the fewest."""
     ends = finals(table, EVALUATIONS)
     for method in ("FedLoRA", "FedLoRU"):
         gains = []
@@ -225,7 +225,7 @@ TAB_7 = table(
 
 
 def cheaper(table: pd.DataFrame) -> Comparisons:
-    """The share of FedAvg's bytes that FedLoRU saves on the way to the target, by number of clients."""
+    """Return the share of FedAvg's bytes that FedLoRU saves on the way to the target, by number of clients."""
     for (data, clients), of in costs_to_target(table).groupby(["data", "clients"], sort=False):
         spent = {
             method: dict(zip(mine.seed.astype(int), mine.bytes, strict=True)) for method, mine in of.groupby("method")
@@ -325,7 +325,7 @@ TXT_FT_TRAIN = experiment(
 
 
 def nothing(context: Context) -> None:
-    """No run of the experiment is at hand."""
+    """Return nothing: no run of the experiment is at hand."""
 
 
 @claim(

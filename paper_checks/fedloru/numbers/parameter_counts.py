@@ -29,7 +29,7 @@ class Convolution:
 
     @property
     def weights(self) -> int:
-        """Number of weights."""
+        """Return the number of weights."""
         return self.kernel**2 * self.inputs * self.outputs
 
 
@@ -57,22 +57,22 @@ class Network:
 
     @property
     def rest(self) -> int:
-        """Parameters outside the convolutions of layer1 to layer4."""
+        """Return the parameters outside the convolutions of layer1 to layer4."""
         return self.stem + self.norms + self.head
 
     @property
     def total(self) -> int:
-        """All parameters."""
+        """Return the number of all parameters."""
         return self.rest + sum(layer.weights for layer in self.convolutions)
 
     @property
     def name(self) -> str:
-        """Depth, classes and image channels."""
+        """Return depth, classes and image channels."""
         return f"ResNet-{self.depth}, {self.classes} classes, {self.channels} image channel{'s'[: self.channels - 1]}"
 
 
 def count_network(depth: int, classes: int, channels: int) -> Network:
-    """Counts the parameters of a network as it is trained here, from its modules, without allocating it."""
+    """Count the parameters of a network as it is trained here, from its modules, without allocating it."""
     from torch import nn
 
     from workloads.image_networks.resnet import resnet_shapes
@@ -155,7 +155,7 @@ class Reading:
     limit: str
 
     def trained(self, network: Network, rank: Rank) -> Rank:
-        """Trained parameters of layer1 to layer4."""
+        """Return the trained parameters of layer1 to layer4."""
         count: Rank = 0
         for layer in network.convolutions:
             if layer.shortcut and self.shortcuts != "factorised":
@@ -172,7 +172,7 @@ ROUNDINGS: dict[str, tuple[Rank, Rank]] = {"nearest": (Fraction(1, 2), Fraction(
 
 
 def gap(cell: Cell) -> Fraction:
-    """Distance between printed and recomputed; 0 where they meet."""
+    """Return the distance between printed and recomputed; 0 where they meet."""
     return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high, Fraction(0))
 
 
@@ -185,7 +185,7 @@ def ratio_cells(
     changed: Mapping[str, str],
     counts: bool,
 ) -> dict[str, Cell]:
-    """Every printed ratio beside that of the nearest rank; with v1's absolute counts if asked for.
+    """Return every printed ratio with that of the nearest rank; with v1's absolute counts if asked for.
 
     Args:
         networks: by data set.
@@ -228,13 +228,13 @@ def ratio_cells(
 
 
 def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
-    """How many cells do not follow, and by how much at most."""
+    """Return how many cells do not follow, and by how much at most."""
     gaps = [gap(cell) for cell in cells.values()]
     return sum(distance > 0 for distance in gaps), max(gaps)
 
 
 def count_trained(context: Context) -> dict[str, Network]:
-    """The networks of Table 1, by data set."""
+    """Count the parameters of the networks of Table 1, by data set."""
     return {dataset: count_network(*shape) for dataset, shape in TRAINED.items()}
 
 

@@ -106,7 +106,7 @@ PRINTED_SETS: Mapping[str, tuple[int, int, int, int, int]] = {
 
 
 def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:
-    """The same numbers from the genuine files of those data sets that are here."""
+    """Count the same numbers in the genuine files of those data sets that are here."""
     found = {}
     for name, title in (("fashion-mnist", "Fashion-MNIST"), ("cifar-10", "CIFAR-10"), ("cifar-100", "CIFAR-100")):
         if find(name) is None:
@@ -165,13 +165,13 @@ COUNTED = {10: 490, 18: 1117}
 
 
 def _parameters(network: nn.Module, projections: bool = True) -> int:
-    """Number of parameters, with the 1 x 1 convolutions of the shortcuts or without."""
+    """Return the number of parameters, with the 1 x 1 convolutions of the shortcuts or without."""
     kept = [part for name, part in network.named_parameters() if projections or "shortcut" not in name]
     return sum(part.numel() for part in kept)
 
 
 def _determined(networks: Mapping[int, nn.Module], left_open: tuple[str, ...]) -> list[Promise]:
-    """Whether networks that fit the table agree: maps of layer4 for images of 32 x 32, and parameters."""
+    """Return whether networks that fit the table agree: maps of layer4 for images of 32 x 32, and parameters."""
     promises = []
     halved = Fraction(32, 2**3)  # once in each of layer2 to layer4
     for other, choice in ((Fraction(32), "strides"), (halved / 2, "pooling")):

@@ -31,7 +31,7 @@ printed = Rounded.printed
 
 
 def gap_order(row: Ratio) -> Order:
-    """The statement that a method is above FedAvg."""
+    """Return the statement that a method is above FedAvg."""
     return Order(printed(row.accuracy), printed(row.fedavg), {})
 
 
@@ -143,7 +143,7 @@ def txt_part(
 
 
 def printed_ratios(context: Context) -> tuple[Ratio, ...]:
-    """All ratios of v2 Table 6 (the same as iclr Table A5) and v1 Table 2."""
+    """Return all ratios of v2 Table 6 (the same as iclr Table A5) and v1 Table 2."""
     return TABLE_6 + TABLE_2_V1
 
 

@@ -54,7 +54,7 @@ def assump_4_1(
 
 @replay("fedloru-v2/claim-B3-just")
 def claim_B3_just_as_printed(values: Values) -> Violation:
-    """The factors after a cycle in which every step draws the first sample, against (1 + eta G)^(tau E).
+    """Compare the factors after a cycle in which every step draws the first sample, with (1 + eta G)^(tau E).
 
     The loss of a sample is its slope times the weight; G is the root of the slopes' mean square, as (A.2) has it.
     """

@@ -21,13 +21,13 @@ POINTS = (
 
 
 def _covariance(terms: list[tuple[Fraction, Fraction, Fraction]]) -> Fraction:
-    """From all values with their probabilities."""
+    """Return the covariance, from all values with their probabilities."""
     first, second = (sum((term[0] * term[k] for term in terms), Fraction(0)) for k in (1, 2))
     return sum((p * (a - first) * (b - second) for p, a, b in terms), Fraction(0))
 
 
 def _two_and_one(values: Values) -> tuple[Fraction, Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """Covariances of an entry h with an entry g: of one data point with the mean of two, of each with itself.
+    """Return covariances of an entry h with an entry g: of one data point with the mean of two, of each with itself.
 
     A data point is one of three, with probabilities p1, p2 and what is missing to 1; the client's is either of the
     server's two.

@@ -12,7 +12,7 @@ from paper_checks.stored_values import Values
 
 
 def semicircle_quantile(share: float) -> float:
-    """Quantile of the semicircle of radius 1, by bisection of its distribution function."""
+    """Return the quantile of the semicircle of radius 1, by bisection of its distribution function."""
     low, high = -1.0, 1.0
     for _ in range(60):
         x = 0.5 * (low + high)
@@ -23,7 +23,7 @@ def semicircle_quantile(share: float) -> float:
 
 @replay("fedloru-v2/eq-87")
 def eq_87(values: Values) -> Violation:
-    """Sums over grid points and eigenvalues, one by one; the kernel's mass beyond six widths is below 1e-8."""
+    """Sum over grid points and eigenvalues, one by one; the kernel's mass beyond six widths is below 1e-8."""
     R, (top, width, spacing) = int(values["R"]), (float(values[name]) for name in ("top", "width", "spacing"))
     assumes = assuming(
         Hypothesis("R", R, ">", 1),

@@ -98,7 +98,7 @@ def lem_A_1b(least_mass: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/lem-A.1b")
 def lem_A_1b_as_printed(values: Values) -> Violation:
-    """Total mass of the measure behind the limit of the transforms, against the mass 1 that weak limits keep.
+    """Compare total mass of the measure behind the limit of the transforms, with the mass 1 that weak limits keep.
 
     An atom of fixed mass at a fixed place stays, and one that moves away, at n, has a transform that tends to 0.
     """

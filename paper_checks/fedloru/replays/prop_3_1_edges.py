@@ -18,7 +18,7 @@ LAW = "entries of X are size sigma, of either sign, with probability R^-1.5/size
 
 
 def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
-    r"""R, the probability p of a large entry, and what is assumed of the law of all entries.
+    r"""Return R, the probability p of a large entry, and what is assumed of the law of all entries.
 
     Independent entries from one law: $\pm a\sigma$ with probability $p = R^{-3/2}/a^2$, Gaussian otherwise. The large
     entries touch $O(\sqrt R)$ of the R rows, so the limiting density is that of the Gaussian part, whose entries have
@@ -42,7 +42,7 @@ def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
 
 
 def without_large(p: Fraction, pairs: int) -> Fraction:
-    """P(no large entry among some) = (1 - p)^pairs <= exp(-x) <= 1/(1 + x + x^2/2 + ...), x = p * pairs."""
+    """Bound P(no large entry among some) = (1 - p)^pairs <= exp(-x) <= 1/(1 + x + x^2/2 + ...), x = p * pairs."""
     return 1 / sum(((p * pairs) ** k / factorial(k) for k in range(12)), Fraction(0))
 
 

@@ -58,12 +58,12 @@ FINE = 10**12
 
 
 def _root_above(square: Fraction) -> Fraction:
-    """A fraction just above the square root."""
+    """Return a fraction just above the square root."""
     return Fraction(isqrt(square.numerator * FINE**2 // square.denominator) + 1, FINE)
 
 
 def _change(values: Values, norm: str) -> Violation:
-    """A = diag(1, a, ..., 0, ...) and E = diag(x, y, ..., z, ...): by how much the stable rank changes."""
+    """Return the change of the stable rank for A = diag(1, a, ..., 0, ...) and E = diag(x, y, ..., z, ...)."""
     a, m, k, x, y, z = (Fraction(values[name]) for name in ("a", "copies", "kernel", "x", "y", "z"))
     before, after = 1 + m * a**2, ((1 + x) ** 2, (a + y) ** 2, z**2)
     ratio = (after[0] + m * after[1] + k * after[2]) / max(after) / before
@@ -99,7 +99,7 @@ def in_the_frobenius_norm(values: Values) -> Violation:
 
 
 def stable_rank(spectrum: list[tuple[Fraction, int]]) -> Fraction:
-    """Stable rank of a diagonal matrix, by entries and how often each stands there."""
+    """Return the stable rank of a diagonal matrix, by entries and how often each of them occurs."""
     return sum(v**2 * count for v, count in spectrum) / max(v**2 for v, _ in spectrum)
 
 

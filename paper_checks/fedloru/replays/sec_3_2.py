@@ -74,7 +74,7 @@ def claim_overlap_mono(coefficient: Fraction = Fraction(1), lost: Fraction = Fra
 
 @replay("fedloru-v2/claim-overlap-mono@sets-by-condition")
 def claim_overlap_mono_as_read(values: Values) -> Violation:
-    r"""A spike below both thresholds: it meets $g_N^{-1}(\theta) > U_N$, and no eigenvector leans towards it.
+    r"""Evaluate a spike below both thresholds: it meets $g_N^{-1}(\theta) > U_N$, and no eigenvector leans towards it.
 
     For $|\theta| \le \sigma s$ the overlap of the extreme eigenvector tends to 0, by the stored proof of eq. (5).
     """

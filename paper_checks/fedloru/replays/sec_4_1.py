@@ -18,7 +18,7 @@ from paper_checks.stored_values import Values, followed, fractions
 
 @replay("fedloru-v2/eq-agg")
 def eq_agg_as_printed(values: Values) -> Violation:
-    """With the printed weights of a cohort."""
+    """Average with the printed weights of a cohort."""
     return product_of_averages(values)
 
 

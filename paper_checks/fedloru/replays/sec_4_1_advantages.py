@@ -31,7 +31,7 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
 
 @replay("fedloru-v2/claim-comm")
 def claim_comm_as_printed(values: Values) -> Violation:
-    """Numbers of both factors against those of the matrix, at a rank of at most a hundredth of one side."""
+    """Compare numbers of both factors with those of the matrix, at a rank of at most a hundredth of one side."""
     m, n, r = (int(values[name]) for name in ("m", "n", "r"))
     factors = sum(1 for _ in range(m * r)) + sum(1 for _ in range(r * n))
     assumes = (
@@ -140,7 +140,7 @@ def claim_rank_growth_in_general_position(gain: int = 1, sizes: Sequence[Sequenc
 
 @replay("fedloru-v2/claim-rank-growth")
 def claim_rank_growth_as_printed(values: Values) -> Violation:
-    """Two cycles of one step on |W - C|^2 / 2 from W = 0 with B = 0: the rank of W, 2 x 2, after each."""
+    """Run two cycles of one step on |W - C|^2 / 2 from W = 0 with B = 0: the rank of W, 2 x 2, after each."""
     C, numbers = ([Fraction(text) for text in values[name].split()] for name in ("target", "A"))
     rate, rounds = Fraction(values["rate"]), int(values["rounds"])
     assumes = assuming(
@@ -166,7 +166,7 @@ def claim_rank_growth_as_printed(values: Values) -> Violation:
 
 
 def products(*shapes: tuple[sympy.Symbol, sympy.Symbol, sympy.Symbol]) -> sympy.Expr:
-    """Operations of products of p x q by q x s matrices."""
+    """Count the operations of products of p x q by q x s matrices."""
     return sympy.expand(sum(2 * p * q * s for p, q, s in shapes))
 
 
@@ -217,7 +217,7 @@ def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
 
 @replay("fedloru-v2/claim-noextra")
 def claim_noextra_as_printed(values: Values) -> Violation:
-    """Operations of one linear layer in a round: FedLoRU's local steps alone, and all that FedHM does.
+    """Compare operations of one linear layer in a round: only FedLoRU's local steps, and all that FedHM does.
 
     A product of p x q by q x s takes 2pqs. FedHM's server multiplies what comes back and decomposes W once, with at
     most 30 mn min(m, n) operations (Golub and Van Loan: 14 mn^2 + 8 n^3 for m >= n).

@@ -25,7 +25,7 @@ def sec_4_jointly_as_printed(values: Values) -> Violation:
 
 @replay("fedloru-v2/sec-4-jointly@with-sums-over-all-clients")
 def sec_4_jointly_over_all(values: Values) -> Violation:
-    """The same: one client is all."""
+    """Evaluate the same: one client is all."""
     return listing(values)
 
 

@@ -21,7 +21,7 @@ from paper_checks.stored_values import Values, expression, fractions
 
 @replay("fedloru-v2/thm-3.2@estimates-sets-by-limit")
 def thm_3_2_by_limit(values: Values) -> Violation:
-    """Right side of eq. (4) against the difference of the expressions (36), with the sets by limits."""
+    """Compare right side of eq. (4) with the difference of the expressions (36), with the sets by limits."""
     spikes, n_M, n_N, assumes = read(values)
     assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 1))
     (g_M, U_M), (g_N, U_N), total = shares(spikes, n_M), shares(spikes, n_N), len(spikes) + int(values["rest"])
@@ -113,7 +113,7 @@ def between_the_estimates(first: Fraction = Fraction(8), second: Fraction = Frac
 
 @replay("fedloru-v2/thm-3.2-mono", s_larger="s at the larger sample size")
 def infinite_bounds(values: Values) -> Violation:
-    r"""The reciprocal of the right side of (4) at both sample sizes, with $1/B_N = 0$ by eq. (29).
+    r"""Evaluate the reciprocal of the right side of (4) at both sample sizes, with $1/B_N = 0$ by eq. (29).
 
     The right side is at least $B_N$ times what one index adds, $4(m^2 - n^2)(\theta_0^2 - m^2n^2/\theta_0^2)$ over a
     square with $m = \sigma s_M$, $n = \sigma s_N$: positive at either size, so that both right sides are infinite.
@@ -160,7 +160,7 @@ def thm_3_2_mono(certificate: Values) -> str:
 
 
 def negative_gap(values: Values, relative: bool) -> Violation:
-    """The spike, or its quotient by the noise at M, where the expressions (36) have a negative difference."""
+    """Return the spike, or its quotient by the noise at M, where the expressions (36) have a negative difference."""
     theta, sigma, s_M, s_N, most = fractions(values, "theta_0", "sigma", "s_M", "s_N", "most")
     rest = int(values["rest"])
     assumes = assuming(
@@ -188,7 +188,7 @@ def negative_gap(values: Values, relative: bool) -> Violation:
 
 @replay("fedloru-v2/claim-ill")
 def claim_ill_as_printed(values: Values) -> Violation:
-    r"""The spike, where the expressions (36) at M and at N have a negative difference, against a fixed number.
+    r"""Evaluate the spike, where the expressions (36) at M and at N have a negative difference, against a fixed number.
 
     One spike, whose own term is $g^{-1}(\theta_0)^2/g^{-1}(\theta_0)^2 = 1$ at both, and as many edges at both.
     """
@@ -197,7 +197,7 @@ def claim_ill_as_printed(values: Values) -> Violation:
 
 @replay("fedloru-v2/claim-ill@extremely-small-against-the-noise")
 def extremely_small(values: Values) -> Violation:
-    """The same, the spike in units of the noise at M."""
+    """Evaluate the same, the spike in units of the noise at M."""
     return negative_gap(values, relative=True)
 
 

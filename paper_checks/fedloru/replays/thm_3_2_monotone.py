@@ -32,7 +32,7 @@ def eq_41(values: Values) -> Violation:
 
 
 def two_sizes(sigma: Fraction, theta_0: Fraction, s_M: Fraction, s_larger: Fraction, s_N: Fraction) -> list[Hypothesis]:
-    """Theorem 3.2's assumptions at M and at a larger sample size below N."""
+    """Read Theorem 3.2's assumptions at M and at a larger sample size below N."""
     return [
         Hypothesis("sigma", sigma, ">", 0),
         Hypothesis("s_N", s_N, ">", 0),

@@ -20,7 +20,7 @@ from paper_checks.stored_values import Values, followed, fractions
 
 @replay("fedloru-v2/thm-4.2")
 def thm_4_2_as_printed(values: Values) -> Violation:
-    """Both sides of eq. (9) with the printed constants; the least value of the loss is 0, at w = 0."""
+    """Evaluate both sides of eq. (9) with the printed constants; the least value of the loss is 0, at w = 0."""
     one = run(values)
     left = sum((one.in_factors(one.E * t) for t in range(one.T)), Fraction(0)) / one.T
     K_1 = Fraction(8, 3) * one.E * one.s2 * one.brace
@@ -242,7 +242,7 @@ def thm_4_2_rate(start: Fraction = Fraction(1), power: Fraction = Fraction(1, 2)
 
 @replay("fedloru-v2/thm-4.2-rate")
 def thm_4_2_rate_as_printed(values: Values) -> Violation:
-    """The square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
+    """Evaluate the square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
 
     One client a round, uniformly; it moves A by 0 and B by -eta A (w - target), the printed weight multiplies both, and
     their product is added to w. The start has sum p^2 (w - target) = 0, so that the mean of w stays where it is for
@@ -384,7 +384,7 @@ def claim_alpha_ext(curvature_power: int = 2, gradient_power: int = 1) -> str:
 
 @replay("fedloru-v2/claim-alpha-ext")
 def claim_alpha_ext_as_printed(values: Values) -> Violation:
-    """Both sides of (9) with the printed constants, with L, G and sigma of the loss as a function of AB.
+    """Evaluate both sides of (9) with the printed constants, with L, G and sigma of the loss as a function of AB.
 
     The loss is L w^2/2 up to |w| = zone and linear beyond, w = W + alpha AB; its least value is 0. There is no noise.
     """

@@ -29,7 +29,7 @@ def eq_14(cross: Fraction = Fraction(1), cross_power: int = 1, rank_shift: int =
 
 @replay("fedloru-v1/eq-14")
 def eq_14_as_printed(values: Values) -> Violation:
-    """The determinant of a 2 x 2 matrix A, which for a product of inner size 1 is 0."""
+    """Evaluate the determinant of a 2 x 2 matrix A, which for a product of inner size 1 is 0."""
     a, b, c, d = fractions(values, "A11", "A12", "A21", "A22")
     return Violation(
         abs(a * d - b * c),

@@ -14,7 +14,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 def _moment_with_profile(rho: Fraction, power: int) -> Fraction:
-    """The limit of the normalised trace of a power of X + D, over the rows with x = 1 and x = -1."""
+    """Return the limit of the normalised trace of a power of X + D, over the rows with x = 1 and x = -1."""
     rows = [(Fraction(1), Fraction(1))]
     for n in range(1, power + 1):
         averages = [((a + b) / 2, rho * (a - b) / 2) for a, b in rows]  # of m(y), and rho times that of y m(y)

@@ -51,7 +51,7 @@ def measure_bulk_slopes(context: Context) -> Slopes:
 
 
 def _drawn(clients: Alignment) -> Evidence:
-    r"""Eq. (57) at the rank where neither $\beta$ nor the signs of the w enter."""
+    r"""Judge eq. (57) at the rank where neither $\beta$ nor the signs of the w enter."""
     scene = SCENES[SCENE]
     rank = scene.outliers
     label = f"C_{rank}"

@@ -41,7 +41,7 @@ ENTRIES = tuple(sympy.symbols(f"{name}1:4") for name in ("h", "g"))  # two entri
 
 
 def _covariance(weighted: Iterable[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]) -> sympy.Expr:
-    """Covariance of two random variables from all their values with probabilities."""
+    """Return the covariance of two random variables from all their values with probabilities."""
     terms = list(weighted)
     first, second, both = (
         sum((p * value for p, value in values), start=sympy.Integer(0))
@@ -51,7 +51,7 @@ def _covariance(weighted: Iterable[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]) -
 
 
 def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covariances], list[Point]]:
-    """Every sample of N points and every subset of M, with symbolic entries and probabilities."""
+    """Measure every sample of N points and every subset of M, with symbolic entries and probabilities."""
     h, g = ENTRIES
 
     def mean(values: tuple[sympy.Symbol, ...], sample: tuple[int, ...]) -> sympy.Expr:

@@ -37,12 +37,12 @@ class Estimate:
     density: NDArray[np.float64]
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {"R": self.R, "top": self.top, "width": self.width, "spacing": self.spacing}
 
 
 def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float) -> Estimate:
-    """The densities of one spectrum on one grid."""
+    """Return the densities of one spectrum on one grid."""
     from hessian.fits.density_estimate import (
         smoothed_density,  # with torch behind it, which a list of claims does not need
     )
@@ -73,7 +73,7 @@ def known_spectra(context: Context) -> list[Estimate]:
 
 
 def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power: float) -> float:
-    """Eq. 87 from densities, or from masses with 1/R for the top eigenvalue."""
+    """Evaluate eq. (87) on densities, or on masses with 1/R for the top eigenvalue."""
     from hessian.fits.density_estimate import density_stable_rank
 
     if weights == "densities":
@@ -148,7 +148,7 @@ def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0,
 
 
 def no_measurement(context: Context) -> None:
-    """Nothing that this claim could be judged on is at hand."""
+    """Return nothing: there is nothing at hand that could decide this claim."""
 
 
 @claim(

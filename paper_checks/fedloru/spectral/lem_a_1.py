@@ -57,7 +57,7 @@ class Approaches:
 
 
 def _cauchy(scale: float) -> Transform:
-    """Stieltjes transform of the Cauchy law, which has no moments, in the upper half plane."""
+    """Return the Stieltjes transform of the Cauchy law, which has no moments, in the upper half plane."""
     return lambda z: 1.0 / (z + 1j * scale)
 
 
@@ -65,7 +65,7 @@ GRID = 2000  # finest grid
 
 
 def _grid(n: int) -> AtomicLaw:
-    """Equal atoms at the middles of n cells of [0, 1], at W_1 = 1/(4n) from the uniform law."""
+    """Return equal atoms at the middles of n cells of [0, 1], at W_1 = 1/(4n) from the uniform law."""
     return AtomicLaw([(k + 0.5) / n for k in range(n)], [1.0 / n] * n)
 
 
@@ -238,7 +238,7 @@ class Escaping:
 
     @classmethod
     def of(cls, atoms: tuple[str, ...]) -> Escaping:
-        """Takes all limits."""
+        """Take all limits."""
         pairs = [tuple(sympy.sympify(part, locals={"n": N}) for part in atom.split()) for atom in atoms]
         transform = limit_in_n(sum((mass / (Z - at) for mass, at in pairs), sympy.Integer(0)))
         roots = sympy.roots(sympy.Poly(sympy.fraction(sympy.together(transform))[1], Z))
@@ -266,7 +266,7 @@ SEQUENCES = (
 
 
 def measure_escaping(context: Context) -> list[Escaping]:
-    """The sequences as they are and, of the first ones, shifted by a drawn fraction."""
+    """Return the sequences as they are and, of the first ones, shifted by a drawn fraction."""
     found = [Escaping.of(atoms) for atoms in SEQUENCES]
     rng = context.rng("shifts")
     for atoms in SEQUENCES[: context.size(2, 6)]:

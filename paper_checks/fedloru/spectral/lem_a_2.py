@@ -23,7 +23,7 @@ def _moment(name: str) -> int:
 
 
 def sum_moments(convolution: str, variance: float) -> dict[int, float]:
-    """Moments 2, 3, 4 of the sum of a semicircle of given variance and the atoms, free or independent."""
+    """Return moments 2, 3, 4 of the sum of a semicircle of given variance and the atoms, free or independent."""
     atoms = [sum(mass * location**k for location, mass in ATOMS) for k in range(1, 5)]
     if convolution == "free":
         cumulants = list(free_cumulants_from_moments(atoms))
@@ -36,7 +36,7 @@ def sum_moments(convolution: str, variance: float) -> dict[int, float]:
 
 
 def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
-    """Normalised traces of powers of X + D."""
+    """Measure normalised traces of powers of X + D."""
     R = MOMENT_DIMENSION
     diagonal = np.concatenate([np.full(round(mass * R), location) for location, mass in ATOMS])
     found: dict[str, NDArray[np.float64]] = {}

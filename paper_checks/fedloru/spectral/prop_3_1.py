@@ -43,7 +43,7 @@ class Draws:
 
 
 def measure_laws(context: Context) -> Draws:
-    """Norms and outliers at R = 250 for every law."""
+    """Measure norms and outliers at R = 250 for every law."""
     norms, outliers = {}, {}
     for name in FIXED_LAWS:
         rng = context.rng(name)
@@ -61,7 +61,7 @@ FAR = 0.4  # more than five standard deviations of that outlier at the dimension
 
 
 def star_probability(R: int, degree: int) -> float:
-    r"""Lower bound on $P(\|X\| \ge \sigma\sqrt{degree})$ when an entry is $\pm\sigma$ with probability 1/R, else 0.
+    r"""Bound $P(\|X\| \ge \sigma\sqrt{degree})$ from below when an entry is $\pm\sigma$ with probability 1/R, else 0.
 
     The non-zero entries of the rows i <= R/2 in the columns j > R/2 number Binomial(R/2, 1/R) each, independently. A
     row with d of them holds a star, and one of the two vectors that weigh its centre against its leaves has a
@@ -72,7 +72,7 @@ def star_probability(R: int, degree: int) -> float:
 
 
 def _events(data: Draws, name: str, factor: float, outlier: float, level: float) -> Iterator[Evidence]:
-    """The one or two events of one law, each of which must have a probability of at most one half."""
+    """Return the one or two events of one law, each of which must have a probability of at most one half."""
     excess = f"||epsilon|| > {factor:g} * 2 sigma s, {name} entries"
     if name == "one-per-row":
         degree = int(np.floor((2.0 * factor) ** 2)) + 1
@@ -144,7 +144,7 @@ TOGETHER = (3.0, 1.5, 0.6, -0.3, -1.8, -2.5)
 
 
 def measure_extremes(context: Context) -> Spectra:
-    """Extreme eigenvalue of one spike at growing R, then all six spikes of both signs together."""
+    """Measure the extreme eigenvalue of one spike at growing R, then all six spikes of both signs together."""
     ladders, spikes = {}, {}
     dimensions = (10**6, 10**9)
     for name, setting in single_spikes():
@@ -172,7 +172,7 @@ def measure_extremes(context: Context) -> Spectra:
 def limiting_eigenvalue(
     setting: Setting, theta: float, rule: str, coefficient: float, edge: float, threshold: float, s_power: float
 ) -> float:
-    """The two branches of Proposition 3.1, by the printed rule or by the threshold."""
+    """Return the two branches of Proposition 3.1, by the printed rule or by the threshold."""
     g = theta + coefficient * setting.sigma**2 * setting.s**s_power / theta
     limit = float(np.copysign(edge * setting.noise, theta))
     outside = (g > limit if theta > 0 else g < limit) if rule == "printed" else abs(theta) > threshold * setting.noise

@@ -26,7 +26,7 @@ RARE_SIZE = 3.0
 
 
 def rare_rate(R: int) -> float:
-    """Probability that an entry of the rare law is large: about the root of R of the R^2/2 entries are."""
+    """Return the probability that an entry of the rare law is large: about the root of R of the R^2/2 entries are."""
     return R**-1.5 / RARE_SIZE**2
 
 
@@ -46,7 +46,7 @@ DIMENSION = 200
 
 
 def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
-    """All eigenvalues of dense pure noise in units of sigma s, decreasing, shape (draws, R), by law."""
+    """Measure all eigenvalues of dense pure noise in units of sigma s, decreasing, shape (draws, R), by law."""
     found = {}
     for name, entries in LAWS.items():
         rng = context.rng(name)
@@ -65,7 +65,7 @@ FAR = 0.4
 
 
 def rare_probability(R: int) -> float:
-    r"""Probability that $X_{ij} = \pm 3\sigma$ for some $i < j$.
+    r"""Return the probability that $X_{ij} = \pm 3\sigma$ for some $i < j$.
 
     The Rayleigh quotients of $(e_i \pm e_j)/\sqrt2$ are then $3\sigma$ above and below $(X_{ii} + X_{jj})/2$, so that
     $\lambda_1(X) \ge 3\sigma$ or $\lambda_R(X) \le -3\sigma$.
@@ -76,7 +76,7 @@ def rare_probability(R: int) -> float:
 def _edge_events(
     data: dict[str, NDArray[np.float64]], converging: tuple[str, ...], edge: float, share: float
 ) -> Iterator[Evidence]:
-    """Events that must have a probability of at most one half, since they have none in the limit."""
+    """Judge events that must have a probability of at most one half, since they have none in the limit."""
     level = LEVEL / (2 * len(data))
     for name, spectra in data.items():
         draws, R = spectra.shape
@@ -165,7 +165,7 @@ EDGES = Setting((2.0, -2.0), 2.0, 0.5)  # one spike of either sign, far above th
 
 
 def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4, 10**6)) -> dict[str, Ladder]:
-    """The first eigenvalues at either end, for one spike of either sign, by the index counted from the top."""
+    """Measure the first eigenvalues at either end, for one spike of either sign, by the index counted from the top."""
     rng, rungs = context.rng("banded"), []
     for R in dimensions:
         draws = [
@@ -236,7 +236,7 @@ FAR_OUT = RARE_SIZE - 0.5  # in units of sigma s: what the eigenvalues of severa
 
 
 def far_probability(R: int, positive: int, negative: int) -> float:
-    r"""Probability, from below, that $\lambda_{p+1}(H_N) \ge 2.5\sigma s_N$, whatever the p + q spikes.
+    r"""Bound the probability of $\lambda_{p+1}(H_N) \ge 2.5\sigma s_N$ from below, for any p + q spikes.
 
     In each of $m = p + q + 1$ blocks of $R/m$ indices let there be a large entry $X_{ij}$ with $i < j$. The $(e_i \pm
     e_j)/\sqrt2$, of its sign, are m orthonormal vectors on which $\epsilon_N/s_N$ is $3\sigma I + E$. The entries of

@@ -36,7 +36,7 @@ TRANSFORM_DIMENSION = 250
 
 
 def subordination(z: complex, strength: float) -> complex:
-    r"""$k(z) = 1/g_{\mu_N}(z)$ for the semicircle, its variance times ``strength``; z itself for strength 0."""
+    r"""Return $k(z) = 1/g_{\mu_N}(z)$ for the semicircle, its variance times ``strength``; z itself for strength 0."""
     return complex(1.0 / Semicircle(PLANTED.noise * strength**0.5).stieltjes(z)) if strength else z
 
 
@@ -58,7 +58,7 @@ class Planted:
 
 
 def measure_planted(context: Context) -> Planted:
-    """Eigenvalues at large R in band form, transforms from dense spectra."""
+    """Measure eigenvalues at large R in band form, transforms from dense spectra."""
     model, rng = PLANTED.model(), context.rng("eigenvalues")
     above = [theta for theta in PLANTED.spikes if theta > 0]
     below = [theta for theta in PLANTED.spikes if theta < 0]
@@ -199,7 +199,7 @@ S, X = sympy.symbols("s x")
 
 
 def draw_cumulants(context: Context) -> list[Point]:
-    """Exact values for the cumulants (and s), to refute a false line."""
+    """Draw exact values for the cumulants (and s), to refute a false line."""
     return generic_points(context, (*CUMULANTS, *MOMENTS, S, X), 6)
 
 
@@ -292,7 +292,7 @@ def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, 
 
 
 def collect_spikes(context: Context) -> Searched:
-    """Spikes of both signs over six decades around the threshold."""
+    """Collect spikes of both signs over six decades around the threshold."""
     return collect_cases(
         context,
         (Axis("theta", 1e-3, 1e3, POSITIVE, signed=True), Axis("noise", 1e-2, 1e2, POSITIVE, words="sigma s_N")),

@@ -97,7 +97,7 @@ class Decomposed:
 
 
 def measure_weyl_steps(context: Context) -> list[Decomposed]:
-    """Every pair of small diagonal matrices with p = q = 1 up to order, then drawn pairs with any p + q <= R."""
+    """Return every pair of small diagonal matrices with p = q = 1 up to order, then drawn pairs with any p + q <= R."""
     found = []
     for R in (4, 5):
         for middle in combinations_with_replacement((1, 0, -1), R - 2):
@@ -119,7 +119,7 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
 def _weyl_lines(
     at: Decomposed, first: int, second: int, first_shift: int, second_shift: int
 ) -> Iterator[tuple[str, int, int, float]]:
-    """Name of the line with j and k, its direction, the index i on its left side, and its right side."""
+    """Return the name of the line with j and k, its direction, the index i on its left side, and its right side."""
     R = len(at.both)
     for j, k in product(range(1, R + 1), repeat=2):
         bound = float(at.true[k - 1] + at.noise[j - 1])  # 1 + i - j = k in the first line, R + i - j = k in the second

@@ -29,7 +29,7 @@ SPECTRA = {
 
 
 def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr]], list[Point]]:
-    r"""Characteristic polynomials of the true Hessians of one model per spectrum and dimension.
+    r"""Compute characteristic polynomials of the true Hessians of one model per spectrum and dimension.
 
     The model is $h(x;\omega) = c + \frac12\sum_i\theta_i\omega_i^2/\ell'(c)$ at $\omega = 0$. The loss is any with a
     non-zero mean slope at some constant prediction c, to second order there.
@@ -94,7 +94,7 @@ class Pair:
 
     @property
     def dimension(self) -> int:
-        """The number of weights."""
+        """Return the number of weights."""
         return len(self.hessian)
 
 
@@ -179,7 +179,7 @@ LOSS = quadratic("l", OUTPUTS)
 
 
 def draw_weights(context: Context) -> list[Point]:
-    """Exact values for every symbol, to refute a false line."""
+    """Draw exact values for every symbol, to refute a false line."""
     symbols = {*LOSS.free_symbols, *(s for h in MODEL for s in h.free_symbols), *WEIGHTS, sympy.Symbol("t")}
     return generic_points(context, sorted(symbols, key=str), 4)
 

@@ -41,7 +41,7 @@ JETS = tuple(
 
 
 def draw_jets(context: Context) -> list[Point]:
-    """Exact laws and losses, to refute a false line."""
+    """Draw exact laws and losses, to refute a false line."""
     return draw_laws(context, {symbol for jet in JETS for symbol in jet.free_symbols} - {*W})
 
 
@@ -129,13 +129,13 @@ U, V = sympy.symbols("u1:4"), sympy.symbols("v1:4")
 
 
 def _reflection(axis: tuple[sympy.Symbol, ...]) -> sympy.Matrix:
-    """A reflection times the squared length of its axis: orthogonal up to that factor, without denominators."""
+    """Return a reflection times the squared length of its axis: orthogonal up to that factor, without denominators."""
     column = sympy.Matrix(axis)
     return (column.T * column)[0] * sympy.eye(len(axis)) - 2 * column * column.T
 
 
 def _singular_values(count: int) -> Iterator[tuple[sympy.Expr, ...]]:
-    """Distinct, rank-deficient, and repeated ones."""
+    """Return distinct, rank-deficient, and repeated singular values."""
     distinct = SINGULAR[:count]
     yield distinct
     for rank in range(1, count):
@@ -227,7 +227,7 @@ class Perturbed:
 
     @classmethod
     def of(cls, cases: Cases) -> Perturbed:
-        """The closed forms."""
+        """Evaluate the closed forms."""
         a, m, k, x, y, z = (cases[axis.name] for axis in ROBUST_AXES)
         squared = 1.0 + m * a**2
         after = ((1.0 + x) ** 2, (a + y) ** 2, z**2)
@@ -240,7 +240,7 @@ class Perturbed:
 
 
 def factors(e: NDArray[np.float64], d: NDArray[np.float64], power: float) -> tuple[Any, Any]:
-    """By how much a perturbation of relative sizes e (spectral) and d (Frobenius) can change the stable rank."""
+    """Return by how much relative sizes e (spectral) and d (Frobenius) of a perturbation can change the stable rank."""
     low, high = np.maximum(1.0 - d, 0.0) / (1.0 + e), (1.0 + d) / np.maximum(1.0 - e, 1e-9)
     return low**power, high**power
 
@@ -249,7 +249,7 @@ SMALL = 0.01
 
 
 def search_perturbations(context: Context) -> Searched:
-    """Perturbations of relative spectral size below 1, driven towards equality on either side of the bound."""
+    """Search perturbations of relative spectral size below 1, driven towards equality on either side of the bound."""
 
     def whole(cases: Cases) -> Cases:
         return {name: np.rint(column) if name in ("copies", "kernel") else column for name, column in cases.items()}

@@ -97,7 +97,7 @@ BELOW = 0.25  # a spike below the threshold of the server's noise, 1/2
 
 
 def measure_pairs(context: Context) -> Pairs:
-    """Overlaps of one spike at two sample sizes; the client may have lost its outlier."""
+    """Measure overlaps of one spike at two sample sizes; the client may have lost its outlier."""
     ladders, settings = {}, {}
     server_noise = 0.5
     for theta in (0.6, 1.0, -2.5, BELOW):
@@ -188,7 +188,7 @@ MOMENTS = ("weighted mean of bulk eigenvalues", "weighted mean square of bulk ei
 
 
 def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
-    r"""Mean and mean square of the bulk eigenvalues, weighted by $|\langle w, v\rangle|^2$, at unit noise.
+    r"""Measure mean and mean square of the bulk eigenvalues, weighted by $|\langle w, v\rangle|^2$, at unit noise.
 
     The spike's direction v has the spectral moments $\langle v, Hv\rangle$ and $|Hv|^2$; without the part of its
     outlier they are those of the bulk.

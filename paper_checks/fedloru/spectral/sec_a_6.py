@@ -26,7 +26,7 @@ def displacement(
 
 
 def signed_square_cosine(first: Plane, second: Plane) -> Fraction:
-    """Square of the cosine, with its sign."""
+    """Return the square of the cosine, with its sign."""
     dot = first[0] * second[0] + first[1] * second[1]
     norms = (first[0] ** 2 + first[1] ** 2) * (second[0] ** 2 + second[1] ** 2)
     return dot * abs(dot) / norms if norms else Fraction(0)

@@ -71,7 +71,7 @@ def difference(instance: Instance, sets: SetReading) -> Fraction:
 
 
 def _sums(instance: Instance, sets: SetReading) -> tuple[Fraction, Fraction]:
-    """The two sums of eq. (4) without its factors."""
+    """Return the two sums of eq. (4) without its factors."""
     m, n, theta = instance.noise_M, instance.noise_N, instance.theta_0
     at_N = instance.outside(n, sets)
     norms = (wigner_outlier(theta, m) * wigner_outlier(theta, n)) ** 2
@@ -82,7 +82,7 @@ def _sums(instance: Instance, sets: SetReading) -> tuple[Fraction, Fraction]:
 
 
 def bound(instance: Instance, sets: SetReading, first: Fraction, second: Fraction) -> Fraction:
-    """Right side of eq. (4), with factors for the printed 8 and 4."""
+    """Return the right side of eq. (4), with factors for the printed 8 and 4."""
     spikes, edges = instance.once(("sums of the bound", sets), lambda: _sums(instance, sets))
     return first * spikes + second * edges
 
@@ -111,7 +111,7 @@ def _proof() -> tuple[Fact, ...]:
 def judge_estimates(
     instances: Sequence[Instance], sets: SetReading, first: float, second: float, assumption: bool
 ) -> Evidence:
-    """Whether the difference of the estimates is positive and at least the right side of eq. (4).
+    """Return whether the difference of the estimates is positive and at least the right side of eq. (4).
 
     Args:
         instances: those with no eigenvalue at an edge are left out.
@@ -156,7 +156,7 @@ class Theorem:
 
 
 def measure_theorem(context: Context) -> Theorem:
-    """Both."""
+    """Measure stable ranks, and draw instances."""
     return Theorem(measure_ranks(context), draw_instances(context))
 
 
@@ -257,7 +257,7 @@ WEIGHT, COUNT = sympy.symbols("weight count", positive=True)
 
 
 def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:
-    r"""Right side of eq. 4 for any kind of number.
+    r"""Return the right side of eq. 4 for any kind of number.
 
     Args:
         values: the paper's parameters.
@@ -416,7 +416,7 @@ BELOW = {"theta_0 below both": Sizes((0.3,), 1.0, 0.5)}
 
 
 def measure_gaps(context: Context) -> Gaps:
-    """Signs at R = 10^5, and exact instances."""
+    """Draw signs at R = 10^5, and exact instances."""
     counts = {}
     for place, settings in (("above", ABOVE), ("between", BETWEEN), ("below", BELOW)):
         name, sizes = list(settings.items())[-1]
@@ -428,7 +428,7 @@ def measure_gaps(context: Context) -> Gaps:
 def _judge_signs(
     counts: dict[str, Counted], possible: tuple[str, ...], impossible: tuple[str, ...], share: float
 ) -> Evidence:
-    """Where a negative gap has a probability of more than ``share``, and where of less."""
+    """Judge where a negative gap has a probability of more than ``share``, and where of less."""
     level = LEVEL / (len(possible) + len(impossible))
     shares = {place: counts[place].interval(level) for place in (*possible, *impossible)}
     room = min([shares[place][0] - share for place in possible] + [share - shares[place][1] for place in impossible])
@@ -450,7 +450,7 @@ def _judge_signs(
 
 
 def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidence:
-    r"""Between the expressions (36): negative only for $\theta_0^2 < \sigma^2s_Ms_N$, and so for one spike."""
+    r"""Judge the expressions (36): negative only for $\theta_0^2 < \sigma^2s_Ms_N$, and so for one spike."""
 
     def gap(one: Instance, sets: Sets) -> Gap:
         turns = Fraction(str(product)) * one.noise_M * one.noise_N
@@ -469,7 +469,7 @@ def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidenc
 
 
 def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> Evidence:
-    """That the spike is at most a fixed number wherever the expressions (36) have a negative gap, by either sets.
+    """Judge that the spike is at most a fixed number wherever the expressions (36) have a negative gap, by either sets.
 
     The number is one of the noise at M, if ``relative``.
     """

@@ -42,7 +42,7 @@ CLEAR = ("no own errors", "own errors")
 
 
 def measure_clear(context: Context) -> dict[str, Alignment]:
-    """Draws of two scenes."""
+    """Draw two scenes."""
     return measure_alignment(context, CLEAR)
 
 
@@ -187,7 +187,7 @@ def eq_52_53(data: dict[str, Alignment], slopes: str = "any", power: float = 2.0
 
 
 def _drop(squares: list[Any], overlaps: list[Any], r: int) -> Any:
-    """g(r) of eq. 55 for any number type, from alpha_i^2 and phi_i^2 of the first r + 1 directions."""
+    """Return g(r) of eq. 55 for any number type, from alpha_i^2 and phi_i^2 of the first r + 1 directions."""
     last, first = squares[r], sum(squares[:r])
     spread = sum(a * (p - overlaps[r]) for a, p in zip(squares[:r], overlaps[:r], strict=True))
     return last * spread / (first * (first + last))
@@ -210,7 +210,7 @@ def _overlaps(case: Mapping[str, Any]) -> list[Any]:
 
 
 def search_drops(context: Context) -> Searched:
-    """Three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, with non-zero slopes."""
+    """Search three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, with non-zero slopes."""
 
     def distinct(cases: Cases) -> np.ndarray:
         first, second = cases["ratio_1"], cases["ratio_2"]
@@ -224,7 +224,7 @@ def search_drops(context: Context) -> Searched:
 
 
 def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidence:
-    """The sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
+    """Judge the sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
         squares = [case[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
@@ -310,7 +310,7 @@ SLOPES = sympy.symbols("a b at bt")  # along u and w of client 1, and of client 
 
 
 def draw_vectors(context: Context) -> list[Point]:
-    """Slopes and coordinates of an outlier and a bulk eigenvector of each client: orthonormal ones, then any."""
+    """Draw slopes and coordinates of an outlier and a bulk eigenvector of each client: orthonormal ones, then any."""
     symbols = (*SLOPES, *(c for vector in VECTORS.values() for c in vector))
     plain = ["1", "1", "1", "1", "1", "0", "0", "1", "3/5", "4/5", "-4/5", "3/5"]
     return [dict(zip(symbols, map(rational, plain), strict=True)), *generic_points(context, symbols, 4)]

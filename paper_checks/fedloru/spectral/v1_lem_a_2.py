@@ -70,7 +70,7 @@ SIGNS = AtomicLaw((-1.0, 1.0), (0.5, 0.5))
 
 
 def _traces(matrix: NDArray[np.float64]) -> list[float]:
-    """Normalised traces of the powers in ``POWERS``."""
+    """Return normalised traces of the powers in ``POWERS``."""
     square = matrix @ matrix
     cube = square @ matrix
     pairs = ((matrix, matrix), (square, matrix), (square, square), (cube, cube))
@@ -82,7 +82,7 @@ def _central_moments(law: Law) -> Moments:
 
 
 def measure_sums(context: Context) -> Sums:
-    """Sums with a variance profile of X that follows D, with diagonal D, and with D rotated independently of X."""
+    """Draw sums with a variance profile of X that follows D, with diagonal D, and with D rotated independently of X."""
     R, draws = SUM_DIMENSION, context.size(40, 200)
     traces: dict[str, NDArray[np.float64]] = {}
     parts: dict[str, tuple[int, Moments, Moments]] = {}

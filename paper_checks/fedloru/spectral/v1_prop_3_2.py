@@ -55,29 +55,29 @@ class Spot:
 
     @property
     def name(self) -> str:
-        """Readable name."""
+        """Return a readable name."""
         place = f"lambda_{self.index}" if self.index > 0 else f"lambda_R-{-1 - self.index}"
         listed = ", ".join(f"{spike:.3g}" for spike in self.spikes)
         return f"{place}, {self.noise.name}{' with a stray eigenvalue' if self.stray else ''}, spikes {listed}"
 
     @cached_property
     def model(self) -> SpikedModel:
-        """The spiked model."""
+        """Return the spiked model."""
         return SpikedModel(self.spikes, self.noise.law, self.s)
 
     def numbers(self) -> dict[str, float]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {"theta": self.theta, "s": self.s, "spikes": len(self.spikes), **dict(self.noise.numbers)}
 
     @cached_property
     def relative(self) -> float:
-        """The spike in units of the threshold on its side; infinite where every spike separates."""
+        """Return the spike in units of the threshold on its side; infinite where every spike separates."""
         below, above = self.model.thresholds
         threshold = above if self.theta > 0 else below
         return self.theta / threshold if threshold else np.inf
 
     def observe(self, draw: RotatedDraw) -> float:
-        """The eigenvalue in one draw."""
+        """Return the eigenvalue in one draw."""
         return draw.eigenvalue(self.index if self.index > 0 else draw.R + 1 + self.index)
 
 
@@ -119,7 +119,7 @@ SPOTS = _spots()
 
 
 def observe(context: Context, spots: Sequence[Spot], dimensions: Sequence[int] = (10**3, 10**4)) -> dict[Spot, Ladder]:
-    """Draws every model at each dimension once for all spots on it."""
+    """Draw every model at each dimension once for all spots on it."""
     found: dict[Spot, Ladder] = {}
     models = {(spot.noise, spot.spikes, spot.stray): spot.model for spot in spots}
     for (noise, spikes, stray), model in models.items():
@@ -134,7 +134,7 @@ def observe(context: Context, spots: Sequence[Spot], dimensions: Sequence[int] =
 
 
 def measure_extremes(context: Context) -> Observed:
-    """All spots."""
+    """Measure all spots."""
     return Observed(observe(context, SPOTS), {})
 
 
@@ -247,7 +247,7 @@ BULK_SPIKE, BULK_SCALE = 1.0, 0.5
 
 
 def measure_with_bulk(context: Context) -> Observed:
-    """Marchenko-Pastur and uniform noise: the spots, and eigenvalues at fixed shares of the spectrum."""
+    """Measure Marchenko-Pastur and uniform noise: the spots, and eigenvalues at fixed shares of the spectrum."""
     ladders = observe(context, [s for s in SPOTS if s.noise is MARCHENKO_PASTUR and not s.stray])
     inside, dimensions = {}, (10**3, 10**4)
     for noise in (UNIFORM, MARCHENKO_PASTUR):
@@ -267,7 +267,7 @@ def _quantile(noise: Noise, level: float) -> float:
 
 
 def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> float:
-    """Limit of the eigenvalue at a share of the spectrum; of a set of limits the nearest is taken."""
+    """Return the limit of the eigenvalue at a share of the spectrum; of a set of limits the nearest is taken."""
     quantile = _quantile(noise, 1.0 - share)
     if interior == "set":
         ends = (edge * BULK_SCALE * end for end in noise.law.support)
@@ -426,7 +426,7 @@ ORDER = 6
 
 
 def _cumulants_by_quadrature(law: Law) -> tuple[float, ...]:
-    r"""Free cumulants from moments of the density, by Gauss and Legendre in the angle $x = c + h \sin\phi$."""
+    r"""Return free cumulants from moments of the density, by Gauss and Legendre in the angle $x = c + h \sin\phi$."""
     nodes, weights = np.polynomial.legendre.leggauss(120)
     (lower, upper), angles = law.support, 0.5 * np.pi * nodes
     x = 0.5 * (lower + upper) + 0.5 * (upper - lower) * np.sin(angles)
@@ -435,7 +435,7 @@ def _cumulants_by_quadrature(law: Law) -> tuple[float, ...]:
 
 
 def measure_maps(context: Context) -> list[Mapped]:
-    """Spikes of both signs from far below to far above the thresholds of each law."""
+    """Return spikes of both signs from far below to far above the thresholds of each law."""
     found = []
     for of in continued_laws():
         rng, rows = context.rng(of.name), []

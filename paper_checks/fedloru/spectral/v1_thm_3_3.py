@@ -45,21 +45,21 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Readable name."""
+        """Return a readable name."""
         return f"{self.noise.name}, theta = {self.theta:g}, s_M = {self.s_M:g}, s_N = {self.s_N:g}"
 
     @cached_property
     def models(self) -> dict[str, SpikedModel]:
-        """Client (M) and server (N)."""
+        """Return the models of client (M) and server (N)."""
         scales = {"M": self.s_M, "N": self.s_N}
         return {which: SpikedModel((self.theta,), self.noise.law, s) for which, s in scales.items()}
 
     def numbers(self) -> dict[str, float]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {"theta": self.theta, "s_M": self.s_M, "s_N": self.s_N, **dict(self.noise.numbers)}
 
     def spike_decides(self, which: str) -> bool:
-        """Whether the spike, not the bulk, determines the limit of the norm."""
+        """Return whether the spike, not the bulk, determines the limit of the norm."""
         model = self.models[which]
         return model.spectral_norm > max(map(abs, model.bulk_edges))
 
@@ -89,7 +89,7 @@ CASES = (
 
 
 def measure_gaps(context: Context) -> Gaps:
-    """Client and server drawn independently."""
+    """Draw client and server independently."""
 
     def gaps(case: Case, R: int, draws: int) -> NDArray[np.float64]:
         rng, spectrum = context.rng(f"{case.name}, R = {R}"), case.noise.spectrum(R)
@@ -121,7 +121,7 @@ def limiting_gap(case: Case, second_moment: float, moment: str, norm: str, **_: 
 
 
 def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
-    """Judges that the gap is positive in every case, at its largest dimension."""
+    """Judge that the gap is positive in every case, at its largest dimension."""
     intervals = {case: mean_interval(ladder.rungs[-1][1], LEVEL / len(ladders)) for case, ladder in ladders.items()}
     case, worst = min(intervals.items(), key=lambda item: item[1].low)
     ok = True if worst.low > 0 else False if worst.high <= 0 else None

@@ -95,7 +95,7 @@ def _scales(case: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
 
 
 def first_part(case: Mapping[str, Any], law: str) -> Any:
-    """F_{j,1} as printed, for any kind of number."""
+    """Return F_{j,1} as printed, for any kind of number."""
     theta_1, theta_j, s_M, s_N = _scales(case)
     R = R_TRANSFORMS[law]
     return theta_1 * (s_N * R(s_N / theta_j) - s_M * R(s_M / theta_j)) + theta_j * (
@@ -104,7 +104,7 @@ def first_part(case: Mapping[str, Any], law: str) -> Any:
 
 
 def search_cases(context: Context) -> Searched:
-    r"""At $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$.
+    r"""Search at $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$.
 
     The threshold of Marchenko-Pastur, the largest, is at $x = 1/(1/2 + 1/\sqrt2) = 0.828$.
     """
@@ -119,14 +119,14 @@ def search_cases(context: Context) -> Searched:
 
 @cache
 def cumulants(law: str) -> list[Fraction]:
-    """The first free cumulants of a law of ``R_TRANSFORMS``, exactly."""
+    """Return the first free cumulants of a law of ``R_TRANSFORMS``, exactly."""
     x = sympy.Symbol("x")
     series = sympy.series(sympy.simplify(R_TRANSFORMS[law](x)), x, 0, ORDER).removeO()
     return [Fraction(str(series.coeff(x, n))) for n in range(ORDER)]
 
 
 def term(case: Mapping[str, Any], law: str, n: int) -> Any:
-    """T(n) as defined, for any kind of number."""
+    """Return T(n) as defined, for any kind of number."""
     theta_1, theta_j, s_M, s_N = _scales(case)
     C = [c if isinstance(case["x"], Fraction) else float(c) for c in cumulants(law)]
     return sum(
@@ -218,7 +218,7 @@ def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int
 
 
 def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
-    """The Cauchy product, and both pairings of T(n), with cumulants, factors and spikes as symbols."""
+    """Return the Cauchy product, and both pairings of T(n), with cumulants, factors and spikes as symbols."""
     a, b = sympy.symbols("a1:6"), sympy.symbols("b1:6")
     C = sympy.symbols("C1:8")
     t1, tj, sM, sN, t = sympy.symbols("theta_1 theta_j s_M s_N t")

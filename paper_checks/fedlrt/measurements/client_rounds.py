@@ -36,12 +36,12 @@ class Round:
 
     @cached_property
     def whole(self) -> float:
-        """The product s λ L."""
+        """Return the product s λ L."""
         return float(self.steps * self.step)
 
     @cached_property
     def ratio(self) -> float:
-        """The drift over s λ |g|."""
+        """Return the drift over s λ |g|."""
         return float(self.drift / (self.steps * self.step))
 
     @cached_property
@@ -52,7 +52,7 @@ class Round:
 
 
 def run_round(curvatures: Sequence[int], slopes: Sequence[int], steps: int, step: Fraction, corrected: bool) -> Round:
-    r"""One exact round of clients $\frac{h_c}{2}w^2 + b_cw$ from 0, in units of their mean slope."""
+    r"""Run one exact round of clients $\frac{h_c}{2}w^2 + b_cw$ from 0, in units of their mean slope."""
     count = len(curvatures)
     mean = Fraction(sum(slopes), count)
     ends, drift = [], Fraction(0)

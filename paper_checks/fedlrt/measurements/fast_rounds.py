@@ -21,24 +21,24 @@ class Losses(Protocol):
 
     @property
     def shares(self) -> Array:
-        """Shares of the clients in a mean, ``(clients,)``."""
+        """Return the shares of the clients in a mean, ``(clients,)``."""
 
     @property
     def target(self) -> Array:
-        """The minimiser, ``(m, n)``."""
+        """Return the minimiser, ``(m, n)``."""
 
     def gradients(self, W: Array) -> Array:
-        """Gradients of the clients' losses, ``(clients, m, n)``."""
+        """Return the gradients of the clients' losses, ``(clients, m, n)``."""
 
     def excess(self, W: Array) -> float:
-        """The mean loss, over that of the minimiser."""
+        """Return the mean loss, over that of the minimiser."""
 
     def step(self, U: Array, V: Array, rate: float) -> Step:
-        """Step of descent as a map of changes ``(clients, kl, 1)`` of the coefficients S of U S V'."""
+        """Return a step of descent as a map of changes ``(clients, kl, 1)`` of the coefficients S of U S V'."""
 
 
 def by_matrices(hessians: Array, rate: float) -> Step:
-    """A step of descent by second derivatives ``(clients, kl, kl)``."""
+    """Return a step of descent by second derivatives ``(clients, kl, kl)``."""
     step = np.eye(hessians.shape[1]) - rate * hessians
     return lambda change: np.asarray(step @ change)
 
@@ -69,14 +69,14 @@ class Rounds:
 
 
 def _widened(basis: Array, slope: Array) -> Array:
-    """A basis beside what a gradient adds to it."""
+    """Return a basis next to what a gradient adds to it."""
     r = basis.shape[1]
     new = slope - basis @ (basis.T @ slope)
     return np.hstack([basis, np.linalg.qr(np.hstack([basis, new]))[0][:, r : 2 * r]])
 
 
 def _coefficients(losses: Losses, U: Array, V: Array, S: Array, own: Array, mean: Array, rounds: Rounds) -> Array:
-    """The mean of the clients' coefficients after their local steps."""
+    """Return the mean of the clients' coefficients after their local steps."""
     r = len(S)
     along = U.T @ own @ V
     if rounds.correction == "simplified":
@@ -100,7 +100,7 @@ Watch = Callable[[Array, Array, Bases, Bases], None]
 def low_rank_rounds(
     losses: Losses, start: Array, rounds: Rounds, watch: Watch | None = None
 ) -> tuple[list[float], list[int], list[float]]:
-    """Distances to the target, ranks and losses round by round, from a start that is cut to a rank.
+    """Follow distances to the target, ranks and losses round by round, from a start that is cut to a rank.
 
     It is Algorithm 1, or 5 with the simplified correction; claims compare first rounds with the toolkit's own. In every
     round that is made ``watch`` is told the clients' gradients, their mean, the bases and the wide ones.

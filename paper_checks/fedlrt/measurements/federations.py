@@ -29,12 +29,12 @@ class Case:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the weights."""
+        """Return rows and columns of the weights."""
         return self.factors.U["W"].shape[0], self.factors.V["W"].shape[0]
 
     @property
     def rank(self) -> int:
-        """Rank of the start."""
+        """Return the rank of the start."""
         return self.factors.S["W"].shape[0]
 
 
@@ -55,7 +55,7 @@ def _case(shape: tuple[int, int], r: int, clients: int, least: float, rng: np.ra
 
 
 def draw_cases(context: Context) -> list[Case]:
-    """Cases of every shape; S is full, not diagonal, as the boxes allow for the first round."""
+    """Draw cases of every shape; S is full, not diagonal, as the boxes allow for the first round."""
     rng = context.rng("cases")
     cases = []
     for number, ((m, n), r) in enumerate(SHAPES * context.size(1, 4)):
@@ -64,5 +64,5 @@ def draw_cases(context: Context) -> list[Case]:
 
 
 def draw_beyond(context: Context) -> Case:
-    """A case of rank 2 in 3 by 3: four columns do not fit beside each other."""
+    """Draw a case of rank 2 in 3 by 3: four columns do not fit side by side."""
     return _case((3, 3), 2, 2, 0.1, context.rng("beyond"))

@@ -51,7 +51,7 @@ COMMAND = "benchmarks/ranges_over_points.py"
 
 
 def called(run: str) -> str:
-    """A run, or a basis, by the name of its reading: "plain, size 1" is "value 1 at 1, size 1"."""
+    """Name a run, or a basis, by its reading: "plain, size 1" is "value 1 at 1, size 1"."""
     basis, *rest = run.split(", ")
     return ", ".join((NORMALISED[basis][0] if basis in NORMALISED else basis, *rest))
 
@@ -69,7 +69,7 @@ def started(size: str, one: str = "target, points and start") -> str:
 def read_in(
     statement: str, *bases: str, run: bool = True, one: str = "target, points and start", why: str = ""
 ) -> tuple[Reading, ...]:
-    """A statement with each normalisation, for a run also with its target and start; the first is the default.
+    """Return a statement with each normalisation, for a run also with its target and start; the first is the default.
 
     The parts in ``one`` are drawn once; ``why`` says what else is read into the text. The start has size 0.01,
     unless the basis names another ("uniform, size 1").
@@ -103,7 +103,7 @@ NOT_FOLLOWED = (
 
 
 def stream_of_one_target(context: Context) -> int:
-    """One seed for the claims on one run, so that it is made once."""
+    """Return one seed for the claims on one run, so that it is made once."""
     return Context("fedlrt/exp-homogeneous", context.seed).integer_seed()
 
 

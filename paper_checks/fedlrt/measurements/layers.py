@@ -11,6 +11,6 @@ LAYERS_SCOPE = "rounds on layers of 16 x 16, 17 x 24 and 40 x 18 at ranks 1 to 4
 
 
 def run_layers(context: Context) -> dict[str, list[Counted]]:
-    """A round of every method on every layer."""
+    """Run a round of every method on every layer."""
     seed = context.integer_seed()
     return {method: [count(method, sizes, seed) for sizes in LAYERS] for method in (*METHODS, "naive")}

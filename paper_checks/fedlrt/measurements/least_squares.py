@@ -49,18 +49,18 @@ class Followed:
     full: Mapping[str, tuple[tuple[float, float], ...]]
 
     def ranks(self, basis: str) -> list[float]:
-        """The median rank round by round; of the first start alone where the others are not followed."""
+        """Return the median rank round by round; only the first start's where the others are not followed."""
         medians = self.medians.get(basis, ())
         return [*medians, *self.runs[basis].ranks[len(medians) :]]
 
     def full_rank(self, basis: str, distance: float) -> float:
-        """Rounds that FedLin needs, from below: the last of the grid that is not yet so near."""
+        """Return the rounds that FedLin needs, from below: the last of the grid that is not yet so near."""
         pairs = zip(GRID, self.full[basis], strict=True)
         return float(max((count for count, (d, _) in pairs if d > distance), default=0))
 
 
 def settled(ranks: Sequence[float], rank: int = RANK) -> int:
-    """The round from which on a run has a rank, given its ranks round by round."""
+    """Return the round from which on a run has a rank, given its ranks round by round."""
     return max((count for count, r in enumerate(ranks) if r != rank), default=-1) + 1
 
 

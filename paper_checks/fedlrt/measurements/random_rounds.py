@@ -19,7 +19,7 @@ ROUNDING = 1e-11
 
 
 def random_traces(rng: np.random.Generator, count: int, correction: Correction) -> list[Trace]:
-    """Rounds of one and three indefinite quadratics of tall and wide weights, with and without truncation."""
+    """Follow rounds of one and three indefinite quadratics of tall and wide weights, with and without truncation."""
     found = []
     for number in range(count):
         clients, steps, rank = (1, 3)[number % 2], (1, 2, 5)[number % 3], 1 + number // 2 % 2
@@ -60,5 +60,5 @@ WITNESS = {
 
 
 def by_hand(one: Trace) -> Mapping[str, object] | None:
-    """The instance of few digits, ready for storage."""
+    """Return the instance of few digits, ready for storage."""
     return WITNESS if one.name == "integers" else None

@@ -114,7 +114,7 @@ def _all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] 
 
 
 def all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] | None]]:
-    """Rounds with simplified correction, and the witness of the first; the same for all claims."""
+    """Follow rounds with simplified correction, and return the witness of the first; the same for all claims."""
     return _all_traces(Context("fedlrt/simplified", context.seed, context.budget))
 
 

@@ -27,12 +27,12 @@ CHAIN_ROUNDING = 1e-11
 
 
 def norm(matrix: Array) -> float:
-    """Frobenius norm."""
+    """Return the Frobenius norm."""
     return float(np.linalg.norm(matrix))
 
 
 def inner(A: Array, B: Array) -> float:
-    """Sum of the products of the entries."""
+    """Return the sum of the products of the entries."""
     return float((A * B).sum())
 
 
@@ -70,57 +70,57 @@ class Trace:
 
     @property
     def whole(self) -> float:
-        """The product s λ L."""
+        """Return the product s λ L."""
         return self.steps * self.step
 
     @cached_property
     def mean(self) -> Quadratic:
-        """The global loss."""
+        """Return the global loss."""
         return mean_of(self.clients, [1.0 / len(self.clients)] * len(self.clients))
 
     def loss(self, W: Array) -> float:
-        """The global loss of a model."""
+        """Return the global loss of a model."""
         return float(self.mean.loss({"W": torch.from_numpy(W)}))
 
     def slope(self, W: Array, client: int | None = None) -> Array:
-        """Gradient of a client's loss, or of the global one, by the model."""
+        """Return the gradient of a client's loss, or of the global one, by the model."""
         whose = self.mean if client is None else self.clients[client]
         gradient: Array = whose.gradient({"W": torch.from_numpy(W)})["W"].numpy()
         return gradient
 
     def model(self, coefficients: Array) -> Array:
-        """The model of wide coefficients."""
+        """Return the model of wide coefficients."""
         return self.U @ coefficients @ self.V.T
 
     def wide(self, matrix: Array) -> Array:
-        """A gradient by the model as one by the wide coefficients."""
+        """Convert a gradient in the model to one in the wide coefficients."""
         return self.U.T @ matrix @ self.V
 
     def block(self, coefficients: Array) -> Array:
-        """The upper left block, ``(r, r)``."""
+        """Return the upper left block, ``(r, r)``."""
         return coefficients[..., : self.rank, : self.rank]
 
     def outside(self, coefficients: Array) -> Array:
-        """The same with zeros in that block."""
+        """Return the matrix with zeros in the upper left block."""
         other = coefficients.copy()
         other[..., : self.rank, : self.rank] = 0.0
         return other
 
     @cached_property
     def start(self) -> Array:
-        """Wide coefficients at the start."""
+        """Return the wide coefficients at the start."""
         first: Array = self.coefficients[0, 0]
         return first
 
     @cached_property
     def aggregate(self) -> Array:
-        """Wide coefficients before truncation."""
+        """Return the wide coefficients before truncation."""
         mean: Array = self.coefficients[:, -1].mean(axis=0)
         return mean
 
     @cached_property
     def local_slopes(self) -> Array:
-        """Each client's gradient by the model at its points, the last one left out, ``(C, steps, m, n)``."""
+        """Return each client's gradient by the model at its points, the last one left out, ``(C, steps, m, n)``."""
         return np.array([[self.slope(self.model(S), c) for S in own[:-1]] for c, own in enumerate(self.coefficients)])
 
     @cached_property
@@ -130,32 +130,32 @@ class Trace:
 
     @cached_property
     def losses(self) -> tuple[float, float, float]:
-        """The global loss at the start, before and after truncation."""
+        """Return the global loss at the start, before and after truncation."""
         return self.loss(self.W), self.loss(self.star), self.loss(self.end)
 
     @cached_property
     def slope_at_start(self) -> Array:
-        """Gradient of the global loss by the model at the start."""
+        """Return the gradient of the global loss by the model at the start."""
         return self.slope(self.W)
 
     @cached_property
     def gradient(self) -> Array:
-        """Gradient of the global loss by the wide coefficients at the start."""
+        """Return the gradient of the global loss by the wide coefficients at the start."""
         return self.wide(self.slope_at_start)
 
     @cached_property
     def change(self) -> float:
-        """Change of the global loss, before truncation."""
+        """Return the change of the global loss, before truncation."""
         return self.losses[1] - self.losses[0]
 
     @cached_property
     def lost(self) -> float:
-        """Norm of what the truncation takes away."""
+        """Return the norm of what the truncation takes away."""
         return norm(self.star - self.end)
 
     @cached_property
     def before(self) -> float:
-        """Norm of the global gradient before truncation."""
+        """Return the norm of the global gradient before truncation."""
         return norm(self.slope(self.star))
 
     @cached_property
@@ -211,17 +211,17 @@ class Rounds(Protocol):
 
     @property
     def steps(self) -> int:
-        """Local steps of a round."""
+        """Return the local steps of a round."""
         ...
 
     @property
     def whole(self) -> float:
-        """The product s λ L."""
+        """Return the product s λ L."""
         ...
 
 
 def tried_rates(rounds: Sequence[Rounds], stated: Stated, deltas: Sequence[float] | None = None) -> Tried:
-    """The rates and numbers of local steps of rounds, and delta where a statement has one in [0, 1].
+    """Return the rates and numbers of local steps of rounds, and delta where a statement has one in [0, 1].
 
     Products of rate and steps are rounded to nine digits of the greatest one, so that equal ones are.
     """
@@ -248,7 +248,7 @@ def trace(
     correction: Correction,
     kept: int | None = None,
 ) -> Trace:
-    """Follows a round by the recursion of the paper's box.
+    """Follow a round by the recursion of the paper's box.
 
     Args:
         name: of the instance.
@@ -321,7 +321,7 @@ def run_of(
     rounds: int,
     kept: int | None = None,
 ) -> list[Trace]:
-    """Several rounds, one after the other; the rank after the first is the kept one, or what is there."""
+    """Follow several rounds, one after the other; the rank after the first is the kept one, or what is there."""
     traces = [trace(name, clients, start, rank, local, correction, kept)]
     for _ in range(rounds - 1):
         end = traces[-1].end
@@ -333,7 +333,7 @@ def run_of(
 
 
 def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
-    """A quadratic loss with a chosen gradient at W; H has shape ``(mn, mn)``."""
+    """Return a quadratic loss with a chosen gradient at W; H has shape ``(mn, mn)``."""
     m, n = W.shape
     B = (H @ W.reshape(-1)).reshape(m, n) - slope
     return Quadratic(
@@ -344,7 +344,7 @@ def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
 
 
 def bowl(B: Sequence[Sequence[float]]) -> Quadratic:
-    r"""The loss $\frac12\|W - B\|^2$."""
+    r"""Return the loss $\frac12\|W - B\|^2$."""
     target = torch.tensor(B, dtype=torch.float64)
     return centred(torch.eye(target.numel(), dtype=torch.float64), target)
 

@@ -12,7 +12,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedlrt/alg-4")
 def alg_4_as_printed(values: Values) -> Violation:
-    """Line 9 from a stationary point: clients with losses h (w - c)^2 / 2 of one number."""
+    """Follow line 9 from a stationary point: clients with losses h (w - c)^2 / 2 of one number."""
     curvatures = [Fraction(h) for h in values["curvatures"]]
     centres = [Fraction(c) for c in values["centres"]]
     rate, steps = Fraction(values["rate"]), int(values["steps"])

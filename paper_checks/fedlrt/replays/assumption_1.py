@@ -42,7 +42,7 @@ def assumption_1(factor: Fraction = Fraction(2)) -> str:
     norm="norm of the gradient",
 )
 def assumption_1_as_printed(values: Values) -> Violation:
-    """The part outside the block against delta times the norm of the gradient, G = L at the start."""
+    """Compare the part outside the block with delta times the norm of the gradient, G = L at the start."""
     inside, outside, size, delta = fractions(values, "inside", "outside", "norm", "delta")
     assumes = (
         Hypothesis("squared norm of the gradient", inside**2 + outside**2, "=", size**2),

@@ -95,7 +95,7 @@ def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3,
 
 @replay("fedlrt/claim-drift")
 def claim_drift_as_printed(values: Values) -> Violation:
-    """The weights at which a round of FedAvg stays, with fewer and with more local steps."""
+    """Return the weights at which a round of FedAvg stays, with fewer and with more local steps."""
     pairs, rate, more, assumes = parabolas(values)
     fewer = int(values["fewer"])
     assumes += [

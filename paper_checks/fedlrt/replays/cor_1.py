@@ -56,7 +56,7 @@ def cor_1(
 
 @replay("fedlrt/cor-1")
 def cor_1_as_printed(values: Values) -> Violation:
-    """T = 1, L = 1."""
+    """Evaluate T = 1, L = 1."""
     at, small = opposite(values), Fraction(1, 1000)
     rate = Hypothesis("s lambda (12 L + delta^2)", at.whole * (12 + at.delta**2), "<=", 1)
     slow = Hypothesis(
@@ -103,7 +103,7 @@ def cor_2_proof(kappa: str = "1.2072", constant: Fraction = Fraction(96), share:
 
 
 def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
-    """1 / (96 L) against the rate times a bracket."""
+    """Compare 1 / (96 L) with the rate times a bracket."""
     L, delta = fractions(values, "L", "delta")
     assumes = assuming(
         Hypothesis("L", L, ">", 0),
@@ -122,11 +122,11 @@ def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
 
 @replay("fedlrt/cor-2-proof")
 def cor_2_proof_as_printed(values: Values) -> Violation:
-    """With the bracket of (38)."""
+    """Evaluate with the bracket of (38)."""
     return _plugged_in(values, 0)
 
 
 @replay("fedlrt/cor-2-proof@the-inequality-of-theorem-4")
 def cor_2_proof_of_theorem_4(values: Values) -> Violation:
-    """With the bracket of Theorem 4."""
+    """Evaluate with the bracket of Theorem 4."""
     return _plugged_in(values, 1)

@@ -13,7 +13,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedlrt/claim-close-to-full")
 def claim_close_as_printed(values: Values) -> Violation:
-    """The loss (W_33 - 1)^2 / 2 from e1 e1': where gradient descent ends, and where steps in the bases do.
+    """Evaluate the loss (W_33 - 1)^2 / 2 from e1 e1': where gradient descent ends, and where steps in the bases do.
 
     The gradient is a multiple of e3 e3', a matrix of rank one at every point but the minimisers. It takes e1 to 0, so
     that a QR decomposition of [e1|0] decides on the second column; any unit vector beside e1 is one.

@@ -62,7 +62,7 @@ def eq_26_gradients(sign: Fraction = Fraction(-1)) -> str:
 
 @replay("fedlrt/lemma-3")
 def lemma_3_as_printed(values: Values) -> Violation:
-    """Columns of U against rows of F in the printed product of (25)."""
+    """Compare columns of U with rows of F in the printed product of (25)."""
     n, r = int(values["n"]), int(values["r"])
     return Violation(
         abs(n - r),

@@ -19,7 +19,7 @@ from paper_checks.stored_values import Values, square
 
 @replay("fedlrt/eq-5")
 def eq_5(values: Values) -> Violation:
-    """Two rows and columns, rank one, U = V = e1: (5) as printed against the projected gradient."""
+    """Compare (5) as printed with the projected gradient: two rows and columns, rank one, U = V = e1."""
     s, G = Fraction(values["S"]), square(values["G"], 2)
     S_dot = -G[0][0]
     inverse = 1 / s if s else Fraction(0)
@@ -38,7 +38,7 @@ def eq_5(values: Values) -> Violation:
 
 
 def admitted(sigma: list[Fraction], bound: Fraction) -> list[int]:
-    """Ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
+    """Return the ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
     return [r for r in range(1, len(sigma) + 1) if sum((s * s for s in sigma[r - 1 :]), Fraction(0)) < bound]
 
 
@@ -104,7 +104,7 @@ def claim_server_qr_svd(sides: Fraction = Fraction(2)) -> str:
 
 @replay("fedlrt/claim-server-qr-svd")
 def claim_server_qr_svd_as_printed(values: Values) -> Violation:
-    """Entries of what Algorithm 1's clients update and send in line 16, against those of an r by r matrix."""
+    """Compare the entries of what Algorithm 1's clients update and send in line 16 with those of an r by r matrix."""
     n, r = int(values["n"]), int(values["r"])
     return Violation(
         (2 * r) ** 2,
@@ -135,7 +135,7 @@ def claim_two_rounds(rounds: Fraction = Fraction(2)) -> str:
 
 @replay("fedlrt/claim-two-rounds@with-either-correction")
 def claim_two_rounds_as_read(values: Values) -> Violation:
-    """Broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
+    """Count the broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
     stated = int(values["stated"])
     return Violation(
         len(trips("full")),

@@ -82,7 +82,7 @@ def eq_9(
 
 @replay("fedlrt/eq-10")
 def eq_10(values: Values) -> Violation:
-    """Two by two coefficients of two clients: 2r = 2 against the rank of their mean, by determinants."""
+    """Compare 2r = 2 with the rank of the mean of two clients' 2 by 2 coefficients, by determinants."""
     own = [square(entries, 2) for entries in values["coefficients"]]
     mean = [[sum((S[i][j] for S in own), Fraction(0)) / len(own) for j in range(2)] for i in range(2)]
 
@@ -105,7 +105,7 @@ def eq_10(values: Values) -> Violation:
 
 @replay("fedlrt/claim-trunc")
 def claim_trunc_as_printed(values: Values) -> Violation:
-    """Whether any rank from 1 to 2r satisfies the printed condition."""
+    """Evaluate whether any rank from 1 to 2r satisfies the printed condition."""
     sigma, theta = [Fraction(s) for s in values["sigma"]], Fraction(values["theta"])
     assumes = (
         *(Hypothesis(f"sigma_{i + 1}", low, "<=", high) for i, (high, low) in enumerate(pairwise(sigma), 1)),

@@ -59,7 +59,7 @@ def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
 
 @replay("fedlrt/claim-simplified-cheaper")
 def claim_simplified_cheaper(values: Values) -> Violation:
-    """Multiplications of a client with one sample and one local step; the full correction adds one gradient.
+    """Count multiplications of a client with one sample and one local step; the full correction adds one gradient.
 
     For the bases' gradients a sample passes X U, X U S, X U S V' and the error E V, E V S', and all three gradients are
     formed; a gradient of the wide coefficients takes X U, X U S, X U S V', E V and (X U)' (E V), 2r for r.

@@ -26,12 +26,12 @@ from paper_checks.stored_values import Values
 
 @replay("fedlrt/exp-homogeneous")
 def exp_homogeneous(values: Values) -> Violation:
-    """The spread of the curvatures, n = 20."""
+    """Evaluate the spread of the curvatures, n = 20."""
     return spread_of(values, 20)
 
 
 def _step_of(values: Values, basis: str) -> Violation:
-    """The largest second derivative of clients that share 10,000 points evenly, against what the rate admits."""
+    """Return the largest second derivative of clients that share 10,000 points evenly, against what the rate admits."""
     many = int(values["clients"])
     assumes = assuming(
         Hypothesis("clients", many, ">=", 2), Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0)
@@ -50,7 +50,7 @@ def _step_of(values: Values, basis: str) -> Violation:
 
 
 def step_for_dx(values: Values) -> Violation:
-    """The step size, with polynomials orthonormal for dx."""
+    """Return the step size, with polynomials orthonormal for dx."""
     return _step_of(values, "dx")
 
 
@@ -58,7 +58,7 @@ stepsize_dx = replay("fedlrt/claim-hom-stepsize@orthonormal-for-dx")(step_for_dx
 
 
 def step_for_the_uniform_law(values: Values) -> Violation:
-    """The step size, with polynomials orthonormal for the uniform law."""
+    """Return the step size, with polynomials orthonormal for the uniform law."""
     return _step_of(values, "uniform")
 
 
@@ -100,7 +100,7 @@ def _away(values: Values, distance: float) -> Violation:
 
 @replay("fedlrt/claim-hom-error@value-1-at-1-with-a-start-of-size-0-01")
 def claim_hom_error(values: Values) -> Violation:
-    """The distance against 1e-5."""
+    """Compare the distance with 1e-5."""
     return _away(values, 1e-5)
 
 
@@ -139,13 +139,13 @@ def claim_hom_clients(values: Values) -> Violation:
 
 @replay("fedlrt/claim-hom-10x@value-1-at-1-with-a-start-of-size-0-01")
 def claim_hom_10x(values: Values) -> Violation:
-    """The distance against the farthest that is compared, 1e-2."""
+    """Compare the distance with 1e-2, the farthest that is compared."""
     return _away(values, 1e-2)
 
 
 @replay("fedlrt/claim-hom-10x@at-most-ten-times-orthonormal-for-the-uniform-law")
 def claim_hom_10x_most(values: Values) -> Violation:
-    """FedLin's distance after ten times the rounds, by the curvatures, against FeDLRT's, from one start.
+    """Compare FedLin's distance after ten times the rounds, by the curvatures, with FeDLRT's, from one start.
 
     With one client FedLin's round is 20 steps of gradient descent on the loss.
     """

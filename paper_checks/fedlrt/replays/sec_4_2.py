@@ -13,7 +13,7 @@ from paper_checks.stored_values import Values
 
 
 def undivided(values: Values) -> Violation:
-    """Batches of a round that are left when every client has made as many whole iterations as it can."""
+    """Return the batches of a round that are left when every client has made as many whole iterations as it can."""
     clients, batches = int(values["clients"]), int(values["batches"])
     assumes = assuming(
         Hypothesis("clients", clients, ">=", 1),

@@ -106,7 +106,7 @@ def claim_robust_exact(values: Values) -> Violation:
 
 
 def _more_memory(values: Values, copies: bool) -> tuple[Fraction, list[Hypothesis]]:
-    """Numbers for K and L, and for another V_0 and U_0 if these are copied, over those for U, S and V."""
+    """Return the numbers for K and L, and for another V_0 and U_0 if these are copied, over those for U, S and V."""
     n, r = int(values["n"]), int(values["r"])
     held = {"U": n * r, "S": r * r, "V": n * r}
     added = {"K": n * r, "L": n * r} | ({"V_0 of K": n * r, "U_0 of L": n * r} if copies else {})
@@ -116,7 +116,7 @@ def _more_memory(values: Values, copies: bool) -> tuple[Fraction, list[Hypothesi
 
 @replay("fedlrt/claim-memory-200")
 def claim_memory_200(values: Values) -> Violation:
-    """The increase with copies of all factors against 200 % to half a per cent."""
+    """Compare the increase with copies of all factors with 200 % up to half a per cent."""
     increase, assumes = _more_memory(values, copies=True)
     return Violation(
         abs(increase - 2),

@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedlrt/table-1@with-their-constants")
 def table_1(values: Values) -> Violation:
-    """Messages of Algorithm 1 with var_cor, line by line, against O(6nr + 10r^2) with its constants."""
+    """Compare the messages of Algorithm 1 with var_cor, line by line, with O(6nr + 10r^2) with its constants."""
     n, r = int(values["n"]), int(values["r"])
     basis, small, wide = n * r, r * r, (2 * r) ** 2  # entries of U or V, of S, of the coefficients in both bases
     lines = {2: [basis, basis, small], 4: [basis, basis], 6: [basis, basis], 11: [wide], 12: [wide], 16: [wide]}

@@ -85,7 +85,7 @@ def eq_36(square: Fraction = Fraction(1, 2)) -> str:
 
 @replay("fedlrt/eq-36", **TRUNCATED)
 def eq_36_as_printed(values: Values) -> Violation:
-    """The rise of the loss by the truncation to rank 1, against the threshold (L = 1)."""
+    """Compare the rise of the loss by the truncation to rank 1, with the threshold (L = 1)."""
     at = one_step(values)
     end, theta, assumes = truncated(values, at)
     after, before = minus(end, at.B), minus(at.star, at.B)

@@ -25,7 +25,7 @@ from paper_checks.stored_values import Values, fractions, square
 
 @replay("fedlrt/thm-3", **TRUNCATED)
 def thm_3_as_printed(values: Values) -> Violation:
-    """T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
+    """Run T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
     at = one_step(values)
     end, theta, assumes = truncated(values, at)
     assumes += (Hypothesis("learning rate of the proof", at.rate, "=", Fraction(1, 24)),)
@@ -44,7 +44,7 @@ def thm_3_as_printed(values: Values) -> Violation:
 
 @replay("fedlrt/thm-3@what-is-cut-for-the-threshold")
 def thm_3_small_rate(values: Values) -> Violation:
-    """T = 1, one client, one step at a small rate, L = 1; the model has rank two then, and nothing is cut."""
+    """Run T = 1, one client, one step at a small rate, L = 1; the model has rank two then, and nothing is cut."""
     at = one_step(values)
     after, star = minus(at.star, at.B), at.star
     square = inner(at.F, at.F)

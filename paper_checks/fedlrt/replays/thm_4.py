@@ -133,17 +133,17 @@ class Parts:
         self.nothing: Pair = ([Fraction(0)] * self.inside.size, [Fraction(0)] * self.outside.size)
 
     def change(self, client: int, point: int) -> Pair:
-        """Change of a client's gradient between the start and one of its points."""
+        """Return the change of a client's gradient between the start and one of its points."""
         place = client * self.points + point
         return self.inside.unit(1 + place), self.outside.unit(self.clients + place)
 
     def add(self, factor: Fraction | int, one: Pair, other: Pair) -> None:
-        """Adds a multiple of an inner product."""
+        """Add a multiple of an inner product."""
         self.inside.add(factor, one[0], other[0])
         self.outside.add(factor, one[1], other[1])
 
     def non_negative(self) -> bool:
-        """Whether both parts are."""
+        """Return whether both parts are."""
         return self.inside.non_negative() and self.outside.non_negative()
 
 
@@ -226,7 +226,7 @@ def thm_4(
 
 @replay("fedlrt/thm-4")
 def thm_4_as_printed(values: Values) -> Violation:
-    """Change of the loss in the round against the printed bound."""
+    """Compare the change of the loss in the round with the printed bound."""
     at = opposite(values)
     bracket = 1 - at.delta**2 - 12 * at.whole + at.delta**2 * at.whole
     return Violation(
@@ -239,7 +239,7 @@ def thm_4_as_printed(values: Values) -> Violation:
 
 
 def _step_of_algorithm_5(corner: sympy.Matrix) -> Any:
-    """A client's step with the corner of the correction."""
+    """Return a client's step with the corner of the correction."""
     return S_c - RATE * (wide(g_s) + corner * wide(g - g_c) * corner)
 
 
@@ -268,7 +268,7 @@ def thm_11_hat_lines(
 
 
 def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, list[Hypothesis]]:
-    """Squared gradient outside the block, squared gradient, delta, rate, and what is assumed; L = 1, s = 1.
+    """Read squared gradient outside the block, squared gradient, delta, rate, and what is assumed; L = 1, s = 1.
 
     One client with the loss ``<slope, w>``: its gradients are the global ones, the same everywhere.
     """
@@ -289,7 +289,7 @@ def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, lis
 
 
 def _two_opposite(values: Values, delta: Fraction) -> tuple[list[Fraction], list[Hypothesis]]:
-    """Mean move of two opposite clients in two steps of 1/48, and (14) for their losses at each."""
+    """Return the mean move of two opposite clients in two steps of 1/48, and (14) for their losses at each."""
     P, Q = fractions(values, "apart_inside", "apart_outside")
     slope, step, ends, assumes = entries(values["slope"]), Fraction(1, 48), [], []
     for sign in (1, -1):
@@ -358,7 +358,7 @@ def thm_11_hat_first(share: Fraction = Fraction(1), power: int = 2) -> str:
 
 @replay("fedlrt/thm-11-hat-first")
 def thm_11_hat_first_as_printed(values: Values) -> Violation:
-    """One client, one step, with the printed sign; two opposite clients, two steps of 1/48, with the other one."""
+    """Run one client, one step, with the printed sign; two opposite clients, two steps of 1/48, with the other one."""
     outside, square, delta, rate, assumes = _linear(values)
     moved, more = _two_opposite(values, delta)
     bound = delta**2 * Fraction(1, 24) * square
@@ -387,7 +387,7 @@ def thm_11_hat_second(half: Fraction = Fraction(1, 2), power: int = 2) -> str:
 
 @replay("fedlrt/thm-11-hat-second")
 def thm_11_hat_second_as_printed(values: Values) -> Violation:
-    """One step."""
+    """Take one step."""
     outside, square, delta, rate, assumes = _linear(values)
     return Violation(
         rate**2 * outside / 2,
@@ -415,7 +415,7 @@ def thm_11_combine(loss: Fraction = Fraction(2), half: Fraction = Fraction(1, 2)
 
 @replay("fedlrt/thm-11-combine")
 def thm_11_combine_as_printed(values: Values) -> Violation:
-    """Step (I), in units of the squared gradient; the block has less than all of it."""
+    """Evaluate step (I), in units of the squared gradient; the block has less than all of it."""
     L, x, delta, share = fractions(values, "L", "x", "delta", "share")
     assumes = (
         Hypothesis("L", L, ">", 0),

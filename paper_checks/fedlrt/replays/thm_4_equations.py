@@ -86,7 +86,7 @@ STEPS = f"{LOSSES}: first step of client 1 by Algorithm 5 and (45), distance fro
 
 @replay("fedlrt/eq-40")
 def eq_40_as_printed(values: Values) -> Violation:
-    """The nearer expression; and the second one with the sign of Algorithm 5, which lacks lambda."""
+    """Evaluate the nearer expression; and the second one with the sign of Algorithm 5, which lacks lambda."""
     at, after, printed = _first_step(values)
     name = "second expression with the sign put right, distance for want of lambda"
     lost = Hypothesis(name, abs((1 - at.rate) * at.P), ">", 0)
@@ -109,7 +109,7 @@ def eq_40(first: Fraction = Fraction(-1), second: Fraction = Fraction(-1), power
 
 @replay("fedlrt/eq-42")
 def eq_42_as_printed(values: Values) -> Violation:
-    """Blocks of two by two, other than the upper left one: how many of them have a row other than their column."""
+    """Count the blocks of two by two, other than the upper left one, that have a row other than their column."""
     stated = int(values["stated"])
     others = [(row, column) for row in (1, 2) for column in (1, 2) if (row, column) != (1, 1)]
     return Violation(
@@ -137,7 +137,7 @@ def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
 
 @replay("fedlrt/eq-43-44")
 def eq_43_44_as_printed(values: Values) -> Violation:
-    """Change of the loss against the printed right side, F = -gradient, L = 1."""
+    """Compare the change of the loss with the printed right side, F = -gradient, L = 1."""
     at = opposite(values)
     right = -at.change + inner(at.moved, at.moved) / 2
     return Violation(
@@ -184,7 +184,7 @@ def eq_43_44(
 
 @replay("fedlrt/eq-45")
 def eq_45_as_printed(values: Values) -> Violation:
-    """The nearer expression."""
+    """Evaluate the nearer expression."""
     at, after, printed = _first_step(values)
     return Violation(
         min(abs(after - one) for one in printed), Fraction(0), assumes=at.assumes, given=at.given, reads=STEPS
@@ -218,7 +218,7 @@ def eq_46(
 
 @replay("fedlrt/eq-46")
 def eq_46_as_printed(values: Values) -> Violation:
-    """The block alone, L = 1, with the sign that the statement needs: with the printed one it fails as well."""
+    """Evaluate only the block, L = 1, with the sign that the statement needs: with the printed one it fails as well."""
     at = opposite(values)
     p, inside = at.moved[0], at.slope[0]
     right = -at.whole * (1 - 12 * at.whole) * inside**2

@@ -13,7 +13,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedlrt/eq-17")
 def eq_17(values: Values) -> Violation:
-    """Columns of Ut' U_0, which is 2r by r, against the rows of the 2r by 2r matrix beside it."""
+    """Compare the columns of Ut' U_0, which is 2r by r, with the rows of the 2r by 2r matrix next to it."""
     n, r = int(values["n"]), int(values["r"])
     return Violation(
         Fraction(abs(r - 2 * r)),

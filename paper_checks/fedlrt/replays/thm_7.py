@@ -79,7 +79,7 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
 
 
 def _forces(clients: int, steps: int) -> list[list[sympy.Symbol]]:
-    """The negative gradients of all clients at all of their points."""
+    """Return the negative gradients of all clients at all of their points."""
     return [list(sympy.symbols(f"f_{c}_0:{steps}", commutative=False)) for c in range(clients)]
 
 
@@ -140,7 +140,7 @@ def thm_7_clients_as_printed(values: Values) -> Violation:
 
 @replay("fedlrt/eq-32")
 def eq_32_as_printed(values: Values) -> Violation:
-    """The printed right side W - lambda F against the model after a step."""
+    """Compare the printed right side W - lambda F with the model after a step."""
     at = one_step(values)
     printed = [[at.W[i][j] - at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
     apart = minus(at.star, printed)
@@ -213,7 +213,7 @@ def thm_7_first_term_lines(
 
 @replay("fedlrt/thm-7-first-term-lines")
 def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
-    """Columns of F against rows of the transposed wide basis V, in the printed product of the fourth equality."""
+    """Compare columns of F with rows of the transposed wide basis V, in the printed product of the fourth equality."""
     n, columns = int(values["n"]), int(values["columns"])
     return Violation(
         n,
@@ -308,7 +308,7 @@ def thm_7_second_term(square: Fraction = Fraction(1), leading: Fraction = Fracti
 
 @replay("fedlrt/eq-33")
 def eq_33_as_printed(values: Values) -> Violation:
-    """The middle and the last expression of the printed line."""
+    """Evaluate the middle and the last expression of the printed line."""
     at = one_step(values)
     moved = minus(at.star, at.W)
     way = [[at.rate * at.F[i][j] for j in range(2)] for i in range(2)]

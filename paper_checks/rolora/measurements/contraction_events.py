@@ -13,18 +13,18 @@ from paper_checks.methods.inequality import collect_cases
 
 
 def thresholds(case: Mapping[str, Any]) -> tuple[Any, Any]:
-    r"""$\epsilon'$ and $\tilde\epsilon$, shares of the largest that the lemma allows, D/16."""
+    r"""Return $\epsilon'$ and $\tilde\epsilon$, shares of the largest that the lemma allows, D/16."""
     return case["level"] * case["D"] / 16, case["tilde"] * case["D"] / 16
 
 
 def lengths(case: Mapping[str, Any]) -> tuple[Any, Any]:
-    r"""Bounds of $\beta$ on the event of Lemma A.9: (99), and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$."""
+    r"""Bound $\beta$ on the event of Lemma A.9: (99), and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$."""
     level, _ = thresholds(case)
     return case["D"] - level, 1 + level**2
 
 
 def events(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
-    r"""Squares of the largest quotient of the angle distances that (13) and (76) allow, and of the rate.
+    r"""Return the squares of the largest quotient of the angle distances that (13) and (76) allow, and of the rate.
 
     Before the gradient is off the step is $(1 - 2sb^2)a + 2sba^*$ at $\bar b = bb^*$, c the cosine and $b = c +
     \kappa\epsilon'\delta$; $\kappa$ is tried from -1 to 1 in halves. A deviation of length $\delta r$ that turns it
@@ -60,7 +60,7 @@ AXES = (
 
 
 def search_steps(context: Context) -> Searched:
-    """Steps, angles and thresholds, towards equality on the events."""
+    """Search steps, angles and thresholds, towards equality on the events."""
 
     def gap(cases: Cases) -> np.ndarray:
         left, right = events(cases, 0.5 * cases["share"], 1.0)

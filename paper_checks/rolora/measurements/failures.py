@@ -30,7 +30,7 @@ ABSOLUTE_SCOPE = (
 def failure_for_every_constant(
     name: str, low: Callable[[Setting], float], times: float = 1.0, power: float = 10.0, exact: bool = True
 ) -> Promise:
-    r"""That a bound fails with probability at most $q^{-10}$, for one constant at least.
+    r"""Judge that a bound fails with probability at most $q^{-10}$, for one constant at least.
 
     One constant that is enough for its case would do. The witness is the case of C = 1; the others fail like it.
 
@@ -61,7 +61,7 @@ NEAR_ONE = 1.0 - 1e-10, 1e-6
 
 
 def most_successes(c: float, delta_0: float) -> float:
-    r"""A bound of the probability that the first step keeps its bound, for one client in the plane and any step.
+    r"""Bound the probability that the first step keeps its bound, for one client in the plane and any step.
 
     The step turns a by $\varphi$, $\tan\varphi = 2ss_1\delta_0R$, with $mR \sim \chi^2_{m-1}$ independent of $s_1$, and
     must end within $\psi = \arcsin(C\delta_0)$ of $a^*$: R in an interval whose ends have one quotient, whatever
@@ -73,7 +73,7 @@ def most_successes(c: float, delta_0: float) -> float:
 
 
 def near_one() -> Evidence:
-    """One iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
+    """Judge one iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
     return judge_inequality(
         np.array([1.0 - most_successes(*NEAR_ONE)]),
         np.array([2.0 * 2.0**-10]),

@@ -39,7 +39,7 @@ class Moments:
 
 
 def parts(N: int) -> dict[str, sympy.Expr]:
-    """The six terms of eq. (188) and the whole, before expectations."""
+    """Return the six terms of eq. (188) and the whole, before expectations."""
     h_squared = symbols_of(1)[0] ** 2
     z_1, z_2 = scale(1) / N, sum((scale(i) for i in range(2, N + 1)), sympy.Integer(0)) / N
     return {
@@ -75,7 +75,7 @@ OURS, ACROSS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "pq")
 
 
 def point(m: int, cosine: str, sine: str) -> Point:
-    """Values of all symbols, at this number of samples and this angle."""
+    """Return values of all symbols, at this number of samples and this angle."""
     free = [Z, *OURS, *ACROSS, *(symbol for client in CLIENTS for symbol in symbols_of(client)[:2])]
     others = {symbol: sympy.Rational(number + 2, 3) for number, symbol in enumerate(free)}
     return {M: sympy.Integer(m), ALPHA: rational(cosine), BETA: rational(sine), **others}
@@ -85,7 +85,7 @@ POINTS = tuple(point(*at) for at in ((3, "0.6", "0.8"), (4, "0.8", "0.6"), (10, 
 
 
 def measure_moments(*names: str) -> Callable[[Context], Moments]:
-    """Exact expectations of the named terms."""
+    """Return the measurement of the exact expectations of the named terms."""
 
     def measure(context: Context) -> Moments:
         found = {
@@ -109,7 +109,7 @@ SCOPE = "1 to 4 clients, every m for which the expectation is finite, every angl
 def judge_moments(
     data: Moments, formulas: Mapping[str, Callable[[int], Any]], scope: str = SCOPE, others: Sequence[Equation] = ()
 ) -> Evidence:
-    """Formulas against exact expectations, for every number of clients, and equations before any expectation."""
+    """Judge formulas against exact expectations, for every number of clients, and equations before any expectation."""
     lines = [
         Equation(f"{name}, N = {N}", data.terms[name][N], sympy.sympify(formula(N)))
         for name, formula in formulas.items()

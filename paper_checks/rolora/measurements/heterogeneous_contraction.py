@@ -32,7 +32,7 @@ def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any
 
 
 def search_contraction(context: Context) -> Slopes:
-    """Every angle, steps up to far beyond the bound; the judge keeps those it speaks of."""
+    """Search every angle, steps up to far beyond the bound; the judge keeps those it speaks of."""
     axes = (
         Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT, words="first angle distance, delta_0"),
         Axis("ratio", 1e-4, 1.0, UNIT, words="angle distance over the first one, delta_t/delta_0"),
@@ -58,7 +58,7 @@ def search_contraction(context: Context) -> Slopes:
 
 
 def iterated(cases: Mapping[str, Any]) -> Any:
-    """Angle distances over the first one after 1 to 20 iterations of Algorithm 2, in turn, whatever they come to."""
+    """Return the angle distances over the first one after 1 to 20 iterations of Algorithm 2, in turn, of any size."""
     ratio = np.ones_like(cases["step"])
     for done in range(20):
         moved = ratio * np.sqrt(contraction({**cases, "ratio": ratio}, 2.0, 2)[0])
@@ -69,7 +69,7 @@ def iterated(cases: Mapping[str, Any]) -> Any:
 def judge_contraction(
     data: Slopes, factor: float, power: int, longest: float, monotone: bool, iterates: bool = False
 ) -> Evidence:
-    """All cases with a step up to ``longest``, in fractions where it is close."""
+    """Judge all cases with a step up to ``longest``, in fractions where it is close."""
     kept = data.cases["step"] <= longest
     chosen = {name: column[kept] for name, column in data.cases.items()}
     if iterates:

@@ -32,7 +32,7 @@ r"""Largest $c_5$ of eq. (61): the rate of the upper tail of $\chi^2$ at $\epsil
 
 
 def orlicz_norm(mean_of_exponential: Callable[[float], float], pole: float) -> float:
-    r"""The norm $\inf\{t : E\exp(|\xi|/t) \le 2\}$ from $\lambda \mapsto E\exp(\lambda|\xi|)$.
+    r"""Return the norm $\inf\{t : E\exp(|\xi|/t) \le 2\}$ from $\lambda \mapsto E\exp(\lambda|\xi|)$.
 
     Args:
         mean_of_exponential: increasing, finite below the pole.
@@ -42,7 +42,7 @@ def orlicz_norm(mean_of_exponential: Callable[[float], float], pole: float) -> f
 
 
 def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> float:
-    r"""$\psi_1$ (power 1) or $\psi_2$ (power 2) norm of a law with finitely many values."""
+    r"""Return the $\psi_1$ (power 1) or $\psi_2$ (power 2) norm of a law with finitely many values."""
     sizes = np.abs(values) ** power
     if not sizes.any():
         return 0.0
@@ -56,7 +56,7 @@ def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> flo
 
 
 def gaussian_product_norm(correlation: float) -> float:
-    r"""$\psi_1$ norm of the product of two standard normal variables, by an integral over the angle."""
+    r"""Return the $\psi_1$ norm of the product of two standard normal variables, by an integral over the angle."""
     angles = np.linspace(0.0, 2.0 * np.pi, 4001)[:-1]
     product = np.abs(np.cos(angles) * np.cos(angles - np.arccos(np.clip(correlation, -1.0, 1.0))))
     return orlicz_norm(lambda rate: float(np.mean(1.0 / (1.0 - 2.0 * rate * product))), 1.0 / (1.0 + abs(correlation)))
@@ -76,7 +76,7 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(400)
 
 
 def student_tail(room: float, m: float) -> float:
-    r"""$\log P(\|\tilde b - g\| > room\,\delta\|b^*\|)$ of one client: two-sided tail of $t_m/\sqrt m$.
+    r"""Return $\log P(\|\tilde b - g\| > room\,\delta\|b^*\|)$ of one client: two-sided tail of $t_m/\sqrt m$.
 
     Up to the median from the incomplete beta function, or the error function for very large m. Beyond, the density
     $(1 + s^2)^{-(m+1)/2}$ is integrated from ``room`` on in u, $\frac{u^2}m = \log\frac{1+s^2}{1+room^2}$.

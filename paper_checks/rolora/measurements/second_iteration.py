@@ -35,7 +35,7 @@ class Next(NamedTuple):
 
 
 def second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) -> Next:
-    r"""The second iteration.
+    r"""Follow the second iteration.
 
     Args:
         c: cosine of the first angle.
@@ -63,7 +63,7 @@ def second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) ->
 
 
 def least(case: Mapping[str, Any]) -> tuple[Next, float]:
-    """The least of each at the ends of what the six numbers are held in, and how probable it is that one is not there.
+    """Return the least of each while the six numbers are within their bounds, and how probable it is that one is not.
 
     A bound, by Chebyshev's inequality for each.
     """

@@ -52,7 +52,7 @@ Algorithm = Callable[[Adapter], Any]
 
 
 def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[Round]:
-    """Some rounds on every kind of federation, from factors that are both not zero."""
+    """Run some rounds on every kind of federation, from factors that are both not zero."""
     rng = context.rng("federations")
     found = []
     for number, (shape, rank) in enumerate([((4, 4), 1), ((5, 3), 2), ((3, 6), 3), ((1, 2), 1)] * context.size(1, 4)):
@@ -83,7 +83,7 @@ LOCAL = Descent(3, 0.02)
 
 
 def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, rate: float) -> tuple[Tensor, Tensor]:
-    """Local steps in A, B or both, written out."""
+    """Take local steps in A, B or both, written out."""
     for _ in range(LOCAL.steps):
         slope = one.alpha * client.gradient({"W": one.base + one.alpha * A @ B})["W"]
         step_A, step_B = slope @ B.mT, A.mT @ slope
@@ -124,7 +124,7 @@ class Iteration:
 
 
 def exact_iterations(context: Context, population: bool, frozen: bool = False) -> list[Iteration]:
-    """Two iterations on every kind of regression, clients alike and not."""
+    """Run two iterations on every kind of regression, clients alike and not."""
     rng = context.rng("regressions")
     found = []
     for number, (d, m) in enumerate([(2, 3), (3, 4), (5, 2), (8, 40)] * context.size(1, 5)):

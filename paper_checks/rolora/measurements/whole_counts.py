@@ -22,7 +22,7 @@ FULL = 10_000
 
 @cache
 def sums_of_counts(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bool_]:
-    """Which sums of the runs there are, in hundredths of a per cent."""
+    """Return which sums of the runs there are, in hundredths of a per cent."""
     if runs == 1:
         single = np.zeros(FULL + 1, dtype=bool)
         for right in range(floor(size) + 1):
@@ -35,7 +35,7 @@ def sums_of_counts(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bo
 
 
 def attainable(text: str, runs: int, size: Fraction | int, entering: Trials = "rounded") -> bool:
-    """Whether a printed mean accuracy can be that of whole numbers of right answers in several runs.
+    """Return whether a printed mean accuracy can be that of whole numbers of right answers in several runs.
 
     Args:
         text: the mean in per cent.

@@ -195,7 +195,7 @@ def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
 
 @replay("rolora/eq-77")
 def eq_77_as_printed(values: Values) -> Violation:
-    """The last inequality, of (79): d^-10 < q^-10, that is q < d."""
+    """Evaluate the last inequality, of (79): d^-10 < q^-10, that is q < d."""
     at = thresholds(values)
     return Violation(
         at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d: (79) needs q < d"

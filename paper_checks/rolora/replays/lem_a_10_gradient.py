@@ -146,7 +146,7 @@ def eq_59_enough(c5: Fraction = Fraction(9, 200), columns: Fraction = Fraction(1
 
 @replay("rolora/eq-59@same-samples-in-all-iterations")
 def eq_59_as_read(values: Values) -> Violation:
-    """One client, w = a*, the second iteration."""
+    """Follow one client, w = a*, in the second iteration."""
     found = second_iteration(values)
     delta, e_3, c_5 = fractions(values, "sine", "eps_3", "c_5")
     n, b, both = int(values["n"]), found.b, found.both

@@ -64,7 +64,7 @@ def eq_81(factor: Fraction = Fraction(2), sign: int = 1) -> str:
 
 @replay("rolora/eq-86")
 def eq_86_as_printed(values: Values) -> Violation:
-    """The step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""
+    """Evaluate the step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""
     assumes, at, s = one_step(values)
     cosine, sine = fractions(values, "cosine", "sine")
     off = abs(at["across"] - at["mean"])  # along a both are 0
@@ -187,7 +187,7 @@ def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1)) -> str:
 
 @replay("rolora/eq-100", step="eta |b*|^2", D="1 - delta_0^2", eps="eps'", delta="delta_t")
 def eq_100_as_printed(values: Values) -> Violation:
-    """E_1 over delta at b = g."""
+    """Evaluate E_1 over delta at b = g."""
     s, D, eps, delta = fractions(values, "step", "D", "eps", "delta")
     square = 1 - delta**2  # |b|^2 / |b*|^2, the squared cosine
     assumes = [

@@ -40,14 +40,14 @@ ETA = sympy.Symbol("eta", positive=True)
 
 
 def step(factor: Any) -> tuple[Vector, Any]:
-    r"""The step before it is normalised, at $b = x\bar b^*$, and $\|b\|^2$."""
+    r"""Return the step before it is normalised, at $b = x\bar b^*$, and $\|b\|^2$."""
     b = plus((COSINE, MEAN))
     B_squared = inner(b, b)
     return plus((1 - factor * ETA * B_squared, A), (factor * ETA * inner(MEAN, b), TRUTH)), B_squared
 
 
 def same_vector(one: Vector, other: Vector) -> bool:
-    """Whether two combinations are identical for a unit vector a."""
+    """Return whether two combinations are identical for a unit vector a."""
     return all(same(share, 0) for share in plus((1, one), (-1, other)).values())
 
 

@@ -36,7 +36,7 @@ def mean_size(found: Second) -> Fraction:
 
 
 def least_c_2(c_2: Fraction) -> tuple[Hypothesis, ...]:
-    """Its least value, the square of the least C' of Corollary A.5."""
+    """Return the least value, the square of the least C' of Corollary A.5."""
     return assuming(Hypothesis("c_2, the square of a C' of Corollary A.5", c_2, ">=", Fraction(8, 3)))
 
 

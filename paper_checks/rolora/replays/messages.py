@@ -14,7 +14,7 @@ r, inputs, outputs, d = sympy.symbols("r inputs outputs d", positive=True)
 
 @replay("rolora/txt-half-cost")
 def txt_half_cost_as_printed(values: Values) -> Violation:
-    """Numbers that a client of FFA-LoRA sends at rank 1, against half of what LoRA sends."""
+    """Compare numbers that a client of FFA-LoRA sends at rank 1, with half of what LoRA sends."""
     inputs, outputs = int(values["inputs"]), int(values["outputs"])
     assumes = assuming(
         Hypothesis("inputs of the matrix", inputs, ">=", 1), Hypothesis("outputs of the matrix", outputs, ">=", 1)
@@ -38,7 +38,7 @@ def sent(inputs: sympy.Expr, outputs: sympy.Expr) -> dict[str, list[sympy.Expr]]
 
 
 def zero(expression: sympy.Expr) -> bool:
-    """Whether it is identically zero."""
+    """Return whether an expression is identically zero."""
     return bool(sympy.expand(expression) == 0)
 
 

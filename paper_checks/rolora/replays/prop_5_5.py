@@ -16,7 +16,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("rolora/s5-saturate")
 def s5_saturate_as_printed(values: Values) -> Violation:
-    """The objective at the best multiple of b*, entry by entry; the statement has it positive."""
+    """Evaluate the objective at the best multiple of b*, entry by entry; the statement has it positive."""
     X, target, a, b_star = (
         [[Fraction(x) for x in row] for row in values["X"]],
         *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")),

@@ -64,7 +64,7 @@ table_2_over_three = replay("rolora/table-2@each-trial-rounded-squares-over-thre
 
 
 def three_trials(values: Values) -> Violation:
-    """Distance of a printed mean from the nearest one that three whole numbers of right answers give."""
+    """Return the distance of a printed mean from the nearest one that three whole numbers of right answers give."""
     text, size, trials = values["mean"], int(values["size"]), int(values["runs"])
     task, entering = values["cell"].rsplit(", ", 1)[1], values["trials"]
     assumes = assuming(
@@ -128,7 +128,7 @@ def txt_table2_best(values: Values) -> Violation:
 
 @replay("rolora/txt-table2-ffa-var@on-both-tasks-named")
 def txt_table2_ffa_var(values: Values) -> Violation:
-    """The least deviation that the rival's print allows, against the most of FFA-LoRA's."""
+    """Compare the least deviation that the rival's print allows, with the most of FFA-LoRA's."""
     own, other = values["deviation"], values["other deviation"]
     assumes = (
         Hypothesis("deviation of FFA-LoRA", Fraction(own), ">=", 0),

@@ -114,7 +114,7 @@ def eq_172(size: Fraction = Fraction(1), sense: int = -1) -> str:
 
 @replay("rolora/eq-172")
 def eq_172_as_printed(values: Values) -> Violation:
-    """The order of eqs. (172) and (173)."""
+    """Evaluate the order of eqs. (172) and (173)."""
     return iteration_count(values)
 
 
@@ -137,7 +137,7 @@ def eq_175(second: Fraction = Fraction(1), sharp: Fraction = Fraction(1)) -> str
 
 @replay("rolora/eq-175")
 def eq_175_as_printed(values: Values) -> Violation:
-    """The sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
+    """Evaluate the sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
     level, delta, eps, first = fractions(values, "level", "delta", "target", "first")
     assumes = (
         *inside("delta_0", first),

@@ -32,7 +32,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/thm-A.14")
 def thm_A_14_as_printed(values: Values) -> Violation:
-    """The sine after as many iterations."""
+    """Evaluate the sine after as many iterations."""
     square, wanted, assumes = end(values)
     return Violation(
         square,
@@ -95,7 +95,7 @@ def thm_A_14_tied(factor: Fraction = Fraction(2), longest: Fraction = Fraction(1
 
 @replay("rolora/eq-286")
 def eq_286_as_printed(values: Values) -> Violation:
-    """Both quotients in intervals; the printed order is exact > simple."""
+    """Evaluate both quotients in intervals; the printed order is exact > simple."""
     return iteration_count(values)
 
 

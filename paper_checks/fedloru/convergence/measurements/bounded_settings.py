@@ -48,7 +48,7 @@ FAR = {"L": 1, "zone": 1, "W": 100, "A": "0.5", "B": 2, "rate": "0.0001", "steps
 
 
 def by_hand() -> list[Setting]:
-    """Runs of one weight; the first two can be followed by hand."""
+    """Return runs of one weight; the first two can be followed by hand."""
     mirrored = {"A": 2, "B": "0.5"}
     return [
         scalar_setting("back and forth", BACK_AND_FORTH, replayed=True),
@@ -66,7 +66,7 @@ def by_hand() -> list[Setting]:
 def _random(
     rng: np.random.Generator, name: str, shape: tuple[int, int], rank: int, clients: int, **rest: object
 ) -> Setting:
-    """Clients with their own samples, and a start of norm about 1."""
+    """Return clients with their own samples, and a start of norm about 1."""
     m, n = shape
     kind, L, z = str(rng.choice(["huber", "cosine"])), float(rng.choice([0.5, 1.0, 8.0])), float(rng.choice([0.3, 1.0]))
     made = tuple(Bounded(torch.from_numpy(rng.standard_normal((2, m, n))), L, z, kind) for _ in range(clients))
@@ -76,7 +76,7 @@ def _random(
 
 
 def opposite_samples() -> Setting:
-    """Two samples on either side of the weight: the gradient is pure noise, of variance G^2."""
+    """Return two samples on either side of the weight: the gradient is pure noise, of variance G^2."""
     centres = torch.tensor([[[-2.0]], [[2.0]]], dtype=torch.float64)
     one = torch.ones(1, 1, dtype=torch.float64)
     client = Bounded(centres, 1.0, 1.0)
@@ -84,7 +84,7 @@ def opposite_samples() -> Setting:
 
 
 def draw_settings(rng: np.random.Generator, repeats: int) -> list[Setting]:
-    """All kinds of runs."""
+    """Draw all kinds of runs."""
     found = [*by_hand(), opposite_samples()]
     for _ in range(repeats):
         for shape, rank, clients in (((4, 2), 1, 1), ((2, 3), 2, 2), ((3, 3), 1, 3), ((1, 4), 1, 2)):
@@ -103,12 +103,12 @@ def _traces(seed: int, budget: Budget) -> tuple[Trace, ...]:
 
 
 def follow_settings(context: Context) -> tuple[Trace, ...]:
-    """All kinds of runs, followed; the same for every claim of Appendix B."""
+    """Follow all kinds of runs; the same for every claim of Appendix B."""
     return _traces(context.seed, context.budget)
 
 
 def in_full(traces: tuple[Trace, ...]) -> list[Trace]:
-    """The runs in which every client takes part in every round, as in Appendix B."""
+    """Return the runs in which every client takes part in every round, as in Appendix B."""
     return [trace for trace in traces if trace.setting.size is None]
 
 
@@ -122,17 +122,17 @@ WITH_COHORTS = f"{SCOPE}, and over uniform cohorts of one client in runs with pa
 
 
 def at_most(name: str, left: float, right: float, trace: Trace) -> Promise:
-    """One inequality of one run."""
+    """Return one inequality of one run."""
     return Promise(name, left, right, 1e-9 * max(abs(left), abs(right)), True, trace.setting.case)
 
 
 def equal(name: str, left: float, right: float, trace: Trace) -> Promise:
-    """One equation of one run."""
+    """Return one equation of one run."""
     return Promise(name, left, right, 1e-9 * max(abs(left), abs(right), 1e-3), case=trace.setting.case)
 
 
 def judge_bounds(lines: Sequence[Promise], scope: str) -> Evidence:
-    """Judges inequalities ``left <= right``; the first violated one that can be followed by hand is the witness."""
+    """Judge inequalities ``left <= right``; the first violated one that can be followed by hand is the witness."""
     evidence = judge_promises(lines, scope)
     compared = [float(line.right / line.left) for line in lines if line.left > 1e-12 and line.right > 0.0]
     slack = min(compared, default=None)
@@ -145,7 +145,7 @@ Traces = tuple[Trace, ...]
 
 
 def printed_D(trace: Trace, C_A: float, C_B: float) -> float:
-    """D of Lemma B.8, in which there is no L."""
+    """Return D of Lemma B.8, in which there is no L."""
     E, s2 = trace.setting.steps, trace.sigma2 + trace.G**2
     return float(E**2 * s2 * (6 * C_A**2 * C_B**2 * (1 + trace.setting.rate**2 * E**2 * s2) + trace.G**2))
 

@@ -50,11 +50,11 @@ class Constants:
 
     @classmethod
     def of(cls, trace: Trace) -> Constants:
-        """Those of a run."""
+        """Return the constants of a run."""
         return cls(trace.L, trace.G, trace.sigma2, trace.C_A, trace.C_B, trace.setting.steps)
 
     def corrected(self, curvature: float = 1.0, gradient: float = 1.0, drift: float = 1.0) -> tuple[float, float]:
-        """K_1 and K_2 of the corrected theorem; the arguments weigh their parts."""
+        """Return K_1 and K_2 of the corrected theorem; the arguments weigh their parts."""
         L, G, C_A, C_B, E = self.L, self.G, self.C_A, self.C_B, self.E
         both = C_A**2 + C_B**2
         K_1 = 4 * E * G**2 / 3 * (gradient * G * C_A * C_B + curvature * L * both**2 / 2)
@@ -62,7 +62,7 @@ class Constants:
         return K_1, drift * (E - 1) ** 2 * G**2 / 3 * rates
 
     def printed(self, trace: Trace) -> tuple[float, float]:
-        """K_1 and K_2 of Appendix B, the latter with the step size of the run."""
+        """Return K_1 and K_2 of Appendix B, the latter with the step size of the run."""
         L, G, C_A, C_B = self.L, self.G, self.C_A, self.C_B
         brace = (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
         K_1 = 8 * self.E / 3 * (self.sigma2 + G**2) * brace
@@ -99,7 +99,7 @@ def family_of(name: str, settings: list[Setting], eta_0: float) -> Family:
 
 
 def not_levelled(lengths: Sequence[int]) -> Family:
-    """Slopes that the constants allow and T rounds do not level."""
+    """Return slopes that the constants allow and T rounds do not level."""
     eta_0 = above = 0.05
     slow = []
     for T in lengths:

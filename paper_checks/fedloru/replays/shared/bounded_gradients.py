@@ -28,6 +28,6 @@ u, v = (sympy.expand(move.subs(i, E)) for move in (moved_a, moved_b))
 
 
 def absorbs(kept: Fraction, weight: Fraction | int) -> bool:
-    """Whether -<x, x + y> <= -kept |x|^2 + weight |y|^2: the difference is a form that is never negative."""
+    """Return whether -<x, x + y> <= -kept |x|^2 + weight |y|^2: the difference is a form that is never negative."""
     half = sympy.Rational(1, 2)
     return sympy.Matrix([[1 - kept, half], [half, weight]]).is_positive_semidefinite is True

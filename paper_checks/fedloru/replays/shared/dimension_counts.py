@@ -18,7 +18,7 @@ n, i, j = sympy.symbols("n i j", integer=True, positive=True)
 
 
 def in_common(dimensions: Iterable[Any]) -> bool:
-    """Whether three subspaces of n dimensions must have a unit vector in common."""
+    """Return whether three subspaces of n dimensions must have a unit vector in common."""
     return bool(sympy.expand(sum(dimensions) - 2 * n) >= 1)
 
 

@@ -12,6 +12,6 @@ W = sympy.Symbol("W", commutative=False)
 
 
 def factors_of(rounds: int) -> list[tuple[sympy.Symbol, sympy.Symbol]]:
-    """Averaged factors of each round, which do not commute."""
+    """Return the averaged factors of each round, which do not commute."""
     names = (sympy.symbols(f"{name}1:{rounds + 1}", commutative=False) for name in "AB")
     return list(zip(*names, strict=True))

@@ -13,7 +13,7 @@ REST = "rest eigenvalues of H_true are 0, and theirs at the edges"
 
 
 def read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:
-    r"""Spikes, both thresholds, and the assumptions of Theorem 3.2."""
+    r"""Read spikes, both thresholds, and the assumptions of Theorem 3.2."""
     spikes = [Fraction(text) for text in values["spikes"]]
     sigma, s_M, s_N = fractions(values, "sigma", "s_M", "s_N")
     assumes = assuming(

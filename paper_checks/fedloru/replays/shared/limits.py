@@ -27,7 +27,7 @@ sigma, s = sympy.symbols("sigma s", positive=True)
 
 
 def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:
-    """Noise of a sample size: sigma > 0, s in (0, 1)."""
+    """Return the hypotheses on the noise of a sample size: sigma > 0, s in (0, 1)."""
     return [Hypothesis("sigma", sigma, ">", 0), Hypothesis("s", s, ">", 0), Hypothesis("s", s, "<", 1)]
 
 

@@ -39,13 +39,13 @@ def positive_sizes(sizes: Sequence[int]) -> Sequence[int]:
 
 
 def mean_drift() -> sympy.Expr:
-    """The drift of the gradient in A, averaged over i = 0..E-1."""
+    """Return the drift of the gradient in A, averaged over i = 0..E-1."""
     k = sympy.Symbol("k", positive=True)
     return sympy.expand(sympy.summation(drift_a.subs(i, k), (k, 0, more)) / E)
 
 
 def one_weight(steps: int, slope: Any) -> list[tuple[sympy.Expr, sympy.Expr]]:
-    """A and B of one weight from C_A and C_B on, after every step along ``slope(A, B)``."""
+    """Return A and B of one weight from C_A and C_B on, after every step along ``slope(A, B)``."""
     path = [(a, b)]
     for _ in range(steps):
         A, B = path[-1]

@@ -27,13 +27,13 @@ class Single:
     rate: Fraction
 
     def step(self, extra: Fraction = Fraction(0)) -> None:
-        """Eq. (7), with something else in the model."""
+        """Take a step of eq. (7), with something else in the model."""
         slope = self.rate * self.alpha * (self.W + self.alpha * self.A * self.B + extra - self.target)
         self.A, self.B = self.A - slope * self.B, self.B - slope * self.A
 
 
 def start(values: Values, most: int = 8) -> tuple[Single, int, int, list[Hypothesis]]:
-    """The run, tau, T, and what is assumed; at most so many rounds are followed."""
+    """Return the run, tau, T, and what is assumed; at most so many rounds are followed."""
     single = Single(*fractions(values, "W", "A", "B", "target", "alpha", "rate"))
     tau, T = int(values["tau"]), followed(values, "rounds", most)
     assumes = [
@@ -45,7 +45,7 @@ def start(values: Values, most: int = 8) -> tuple[Single, int, int, list[Hypothe
 
 
 def listing(values: Values) -> Violation:
-    """How far the model is, right after an accumulation, from the one that was reached by training: no restart."""
+    """Return how far, right after an accumulation, the model is from the one that training reached: no restart."""
     run, tau, T, assumes = start(values)
     gaps = [Fraction(0)]
     for t in range(1, T + 1):

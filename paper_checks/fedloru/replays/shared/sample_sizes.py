@@ -11,7 +11,7 @@ NOISES = {"client": "sigma s_M", "server": "sigma s_N"}
 
 
 def sample_sizes(values: Values) -> list[Hypothesis]:
-    """The assumptions of Theorem 3.2; client and server are sigma s_M and sigma s_N."""
+    """Return the assumptions of Theorem 3.2; client and server are sigma s_M and sigma s_N."""
     client, server = fractions(values, "client", "server")
     return [
         Hypothesis("sigma s_N", server, ">", 0),
@@ -33,6 +33,6 @@ def limits(values: Values, noise: Fraction) -> tuple[Fraction, Fraction, Fractio
 
 
 def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
-    """The largest that the gap of the stable ranks over R can tend to, and the gap of the printed ones."""
+    """Return the largest that the gap of the stable ranks over R can tend to, and the gap of the printed ones."""
     client, server = (limits(values, Fraction(values[who])) for who in ("client", "server"))
     return client[1] - server[0], client[2] - server[2]

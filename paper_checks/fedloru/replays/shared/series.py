@@ -15,7 +15,7 @@ n, k, d = sympy.symbols("n k d", integer=True, positive=True)
 
 
 def zero(expression: Any) -> bool:
-    """Whether an expression with symbolic exponents is identically 0."""
+    """Return whether an expression with symbolic exponents is identically 0."""
     return bool(sympy.simplify(sympy.powsimp(sympy.expand(sympy.expand_power_exp(expression)))) == 0)
 
 

@@ -36,7 +36,7 @@ class Noise:
     numbers: tuple[tuple[str, float], ...] = ()
 
     def spectrum(self, R: int, stray: bool = False) -> NDArray[np.float64]:
-        """Eigenvalues of X: quantiles of the law, the largest one replaced by the stray one."""
+        """Return the eigenvalues of X: quantiles of the law, the largest one replaced by the stray one."""
         points = _spectrum(self, R)
         return np.concatenate([[STRAY], points[1:]]) if stray else points
 

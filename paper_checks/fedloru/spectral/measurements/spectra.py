@@ -23,11 +23,11 @@ class Setting:
 
     @property
     def noise(self) -> float:
-        r"""$\sigma s$, the threshold and half the edge."""
+        r"""Return $\sigma s$, the threshold and half the edge."""
         return self.sigma * self.s
 
     def model(self) -> SpikedModel:
-        """The setting as a spiked model."""
+        """Return the setting as a spiked model."""
         return SpikedModel(self.spikes, Semicircle(self.sigma), self.s)
 
 
@@ -58,7 +58,7 @@ class Spectra:
     spikes: dict[str, tuple[Setting, float]]
 
     def numbers(self) -> dict[str, dict[str, float]]:
-        """Spike, sigma and s of each quantity, for witnesses."""
+        """Return spike, sigma and s of each quantity, for witnesses."""
         return {name: {"theta": theta, "sigma": at.sigma, "s": at.s} for name, (at, theta) in self.spikes.items()}
 
 

@@ -19,7 +19,7 @@ THETA_0, THETA_J, SIGMA, S_M, S_N = sympy.symbols("theta_0 theta_j sigma s_M s_N
 
 
 def draw_points(context: Context, count: int = 12) -> list[dict[str, Fraction]]:
-    r"""Exact points with $|\theta_0| \ge |\theta_j| > 0$, $\theta_0^2 \ge \sigma^2 s_M^2$, $0 < s_N < s_M < 1$."""
+    r"""Draw exact points with $|\theta_0| \ge |\theta_j| > 0$, $\theta_0^2 \ge \sigma^2 s_M^2$, $0 < s_N < s_M < 1$."""
     rng = context.rng("points")
     points: list[dict[str, Fraction]] = []
     while len(points) < count:
@@ -42,7 +42,7 @@ SYMBOLS = {str(symbol): symbol for symbol in (THETA_0, THETA_J, SIGMA, S_M, S_N)
 
 
 def as_symbols(points: list[dict[str, Fraction]]) -> list[dict[sympy.Symbol, sympy.Rational]]:
-    """The same points for substitution into expressions."""
+    """Return the same points for substitution into expressions."""
     return [{SYMBOLS[name]: rational(value) for name, value in point.items()} for point in points]
 
 
@@ -81,13 +81,13 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
 
 
 def F_j(values: Mapping[str, Any]) -> Any:
-    r"""The difference $F_j$ of eq. 39, from its definition, for any kind of number."""
+    r"""Return the difference $F_j$ of eq. 39, from its definition, for any kind of number."""
     g_Mj, g_N0, g_Nj, g_M0 = outliers(values)
     return (g_Mj / g_M0) ** 2 - (g_Nj / g_N0) ** 2
 
 
 def search_signs(context: Context) -> Searched:
-    """Cases with every sign and magnitude, also where the assumption of Theorem 3.2 fails."""
+    """Search cases with every sign and magnitude, also where the assumption of Theorem 3.2 fails."""
 
     def gap(cases: Cases) -> np.ndarray:
         return F_j(parameters(cases))

@@ -26,7 +26,7 @@ class Step:
 
     @property
     def gives(self) -> Shape:
-        """The shape of what it gives.
+        """Return the shape of the result.
 
         Raises:
             ValueError: a product of shapes that do not meet.
@@ -40,7 +40,7 @@ class Step:
 
     @property
     def multiplications(self) -> Any:
-        """Multiplications of a product; of a factorisation the leading order."""
+        """Return the multiplications of a product; of a factorisation the leading order."""
         rows, columns = self.takes[0]
         if self.does == "product":
             return rows * columns * self.takes[1][1]
@@ -81,7 +81,7 @@ def _layer(k: Any) -> list[Step]:
 
 
 def steps() -> list[Step]:
-    """Computations of clients and server in a round of Algorithm 1 or 5; sums keep the shapes of what is sent."""
+    """List computations of clients and server in a round of Algorithm 1 or 5; sums keep the shapes of what is sent."""
     server = [Step("server", "QR", ((side, 2 * r),)) for side in (m, n)]
     server.append(Step("server", "SVD", ((2 * r, 2 * r),)))
     server += [Step("server", "product", ((side, 2 * r), (2 * r, r))) for side in (m, n)]

@@ -20,7 +20,7 @@ a, d, h, s = sympy.symbols("a d h s", positive=True)
 
 
 def total(terms: Iterable[Any]) -> Any:
-    """The sum of terms, 0 if there are none."""
+    """Return the sum of terms, 0 if there are none."""
     return sum(terms, sympy.Integer(0))
 
 

@@ -29,7 +29,7 @@ class Losses:
     targets: Array
 
     def gradients(self, W: Array) -> Array:
-        """Gradients in W, ``(clients, n, n)``."""
+        """Return gradients in W, ``(clients, n, n)``."""
         return np.asarray(self.grams @ (W - self.targets).reshape(len(self.targets), -1, 1)).reshape(self.targets.shape)
 
     def change(self, U: Array, V: Array, steps: int) -> Callable[[Array], Array]:
@@ -45,7 +45,7 @@ class Losses:
 
 
 def product(factors: tuple[Array, Array, Array]) -> Array:
-    """The matrix of factors U, S, V."""
+    """Return the product of the factors U, S, V."""
     U, S, V = factors
     return U @ S @ V.T
 
@@ -63,7 +63,7 @@ def fedlrt(
     rounds: int,
     shares: Array | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Factors after rounds of Algorithms 1 and 5, with the tail after the last kept singular value below theta.
+    """Return factors after rounds of Algorithms 1 and 5, with the tail after the last kept singular value below theta.
 
     Means are taken by the clients' shares, equal ones if none are given.
     """
@@ -109,7 +109,7 @@ class Problem:
 
     @cache  # noqa: B019  # the problems are kept, too: several claims are about one run
     def after(self, start: int, rounds: int) -> tuple[Array, Array, Array]:
-        """The factors after some rounds from a start."""
+        """Return the factors after some rounds from a start."""
         losses = Losses(self.H[None], self.target[None])
         return fedlrt(self.starts[start], 8, losses, "simplified", 20, 0.1, rounds)
 
@@ -125,20 +125,20 @@ def features(points: Array, n: int, basis: str = "uniform") -> Array:
 
 
 def gram(x: Array, y: Array, n: int, basis: str = "uniform") -> Array:
-    """Second derivative of the loss in the entries of W, row by row."""
+    """Return the second derivative of the loss in the entries of W, row by row."""
     p, q = features(x, n, basis), features(y, n, basis)
     both = (p[:, :, None] * q[:, None, :]).reshape(len(x), n * n)
     return both.T @ both / len(x)
 
 
 def philox(seed: int) -> np.random.Generator:
-    """Another source of randomness than that of the search."""
+    """Return another generator of random numbers than the search uses."""
     return np.random.Generator(np.random.Philox(seed))
 
 
 @cache
 def one_client(basis: str = "plain") -> Problem:
-    """Points and target drawn anew, and normal starts."""
+    """Draw points, target and normal starts."""
     rng = philox(2027)
     x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
     target = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 20)) / np.sqrt(20.0)
@@ -153,7 +153,7 @@ PLAIN = (
 
 
 def weakest(target: Array) -> Hypothesis:
-    """Condition on the normal factors of the target."""
+    """Return the condition on the normal factors of the target."""
     sigma = np.linalg.svd(target, compute_uv=False)[:4]
     share = Fraction(float(sigma[-1] / np.linalg.norm(sigma)))
     return Hypothesis("last singular value of the target over its norm", share, ">", Fraction(3, 20))
@@ -163,7 +163,7 @@ DRAWN = "the algorithms in numpy on points and targets drawn anew, Philox"
 
 
 def rank_below(values: Values) -> Violation:
-    """Starts of size 0.01: the target's rank, which should never be above the median of the runs'."""
+    """Judge starts of size 0.01: the target's rank, which should never be above the median of the runs'."""
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 50), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client()

@@ -18,7 +18,7 @@ Entries = list[Fraction]
 
 
 def inner(one: Entries, other: Entries) -> Fraction:
-    """Inner product."""
+    """Return the inner product."""
     return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
@@ -58,7 +58,7 @@ class Opposite:
 
     @property
     def given(self) -> dict[str, object]:
-        """The set-up."""
+        """Read the set-up."""
         parts = f"({self.P} w11 + {self.Q} w22 + w11 w22)"
         return {
             "U": [1, 0],
@@ -75,17 +75,17 @@ class Opposite:
 
     @property
     def change(self) -> Fraction:
-        """Change of the global loss, which is linear."""
+        """Return the change of the global loss, which is linear."""
         return inner(self.slope, self.moved)
 
 
 def entries(matrix: list[list[str]]) -> Entries:
-    """The four entries of a stored matrix."""
+    """Return the four entries of a stored matrix."""
     return [entry for row in square(matrix, 2) for entry in row]
 
 
 def opposite(values: Values) -> Opposite:
-    """Follows Algorithm 5 and checks Assumption 1 at every step of every client."""
+    """Follow Algorithm 5 and check Assumption 1 at every step of every client."""
     start, size, delta, rate, theta = fractions(values, "start", "norm", "delta", "step", "theta")
     P, Q = fractions(values, "apart_inside", "apart_outside")
     slope, steps = entries(values["slope"]), followed(values, "steps")

@@ -24,7 +24,7 @@ FURTHER_STEPS = (16, 64, 300)
 
 
 def plus(*terms: tuple[Fraction | int, Row]) -> Row:
-    """A combination of rows."""
+    """Return a combination of rows."""
     return [sum((factor * row[i] for factor, row in terms), Fraction(0)) for i in range(len(terms[0][1]))]
 
 
@@ -36,11 +36,11 @@ class Slack:
         self.matrix = [[Fraction(0)] * size for _ in range(size)]
 
     def unit(self, place: int) -> Row:
-        """One of the vectors."""
+        """Return one of the vectors."""
         return [ONE if i == place else Fraction(0) for i in range(self.size)]
 
     def add(self, factor: Fraction | int, one: Row, other: Row) -> None:
-        """Adds a multiple of the inner product of two rows."""
+        """Add a multiple of the inner product of two rows."""
         for i, a in enumerate(one):
             for j, b in enumerate(other):
                 if a and b:
@@ -48,7 +48,7 @@ class Slack:
                     self.matrix[j][i] += factor * a * b / 2
 
     def non_negative(self) -> bool:
-        """Symmetric elimination: no negative pivot, and nothing left of a row whose pivot is zero."""
+        """Eliminate symmetrically: no negative pivot, and nothing left of a row whose pivot is zero."""
         M = [row[:] for row in self.matrix]
         for k in range(self.size):
             if M[k][k] < 0 or (M[k][k] == 0 and any(M[k][k:])):
@@ -69,12 +69,12 @@ SIZES = ((2, 1), (2, 2), (2, 3), (3, 3), (4, 4))
 def rounds(
     wholes: Sequence[int | Fraction], sizes: Sequence[tuple[int, int]] = SIZES
 ) -> list[tuple[int, int, Fraction]]:
-    """Clients, steps and learning rate of a round at each of the values of s lambda L."""
+    """Return clients, steps and learning rate of a round at each of the values of s lambda L."""
     return [(clients, steps, Fraction(whole) / steps) for clients, steps in sizes for whole in wholes]
 
 
 def round_of(case: Mapping[str, Any]) -> tuple[int, int, Fraction]:
-    """Clients, steps and learning rate of a certificate."""
+    """Return clients, steps and learning rate of a certificate."""
     return case["clients"], case["steps"], Fraction(case["step"])
 
 
@@ -116,7 +116,7 @@ def bound_by_multipliers(
 
 
 def local_points(slack: Slack, step: Fraction, steps: int, D: Sequence[Row]) -> list[Row]:
-    """The client's points, start and end included: each step goes along -(D + g)."""
+    """Return the client's points, start and end included: each step goes along -(D + g)."""
     points = [[Fraction(0)] * slack.size]
     for k in range(steps):
         points.append(plus((1, points[-1]), (-step, D[k]), (-step, slack.unit(0))))
@@ -143,7 +143,7 @@ class CorrectedRound(Slack):
 
     @property
     def on_the_way(self) -> list[Row]:
-        """Changes of the clients' gradients after the start."""
+        """Return the changes of the clients' gradients after the start."""
         return [change for changes in self.changes for change in changes[1:]]
 
 

@@ -31,7 +31,7 @@ def wide(A: Any) -> sympy.Matrix:
 
 
 def corner(A: Any) -> sympy.Matrix:
-    """A block in the upper left corner, beside zeros."""
+    """Return a matrix with this block in the upper left corner and zeros elsewhere."""
     return sympy.diag(A, 0)
 
 
@@ -42,7 +42,7 @@ def same(left: Any, right: Any, step: str) -> None:
 
 
 def linear_loss(m: int, n: int, r: int) -> tuple[Any, ...]:
-    r"""U, S, V and G with symbols for entries, m x r, r x r, n x r and m x n, and $\langle G, USV^\top\rangle$."""
+    r"""Return U, S, V, G with symbols for entries, m x r, r x r, n x r, m x n, and $\langle G, USV^\top\rangle$."""
     U, S, V, G = (
         sympy.Matrix(rows, columns, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
         for name, rows, columns in (("u", m, r), ("s", r, r), ("v", n, r), ("g", m, n))
@@ -77,7 +77,7 @@ def smoothness(inner: Any, half: Any) -> None:
 
 
 def corrected(S: Any, correction: Any) -> Any:
-    """A client's step in Algorithms 1 and 5 with its correction."""
+    """Return a client's step in Algorithms 1 and 5 with its correction."""
     return S - RATE * (wide(g_s) + correction)
 
 

@@ -14,5 +14,5 @@ G, S, T, X, Y, Z, J = sympy.symbols("G S S^T X Y Z J", commutative=False)
 
 
 def row(*blocks: Any) -> sympy.Matrix:
-    """Blocks beside each other."""
+    """Return a row of blocks."""
     return sympy.Matrix([blocks])

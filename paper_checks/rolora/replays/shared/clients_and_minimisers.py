@@ -33,17 +33,17 @@ MINIMISER: Model = [(TRUTH, MEAN)]
 
 
 def square(model: Model) -> Any:
-    """Squared Frobenius norm."""
+    """Return the squared Frobenius norm."""
     return frobenius(model, model)
 
 
 def loss(a: Vector, b: Vector) -> Any:
-    """The global population loss, a mean over the clients."""
+    """Return the global population loss, a mean over the clients."""
     return over_clients(square(minus(CLIENT, [(a, b)])))
 
 
 def across(vector: Vector) -> Vector:
-    """The part of a vector that is orthogonal to a*."""
+    """Return the part of a vector that is orthogonal to a*."""
     return plus((1, vector), (-inner(vector, TRUTH), TRUTH))
 
 

@@ -31,7 +31,7 @@ def interval(number: object) -> iv.mpf:
 
 
 def surely(condition: iv.mpf) -> bool:
-    """Whether an interval lies above zero."""
+    """Return whether an interval lies above zero."""
     return bool(condition.a > mpf(0))
 
 

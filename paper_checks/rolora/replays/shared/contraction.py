@@ -58,7 +58,7 @@ FIXED_WORDS = {
 
 
 def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> Fraction:
-    """Weight of a power in a coefficient of Bernstein's basis."""
+    """Return the weight of a power in a coefficient of Bernstein's basis."""
     share = Fraction(1)
     for i, p, n in zip(at, powers, degrees, strict=True):
         share *= Fraction(comb(i, p), comb(n, p))
@@ -66,7 +66,7 @@ def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> 
 
 
 def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 5, strict: bool = True) -> bool:
-    """Whether a polynomial is positive (or not negative) for all values of its variables in [0, 1].
+    """Return whether a polynomial is positive (or not negative) for all values of its variables in [0, 1].
 
     All of its coefficients in Bernstein's basis have the sign, on the whole or on each of the halves.
     """

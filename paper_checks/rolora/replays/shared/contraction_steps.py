@@ -21,7 +21,7 @@ level, tilde, h, s = sympy.symbols("level tilde h s", nonnegative=True)
 
 
 def zero(expression: Any) -> bool:
-    """Whether a polynomial is identically 0."""
+    """Return whether a polynomial is identically 0."""
     return bool(sympy.expand(expression) == 0)
 
 

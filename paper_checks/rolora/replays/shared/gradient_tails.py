@@ -27,12 +27,12 @@ r, t, e, n = sympy.symbols("r t e n", positive=True)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two expressions are identical."""
+    """Return whether two expressions are identical."""
     return bool(sympy.simplify(one - other) == 0)
 
 
 def scaled(expression: Any, other: Any = 1) -> Any:
-    """A polynomial of degree 2 in r at r = 1/(1 + e), times (1 + e)^2 and another denominator."""
+    """Return a polynomial of degree 2 in r at r = 1/(1 + e), times (1 + e)^2 and another denominator."""
     return sympy.cancel(expression.subs(r, 1 / (1 + e)) * (1 + e) ** 2 * other)
 
 

@@ -28,7 +28,7 @@ MOMENTS = "moments of independent normal and chi-square variables, for any N and
 
 
 def mean(expression: Any) -> Any:
-    """The expectation over one client, with 1 - alpha^2 for beta^2."""
+    """Return the expectation over one client, with 1 - alpha^2 for beta^2."""
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression)):
         factor, powers = term.as_independent(g, h)[0], term.as_powers_dict()
@@ -39,7 +39,7 @@ def mean(expression: Any) -> Any:
 
 
 def vanishes(gap: Any) -> bool:
-    """Whether a difference is identically 0."""
+    """Return whether a difference is identically 0."""
     return bool(sympy.simplify(gap) == 0)
 
 

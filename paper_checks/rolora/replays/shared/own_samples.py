@@ -39,5 +39,5 @@ MANY_SAMPLES = (
 
 
 def learning_rate(s: Fraction) -> tuple[Hypothesis, Hypothesis]:
-    """A learning rate of at most 1/|b*|^2."""
+    """Return the hypotheses of a learning rate of at most 1/|b*|^2."""
     return Hypothesis("eta |b*|^2", s, ">", 0), Hypothesis("eta |b*|^2", s, "<=", 1)

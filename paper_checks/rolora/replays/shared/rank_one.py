@@ -26,7 +26,7 @@ A, TRUTH, H, OWN, MEAN, B = ({name: sympy.Integer(1)} for name in ("a", "a*", "h
 
 
 def plus(*terms: tuple[Any, Vector]) -> Vector:
-    """A combination of vectors."""
+    """Return a combination of vectors."""
     found: dict[str, Any] = {}
     for factor, vector in terms:
         for name, share in vector.items():
@@ -51,7 +51,7 @@ _PRODUCTS = {
 
 
 def inner(one: Vector, other: Vector) -> Any:
-    """The inner product of two vectors of one side."""
+    """Return the inner product of two vectors of one side."""
     total = sympy.Integer(0)
     for left, first in one.items():
         for right, second in other.items():
@@ -60,12 +60,12 @@ def inner(one: Vector, other: Vector) -> Any:
 
 
 def frobenius(one: Model, other: Model) -> Any:
-    """The inner product of two sums of products."""
+    """Return the inner product of two sums of products."""
     return sympy.expand(sum(inner(u, w) * inner(v, z) for u, v in one for w, z in other))
 
 
 def minus(one: Model, other: Model) -> Model:
-    """The difference of two models."""
+    """Return the difference of two models."""
     return [*one, *((plus((-1, u)), v) for u, v in other)]
 
 
@@ -85,5 +85,5 @@ def over_clients(expression: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two expressions are identical for a unit vector a."""
+    """Return whether two expressions are identical for a unit vector a."""
     return bool(sympy.expand((one - other).subs(SQUARE_A, 1)) == 0)

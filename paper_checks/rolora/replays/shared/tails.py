@@ -14,7 +14,7 @@ t, y = sympy.symbols("t y", positive=True)
 
 
 def vanishes(expression: sympy.Expr) -> bool:
-    """Whether it is identically zero."""
+    """Return whether an expression is identically zero."""
     return bool(sympy.simplify(expression) == 0)
 
 

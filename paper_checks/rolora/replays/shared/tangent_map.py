@@ -22,7 +22,7 @@ u, h, s = sympy.symbols("u h s", positive=True)
 
 
 def not_negative(expression: Any) -> bool:
-    """The same, or identically 0."""
+    """Return whether an expression is positive or identically 0."""
     return bool(sympy.simplify(expression) == 0) or positive(expression)
 
 
@@ -39,12 +39,12 @@ def at_most(stated: Fraction | int, **constants: Fraction) -> None:
 
 
 def ratio(step: Any, square: Any) -> Any:
-    """Factor of the tangent in one iteration."""
+    """Return the factor of the tangent in one iteration."""
     return 1 - 2 * step / (1 + 2 * step * square)
 
 
 def map_of_the_tangent() -> None:
-    """The components of the step, with the cosine c and the sine d of a: c^2 + d^2 = 1."""
+    """Return the components of the step, with the cosine c and the sine d of a: c^2 + d^2 = 1."""
     c, d = sympy.symbols("c d", positive=True)
     along, across = c * (1 - 2 * s * c**2) + 2 * s * c, d * (1 - 2 * s * c**2)
     there = sympy.simplify((along - c * (1 + 2 * s * d**2)).subs(d, sympy.sqrt(1 - c**2)))

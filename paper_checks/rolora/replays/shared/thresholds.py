@@ -22,7 +22,7 @@ class Thresholds:
 
 
 def thresholds(values: Values) -> Thresholds:
-    """Reads a setting.
+    """Read a setting.
 
     Raises:
         ValueError: the fewest samples are not decided by the fractions around q.
