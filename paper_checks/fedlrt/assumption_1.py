@@ -139,7 +139,7 @@ class Met:
 
 
 def least_deltas(own: Array, mean: Array, old: Bases, wide: Bases) -> tuple[float, float]:
-    """The least delta of Assumption 1 at the start of a round, for the global loss and for all clients' losses."""
+    """Return the least delta of Assumption 1 at the start of a round, for the global loss and for all clients."""
     block, whole = (np.linalg.norm(U.T @ np.stack([mean, *own]) @ V, axis=(1, 2)) for U, V in (old, wide))
     lost = (whole - block) / whole[0]
     return float(lost[0]), float(lost[1:].max())

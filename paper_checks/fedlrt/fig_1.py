@@ -198,7 +198,7 @@ class Compared:
 
     @property
     def same(self) -> float:
-        """Largest relative difference of the distances of FeDLRT's variants, and of the long run, in ten rounds."""
+        """Return the largest relative difference of distances of FeDLRT's variants and of the long run, ten rounds."""
         pairs = [(kinds[kind], kinds["full"]) for kinds in self.variants for kind in KINDS]
         return max(apart(one, other) for one, other in [*pairs, (self.long, self.variants[0]["full"])])
 
@@ -234,7 +234,7 @@ def along_axes(seed: int, basis: str, sizes: tuple[float, ...]) -> Grid:
 
 @cache
 def mean_target_on_grid(seed: int, basis: str) -> Grid:
-    """The mean loss of these clients with all points at each: that of one client with the mean of their targets."""
+    """Return the mean loss of clients that all have all points: one client's with the mean of their targets."""
     targets = random_targets(4, (10, 10), 1, np.random.default_rng([seed, 3]))
     x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
     return on_grid([(x, y)], targets.mean(dim=0).numpy(), basis)

@@ -51,7 +51,7 @@ def measure_lemma(context: Context) -> list[Step]:
 
 
 def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> Promise:
-    """The promise that two matrices of independent columns have one orthogonal factor, up to signs of its columns."""
+    """Return the promise that two matrices of independent columns share one orthogonal factor, up to column signs."""
     first, second = (torch.linalg.qr(columns)[0] for columns in (left, right))
     found = (first.mT @ second).abs()
     name = "orthogonal factor of (16) and of (19)"

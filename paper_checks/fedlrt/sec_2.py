@@ -29,7 +29,7 @@ SPLITS = ((1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (4, 1))  # clients and samples
 
 
 def measure_pooling(context: Context) -> Sequence[Point]:
-    """Exact points for the loss of every sample: one that only the first is lost, and others without relations."""
+    """Return exact points for every sample's loss: one at which only the first is lost, others without relations."""
     most = max(clients * samples + 1 for clients, samples in SPLITS)
     symbols = [sympy.Symbol(f"l_{i}") for i in range(most)]
     first = {symbol: sympy.Integer(number == 0) for number, symbol in enumerate(symbols)}

@@ -95,7 +95,7 @@ SLIGHTLY = 0.1
 
 
 def least_coefficient(polynomial: Mapping[Powers, Any], widest: int, steps: int) -> int:
-    """The least coefficient where n is at least ``widest`` times r, s at least ``steps``, and r and b at least 1."""
+    """Return the least coefficient where n is at least ``widest`` times r, s at least ``steps``, r and b at least 1."""
     A, B, D, H = sympy.symbols("A B D H")
     r = 1 + B
     shifted = evaluate(polynomial, widest * r + A, r, steps + D, 1 + H)

@@ -52,7 +52,7 @@ class Setting:
 
 
 def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
-    """The problem with four clients in every basis on the same points, and with fewer points than entries of W."""
+    """Make the problem with four clients in every basis on the same points, and with fewer points than entries of W."""
     found = {}
     for basis in BASES:
         for samples in (10_000, 300):
@@ -130,7 +130,7 @@ OF_32 = f"{SETTING}; 312 or 313 points for each of 32 clients"
 
 
 def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
-    """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
+    """Find the largest curvature of any client, by basis and number of clients; points dealt at random or by region."""
     seed, found = stream_of_one_target(context), dict[str, dict[int, float]]()
     for name, basis, split, counts in (
         ("plain", "plain", "random", CLIENTS),

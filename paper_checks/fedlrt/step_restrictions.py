@@ -114,7 +114,7 @@ def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]
 
 
 def measure_steps_from_any(context: Context) -> list[Stepped]:
-    """Singular values from 30 to 1e-8, steps of 0.1 and of 1 in units of 1/L; at last a gradient outside the bases."""
+    """Step from singular values 30 to 1e-8, by 0.1 and 1 in units of 1/L; last with a gradient outside the bases."""
     rng, found = context.rng("losses"), []
     for largest, least in ((1.0, 1.0), (1.0, 1e-4), (1.0, 1e-8), (10.0, 1.0), (30.0, 1e-8), (2.0, 1.0)):
         loss = random_quadratics((12, 12), 1, rng).clients[0]

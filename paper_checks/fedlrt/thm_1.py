@@ -20,7 +20,7 @@ from paper_checks.methods.worst_case.closed_form import drift_certificate, worst
 
 @lru_cache(maxsize=1)
 def measure_drift(context: Context) -> list[Round]:
-    """Worst drifts, proved and attained, with learning rates up to 4 / (L s); and one run without correction."""
+    """Compute worst drifts, proved and attained, learning rates up to 4 / (L s), and one run without correction."""
     rounds = []
     for whole in (Fraction(1), Fraction(1, 12), Fraction(1, 1000), Fraction(2), Fraction(4)):
         for clients, steps in (*SMALL, (1, 64), (1, 300)):

@@ -48,7 +48,7 @@ BY_HAND: tuple[tuple[str, list[list[float]], int, int, Descent], ...] = (
 
 
 def measure_truncated(context: Context) -> list[Truncated]:
-    """The integer instance, instances close to equality, and random indefinite quadratics of one and three clients."""
+    """Run the integer instance, instances close to equality, and random indefinite quadratics of 1 and 3 clients."""
     start, traces = np.diag([1.0, 0.0]), []
     for name, B, clients, kept, local in BY_HAND:
         loss = centred(torch.eye(4, dtype=torch.float64), torch.tensor(B, dtype=torch.float64))

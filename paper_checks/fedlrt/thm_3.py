@@ -247,7 +247,7 @@ def _limit(
 
 
 def measure_limits(context: Context) -> list[Limit]:
-    """A bowl that the bases never see all of, and random quadratics with a common or a mean minimiser of rank two."""
+    """Run a quadratic that the bases never see in full, and random ones with a common or mean minimiser of rank two."""
     corner, target = np.zeros((4, 4)), np.zeros((4, 4))
     corner[0, 0], target[:2, :2], target[3, 3] = 1.0, [[1.0, 0.5], [0.5, 0.25]], 0.5
     stuck = centred(torch.eye(16, dtype=torch.float64), torch.from_numpy(target))

@@ -206,7 +206,7 @@ class Flowed:
 
 
 def measure_flows(context: Context) -> list[Flowed]:
-    """A gradient outside the bases, a stationary point that is truncated, and random losses, S nearly singular too."""
+    """Follow a gradient outside the bases, a stationary point that is truncated, random losses, S nearly singular."""
     eye, found = torch.eye(36, dtype=torch.float64), []
     axes = Tree(W=torch.eye(6, 2, dtype=torch.float64)), Tree(W=torch.eye(6, 2, dtype=torch.float64))
     outer = torch.zeros(36, 36, dtype=torch.float64)

@@ -98,7 +98,7 @@ class Rates:
 
 
 def measure_rates(context: Context) -> list[Rates]:
-    """Smoothness constants far below and above 1, learning rates at the limit and below; the simplest ones first."""
+    """Draw smoothness constants far below and above 1, learning rates at the limit and below; the simplest first."""
     return [
         Rates(steps, share / (12 * L * steps), L)
         for L in (Fraction(2), Fraction(1), Fraction(1, 1000), Fraction(50))
@@ -108,7 +108,7 @@ def measure_rates(context: Context) -> list[Rates]:
 
 
 def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
-    r"""Both lines for all L, $\lambda$ and s with $s\lambda L < 1$, and the number, with e below its series' bound."""
+    r"""Prove both lines for all L, $\lambda$ and s, $s\lambda L < 1$, and the number, by a bound on the series of e."""
     L, rate, steps, a = sympy.symbols("L lambda s a")
     whole = steps * rate
     below_1 = 1 / (1 + a)

@@ -106,7 +106,7 @@ def exp_glue(training: Mapping[str, int]) -> Evidence:
 
 
 def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
-    """Samples of the merged training set, and the largest and smallest part of 50 clients as the toolkit divides it."""
+    """Return samples of the merged training set, and the largest and smallest part of 50 clients as divided here."""
     merged = sum(SUB_TASKS.values())
     sizes = Even().parts(np.zeros(merged, dtype=np.int64), 50, 0).sizes
     return merged, (int(sizes.max()), int(sizes.min()))

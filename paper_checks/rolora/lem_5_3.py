@@ -185,7 +185,7 @@ def lem_5_3(
 
 
 def population(case: Mapping[str, Any], s: Any, rate: Any, ordered: bool = True) -> tuple[Any, Any]:
-    """Squares of both sides for infinitely many samples, at any angle up to the first one, or from there on."""
+    """Return the squares of both sides for infinitely many samples, at any angle up to the first, or from there on."""
     u = case["D"] + (1 - case["D"]) * case["place"] if ordered else case["D"] * case["place"]  # squared cosine
     return (1 - 2 * s * u) ** 2 / (1 + 4 * s * s * u * (1 - u)), 1 - rate * s * case["D"]
 

@@ -82,7 +82,7 @@ def across_tail(room: float, m: int) -> float:
 
 
 def column_tails(_: Context) -> dict[str, Array]:
-    r"""Log-probability that the deviation reaches eps_3 along some direction, and along one, with d, eps_0, eps_3, N m.
+    r"""Return log-probabilities that the deviation reaches eps_3 in some direction and in one; d, eps_0, eps_3, N m.
 
     From the mean over all samples, that of (49) with b of the same samples, and samples that b is independent of. The
     one direction is u for one client's own samples, else M b.

@@ -256,7 +256,7 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
 
 
 def sum_tails(_: Context) -> tuple[Array, Array]:
-    """Exact tails of the sum over N m |M||b|: samples that b is independent of, w along M b; then one client's own.
+    """Return exact tails of the sum over N m |M||b|: b independent of the samples, w along M b; then own samples.
 
     For one client of Algorithm 2 and w = a the sum is T over the root of 1 + T^2, with T as in ``laws``.
     """
@@ -268,7 +268,7 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
 
 
 def judge_every_a(c5: float, columns: float) -> Evidence:
-    r"""The event of (59) needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of the $x_{i,j}x_{i,j}^\top$.
+    r"""Judge whether $\|G - I\|_{op} \ge \epsilon_3$, as the event of (59) needs, G the mean of $x_{i,j}x_{i,j}^\top$.
 
     The singular values of all samples are within $\sqrt d + y$ of $\sqrt n$, n = Nm, but for a probability of
     $2e^{-y^2/2}$ (Davidson and Szarek); $y^2 = 2c_5\epsilon_3^2n$.

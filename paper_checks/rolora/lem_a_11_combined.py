@@ -21,7 +21,7 @@ from paper_checks.rolora.measurements.settings import THRESHOLDS, Setting, tried
 
 
 def worst_losses(_: Context) -> np.ndarray:
-    r"""Angle, step, shares of $\epsilon'$ and $\tilde\epsilon$ in D/16, and where the mean of the minimisers is."""
+    r"""Return angle, step, shares of $\epsilon'$ and $\tilde\epsilon$ in D/16, and the place of the mean minimiser."""
     angles = (1e-3, 0.1, 0.3, 0.7071, 0.9, 0.99, 0.9999)
     shares = (1e-9, 1e-3, 0.3, 0.999)
     return np.array(list(product(angles, (1e-6, 0.01, 0.3, 1.0), shares, shares, (-1.0, -0.4, 0.0, 0.7, 1.0))))

@@ -39,7 +39,7 @@ OWN_A = (
 
 
 def size_of_summand() -> tuple[float, str]:
-    """A lower bound of the mean size of a summand of (21) in the second iteration, w along b* of length 1, and scope.
+    """Bound the mean size of a summand of (21) from below, second iteration, w along b* of length 1; with scope.
 
     The summands have one law, so that it is at least the mean size of their mean.
     """
@@ -108,7 +108,7 @@ def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
 
 
 def product_tail(room: float, m: int) -> float:
-    r"""$\log P(|\sum_j z_jw_j| \ge room\,m)$ for 2m independent normal variables: $|N(0,1)|\,\chi_m \ge room\,m$.
+    r"""Return $\log P(|\sum_j z_jw_j| \ge room\,m)$ for 2m independent normals: $|N(0,1)|\,\chi_m \ge room\,m$.
 
     Conditional on the $z_j$ the sum is normal; by the half-angle form of its density, $P = E\,2\Phi(-room\,m/\chi_m)$.
     The integrand is smooth in $\log\chi_m$ and vanishes at both ends, so that the trapezoidal rule is exact to
@@ -123,7 +123,7 @@ def product_tail(room: float, m: int) -> float:
 
 
 def summed_products(_: Context) -> Array:
-    """Log-probability that a sum of m products of independent normal variables reaches eps m, with eps and m."""
+    """Return the log-probability that a sum of m products of independent normals reaches eps m, with eps and m."""
     pairs = product((0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.999), (1, 3, 10, 100, 1000, 10_000, 10**8))
     return np.array([(product_tail(e, m), e, float(m)) for e, m in pairs])
 

@@ -26,7 +26,7 @@ Traffic = Mapping[str, Mapping[str, Sequence[int]]]
 
 
 def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
-    """Numbers sent in the communication rounds of one iteration, from the ledger of the algorithms as they run.
+    """Count the numbers sent in the communication rounds of one iteration, from the ledger of the algorithms.
 
     Args:
         context: seeds the problems, which do not matter.

@@ -202,7 +202,7 @@ SETTINGS = {
 
 
 def simulate_freezing(context: Context) -> dict[str, NDArray[np.float64]]:
-    r"""Global losses of FFA-LoRA over $\|b^*\|^2\delta_0^2$, all draws of a setting at once, by the toolkit."""
+    r"""Simulate global losses of FFA-LoRA over $\|b^*\|^2\delta_0^2$, all draws of a setting at once."""
     found = {}
     for name, (N, m, d) in SETTINGS.items():
         rng, draws = context.rng(name), context.size(60000, 400000)

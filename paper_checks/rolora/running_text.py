@@ -262,7 +262,7 @@ def least_q(dimension: int, cosine_squared: float) -> float:
 
 
 def needed_samples(context: Context) -> Mapping[int, float]:
-    """The least q for the median angle of a random start, by dimension: cos^2 has the law Beta(1/2, (d - 1)/2)."""
+    """Return the least q for the median angle of a random start by dimension; cos^2 is Beta(1/2, (d - 1)/2)."""
     return {d: least_q(d, float(beta(0.5, (d - 1) / 2).median())) for d in (2, 10, 100, 784)}
 
 

@@ -258,7 +258,7 @@ def cor_A_5(
 
 
 def circle_nets(_: Context) -> Array:
-    """For k equally spaced points of the circle, odd k too: k, the radius of the net, the least largest product."""
+    """Return k equally spaced points' k, odd ones too, the radius of the net, and the least largest product."""
     rows = [(k, 2.0 * sin(pi / (2 * k)), float(np.cos(pi / k))) for k in [2, *range(4, 40), 100, 1000, 10000]]
     # Coordinate vectors of both signs in d = 2 and 3; the farthest point has equal coordinates.
     rows += [(2 * d, sqrt(2.0 - 2.0 / sqrt(d)), 1.0 / sqrt(d)) for d in (2, 3)]

@@ -266,7 +266,7 @@ def leads(rows: Iterable[Row], method: str, lead: float = 0.0) -> dict[str, Orde
 
 
 def welch(one: Score, two: Score, trials: int = 3, divisor: int = 2) -> float:
-    """Two-sided probability of Welch's test from printed means and deviations, whose squares are divided by this."""
+    """Return Welch's two-sided probability from printed means and deviations, whose squares are divided by this."""
     up = (divisor / (trials - 1)) ** 0.5
     first, second = (up * float(score.deviation) for score in (one, two))
     found = ttest_ind_from_stats(float(one.mean), first, trials, float(two.mean), second, trials, equal_var=False)

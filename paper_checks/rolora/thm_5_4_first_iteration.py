@@ -49,7 +49,7 @@ def search_first_steps(context: Context) -> Searched:
 
 @cache
 def _bound_is_proved() -> tuple[Fact, ...]:
-    """Times a positive denominator, bound minus square quotient is sx times what the bound has to spare."""
+    """Prove that bound minus square quotient, times a positive denominator, is sx times what the bound can spare."""
     s, x = sympy.symbols("s x")
     spare = s * x * (3 - met_by(x, s)) / (1 + 4 * s**2 * x * (1 - x))
     return together(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))

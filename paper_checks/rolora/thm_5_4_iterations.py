@@ -123,7 +123,7 @@ def eq_167(
 
 
 def judge_need(counts: Sequence[Count]) -> Evidence:
-    r"""Whether (168) holds wherever $\delta_T \le \epsilon$, with unlimited samples and $c = \eta\|b^*\|^2 \le 1/2$."""
+    r"""Judge whether (168) holds wherever $\delta_T \le \epsilon$, unlimited samples, $c = \eta\|b^*\|^2 \le 1/2$."""
     tried, broken = 0, []
     for count in counts:
         delta, c = float(count.delta_0), float(count.c)

@@ -125,7 +125,7 @@ def judge_box_over_all_rounds(
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
 ) -> Evidence:
-    """The returned model, by listing and by text (over all rounds), the model that training goes on from, and W."""
+    """Judge the returned model, by listing and by text (over all rounds), the model training resumes from, and W."""
     return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep, counted)
 
 

@@ -36,7 +36,7 @@ class Pair:
 
 
 def draw_pairs(context: Context) -> list[Pair]:
-    """Tall, wide and square weights, ranks from 1 beyond the smaller side, close and distant pairs, tiny and large."""
+    """Draw tall, wide and square weights, ranks from 1 beyond the smaller side; close and distant, tiny and large."""
     rng = context.rng("pairs")
     found = []
     for number in range(context.size(250, 2500)):

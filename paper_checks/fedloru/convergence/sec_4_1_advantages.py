@@ -77,7 +77,7 @@ def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Count
 
 
 def count_runs(context: Context) -> list[Counted]:
-    """A small run, then tall, wide and square weights, all clients and some, T a multiple of tau and not."""
+    """Count in a small run, then for tall, wide and square weights, all and some clients, any T against tau."""
     sizes = [
         (4, 2, 1, 2, 1, 2, 1),
         (3, 5, 2, 3, 3, 5, 2),
@@ -90,7 +90,7 @@ def count_runs(context: Context) -> list[Counted]:
 
 
 def _grid() -> Iterator[tuple[int, int, int]]:
-    """Shapes, the tallest first, with ranks from 1 to the smaller side: small ones, and those about a half of it."""
+    """Return shapes, the tallest first, with ranks from 1 to the smaller side: small ones, and those near its half."""
     sides = (1, 2, 3, 5, 8, 10, 64, 100, 576, 1000, 4608)
     for m, n in product(reversed(sides), sides):
         small, half = min(m, n), min(m, n) // 2
@@ -412,7 +412,7 @@ def _operations(m: int, n: int, r: int, b: int, way: str) -> int:
 
 
 def count_steps(context: Context) -> list[Step]:
-    """Square, tall and wide layers, small and large batches, ranks up to those that save communication."""
+    """Count steps of square, tall and wide layers, small and large batches, ranks up to those that save traffic."""
     sizes = [
         (64, 64, 24, 32),
         (64, 64, 16, 32),

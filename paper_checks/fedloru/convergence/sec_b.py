@@ -28,7 +28,7 @@ FIRST_ORDER = "the first order of the step"
 
 
 def _mean_steps(run: LocalRun, client: int, begins: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Means of E gradients in A and B along a client's steps, from one index on: as drawn, then without noise."""
+    """Return means of E gradients in A and B along a client's steps, from one index on: as drawn, and without noise."""
     setting, A, B = run.setting, run.setting.A, run.setting.B
     rows = []
     for i in range(setting.steps + begins):

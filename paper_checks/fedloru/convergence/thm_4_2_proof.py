@@ -81,7 +81,7 @@ def knotted(A: int, B: int) -> Trace:
 
 
 def draw_descents(context: Context) -> Descents:
-    """Gradient a, drift d, change of the gradient delta and step h = eta E, with the vectors that meet equality."""
+    """Draw gradient a, drift d, change delta of the gradient and step h = eta E, with vectors that meet equality."""
     axes = [
         Axis("a", 0.1, 10.0, POSITIVE, signed=True, words="the gradient, one coordinate"),
         Axis("d", 0.1, 10.0, POSITIVE, signed=True, words="the clients' mean drift from the gradient, one coordinate"),
@@ -150,7 +150,7 @@ def of_the_steps(why: str, *mutants: dict[str, float]) -> Reading:
 
 
 def _split(name: str) -> list[Equation]:
-    """The equalities of (69) and (73): a is added and taken off in the average a + d, and the product expanded."""
+    """Return the equalities of (69) and (73): a is added to and taken off the average a + d, then all is expanded."""
     a, d, h = GRADIENT, DRIFT, STEP
     left, split, expanded = -h * a * (a + d), -h * a * ((a + d) - a + a), -h * a * d - h * a**2
     return [Equation(f"{name}, first equality", left, split), Equation(f"{name}, second equality", split, expanded)]

@@ -28,7 +28,7 @@ Versions = Mapping[str, tuple[Case, ...]]
 
 
 def best_in(case: Case, method: str, lead: float = 0.0, with_fedavg: bool = False) -> Order:
-    """The statement that a method is ahead of the other low-rank methods of its cell by more than ``lead`` points."""
+    """Return the statement that a method leads the other low-rank methods of its cell by more than ``lead`` points."""
     rivals = [printed(value) for name, value in case.accuracies.items() if name != method]
     rivals += [printed(case.fedavg)] if with_fedavg else []
     return Order(printed(case.accuracies[method]), largest(rivals) + Rounded.exact(Fraction(lead)), {**case.accuracies})
@@ -180,7 +180,7 @@ ALL_OTHERS = ("FedLoRA", "FedHM", "FedAvg")
 
 
 def best_of_sizes(cases: Sequence[Case], method: str, rivals: Iterable[str], lead: float = 0.0) -> Order:
-    """The statement that a method's best accuracy over the sizes of a setting is above the best of its rivals."""
+    """Return the statement that a method's best accuracy over the sizes of a setting exceeds the best of its rivals."""
     rows = [{**case.accuracies, "FedAvg": case.fedavg} for case in cases]
     values = {name: [row[name] for row in rows if name in row] for name in (method, *rivals)}
     best = {name: largest(printed(value) for value in listed) for name, listed in values.items()}

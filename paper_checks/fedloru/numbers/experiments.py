@@ -64,7 +64,7 @@ def table(
     in_print: str = "",
     **rest: Any,
 ) -> Claim:
-    """Claim of a table: the order of each pair of methods as it is printed; ``in_print`` says how it agrees with it."""
+    """Return the claim of a table: the order of each pair of methods as printed; ``in_print`` says how it agrees."""
     compared, why = as_printed(number, pairs), "; ".join(filter(None, (reason(data), in_print)))
     return experiment(__name__, id, f"fedloru/tab-{number}", where, says, why, compared, also, **rest)
 

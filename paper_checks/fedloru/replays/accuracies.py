@@ -21,7 +21,7 @@ def percentages(cells: list[tuple[Fraction, Fraction]]) -> tuple[Hypothesis, ...
 
 
 def _best_rival(values: Values, where: str) -> Violation:
-    """The best value of the other low-rank methods, rounded down, and FedLoRU's best, rounded up, over all sizes."""
+    """Return the rivals' best value, rounded down, and FedLoRU's best, rounded up, over all sizes."""
     ours, theirs = accuracies(values["FedLoRU"]), accuracies(values["FedLoRA"]) + accuracies(values["FedHM"])
     return Violation(
         max(low for low, _ in theirs),

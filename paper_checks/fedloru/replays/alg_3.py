@@ -15,7 +15,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedloru-v2/alg-3")
 def alg_3(values: Values) -> Violation:
-    """The listing of mFedLoRU with a client that opts out: what is returned against the model of the last round."""
+    """Follow the listing of mFedLoRU with a client that opts out: what it returns, and the last round's model."""
     run, tau, T, assumes = start(values)
     W_0, products, trained = run.W, Fraction(0), run.W
     for t in range(1, T + 1):

@@ -35,7 +35,7 @@ def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
 
 @replay("fedloru-v2/claim-union")
 def claim_union_as_printed(values: Values) -> Violation:
-    """Non-zero eigenvalues of the Hessian of h - y, h a quadratic form of one weight, by its second difference at 0."""
+    """Count non-zero eigenvalues of the Hessian of h - y, h a quadratic form of one weight, by second differences."""
     ((form,),) = square(values["hessian"], 1)
 
     def risk(w: int) -> Fraction:

@@ -23,7 +23,7 @@ def eq_agg_as_printed(values: Values) -> Violation:
 
 
 def of_one_client_more(scale: Fraction) -> None:
-    """The sum of the spreads, from the four sums over the clients so far: by induction, for any number of them."""
+    """Return the sum of the spreads from the four sums over the clients so far: by induction, for any number."""
     w, s = sympy.symbols("w s")
     A, B, P, Q, R, M, N = sympy.symbols("A B P Q R M N", commutative=False)
 

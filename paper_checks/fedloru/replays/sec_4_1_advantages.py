@@ -43,7 +43,7 @@ def claim_comm_as_printed(values: Values) -> Violation:
 
 
 def rows_of_one_sample() -> bool:
-    r"""Whether one local step on $\frac12|Wx - y|^2$ keeps the rows of B multiples of x, where they are: 2 x 2."""
+    r"""Return whether one local step on $\frac12|Wx - y|^2$ keeps the rows of B multiples of x: 2 x 2."""
     x, y, A, b = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "xyAb")
     merged = sympy.Matrix(2, 2, sympy.symbols("w1:5"))
     B = b[0] * x.T
@@ -52,7 +52,7 @@ def rows_of_one_sample() -> bool:
 
 
 def ranks(rows: int, columns: int, rank: int, steps: int, cycles: int, kept: bool = False) -> list[int]:
-    r"""Ranks of W after each cycle of local steps of $\eta = \frac13$ on $\frac12\|W - C\|^2$, C ones on the diagonal.
+    r"""Return ranks of W after each cycle of steps of $\eta = \frac13$ on $\frac12\|W - C\|^2$, C ones on the diagonal.
 
     From W = 0; A starts a cycle at the unit vectors of the next places of the diagonal, or always of the first, B at 0.
     """

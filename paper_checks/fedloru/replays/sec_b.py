@@ -19,7 +19,7 @@ QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = step
 
 
 def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """How far the mean step in A of E local steps on L w^2/2 is from the gradients' mean over i = 1..E; and eta E."""
+    """Return how far the mean step in A of E steps on L w^2/2 is from the gradients' mean over i = 1..E; and eta E."""
     L, zone, W, A, B, rate = fractions(values, "L", "zone", "W", "A", "B", "rate")
     E, start, weights, later = followed(values, "steps"), A, list[Fraction](), list[Fraction]()
     assumes = assuming(

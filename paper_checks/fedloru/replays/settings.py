@@ -42,7 +42,7 @@ def txt_std_a_in_points(values: Values) -> Violation:
 
 @replay("fedloru-iclr/tab-A2")
 def tab_a2(values: Values) -> Violation:
-    """Parameters of two networks that fit the table, with 1 x 1 convolutions in three shortcuts and with none."""
+    """Count parameters of two networks that fit the table, with 1 x 1 convolutions in three shortcuts and with none."""
     depth, classes, channels = values["depth"], values["classes"], values["channels"]
     layers = convolutions((depth - 2) // 8)
     assumes = (

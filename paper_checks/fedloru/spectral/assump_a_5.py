@@ -36,7 +36,7 @@ GRADIENTS = ClientGradients((1.0, 0.5, 2.0), elsewhere=0.3, noise_square=1.0)
 
 
 def measure_bulk_slopes(context: Context) -> Slopes:
-    """Directional derivatives along the leading bulk eigenvectors of both clients, oriented towards the spikes."""
+    """Measure directional derivatives along both clients' leading bulk eigenvectors, oriented towards the spikes."""
     rng, found = context.rng("errors"), []
     clients = draw_pairs_of_clients(context)
     for pair in clients:

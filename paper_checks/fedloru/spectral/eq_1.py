@@ -138,7 +138,7 @@ DIMENSION = 400
 
 
 def named_laws(context: Context) -> dict[str, tuple[Law, NDArray[np.float64]]]:
-    """The ensembles that the text names, in their usual normalisation: limiting law, and eigenvalues of one matrix."""
+    """Return the ensembles that the text names, normalised as usual: limiting law, and eigenvalues of one matrix."""
     rng, R = context.rng("ensembles"), context.size(DIMENSION, 2 * DIMENSION)
     square = rng.standard_normal((R, R))
     signs = np.triu(rng.choice([-1.0, 1.0], (R, R)))
@@ -155,7 +155,7 @@ def named_laws(context: Context) -> dict[str, tuple[Law, NDArray[np.float64]]]:
 
 
 def _conditions(law: Law, spectrum: NDArray[np.float64]) -> dict[str, float]:
-    """How far a law is from each condition; 0 where it meets it, up to the fluctuation of one finite spectrum."""
+    """Return how far a law is from each condition: 0 where it meets it, up to the fluctuation of one spectrum."""
     lower, upper = law.support
     places = lower + (upper - lower) * np.linspace(0.0, 1.0, 41)[1:-1]
     share = np.searchsorted(np.sort(spectrum), places, side="right") / len(spectrum)

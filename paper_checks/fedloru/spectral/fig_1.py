@@ -62,7 +62,7 @@ def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float
 
 
 def known_spectra(context: Context) -> list[Estimate]:
-    """Spectra, widths and spacings, with the defaults of PyHessian (variance 1e-5 of the range, 10,000 points) last."""
+    """Return spectra, widths and spacings, PyHessian's defaults (variance 1e-5 of the range, 10,000 points) last."""
     found = []
     for R in (50, context.size(400, 4000)):
         bulk = Semicircle(0.5).quantile((np.arange(R - 1) + 0.5) / (R - 1))

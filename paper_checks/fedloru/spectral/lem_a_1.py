@@ -70,7 +70,7 @@ def _grid(n: int) -> AtomicLaw:
 
 
 def converging_laws() -> tuple[Converging, ...]:
-    """Moving, merging, escaping and reweighted atoms, grids, densities of moving shape, a law without moments."""
+    """Return moving, merging, escaping, reweighted atoms, grids, densities of moving shape, a law with no moments."""
     uniform = DensityLaw(lambda x: 1.0, (0.0, 1.0), "uniform")
     mean = MarchenkoPastur(0.5).mean
     return (
@@ -147,7 +147,7 @@ def converging_laws() -> tuple[Converging, ...]:
 
 
 def measure_approaches(context: Context) -> Approaches:
-    """Points with imaginary parts over twelve decades, above the atoms, inside and outside of the supports."""
+    """Measure at points with imaginary parts over twelve decades, above the atoms, inside and outside the supports."""
     rng = context.rng("points")
     real = [0.0, 0.3, 1.0, -1.0, 2.0, *rng.uniform(-4.0, 4.0, context.size(6, 40)), 1e3]
     heights = [1e-6, 1e-3, 0.1, 1.0, 1e3, 1e6, *10.0 ** rng.uniform(-4, 2, context.size(2, 20))]
@@ -215,7 +215,7 @@ VANISHING = ("1/(1+x^2)", "x/(1+x^2)", "1/(1+(x-1)^2)")
 
 
 def limit_in_n(expression: sympy.Expr) -> sympy.Expr:
-    """Limit of a rational function as n grows, by its leading coefficients; infinite if the degree is positive."""
+    """Return the limit of a rational function as n grows, by leading coefficients; infinite for a positive degree."""
     above, below = (sympy.Poly(part, N) for part in sympy.fraction(sympy.together(expression)))
     if above.degree() > below.degree():
         return sympy.oo

@@ -253,7 +253,7 @@ SLOW = "lambda_i at i = floor(log2 R)"
 
 
 def measure_bulk(context: Context) -> Ordered:
-    """Eigenvalues at a fixed index past the outliers, at one that grows slowly, and at shares of the spectrum."""
+    """Measure eigenvalues at a fixed index past the outliers, a slowly growing one, and shares of the spectrum."""
     ladders, inside, edges, shares = {}, {}, {}, {}
     positive, rungs = SpikedModel(BULK.spikes[:1], Semicircle(BULK.sigma), BULK.s), []
     for R in (10**6, 10**8):

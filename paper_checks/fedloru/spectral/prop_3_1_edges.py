@@ -202,7 +202,7 @@ def eq_28(
     """One-sided limits through what exceeds them; ``equal`` asks for both sides at every index above ``past``."""
 
     def quantities(second: str, edge: float, equal: bool, past: int) -> dict[str, tuple[str, float, float]]:
-        """Statement of each form: the ladder, its limit, and on which side of it the ladder counts (0: on both)."""
+        """Return each form's statement: the ladder, its limit, and on which side of it the ladder counts (0: both)."""
         found = {}
         for i in INDICES:
             for half, prefix, sign in (("liminf", "lambda_", 1.0), ("limsup", second, -1.0)):

@@ -169,7 +169,7 @@ def _products(gaps: list[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
 
 
 def noncrossing_partitions(elements: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
-    """All noncrossing partitions, by the block of the first element; independent of any recursion for moments."""
+    """Return all noncrossing partitions, by the block of the first element; no recursion for moments is used."""
     if not elements:
         yield []
         return

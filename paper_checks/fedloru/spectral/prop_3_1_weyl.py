@@ -16,7 +16,7 @@ from paper_checks.fedloru.spectral.measurements.weyl_pairs import Pair, Row, dra
 
 
 def measure_hessians(context: Context) -> list[Pair]:
-    """H_true with p positive and q negative eigenvalues (small ones too) and symmetric noise, R from p + q to 6."""
+    """Draw H_true with p positive and q negative eigenvalues (also small) and symmetric noise, R from p + q to 6."""
     sizes = strategies.sampled_from([0.001, 0.5, 1.0, 2.0, 50.0])
     spectra = strategies.integers(1, 6).flatmap(
         lambda R: strategies.integers(0, R).flatmap(

@@ -106,7 +106,7 @@ def _pair(matrix: sympy.Matrix) -> Pair:
 
 
 def measure_pairs(context: Context) -> list[Pair]:
-    r"""Models $h = \frac12\omega^TS\omega$ of one to three weights at $\omega = 0$ under the loss $\ell = h - y$."""
+    r"""Return models $h = \frac12\omega^TS\omega$ of one to three weights at $\omega = 0$, loss $\ell = h - y$."""
     rng = context.rng("matrices")
     found = []
     for R in (1, 2, 3):

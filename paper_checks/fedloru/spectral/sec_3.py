@@ -145,7 +145,7 @@ def _singular_values(count: int) -> Iterator[tuple[sympy.Expr, ...]]:
 
 
 def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
-    """Every shape and every pattern of singular values, and exact axes and singular values in decreasing order."""
+    """Return every shape with every pattern of singular values, and exact axes and decreasing singular values."""
     points: list[Point] = []
     for point in generic_points(context, (*SINGULAR, *U, *V), 4):
         ordered = sorted((abs(point[s]) for s in SINGULAR), reverse=True)

@@ -60,7 +60,7 @@ from rmt.spiked import wigner_outlier
 
 
 def difference(instance: Instance, sets: SetReading) -> Fraction:
-    """Eq. (36) at M minus eq. (36) at N: each index with its outlier or with the edge, by the sets at M and at N."""
+    """Return eq. (36) at M minus eq. (36) at N: each index with its outlier or the edge, by the sets at M and at N."""
     at_M, at_N = instance.outside(instance.noise_M, sets), instance.outside(instance.noise_N, sets)
     edge_M, edge_N = instance.edges
     spikes = sum(
@@ -139,7 +139,7 @@ def judge_estimates(
 
 
 def printed_bound(sizes: Sizes) -> float:
-    r"""Right side of eq. 4 over R, with $B_N$ = R minus the number of outliers (all spikes, by the printed sets)."""
+    r"""Return the right side of (4) over R, with $B_N$ = R minus the number of outliers (printed sets: all spikes)."""
     theta, client, server = sizes.theta_0, sizes.client, sizes.server
     below = (wigner_outlier(theta, client) * wigner_outlier(theta, server)) ** 2
     pairs = sum(8.0 * NOISE_SIGMA**2 * client * server * abs(theta / t - t / theta) for t in sizes.spikes)
@@ -272,7 +272,7 @@ def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2
 
 
 def _bounds(case: Mapping[str, Any], g_power: int = 2, least: float = 1) -> tuple[Any, Any]:
-    """The bound at a sample size between M and N and at M; ``least`` shifts the count to start there or to infinity."""
+    """Return the bound at a size between M and N and at M; ``least`` shifts the count to start there or to infinity."""
     at_M = parameters({**case, "shrink": case["shrink"] * case["shrink_N"]})
     weight = abs(1 / case["ratio"] - case["ratio"])
     count = case["count"] // 1 + (least - 1)
@@ -293,7 +293,7 @@ BOUND_AXES = (  # with a sample size between M and N
 
 
 def search_bounds(context: Context) -> Searched:
-    """Cases of Theorem 3.2's assumption, driven to where the bound hardly moves, and cases at and beyond its border."""
+    """Search cases of Theorem 3.2's assumption, towards where the bound hardly moves, and at and beyond its border."""
 
     def gap(cases: Cases) -> np.ndarray:
         between, at_M = _bounds(cases)

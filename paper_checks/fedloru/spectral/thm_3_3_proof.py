@@ -47,7 +47,7 @@ def measure_clear(context: Context) -> dict[str, Alignment]:
 
 
 def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> float:
-    r"""Limit of the denominator in eq. 51: the printed $\sum\alpha_i^2$, or the square of $E\|m + \sqrt b z\|$."""
+    r"""Return the limit of the denominator in (51): printed $\sum\alpha_i^2$, or the square of $E\|m + \sqrt b z\|$."""
     total = float((outlier_slopes(scene.model, scene.gradients)[0][:rank] ** 2).sum())
     noise_square = noise * scene.gradients.noise_square
     if form == "expectations" or noise_square == 0.0:
@@ -202,7 +202,7 @@ OVERLAP_AXES = (
 
 
 def _overlaps(case: Mapping[str, Any]) -> list[Any]:
-    """Overlaps of spikes theta_3 = theta, theta_2 and theta_1 by their ratios, at unit noise, for any number type."""
+    """Return overlaps of spikes theta_3 = theta, theta_2 and theta_1 by their ratios, unit noise, any number type."""
     squares = [1 / case["theta"] ** 2]
     for name in ("ratio_2", "ratio_1"):
         squares.insert(0, squares[0] * case[name] ** 2)

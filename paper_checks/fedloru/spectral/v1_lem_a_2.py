@@ -120,7 +120,7 @@ def _by_pair(names: Iterable[str], parts: Mapping[str, tuple[int, Moments, Momen
 
 @cache
 def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, weight: float) -> float:
-    """A moment of X + D: free cumulants add (D's times ``weight``), or classical ones, or the moments themselves."""
+    """Return a moment of X + D: free (D's times ``weight``) or classical cumulants add, or the moments themselves."""
     if convolution == "free":
         pairs = zip(*(free_cumulants_from_moments(moments[:power]) for moments in (own, added)), strict=True)
         return float(moments_from_free_cumulants([a + weight * b for a, b in pairs])[-1])

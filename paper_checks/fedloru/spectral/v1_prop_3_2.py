@@ -157,7 +157,7 @@ def limiting_eigenvalue(
     inner: bool = True,
     **_: Any,
 ) -> float:
-    """The two branches, by the printed rule or by the threshold; ``inner`` puts the scale into the argument of R."""
+    """Return the two branches, by the printed rule or by the threshold; ``inner`` scales the argument of R."""
     lower, upper = spot.model.bulk_edges
     limit = edge * (upper if spot.index > 0 else lower)
     if not spot.theta:
@@ -398,7 +398,7 @@ SCALES = (0.9, 0.25, 0.0075)
 
 
 def continued_laws() -> tuple[Continued, ...]:
-    """Laws with smooth densities: one-sided, symmetric, of negative mean, lopsided; one that jumps at its edges."""
+    """Return laws with smooth densities: one-sided, symmetric, of negative mean, lopsided; one that jumps at edges."""
 
     def poisson(ratio: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         return lambda w: 1.0 / (1.0 - ratio * w)

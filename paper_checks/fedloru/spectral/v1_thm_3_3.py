@@ -115,7 +115,7 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
 
 
 def limiting_gap(case: Case, second_moment: float, moment: str, norm: str, **_: Any) -> float:
-    """Limit of the gap over R; ``norm`` g takes the spike's outlier for the norm even where the bulk decides."""
+    """Return the limit of the gap over R; ``norm`` g takes the spike's outlier as norm even where the bulk decides."""
     client, server = (_rank_over_dimension(case, which, moment, norm) for which in "MN")
     return second_moment * (client - server)
 

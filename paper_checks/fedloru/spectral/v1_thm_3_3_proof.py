@@ -125,7 +125,7 @@ def _edge(first: Any, noise: Any) -> Any:
 
 
 def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fraction]:
-    """The six sums of eq. 35 with their numbers of terms, and the difference of the limiting stable ranks itself."""
+    """Return the six sums of (35) with their numbers of terms, and the difference of the limiting stable ranks."""
     M, N, first = instance.client, instance.server, instance.spikes[0]
     positive = [spike for spike in instance.spikes if spike > 0]
     negative = [spike for spike in reversed(instance.spikes) if spike < 0]  # the most negative one first

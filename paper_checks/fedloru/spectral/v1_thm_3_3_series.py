@@ -21,7 +21,7 @@ R_SYMBOLS = sympy.symbols("R_Mj R_Nj R_M1 R_N1 theta_1 theta_j s_M s_N")
 
 
 def draw_values(context: Context) -> list[Point]:
-    """Values of R at the four arguments, of both spikes and of both factors; first those of a semicircle, R(w) = w."""
+    """Draw values of R at the four arguments, of both spikes and factors; first those of a semicircle, R(w) = w."""
     theta_1, theta_j, s_M, s_N = sympy.Integer(2), sympy.Integer(1), sympy.Rational(1, 2), sympy.Rational(1, 4)
     of_law = s_M / theta_j, s_N / theta_j, s_M / theta_1, s_N / theta_1
     semicircle: Point = dict(zip(R_SYMBOLS, (*of_law, theta_1, theta_j, s_M, s_N), strict=True))
@@ -141,7 +141,7 @@ def term(case: Mapping[str, Any], law: str, n: int) -> Any:
 
 
 def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: bool) -> Evidence:
-    """That F_{j,1} (n = 0) and the T(n) of the named laws are negative, or not positive, exactly in every case."""
+    """Judge that F_{j,1} (n = 0) and T(n) of the named laws are negative, or not positive, exactly, in all cases."""
     names = list(R_TRANSFORMS)
 
     def value(case: Mapping[str, Any], law: str, n: int) -> Any:
@@ -257,7 +257,7 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
 
 
 def _wrong_bracket() -> str:
-    """An n and a k at which a bracket of T(n) has another sign than stated, for s_N < s_M and theta_j < theta_1."""
+    """Return an n and a k at which a bracket of T(n) does not have the stated sign, s_N < s_M and theta_j < theta_1."""
     s_N, s_M, theta_j, theta_1 = Fraction(1, 3), Fraction(1, 2), Fraction(3, 4), Fraction(5, 4)
     for n, k in [(order, place) for order in range(2, 8) for place in range(1, order + 1)]:
         first = s_N ** (k - 1) * s_M ** (n - k) - s_M ** (k - 1) * s_N ** (n - k)

@@ -46,7 +46,7 @@ class Round:
 
     @cached_property
     def needed(self) -> float:
-        r"""The constant for which $-s\lambda(1 - \kappa s\lambda L)|g|^2$ is the change, rounded once at the end."""
+        r"""Return $\kappa$ for which the change is $-s\lambda(1 - \kappa s\lambda L)|g|^2$, rounded once at the end."""
         whole = self.steps * self.step
         return float((1 + self.change / whole) / whole)
 

@@ -104,7 +104,7 @@ class Operation:
 
     @property
     def multiplications(self) -> int:
-        """Multiplications, each with its addition; of factorisations and single entries the leading order."""
+        """Return the multiplications, each with its addition; for factorisations and entries the leading order."""
         if self.name in _TIMES:
             first, second = self.shapes[-2:]
             return prod(first) * (second[-1] if len(second) > 1 else 1)
@@ -328,7 +328,7 @@ def written(polynomial: Mapping[Powers, Any]) -> str:
 
 
 def within(cost: Mapping[Powers, Any], entry: Mapping[Powers, Any]) -> Powers | None:
-    """The first term of a cost that no term of an entry bounds up to a factor, for all 1 <= r <= n; None if all are.
+    """Return the first term of a cost that no term of an entry bounds up to a factor, for all 1 <= r <= n, or None.
 
     A term with exponents (i, j) of (n, r) is bounded by (i', j') for all 1 <= r <= n if it is at r = 1 and at r = n.
     """

@@ -57,7 +57,7 @@ def called(run: str) -> str:
 
 
 def started(size: str, one: str = "target, points and start") -> str:
-    """Conditions of a statement on a run beside the normalisation: law and scale of the target, start, what is one."""
+    """Return the conditions of a statement on a run besides the normalisation: law and scale of the target, start."""
     return (
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
         rf"$B \in \mathbb R^{{4 \times 20}}$, if $\sigma_4(W_r) > {WEAKEST}\|W_r\|$, as for 99.5 % of such targets, "
@@ -108,7 +108,7 @@ def stream_of_one_target(context: Context) -> int:
 
 
 def expected_spread(basis: str, n: int) -> float:
-    """The least curvature over the largest of the expected loss, points uniform: n nodes of Gauss are exact here."""
+    """Return the least over the largest curvature of the expected loss, uniform points: n Gauss nodes are exact."""
     nodes, weights = leggauss(n)
     p = legendre_features(nodes, n, basis)
     low, *_, high = np.linalg.eigvalsh(p.T * (weights / 2.0) @ p)
@@ -116,7 +116,7 @@ def expected_spread(basis: str, n: int) -> float:
 
 
 def determined(bases: Sequence[str], n: int) -> list[Promise]:
-    """Whether the text determines the expected curvatures: in all bases they spread as in the first, up to a half.
+    """Return whether the text determines the expected curvatures: they spread alike in all bases, up to a half.
 
     Args:
         bases: Bases that may be meant.

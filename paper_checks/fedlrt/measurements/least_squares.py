@@ -74,7 +74,7 @@ FOLLOWED = {
 
 
 def follow_all(context: Context) -> Followed:
-    """The long runs until 1e-5, shorter ones in other readings, and FedLin from the same start; one draw for any seed.
+    """Follow long runs to 1e-5, shorter ones in other readings, and FedLin from the same start; one draw for any seed.
 
     The other starts are followed for twice the rounds to the first one's rank, at the full budget for a quarter of its
     run. So are the algorithm's own rounds for a while, and then to the end of the first run.

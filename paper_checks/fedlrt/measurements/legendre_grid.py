@@ -75,7 +75,7 @@ class Grid:
         return float(0.5 * (self.mean_weights * residual**2).sum())
 
     def step(self, U: Array, V: Array, rate: float) -> Step:
-        """A step by second derivatives, or by values at the nodes, which cost less for many clients or coefficients."""
+        """Return a step by second derivatives, or by values at the nodes, cheaper for many clients or coefficients."""
         left, right = U.shape[1], V.shape[1]
         if len(self.weights) * (left * right) ** 2 <= FEW:
             return by_matrices(self.hessians(U, V), rate)

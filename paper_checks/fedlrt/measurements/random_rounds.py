@@ -44,7 +44,7 @@ def _rounds(context: Context) -> list[Trace]:
 
 
 def measure_rounds(context: Context) -> list[Trace]:
-    """Two bowls of few digits, one that the truncation moves uphill, and random rounds; the same for all claims."""
+    """Follow two quadratics of few digits, one that truncation moves uphill, and random rounds, for all claims."""
     return _rounds(Context("fedlrt/rounds", context.seed, context.budget))
 
 

@@ -25,7 +25,7 @@ SCOPE = (
 
 
 def far_outside() -> Trace:
-    """Two clients whose gradients outside the block are opposite and a hundred times the global one: two long steps.
+    """Follow two steps of two clients with opposite gradients outside the block, a hundred times the global one.
 
     Their second derivatives in w11 and w22 are ((1/2, b), (b, 0)) with b^2 = 1/2, of eigenvalues 1 and -1/2.
     """
@@ -119,6 +119,6 @@ def all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] |
 
 
 def measure_simplified(context: Context) -> list[Run]:
-    """The two opposite clients, small rates, bowls, clients with large and small gradients outside the block."""
+    """Follow the two opposite clients, small rates, quadratics, clients with large and small gradients outside."""
     runs = [*all_traces(context), ([far_outside()], None)]
     return [as_run(traces, given=witness, simplified=True) for traces, witness in runs]

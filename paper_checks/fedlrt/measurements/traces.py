@@ -125,7 +125,7 @@ class Trace:
 
     @cached_property
     def travelled(self) -> Array:
-        r"""$\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$, with F the negative gradient."""
+        r"""Return $\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$, F the negative gradient."""
         return -self.step * self.model(self.wide(self.local_slopes.mean(axis=0).sum(axis=0)))
 
     @cached_property
@@ -160,7 +160,7 @@ class Trace:
 
     @cached_property
     def needed(self) -> float:
-        """The least number that Assumption 1 admits for delta, at all points of all clients; infinite if there is none.
+        """Return the least delta that Assumption 1 admits at all points of all clients; infinite if there is none.
 
         The inequality is strict: delta must be greater.
         """
@@ -177,25 +177,25 @@ class Trace:
 
     @cached_property
     def outer(self) -> float:
-        """Root mean square over the clients of their gradients outside the block at the start, over the global one."""
+        """Return the root mean square of the clients' gradients outside the block at the start, over the global one."""
         total = norm(self.gradient)
         return self.outside_at_start / total if total else float("inf")
 
     @property
     def outside_at_start(self) -> float:
-        """Root mean square over the clients of the norms of their gradients outside the block at the start."""
+        """Return the root mean square of the norms of the clients' gradients outside the block at the start."""
         return float(np.sqrt(np.mean([norm(self.outside(self.wide(own[0]))) ** 2 for own in self.local_slopes])))
 
     @cached_property
     def outer_throughout(self) -> float:
-        """Largest gradient outside the block at all of the clients' points, over the global one at the start."""
+        """Return the largest of the clients' gradients outside the block at all points, over the first global one."""
         total = norm(self.gradient)
         largest = max(norm(self.outside(self.wide(slope))) for slopes in self.local_slopes for slope in slopes)
         return largest / total if total else float("inf")
 
     @cached_property
     def outer_in_mean(self) -> float:
-        """Root mean square of the clients' gradients outside the block in all steps, over the global one at first."""
+        """Return the root mean square of the clients' gradients outside the block in all steps, over the first one."""
         total = norm(self.gradient)
         squares = [norm(self.outside(self.wide(slope))) ** 2 for slopes in self.local_slopes for slope in slopes]
         return float(np.sqrt(np.mean(squares))) / total if total else float("inf")
@@ -232,7 +232,7 @@ def tried_rates(rounds: Sequence[Rounds], stated: Stated, deltas: Sequence[float
 
 
 def descent_constant(steps: int | None, delta: float = 0.0) -> float:
-    r"""The constant of the descent, $\frac12(1 + (1 - \frac1s)\sqrt{1 + \delta^2})$; its limit for many steps if None.
+    r"""Return the constant of the descent, $\frac12(1 + (1 - \frac1s)\sqrt{1 + \delta^2})$; without steps its limit.
 
     With $\delta$ bounding what the correction leaves out, 0 for the full one.
     """

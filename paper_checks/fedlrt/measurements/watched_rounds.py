@@ -70,7 +70,7 @@ class Round:
 
 
 def _with_corrections(watched: Round, fed: Watched, correction: Correction, slopes: tuple[Tensor, ...]) -> Round:
-    """Corrections that clients add: the mean that was sent minus their own, from the trips, not from the algorithm."""
+    """Return the corrections that clients add, from the trips: the mean that was sent minus their own gradient."""
     last = fed.trips[-1].sent
     own: list[Tensor] = [torch.zeros_like(watched.start) for _ in slopes]
     r = watched.before.S["W"].shape[0]

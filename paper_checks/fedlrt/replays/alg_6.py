@@ -64,7 +64,7 @@ def alg_6(values: Values) -> Violation:
 
 @replay("fedlrt/claim-alg6")
 def claim_alg6_as_printed(values: Values) -> Violation:
-    """The mean of S_c U_c V_c' over the columns, that is U diag(S)/count V': its singular values are those of diag."""
+    """Evaluate the mean of S_c U_c V_c' over the columns, U diag(S)/count V': its singular values are those of diag."""
     size, weights = int(values["size"]), [Fraction(s) for s in values["S"]]
     count, assumes = len(weights), list[Hypothesis]()
     for name in ("U", "V"):

@@ -68,7 +68,7 @@ claim_hom_rank = replay("fedlrt/claim-hom-rank")(rank_below)
 
 
 def _away(values: Values, distance: float) -> Violation:
-    """A start of size 0.01: the distance where a round adds less in new directions than the truncation cuts."""
+    """Return the distance, from a start of size 0.01, where a round adds less in new directions than it cuts."""
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 200), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client()
@@ -106,7 +106,7 @@ def claim_hom_error(values: Values) -> Violation:
 
 @replay("fedlrt/claim-hom-clients")
 def claim_hom_clients(values: Values) -> Violation:
-    """Distance after some rounds with many clients, against that with one, from the same start on the same points."""
+    """Compare the distance after some rounds with many clients with that of one, from one start on the same points."""
     rng, many, rounds = philox(2024), int(values["clients"]), int(values["rounds"])
     assumes = assuming(
         Hypothesis("rounds", rounds, ">=", 1),

@@ -24,7 +24,7 @@ def table_1(values: Values) -> Violation:
 
 @replay("fedlrt/claim-linear-n")
 def claim_linear_n(values: Values) -> Violation:
-    """Variants whose clients send gradients of coefficients before their local steps, which a correction needs."""
+    """Count the variants whose clients send coefficient gradients before their local steps, as a correction needs."""
     stated = int(values["stated"])
     sent = {variant: {name for trip in trips(variant) for name in trip.back} for variant in VARIANTS}
     return Violation(

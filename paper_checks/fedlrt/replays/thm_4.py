@@ -306,7 +306,7 @@ def _two_opposite(values: Values, delta: Fraction) -> tuple[list[Fraction], list
 
 @replay("fedlrt/thm-11-hat-lines")
 def thm_11_hat_lines_as_printed(values: Values) -> Violation:
-    """The printed equality after Assumption 1, over delta^2; and the one in the second term, with the global loss.
+    """Evaluate the printed equality after Assumption 1, over delta^2; and, with the global loss, the one in the second.
 
     For that two opposite clients take two steps of 1/48; the global gradient is the slope everywhere.
     """

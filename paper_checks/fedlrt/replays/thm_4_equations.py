@@ -46,7 +46,7 @@ def eq_39(sign: Fraction = Fraction(1), share: Fraction = Fraction(1)) -> str:
 
 @replay("fedlrt/eq-39b")
 def eq_39b_as_printed(values: Values) -> Violation:
-    """Upper left entry for the first client: gradient minus own gradient, against F - F_c with F = -gradient."""
+    """Compare the upper left entry for the first client, gradient minus own gradient, with F - F_c, F = -gradient."""
     at = opposite(values)
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]

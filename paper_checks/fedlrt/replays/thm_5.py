@@ -49,7 +49,7 @@ def thm_5(d_2: Fraction = Fraction(1), d_3: Fraction = Fraction(1), longest: Fra
 
 @replay("fedlrt/thm-5")
 def thm_5_as_printed(values: Values) -> Violation:
-    r"""A flat loss, both flows at rest, for any $d_2, d_3 > 0$: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$.
+    r"""Follow a flat loss, both flows at rest, $d_2, d_3 > 0$: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$.
 
     A flat loss has every L and every B, so that constants that depend on these are any numbers; a bound with $d_2$ or
     $d_3$ at most 0 implies the one with positive numbers in their place.

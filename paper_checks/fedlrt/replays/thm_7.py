@@ -102,7 +102,7 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
 
 @replay("fedlrt/thm-7-clients")
 def thm_7_clients_as_printed(values: Values) -> Violation:
-    """Clients with |W - B_c|^2 / 2 from W = e1 e1', corrected: the first client's end against the printed member.
+    """Compare the first client's end with the printed member: losses |W - B_c|^2 / 2 from W = e1 e1', corrected.
 
     Its last term has no factor s there, and both terms the sign of F = +gradient; with the signs put right the factor
     alone sets the sides apart.

@@ -61,7 +61,7 @@ def thm_8(certificate: Values, further: Sequence[Mapping[str, Any]] = FURTHER) -
 
 @replay("fedlrt/thm-8-proof")
 def thm_8_proof(values: Values) -> Violation:
-    """The third term as derived, L^3 lambda^4 s^4, and as printed in the bracket, s lambda times (s lambda)^3 L^2."""
+    """Evaluate the third term: derived, L^3 lambda^4 s^4; printed in the bracket, s lambda times (s lambda)^3 L^2."""
     steps, rate, L = int(values["steps"]), Fraction(values["rate"]), Fraction(values["L"])
     assumes = (
         Hypothesis("local steps", steps, ">=", 1),

@@ -23,7 +23,7 @@ class Slopes:
 
 
 def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any, Any]:
-    r"""Squares of $\delta_{t+1}/\delta_t$ and of the factor of eq. (254), which must not be negative itself."""
+    r"""Return the squares of $\delta_{t+1}/\delta_t$ and of the factor of (254), which itself must not be negative."""
     u0 = values["delta_0"] ** 2
     u, s = (values["ratio"] * values["delta_0"]) ** 2, values["step"]
     left = (1 - 2 * s * (1 - u)) ** 2 / (1 + 4 * s**2 * u * (1 - u))

@@ -63,7 +63,7 @@ def gaussian_product_norm(correlation: float) -> float:
 
 
 def chi_square_tails(room: float, n: int) -> tuple[float, float]:
-    r"""$\log P(\chi^2_n \le (1 - room)n)$ and $\log P(\chi^2_n \ge (1 + room)n)$, too small for floats or not."""
+    r"""Return $\log P(\chi^2_n \le (1 - room)n)$ and $\log P(\chi^2_n \ge (1 + room)n)$, even too small for floats."""
     low, high = (1.0 - room) * n, (1.0 + room) * n
     found = [float(chi2.logcdf(low, n)), float(chi2.logsf(high, n))]
     for place, ends in enumerate(((0.0, low / 2.0), (high / 2.0, mpmath.inf))):

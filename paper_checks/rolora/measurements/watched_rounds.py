@@ -115,7 +115,7 @@ class Iteration:
     eta: float
 
     def mean_of_minimisers(self) -> Tensor:
-        """By least squares on the samples, or in closed form for the population loss."""
+        """Return the mean of the minimisers: least squares on samples, or the closed form for the population loss."""
         if not self.X:
             return torch.stack([float((self.truth * self.a).sum()) * b for b in self.own_b]).mean(dim=0)
         pairs = zip(self.X, self.own_b, strict=True)

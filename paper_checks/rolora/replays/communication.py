@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/table-4")
 def table_4(values: Values) -> Violation:
-    """Samples used in a round by clients that share 3000 samples evenly, and the rounds that keep their number."""
+    """Compare the samples used in a round by clients that share 3000 samples evenly, and the rounds that keep them."""
     samples, epochs, clients, rounds = 3000, values["epochs"], values["clients"], values["rounds with 3"]
     assumes = assuming(
         Hypothesis("clients", clients, ">", 3),

@@ -33,7 +33,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("rolora/eq-81")
 def eq_81_as_printed(values: Values) -> Violation:
-    """Both sides along the unit vector v across a*, for which P a = -sine v and P u = cosine v; a'grad is 0."""
+    """Evaluate both sides along the unit vector v across a*: P a = -sine v and P u = cosine v; a'grad is 0."""
     assumes, at, s = one_step(values)
     cosine, sine = fractions(values, "cosine", "sine")
     left = -sine - s * cosine * at["across"]

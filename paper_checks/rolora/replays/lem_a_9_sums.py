@@ -76,7 +76,7 @@ def eq_26(c3: str = "0.3774") -> str:
 
 @replay("rolora/eq-26")
 def eq_26_as_printed(values: Values) -> Violation:
-    """The exponent of (28) at an angle of w and b* over that for w along b*; that of (29) is the same for both.
+    """Compare the exponent of (28) at an angle of w and b* with the one for w along b*; that of (29) stays.
 
     The norm of a summand is the cosine times the norm k of the product of two independent normal variables, and k is at
     least E|zw| / log 2 = 2 / (pi log 2) > 9/10 (Jensen). While eps_2 <= k cosine the first term of (28) is the smaller.

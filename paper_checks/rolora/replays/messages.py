@@ -32,7 +32,7 @@ LLAMA_2_7B = [(4096, 4096)] * 4 + [(4096, 11008)] * 2 + [(11008, 4096)]
 
 
 def sent(inputs: sympy.Expr, outputs: sympy.Expr) -> dict[str, list[sympy.Expr]]:
-    """Numbers that a client sends in each of two rounds, A of inputs x r and B of r x outputs, summed over matrices."""
+    """Return the numbers that a client sends in each of two rounds, A of inputs x r and B of r x outputs, summed."""
     A, B = r * inputs, r * outputs
     return {"LoRA": [A + B, A + B], "RoLoRA": [B, A], "FFA-LoRA": [B, B]}
 

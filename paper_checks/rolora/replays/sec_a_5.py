@@ -93,7 +93,7 @@ def asm_A_12(reach: Fraction = Fraction(1)) -> str:
 
 
 def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """Squares of the sine at the end, by the quotient of eqs. (262) and (267), and of epsilon; what is assumed."""
+    """Return the squared sine at the end, by the quotient of (262) and (267), squared epsilon, and assumptions."""
     delta_0, s, c, quotient = fractions(values, "delta_0", "step", "c", "quotient")
     T = int(values["T"])
     assumes = assuming(

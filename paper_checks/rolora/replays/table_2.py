@@ -24,7 +24,7 @@ EXAMPLES = {
 
 
 def with_deviation(values: Values) -> Violation:
-    """Distance of the square of a printed deviation, all roundings, from that of three trials with the printed mean."""
+    """Return the distance of a printed squared deviation, all roundings, from that of three trials with this mean."""
     (mean, spread), (size, divisor, places) = (
         [Fraction(values[name]) for name in ("mean", "deviation")],
         [int(values[name]) for name in ("size", "divisor", "places")],
@@ -105,7 +105,7 @@ table_2_cut = replay("rolora/table-2@each-trial-cut-off")(three_trials)
 
 @replay("rolora/txt-table2-best@significant-in-every-comparison")
 def txt_table2_best(values: Values) -> Violation:
-    """Welch's square of t, three trials each, as large as the roundings allow, against the least that is significant.
+    """Compare Welch's square of t, three trials each, as large as roundings allow, with the least significant one.
 
     Its degrees of freedom are at most 4, for which the 5 % point of Student's law is more than 2.776, and fewer need
     more.

@@ -161,7 +161,7 @@ class Setting:
         return torch.stack([client.gradient(Tree(W=W))["W"] for client in self.clients]).mean(dim=0)
 
     def least(self) -> float:
-        r"""$f^\star$: a sum of cosines of one frequency is a cosine; else convex entry by entry, by bisection."""
+        r"""Return $f^\star$: a sum of cosines of one frequency is a cosine; else convex by entry, by bisection."""
         L, z = self.clients[0].curvature, self.clients[0].zone
         if self.clients[0].kind == "cosine":
             mean = torch.stack([torch.exp(1j * c.centres / z).mean(dim=0) for c in self.clients]).mean(dim=0)

@@ -151,7 +151,7 @@ def printed_D(trace: Trace, C_A: float, C_B: float) -> float:
 
 
 def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple[float, float]:
-    r"""How fast the gradient in A and that in B can change: $LC_B(C_A^2+C_B^2)+GC_A$, and with A and B exchanged."""
+    r"""Return Lipschitz constants of the gradients in A, $LC_B(C_A^2+C_B^2)+GC_A$, and in B, with A and B exchanged."""
     L, G, C_A, C_B = curvature * trace.L, own * trace.G, trace.C_A, trace.C_B
     both = C_A**2 + C_B**2
     return L * C_B * both + G * C_A, L * C_A * both + G * C_B

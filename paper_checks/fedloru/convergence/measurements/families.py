@@ -70,7 +70,7 @@ class Constants:
 
 
 def printed_weights(T: int) -> Family:
-    r"""Client k moves w by $-\eta(p^{(k)})^2$ times its gradient: mean and second moment of w, round by round."""
+    r"""Return mean and second moment of w by round; client k moves w by $-\eta(p^{(k)})^2$ times its gradient."""
     (p, q), rate, eta_0 = (0.75, 0.25), 0.1 / T**0.5, 0.1
     mean, square, least = 0.1, 0.01, float("inf")
     for _ in range(T):

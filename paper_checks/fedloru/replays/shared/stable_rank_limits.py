@@ -26,7 +26,7 @@ def bulk_square(bulk: Fraction) -> None:
 
 
 def norm() -> None:
-    r"""The limit of the norm: an outlier beyond the threshold, else the edge, which is the smaller of the two."""
+    r"""Return the limit of the norm: an outlier beyond the threshold, else the edge, the smaller of the two."""
     outlier = theta + n**2 / theta
     outliers(outlier, 1)
     semicircle(2)

@@ -63,7 +63,7 @@ class Spectra:
 
 
 def measure_overlaps(context: Context) -> Spectra:
-    """Overlaps of the extreme eigenvector with the spike, alone at growing R; all pairs for three spikes together."""
+    """Measure overlaps of the extreme eigenvector with its spike, alone at growing R; all pairs for three spikes."""
     ladders, spikes = {}, {}
     for name, setting in single_spikes():
         rng, theta = context.rng(name), setting.spikes[0]
@@ -92,7 +92,7 @@ def measure_overlaps(context: Context) -> Spectra:
 def limiting_overlap(
     setting: Setting, theta: float, everywhere: bool, coefficient: float, power: float, squared: bool
 ) -> float:
-    """Eq. 5: the cone around a spike; 0 across spikes and, by the threshold, for spikes that stay inside."""
+    """Return the limit of eq. (5): the cone around a spike; 0 across spikes and for spikes that stay in the bulk."""
     if theta == 0.0 or (not everywhere and abs(theta) <= setting.noise):
         return 0.0
     overlap = 1.0 - coefficient * abs(setting.noise / theta) ** power

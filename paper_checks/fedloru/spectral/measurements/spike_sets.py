@@ -28,7 +28,7 @@ Found = TypeVar("Found")
 
 
 def limiting_location(theta: Fraction, noise: Fraction) -> Fraction:
-    """Limit of the eigenvalue of a spike: the outlier beyond the threshold, else the edge (prop-3.1 as corrected)."""
+    """Return the limit of a spike's eigenvalue: the outlier beyond the threshold, else the edge (as corrected)."""
     edge = 2 * noise if theta > 0 else -2 * noise
     return wigner_outlier(theta, noise) if abs(theta) > noise else edge
 
@@ -85,7 +85,7 @@ class Instance:
 
     @property
     def certain(self) -> bool:
-        r"""Whether Weyl's bound alone keeps the eigenvalue of some spike above $\sigma s_N$ from its $g_M^{-1}$."""
+        r"""Return whether Weyl's bound keeps the eigenvalue of some spike above $\sigma s_N$ from its $g_M^{-1}$."""
         return any(self.noise_N < abs(theta) < self.noise_M / 2 for theta in self.spikes)
 
     @property
@@ -153,7 +153,7 @@ def _corners() -> list[Instance]:
 
 
 def draw_instances(context: Context) -> list[Instance]:
-    """Every corner, then random instances; those that Weyl's bound decides, of both signs, with few spikes, first."""
+    """Draw every corner, then random instances; first what Weyl's bound decides, of both signs, with few spikes."""
     rng = context.rng("instances")
 
     def draw(low: int, high: int) -> Fraction:
@@ -171,7 +171,7 @@ def draw_instances(context: Context) -> list[Instance]:
 
 
 def assumed(instances: list[Instance], assumption: bool = True, clear: bool = False) -> list[Instance]:
-    """The instances that meet Theorem 3.2's assumption, and those without spikes near the thresholds, if asked for."""
+    """Return instances that meet Theorem 3.2's assumption, and those without spikes near the thresholds, if asked."""
     return [found for found in instances if (found.assumed or not assumption) and (found.clear or not clear)]
 
 

@@ -58,7 +58,7 @@ AXES = (SPIKE, RATIO, NOISE, SHRINK)
 
 
 def parameters(case: Mapping[str, Any]) -> dict[str, Any]:
-    r"""The paper's parameters from those searched: $\theta_j/\theta_0$, $\sigma s_M$ and $s_N/s_M$, at $s_M = 1/2$."""
+    r"""Return the paper's parameters from those searched: $\theta_j/\theta_0$, $\sigma s_M$, $s_N/s_M$; $s_M = 1/2$."""
     half = Fraction(1, 2) if isinstance(case["theta_0"], Fraction) else 0.5
     return {
         "theta_0": case["theta_0"],
@@ -70,7 +70,7 @@ def parameters(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
-    r"""$g_M^{-1}(\theta_j), g_N^{-1}(\theta_0), g_N^{-1}(\theta_j), g_M^{-1}(\theta_0)$ for any kind of number."""
+    r"""Return $g_M^{-1}(\theta_j), g_N^{-1}(\theta_0), g_N^{-1}(\theta_j), g_M^{-1}(\theta_0)$ for any number type."""
     noise_M, noise_N = values["sigma"] * values["s_M"], values["sigma"] * values["s_N"]
     return (
         wigner_outlier(values["theta_j"], noise_M),

@@ -65,7 +65,7 @@ def judge_rows(rows: list[Row], scope: str, printed: str) -> Evidence:
 
 
 def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex128]:
-    """None, a permutation (equality is attained), a real or a complex uniform rotation, or one close to none."""
+    """Draw no rotation, a permutation (attains equality), a real or complex uniform rotation, or one close to none."""
     if kind == "none":
         return np.eye(n, dtype=complex)
     if kind == "permutation":

@@ -59,7 +59,7 @@ BASES = {"U": (m, r), "V": (n, r)}
 
 
 def trips(method: str) -> list[Trip]:
-    """The communication rounds of FedAvg, FedLin, or of FeDLRT with the correction ``none``, simplified or full."""
+    """List the communication rounds of FedAvg, FedLin, or FeDLRT with the correction ``none``, simplified or full."""
     wide, small, weights = (2 * r, 2 * r), (r, r), (m, n)
     if method == "FedAvg":
         return [Trip({"W": weights}, {"W_c": weights})]
@@ -74,7 +74,7 @@ def trips(method: str) -> list[Trip]:
 
 
 def _layer(k: Any) -> list[Step]:
-    """The samples through factors of k columns and back: outputs, errors, and the gradients of all three factors."""
+    """Pass samples through factors of k columns and back: outputs, errors, and the gradients of all three factors."""
     through = [((b, m), (m, k)), ((b, k), (k, k)), ((b, k), (k, n)), ((b, n), (n, k)), ((b, k), (k, k))]
     slopes = [((m, b), (b, k)), ((n, b), (b, k)), ((k, b), (b, k))]
     return [Step("client", "product", pair) for pair in (*through, *slopes)]

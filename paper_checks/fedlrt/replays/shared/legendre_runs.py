@@ -33,7 +33,7 @@ class Losses:
         return np.asarray(self.grams @ (W - self.targets).reshape(len(self.targets), -1, 1)).reshape(self.targets.shape)
 
     def change(self, U: Array, V: Array, steps: int) -> Callable[[Array], Array]:
-        """Function from a change of the coefficients S of U S V' to what it adds to the gradients in them, row by row.
+        """Return the function from a change of S in U S V' to what it adds to the gradients in S, row by row.
 
         Second derivatives in the coefficients are written down where that costs less than the steps do without them.
         """
@@ -115,7 +115,7 @@ class Problem:
 
 
 def features(points: Array, n: int, basis: str = "uniform") -> Array:
-    """Legendre polynomials by the recurrence (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}, in some normalisation."""
+    """Return Legendre polynomials by (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}, in some normalisation."""
     columns = [np.ones_like(points), points]
     for k in range(1, n - 1):
         columns.append(((2 * k + 1) * points * columns[k] - k * columns[k - 1]) / (k + 1))
@@ -180,7 +180,7 @@ def rank_below(values: Values) -> Violation:
 
 
 def spread_of(values: Values, stated: int) -> Violation:
-    """Means over uniform points of the squares of P_k, 1/(2k + 1): spread of the curvatures in two normalisations."""
+    """Return means over uniform points of the squares of P_k, 1/(2k + 1): spread of curvatures, two normalisations."""
     n = int(values["n"])
     assumes = assuming(Hypothesis("n", n, "=", stated))
     means = [Fraction(1, 2 * k + 1) for k in range(n)]

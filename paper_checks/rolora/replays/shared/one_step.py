@@ -39,7 +39,7 @@ def one_step(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction
 
 
 def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
-    """One client with m >= C q, a at the angle of sine 3/5: what is assumed, eps', q from below, and sqrt(m/2)."""
+    """Return what is assumed of one client with m >= C q, a at the sine 3/5; eps', q from below, and sqrt(m/2)."""
     at = thresholds(values)
     level = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1]))
     assumes = (
