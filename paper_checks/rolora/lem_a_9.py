@@ -30,7 +30,7 @@ def enough(thresholds: tuple[float, float, float]) -> float:
 
 
 def minimiser_tails(context: Context) -> Tails:
-    """Return the log-probability that Lemma A.9's bound fails: exact for one client, else at most as many times it."""
+    """Return the log-probability that Lemma A.9's bound fails: exact for one client, an upper bound for several."""
     settings = [
         Setting(N, d, *thresholds, C)
         for C, thresholds, N, d in product(FACTORS, THRESHOLDS, (1, 10, 1000), (2, 20, 1000))

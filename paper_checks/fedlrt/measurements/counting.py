@@ -1,4 +1,4 @@
-r"""Costs of a round, counted while the algorithms run: what travels, what is computed and held, by client and server.
+r"""Costs of a round, counted while the algorithms run: what clients and server send, compute and hold.
 
 A client is one layer with b samples, $\frac1{2b}\|XW - T\|^2$, evaluated factor by factor where the weights come as
 factors, as a network does it. Counts at many sizes are turned into polynomials in the width n, the rank r, the local

@@ -1,4 +1,4 @@
-"""Section 2: local training by FedAvg and FedLin on small problems."""
+"""Local training by FedAvg and FedLin on small problems (Section 2)."""
 
 from __future__ import annotations
 

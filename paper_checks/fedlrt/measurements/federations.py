@@ -1,4 +1,4 @@
-"""Federations to execute FeDLRT's boxes on."""
+"""Federations on which FeDLRT's boxes are executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 4.1, heterogeneous test: its setting, in the normalisations that the text leaves open."""
+"""The setting of the heterogeneous test of Section 4.1, in the normalisations that the text leaves open."""
 
 from __future__ import annotations
 

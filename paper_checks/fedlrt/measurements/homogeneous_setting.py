@@ -1,7 +1,7 @@
-"""Section 4.1, homogeneous test: its setting, in the normalisations that the text leaves open, and its step size.
+"""The setting of the homogeneous test of Section 4.1 and its step size, in the normalisations left open.
 
 The paper leaves open the normalisation of the polynomials, the distribution of the target, and rank and size of the
-start: normal factors, and a normal start of size 0.01 cut to rank 8, if nothing else is said. Normal factors whose
+start: unless stated otherwise, normal factors, and a normal start of size 0.01 cut to rank 8. Normal factors whose
 last singular value is small are drawn again, see ``WEAKEST``.
 """
 

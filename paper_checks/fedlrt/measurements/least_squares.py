@@ -1,4 +1,4 @@
-"""Section 4.1 with Figure 4: runs of the homogeneous test, Legendre least squares with one target."""
+"""Runs of the homogeneous test of Section 4.1 and Figure 4: Legendre least squares with one target."""
 
 from __future__ import annotations
 

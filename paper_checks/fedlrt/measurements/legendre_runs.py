@@ -1,4 +1,4 @@
-"""Runs of Section 4.1's Legendre least squares, by the algorithms' own rounds, in readings of what is left open."""
+"""Runs of Section 4.1's Legendre least squares by the algorithms' own rounds; readings of what is left open."""
 
 from __future__ import annotations
 

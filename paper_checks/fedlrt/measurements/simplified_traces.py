@@ -1,4 +1,4 @@
-"""Rounds with simplified correction on which Theorem 4 and its corollary are judged, and the witness among them."""
+"""Rounds with simplified correction, on which Theorem 4 and its corollary are judged, and their witness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounds of FeDLRT followed step by step: what every client holds, beside what the real algorithm returns."""
+"""Rounds of FeDLRT followed step by step: what every client holds, and what the real algorithm returns."""
 
 from __future__ import annotations
 

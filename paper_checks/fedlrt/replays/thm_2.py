@@ -27,8 +27,8 @@ def thm_2(
     r"""The local steps, then the truncation; the two bounds are added.
 
     With full correction every client's first step is along g, so that $\rho = 1$ and $R = 1 - \frac1s < 1$ in
-    `local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 - \frac{1+R}2x)\|g\|^2$
-    before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most
+    `shared.local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 -
+    \frac{1+R}2x)\|g\|^2$ before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most
     $\vartheta\|\nabla\mathcal{L}\| + \frac L2 \vartheta^2$. No smaller constant serves all small learning rates: $\frac
     L2\|W - B\|^2$ for every client changes without truncation by $-\frac{1 - (1 - \lambda L)^{2s_*}}{2L}\|g\|^2$, which
     is $-s_*\lambda(1 - (1 - \frac1{2s_*})x)\|g\|^2$ up to terms of third order in $\lambda$.

@@ -205,7 +205,7 @@ def eq_45(own: Fraction = Fraction(-1), mean: Fraction = Fraction(1), sign: Frac
 def eq_46(
     largest: Fraction = Fraction(3, 2), limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3, 10, 100, 1000)
 ) -> str:
-    r"""The argument of `local_steps` for the block of S alone, with g its gradient there.
+    r"""The argument of `shared.local_steps` for the block of S alone, with g its gradient there.
 
     The correction takes the block's part of every client's first step to g, and what lies outside the block stays the
     client's own: the client starts along $p_c$ with $\frac1C\sum_c|p_c|^2 \le (1 + \delta^2)|g|^2$, so that $\rho =

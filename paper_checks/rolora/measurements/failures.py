@@ -1,6 +1,7 @@
 r"""How probable it is that a bound of Appendix A.3 fails: one client, $\delta = 3/5$, for every constant in $\Omega$.
 
-For one client the minimiser is $(\cos + \delta T)b^*$ with the T of ``laws``, and the gradient is 0 along a.
+For one client the minimiser is $(\cos + \delta T)b^*$ with the T of ``measurements.laws``, and the gradient is 0 along
+a.
 """
 
 from __future__ import annotations

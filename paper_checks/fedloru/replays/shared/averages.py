@@ -1,4 +1,4 @@
-"""Replays of the claims in ``low_rank_descent`` and ``smoothness``: runs with one weight, in fractions."""
+"""The product of averaged factors against the product that each client sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Proofs of Theorem 4.2 in its corrected form, of its rate, and of the lines of Appendix B.2 that lead to (9).
+r"""What one round can move under bounded gradients: the setting of the corrected Theorem 4.2 and its proof.
 
 $\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds; norms are
 submultiplicative. A fresh sample's gradient has $\|g\| \le G$ whatever came before it, by (A.2), and so has every exact

@@ -1,4 +1,4 @@
-r"""Proofs about eigenvalues of sums, by counting dimensions.
+r"""Eigenvalues of sums of Hermitian matrices, by counting dimensions.
 
 Eigenvalues decrease, $\lambda_1 \ge \cdots \ge \lambda_n$. On the span of eigenvectors of a Hermitian matrix that
 belong to its k-th and later eigenvalues the Rayleigh quotient is at most $\lambda_k$, on the span of the first k at

@@ -1,4 +1,4 @@
-"""Proofs on the listing: what accumulation and restart do to the model, its rank, and the numbers that are sent."""
+"""Averaged factors as symbols that do not commute, for what accumulation and restart do to the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``index_sets``: the sets under both printed definitions, the sums term by term."""
+"""The index sets of Theorem 3.2 under both printed definitions, and their sums term by term."""
 
 from __future__ import annotations
 

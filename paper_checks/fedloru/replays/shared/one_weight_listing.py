@@ -1,4 +1,4 @@
-"""Replays of ``accumulation``, ``fine_tuning`` and ``variants``: runs with one weight, followed in fractions."""
+"""The listed algorithm for one weight and one client, followed in fractions."""
 
 from __future__ import annotations
 

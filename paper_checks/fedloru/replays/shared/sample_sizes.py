@@ -1,4 +1,4 @@
-"""Replays of the claims in ``stable_rank_limit``."""
+"""The assumptions of Theorem 3.2 at two sample sizes, and bounds on the limits of the stable ranks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Proofs about quotients, transforms and cumulant series: all dimensions, orders and laws in their scope.
+"""Quotients, transforms and cumulant series in symbols, for all dimensions, orders and laws.
 
-Exponents and indices are symbols here, so that one identity stands for all orders.
+Exponents and indices are symbols here, so that one identity covers all orders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``alignment``, and the pair of clients that those of ``alignment_steps`` have too."""
+"""The mean cosine of two clients' gradients: its limit, and the printed one."""
 
 from __future__ import annotations
 

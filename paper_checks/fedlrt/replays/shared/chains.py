@@ -1,8 +1,8 @@
-r"""Proofs of the lines between the numbered equations of Appendices F and G, L = 1.
+r"""Sums over clients and steps for the lines between the numbered equations of Appendices F and G; L = 1.
 
-Products of vectors and squares of norms stand as symbols: for vectors x and y of norms $|x|$ and $|y|$ the product
+Symbols replace products of vectors and squares of norms: for vectors x and y of norms $|x|$ and $|y|$ the product
 $\langle x, y\rangle$ is $|x||y| - f$ with some $f \ge 0$ (Cauchy and Schwarz). Sums over clients and steps are written
-out at some numbers of both; each is linear, term by term, so that these stand for all.
+out at some numbers of both; each is linear, term by term, so these represent all others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replays of ``least_squares``, and the algorithms in numpy on points drawn anew."""
+"""The Legendre least squares of Section 4.1, and the algorithms in numpy on points drawn by another generator."""
 
 from __future__ import annotations
 

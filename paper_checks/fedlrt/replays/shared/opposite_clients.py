@@ -1,4 +1,4 @@
-"""Replays of the claims in ``simplified``, in fractions."""
+"""One round of Algorithm 5 for two opposite clients with a loss in 2 x 2, in fractions."""
 
 from __future__ import annotations
 

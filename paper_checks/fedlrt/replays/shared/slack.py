@@ -1,4 +1,4 @@
-"""Client drift and descent of a round: proofs, and certificates of the worst case over all smooth losses.
+"""Certificates of the worst case over all smooth losses, for a client's drift and the descent of a round.
 
 The vectors of a certificate are g and, for each client, the changes of its gradient between the start and each of its
 points. A client function is known by the inequalities between its points that hold for every function with curvature in

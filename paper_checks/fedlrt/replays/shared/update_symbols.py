@@ -1,8 +1,8 @@
-r"""Proofs of the formulas for the clients' updates: eqs. (2), (4), (7) to (9), (26), (32), (33) and (39) to (45).
+r"""The clients' updates in symbols: eqs. (2), (4), (7) to (9), (26), (32), (33) and (39) to (45).
 
 Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; in the bases $\tilde U =
-[U|\bar U]$ and $\tilde V = [V|\bar V]$ they are two blocks by two. F stands for the negative gradient of $\mathcal{L}$,
-$F_c$ for that of $\mathcal{L}_c$, and g, $g_c$ for the gradients themselves.
+[U|\bar U]$ and $\tilde V = [V|\bar V]$ they are two blocks by two. F and $F_c$ are the negative gradients of
+$\mathcal{L}$ and $\mathcal{L}_c$, and g, $g_c$ the gradients themselves.
 """
 
 from __future__ import annotations

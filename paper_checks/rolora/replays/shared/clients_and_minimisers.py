@@ -1,7 +1,7 @@
-r"""Proofs for different clients under the population loss: what the iteration does, and what the losses are.
+r"""Different clients under the population loss: what an iteration does, and what the losses are.
 
-All identities are between inner products (`rank_one`), so that they hold for any number of clients, any dimensions and
-any $b_i^*$. x is the cosine between a and $a^*$, $G = \|\bar b^*\|^2$.
+All identities are between inner products (`shared.rank_one`), so that they hold for any number of clients, any
+dimensions and any $b_i^*$. x is the cosine between a and $a^*$, $G = \|\bar b^*\|^2$.
 """
 
 from __future__ import annotations

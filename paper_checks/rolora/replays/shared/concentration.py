@@ -1,4 +1,4 @@
-r"""Proofs of the concentration lemmas, for normal samples, and $d \ge 2$, without which $\delta^t$ is 0.
+r"""Concentration of minimisers and gradients for normal samples; $d \ge 2$, since $\delta^t$ is 0 otherwise.
 
 a is independent of the samples, unless every a is meant. Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector
 u across a; $A = \log N$, $L = \log\frac2{\epsilon_0} \ge \log 2$, $Q = \max\{A, d\} \ge 2$.

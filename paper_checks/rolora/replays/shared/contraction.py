@@ -1,4 +1,4 @@
-r"""Proofs of the corrected contraction: on the events of the lemmas, with unlimited samples, and for fixed samples.
+r"""The corrected contraction of the angle: on the events of the lemmas, with unlimited and with fixed samples.
 
 Units: $\|b^*\| = 1$, so that $\eta$ is s; $a^{*\top}a = c > 0$ (else change the signs of a* and b*), $a^* = ca +
 \delta u$ with a unit vector u across a, $D = 1 - (\delta^0)^2 \le c^2$, $S_i = X_i^\top X_i/m$. A client's minimiser

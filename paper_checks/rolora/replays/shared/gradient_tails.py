@@ -1,4 +1,4 @@
-r"""Proofs of the steps of Lemma A.10: norms of the summands, the tails of their sum, and the chain up to (76).
+r"""Tails of the gradient (Lemma A.10): norms of the summands, tails of their sum, and the chain up to (76).
 
 Let $n = Nm$ and let S be the mean of $x_{i,j}x_{i,j}^\top$ over all n samples. The sum of (59) over n is $w^\top(S -
 I)M\bar b$ with $M = a\bar b^\top - a^*b^{*\top}$. a is independent of the samples: those of the first iteration, or

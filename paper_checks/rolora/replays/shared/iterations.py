@@ -1,4 +1,4 @@
-"""Replays of the claims in ``iterations``, in fractions."""
+"""Numbers of iterations of both theorems, and one iteration of one client, in fractions."""
 
 from __future__ import annotations
 

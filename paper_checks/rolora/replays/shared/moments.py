@@ -1,4 +1,4 @@
-r"""Proofs of the expectations of Appendix A.4.1 for any number N of clients, m samples and cosine $\alpha$.
+r"""Expectations of Appendix A.4.1 for any number N of clients, m samples and cosine $\alpha$.
 
 Client i has the independent standard normal vectors $z_i = X_ia$ and $w_i$ with $X_ia^* = \alpha z_i + \beta w_i$,
 $\beta^2 = 1 - \alpha^2$. With $h_i = \|z_i\|$ the variable $g_i = z_i^\top w_i/h_i$ is standard normal and independent

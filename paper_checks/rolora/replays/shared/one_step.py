@@ -1,4 +1,4 @@
-"""Replays of the claims in ``contraction``."""
+"""One step of one client on its samples, and how likely it is that a bound on it fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``gradient``."""
+"""One client in the plane that uses the same samples for its minimiser and its gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays of the second iteration on the samples of the first, for eqs. (18) to (31) and (59), by intervals."""
+"""The second iteration on the samples of the first, for eqs. (18) to (31) and (59), by intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The angle under the population loss, one iteration and many: the same map for equal and for different clients.
+r"""The angle under the population loss, in one and many iterations: one map for equal and different clients.
 
 Let u be the squared sine between a and $a^*$, c the cosine, $s = \eta\|\bar b^*\|^2$ (for equal clients $\|b^*\|^2$).
 At $b = c\bar b^*$ the step $a - 2\eta(a\|b\|^2 - a^*\langle\bar b^*, b\rangle)$ has the component $c(1 + 2su)$ along
