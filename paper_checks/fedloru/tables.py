@@ -1,4 +1,4 @@
-"""The printed tables of `figures.fedloru.printed`, and their values as what they can stand for."""
+"""The printed tables of `figures.fedloru.printed`, and their values as the ranges that they are rounded from."""
 
 from __future__ import annotations
 

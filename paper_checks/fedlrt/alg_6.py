@@ -99,7 +99,7 @@ def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone:
 
 @dataclass(frozen=True)
 class Mean:
-    """Low-rank models of clients in bases of their own, and what their mean comes to.
+    """Low-rank models of clients in bases of their own, and the rank of their mean.
 
     Attributes:
         size: Side of the square weights.

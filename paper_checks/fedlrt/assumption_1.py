@@ -122,10 +122,10 @@ class Deltas:
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """Runs of rank that is the solution's.
+    """Runs whose rank is the solution's.
 
     Attributes:
-        bowl: Rounds of one client on a bowl, the last one near its minimiser.
+        bowl: Rounds of one client on a quadratic, the last one near its minimiser.
         test: Ranks, distances and least deltas in the homogeneous test with four clients.
     """
 
@@ -206,7 +206,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     expect=("depends on the reading", "search"),
 )
 def claim_assumption_when(met: Met, when: str = "near", delta: float = SMALL) -> Promises:
-    """The least delta that (14) admits at the start of a round, beside a tenth; that the bowl's run comes near."""
+    """The least delta that (14) admits at the start of a round, against a tenth; the quadratic's run must come near."""
     last = len(met.test.of_mean) - 1
     if when == "near":
         end = met.bowl[-1]

@@ -24,7 +24,7 @@ def corrections(table: pd.DataFrame) -> Comparisons:
 
 
 def matches(table: pd.DataFrame) -> str:
-    """FeDLRT beside its counterpart, which matching puts no sign on, and the savings."""
+    """FeDLRT against its counterpart, since matching gives the difference no sign, and the savings."""
     pairs = [
         (name, effect)
         for name, effect in contrasts(table).items()

@@ -25,7 +25,7 @@ from toymodels.quadratic import centred
 
 @dataclass(frozen=True)
 class Beside:
-    """FeDLRT with full correction beside FedLin, from the same start of low rank.
+    """FeDLRT with full correction and FedLin, from the same start of low rank.
 
     Attributes:
         inside: Whether the targets lie in the bases of the start.
@@ -72,7 +72,8 @@ def run_beside(
 ) -> Beside:
     """Run both algorithms for some rounds; what leaves the bases is found from what clients would follow in them.
 
-    By hand the gradient determines no second basis vectors: bases without any stand for all that the target is across.
+    By hand the gradient determines no second basis vectors: bases without any represent every case in which the target
+    is across them.
     """
     L, settings = case.smoothness, Descent(steps, rate)
     completion: Completion = "orthogonal" if by_hand is None else "none"

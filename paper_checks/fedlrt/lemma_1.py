@@ -55,7 +55,7 @@ class Wide:
 
     @property
     def fits(self) -> bool:
-        """Return whether 2r columns fit beside each other."""
+        """Return whether 2r columns fit side by side."""
         U, S, V = self.parts
         return 2 * S.shape[0] <= min(U.shape[0], V.shape[0])
 
@@ -111,7 +111,7 @@ WIDE_SCOPE = (
 
 
 def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False) -> list[Wide]:
-    """Return the points that meet the assumptions: room for 2r columns, S of full rank."""
+    """Return the points that meet the assumptions: 2r columns fit, S has full rank."""
     return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
 
 
@@ -155,7 +155,7 @@ LEAVES = {"entry (1, 3)": 1, "entry (2, 1)": 1}
 
 
 def measure_directions(context: Context) -> list[Wide]:
-    """Return one point by hand and those of `measure_wide`."""
+    """Return one point by hand, then the points of `measure_wide`."""
     first = torch.eye(3, 1, dtype=torch.float64)
     factors = USV(Tree(W=first), Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=first))
     gradient = torch.zeros(3, 3, dtype=torch.float64)
@@ -238,7 +238,7 @@ def lemma_1(
 ) -> Promises:
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
-    The first columns of a library's orthogonal factor are those of U up to sign: signs of rows and columns change.
+    The first columns of a library's orthogonal factor are U up to signs: signs of rows and columns change.
     """
     for one in regular(points, beyond, singular):
         Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
@@ -314,7 +314,7 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
 def eq_23(
     data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0, transposed: bool = False
 ) -> Equations:
-    r"""Every entry, from $\tilde U^\top U = [I; 0]$ alone; ``first`` and ``lean`` put another one in its place."""
+    r"""Every entry, from $\tilde U^\top U = [I; 0]$ only; ``first`` and ``lean`` put another one in its place."""
     flows, points = data
     for flow in flows:
         r = flow.S.rows

@@ -42,7 +42,7 @@ EXCHANGED = {"S": [[0, 1], [1, 0]], "gradient": [[1, 0], [0, 1]], "rate": 1}
 
 
 def measure_lemma(context: Context) -> list[Step]:
-    """Return one point by hand and those of `measure_steps`."""
+    """Return one point by hand, then the points of `measure_steps`."""
     basis = torch.eye(4, 2, dtype=torch.float64)
     S, block = (torch.tensor(EXCHANGED[name], dtype=torch.float64) for name in ("S", "gradient"))
     G = torch.zeros(4, 4, dtype=torch.float64)

@@ -273,7 +273,7 @@ def lemma_3(
     expect=("depends on the reading", "proof"),
 )
 def lemma_3_proof(cases: list[Lipschitz], norms: str = "Frobenius", constant: float = 1.0) -> Promises:
-    """Squares of all members, in fractions, each against the next; the Frobenius norm of a basis is that of I."""
+    """Squares of all members, in fractions, each against the next; a basis has the Frobenius norm of I."""
     for one in cases:
         r = one.U.shape[1]
         basis = r if norms == "Frobenius" else 1  # the square of its norm

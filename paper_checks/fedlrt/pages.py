@@ -1,4 +1,4 @@
-"""The page that tells what was found in FeDLRT, and the order of its results."""
+"""The page of findings on FeDLRT, and the order of its results."""
 
 from __future__ import annotations
 

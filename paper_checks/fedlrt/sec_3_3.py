@@ -40,7 +40,7 @@ from paper_checks.methods.promises import Promise, Promises, judge_promises, pro
 def claim_svd_size(
     layers: Mapping[str, list[Counted]], sides: float = 2.0, variants: tuple[str, ...] = tuple(LOW_RANK)
 ) -> Promises:
-    """The shape of every SVD, one in a round; QR is of a basis with its gradient beside it."""
+    """The shape of every SVD, one in a round; QR is of a basis and its gradient, side by side."""
     for variant in variants:
         for one in layers[variant]:
             shapes = {

@@ -115,7 +115,7 @@ def exp_homogeneous(
     for basis in bases:
         one = problems[basis, samples]
         yield Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True)
-        if isfinite(one.distance):  # else there is no single minimiser
+        if isfinite(one.distance):  # otherwise the minimiser is not unique
             yield Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6)
     told = ", ".join(f"{called(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
     return (
@@ -193,7 +193,7 @@ LARGER_STARTS = (
     "polynomials, from one start, the rank is 4 after 18 % of the run at the latest, and never below, on 16 draws "
     f"({COMMAND})"
 )
-"""Results of longer runs than those of a check, from other starts."""
+"""Results of runs from other starts, longer than a check allows."""
 
 MEDIANS = (
     rf"with one client the median rank over {STARTS} starts, as far as they are followed, and from there on that of "
@@ -228,7 +228,7 @@ def claim_hom_rank(
 ) -> Promises:
     """The least median rank, the last round with another one, the loss of lower ranks; that the runs are FeDLRT's.
 
-    The median is that of all starts while they are followed, and then the rank of the first one.
+    The median is over all starts while they are followed, and then the rank of the first one.
     """
     yield from [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
     run, ranks = followed.runs[basis], followed.ranks(basis)
@@ -279,7 +279,7 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
     """The distance at the end of a run; the long ones end where it is within 1e-5.
 
     With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
-    new directions is less than what the truncation cuts. Larger starts are no readings there: the least curvature is
+    new directions is less than what the truncation cuts. Larger starts are not readings there: the least curvature is
     1/1521 of the largest in the mean over the points, and nobody follows such a run to the end in a check.
     """
     case = {"rounds": 2000}
@@ -436,7 +436,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 def claim_hom_10x(
     followed: Followed, basis: str = "uniform", factor: float = 10.0, swapped: bool = False, most: bool = False
 ) -> Promises:
-    """One set of points, whatever the seed, as an example; the largest quotient, with FedLin's rounds from below."""
+    """One set of points, for any seed, as an example; the largest quotient, with FedLin's rounds from below."""
     run = followed.runs[basis]
     pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
     quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]

@@ -138,7 +138,7 @@ def count_networks(context: Context) -> Heads:
 def exp_resnet18(
     found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0
 ) -> Evidence:
-    """Local iterations that share the batches; what the head is of the network stands in the scope."""
+    """Local iterations that share the batches; the scope gives the head's share of the network."""
     head, whole = found.factorised["ResNet18"], found.parameters["ResNet18"]
     saved = [1 - Fraction(3 * 522 * r + 5 * r * r + 8 * r * r, 4 * head) for r in (1, 2)]
     return judge_promises(

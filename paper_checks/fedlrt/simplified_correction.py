@@ -34,13 +34,13 @@ NEAR = 1e-2
 
 @dataclass(frozen=True)
 class Ends:
-    """Distances from the minimiser after the rounds, over that of the start, by correction.
+    """Distances from the minimiser after the rounds, over the distance of the start, by correction.
 
     Attributes:
         agree: Whether the clients' gradients at the minimiser lie in its block.
         distances: Distances of FeDLRT.
         left: How far one round leads away from the minimiser itself.
-        away: Largest relative difference of a distance from that of the algorithm's own rounds, after a few.
+        away: Largest relative difference from the distances of the algorithm's own first rounds.
         witness: The instance in short numbers, if it has any.
     """
 
@@ -236,9 +236,9 @@ def claim_simplified_sufficient(
     own: float = 1e-8,
     farther: float = 3.0,
 ) -> Promises:
-    """Distances after all rounds over that of the start, a round from the minimiser, rounds beside full correction.
+    """Distances after all rounds over the start's, a round from the minimiser, rounds against full correction.
 
-    Where gradients leave the block: the distance beside that with the full correction, ``farther`` times or more.
+    Where gradients leave the block: the distance over the one with full correction, ``farther`` times or more.
     """
     if among == "Section 4.1":
         simplified, full = (found.runs[correction] for correction in ("simplified", "full"))

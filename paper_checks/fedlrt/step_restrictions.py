@@ -189,7 +189,7 @@ def measure_robustness(context: Context) -> Robust:
     expect=("depends on the reading", "proof"),
 )
 def claim_robust(found: Robust, method: str = "splitting", share: float = 1.0, scheme: str = "untruncated") -> Promises:
-    """Distance from the full-rank step, at most its length, and the loss; or the loss alone, with truncation."""
+    """Distance from the full-rank step, at most its length, and the loss; or only the loss, with truncation."""
     if scheme != "untruncated":
         for kept in reversed(found.exact if scheme == "exact" else found.explicit):
             yield Promise("the loss does not rise", kept.after, kept.before, at_most=True, case=kept.case)

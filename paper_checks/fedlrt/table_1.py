@@ -29,7 +29,7 @@ WIDTH = 512
 
 
 def count_costs(context: Context) -> dict[str, dict[str, Polynomial]]:
-    """Return every cost of every method as a polynomial; counts depend on sizes alone."""
+    """Return every cost of every method as a polynomial; counts depend only on sizes."""
     return {method: dict(polynomials(method)) for method in METHODS}
 
 
@@ -316,7 +316,7 @@ def claim_linear_n(
 ) -> Evidence:
     """The largest power of n in what is counted, at a given rank; of the other schemes in the table's entries.
 
-    The marks of FeDLRT are those of Algorithms 1 and 5; those of the other schemes are the table's.
+    FeDLRT's marks follow from Algorithms 1 and 5; the other schemes' marks are the table's.
     """
     promises = [
         Promise(f"power of n in {cost}", max(i for i, *_ in costs[variant][cost]), Fraction(degree))

@@ -165,7 +165,7 @@ def measure_chain(context: Context) -> list[Chain]:
     expect=("holds", "proof"),
 )
 def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, second: float = 1.0) -> Evidence:
-    r"""Each line against the next; the first two are equal. The second line alone gives the constant e - 1."""
+    r"""Each line against the next; the first two are equal. The second line by itself gives the constant e - 1."""
     gaps = []
     for chain in chains:
         moved, total, closed, power, top = chain.lines

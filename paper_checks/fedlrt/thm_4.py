@@ -207,7 +207,7 @@ def thm_11_hat_lines(
 
 
 STRONGER = {"outside": "outer_throughout", "in mean": "outer_in_mean"}
-"""Assumptions in place of (14), with which no rate is asked for, and the numbers of a round that meet them."""
+"""Assumptions instead of (14), under which no rate is required, and the numbers of a round that meet them."""
 
 
 def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:

@@ -197,7 +197,7 @@ def eq_40(
     expect=("depends on the reading", "proof"),
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Promises:
-    """S is the block of the same iterate, not that of the start (``fixed``); squares of the two parts add up."""
+    """S is the block of the same iterate, not of the start (``fixed``); squares of the two parts add up."""
     blocks = [(i, j) for i in range(2) for j in range(2) if (i, j) != (0, 0)]
     found = sum(i != j for i, j in blocks)
     yield Promise("blocks of the rest off the diagonal", found, off_diagonal, case={"stated": off_diagonal})

@@ -188,7 +188,7 @@ def eq_17(
 
 @dataclass(frozen=True)
 class Flowed:
-    """The splitting, integrated exactly over one step, beside the full-rank gradient flow from the same start.
+    """The splitting, integrated exactly over one step, and the full-rank gradient flow from the same start.
 
     Attributes:
         time: Length of the step.
@@ -244,7 +244,7 @@ def measure_flows(context: Context) -> list[Flowed]:
 
 
 LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3": 8}
-"""A flat loss and a long step, whatever the constants are."""
+"""A flat loss and a long step, for any constants."""
 
 
 @promises(

@@ -252,7 +252,7 @@ def thm_7_first_term_lines(
     share: float = 1.0,
     keep: tuple[str, ...] = ("three", "fourth", "fifth", "bound"),
 ) -> Promises:
-    """Every member as it stands, from full-rank gradients of all clients at all points."""
+    """Every member as printed, from full-rank gradients of all clients at all points."""
     for one in rounds:
         forces, F, rate, C = -one.local_slopes, -one.slope_at_start, one.step, len(one.clients)
         apart, firsts = forces - forces[:, :1], forces[:, 0]
@@ -322,7 +322,7 @@ def _judge_rounds(
     expect=("holds", "proof"),
 )
 def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1.0) -> Evidence:
-    """The inner product is the server's way along the mean gradient; equality for a bowl with sλL below 1."""
+    """The inner product is the server's way along the mean gradient; equality for a quadratic with sλL below 1."""
     rounds = [one for one in rounds if one.smooth]
     way, steps, step, drifts = np.array([(c.end, c.steps, c.step, c.drift) for c in rounds]).T
     terms = [drift * step * drifts, -leading * steps * step]

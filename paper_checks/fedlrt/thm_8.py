@@ -63,9 +63,9 @@ def measure_descent(context: Context) -> list[Round]:
     expect=("holds", "proof"),
 )
 def thm_8(rounds: list[Round], constant: float = 12.0, leading: float = 1.0, corrected: bool = True) -> Evidence:
-    r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, whatever the number of clients.
+    r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, for any number of clients.
 
-    The best constant in place of 12 is $1 - 1/(2s_*)$; it suffices for all $s_*\lambda L \le 1$.
+    The best constant instead of 12 is $1 - 1/(2s_*)$; it suffices for all $s_*\lambda L \le 1$.
     """
     cases = [case for case in rounds if case.corrected == corrected and case.whole <= WHOLES[0]]
     margins = [(1.0 - leading) + c.whole * (leading * constant - c.needed) for c in cases]  # over s λ |g|^2

@@ -1,6 +1,6 @@
 """Certificates of the worst cases: closed forms, and multipliers rounded from the solver's (extra ``pep``).
 
-``python -m paper_checks.fedlrt.write_certificates`` writes them again; the proofs verify them with fractions alone.
+``python -m paper_checks.fedlrt.write_certificates`` writes them again; the proofs verify them with fractions only.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def table_7(
     "those of values and queries, and in P1 of SST-2 that of values alone",
 )
 def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
-    """Undecided: the types that are listed stand in the scope."""
+    """Undecided: the scope gives the listed types."""
     cells = {f"{budget}, {name}": where for budget, sets in table.items() for name, where in sets.items()}
     types: dict[str, int] = {}
     for where in cells.values():
@@ -245,7 +245,7 @@ def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of
 
     Args:
         setup: rounds and layers.
-        ranks: whose parameters are told.
+        ranks: whose parameters are reported.
         reason: why it is undecided.
         of_layers: layers of the network.
     """
@@ -282,7 +282,7 @@ def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of
     ),
 )
 def table_9(setup: Configuration) -> Evidence:
-    """Undecided: that all layers exist and that the number of rounds is even stands in the scope."""
+    """Undecided: the scope says that all layers exist and that the number of rounds is even."""
     return of_configuration(setup, (8, 2), table_9.expect_reason)
 
 
@@ -299,5 +299,5 @@ def table_9(setup: Configuration) -> Evidence:
     ),
 )
 def table_11(setup: Configuration) -> Evidence:
-    """Undecided: that all layers exist and that the number of rounds is even stands in the scope."""
+    """Undecided: the scope says that all layers exist and that the number of rounds is even."""
     return of_configuration(setup, (1,), table_11.expect_reason)

@@ -48,7 +48,7 @@ NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"
     "that was chosen for each method, and for GLUE the number of seeds",
 )
 def exp_6(rates: tuple[str, ...]) -> Evidence:
-    """Undecided: what the text fixes stands in the scope."""
+    """Undecided: the scope gives what the text fixes."""
     values = [Fraction(rate) for rate in rates]
     steps = sorted({float(after / before) for before, after in pairwise(values)})
     rounds = {schedule.rounds for schedule in TABLE_4.values()} | {TABLE_9.rounds, TABLE_11.rounds}
@@ -127,7 +127,7 @@ def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
     "prompts, how answers are read, and the rate that was chosen",
 )
 def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
-    """Undecided; what the text fixes stands in the scope."""
+    """Undecided; the scope gives what the text fixes."""
     merged, (largest, smallest) = found
     steps = TABLE_9.rounds * TABLE_9.epochs
     scope = (
@@ -154,7 +154,7 @@ def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
     f"{NOT_PRINTED}, the prompts, and how completions of HumanEval are drawn",
 )
 def exp_generation(setup: object) -> Evidence:
-    """Undecided: what the text fixes stands in the scope."""
+    """Undecided: the scope gives what the text fixes."""
     each = LLAMA_2_7B.adapters(TABLE_11.layers.matrices, 1, TABLE_11.layers.layers)
     steps = TABLE_11.rounds * TABLE_11.epochs
     scope = (

@@ -130,7 +130,7 @@ def lem_5_3(
 ) -> Evidence:
     r"""How often a first step is larger than stated; the confidence interval must reach the stated probability.
 
-    With $\|b^*\| = 1$ it does not matter where $\|b^*\|^2$ stands in (9).
+    With $\|b^*\| = 1$ the place of $\|b^*\|^2$ in (9) does not matter.
 
     Args:
         found: first steps, and runs on fixed samples.
@@ -139,7 +139,7 @@ def lem_5_3(
         reading: of the bracket in (9).
         fixed: whether runs on fixed samples are judged.
         share: of the first cosine, how far their Gram matrices may be from the identity.
-        probability: whether q stands in it, or max{log N, d}.
+        probability: whether it contains q, or max{log N, d}.
     """
     allowed, worst, told = 2.0 * (THRESHOLDS.q if probability == "q" else THRESHOLDS.least) ** -10.0, None, []
     kept = [one for one in found[0] if one.s <= limit]

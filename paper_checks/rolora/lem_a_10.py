@@ -95,7 +95,7 @@ def schur_tail(room: float, m: int) -> float:
 def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     r"""Bound the log-probability that the deviation exceeds $2\tilde\epsilon\,factor\,\delta\|b^*\|^2$."""
     limit = one.e2 / (1.0 - one.e0) * factor
-    # From below: T within one level, R alone beyond the limit; both are independent.
+    # From below: T within one level, only R beyond the limit; both are independent.
     apart = student_tail(one.level, one.m)
     least = COSINE - one.level * SINE
     low = log1p(-np.exp(min(apart, -1e-12))) + schur_tail(limit / least, one.m) if least > 0 else -inf
@@ -112,7 +112,7 @@ COUNTED = {
     "thresholds": "m = K q, K = 300 (1 + log(1/min(eps_1, eps_2))) max(1, (eps_2/r)^2), r = min(1, eps~ eps'/(1 + "
     "eps'))",
 }
-"""Those of Lemma A.10 for one client, by what stands in the probability, or for the constant of the thresholds."""
+"""Scopes of Lemma A.10 for one client, by what the probability contains, or for the constant of the thresholds."""
 
 
 @claim(
@@ -179,10 +179,10 @@ def lem_A_10(
     Args:
         settings: dimensions, thresholds, constants.
         form: the factor of the bound: of the lemma or of its proof.
-        probability: whether q or d stands in it.
+        probability: whether it contains q or d.
         power: printed as 10.
         share: scales the bound.
-        constant: whether those of Omega are absolute, or one of the thresholds.
+        constant: whether the constants of Omega are absolute, or one of the thresholds.
         samples: whether there are enough in all, or of each client.
     """
     if constant == "thresholds" and samples == "all":
@@ -389,7 +389,7 @@ def eq_77(
         ]
         if last != "none":
             lines.append(-power * log(one.q if last == "q" else min(one.q, one.d)))
-        # Equality of the last pair is no fault of the corrected chain, which says "at least" there.
+        # Equality of the last pair is not a fault of the corrected chain, which says "at least" there.
         pairs = list(pairwise(lines))
         for number, (less, more) in enumerate(pairs):
             left.append(less)

@@ -84,7 +84,7 @@ def across_tail(room: float, m: int) -> float:
 def column_tails(_: Context) -> dict[str, Array]:
     r"""Return log-probabilities that the deviation reaches eps_3 in some direction and in one; d, eps_0, eps_3, N m.
 
-    From the mean over all samples, that of (49) with b of the same samples, and samples that b is independent of. The
+    From the mean over all samples, from (49) with b of the same samples, and samples that b is independent of. The
     one direction is u for one client's own samples, else M b.
     """
     fresh, own = [], []
@@ -251,7 +251,7 @@ def eq_65(
         of: whether the probability is judged, with the mean over all samples, or the lines on the events.
         matrix: whether (68) has a matrix, as (67); the number is 0 for a b* across a, which is the case judged.
         one: printed as 1 in $(\epsilon' + 1)^2$.
-        form: the factor of (76), or that of Lemma A.10.
+        form: the factor of (76), or the factor of Lemma A.10.
         power: of $\delta$ in (76).
     """
     if of == "all":

@@ -220,7 +220,7 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
         c2: of (55).
         c4: of (58).
         own: whether $\bar b$ is made of the same samples, as in Algorithm 2. Then the norm is at least the size of the
-            mean, which for w along u is half of that of $\nabla_al$ and (49) apart.
+            mean, which for w along u is half of the distance of $\nabla_al$ from (49).
     """
     if own:
         samples = own_samples(ZERO_MINIMISER)

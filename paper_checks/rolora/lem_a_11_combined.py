@@ -28,7 +28,7 @@ def worst_losses(_: Context) -> np.ndarray:
 
 
 def slope_tail(one: Setting) -> float:
-    r"""Bound of the log-probability that (116) fails at some a, whatever $\tilde\epsilon$ is, as in its proof."""
+    r"""Bound the log-probability that (116) fails at some a, for every $\tilde\epsilon$, as in its proof."""
     spread = one.e2 * one.m / 100.0
     return log(2.0 * one.N) - spread if one.d <= 2.0 * spread else 0.0
 
@@ -61,7 +61,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
         first: printed as 4, before $\tilde\epsilon$.
         second: printed as 4, before $\epsilon'$.
         one: printed as 1 in $(\epsilon' + 1)^2$.
-        samples: constant of $\Omega$ with which the probability is as printed, whatever is known of (109).
+        samples: constant of $\Omega$ with which the probability is as printed, without (109).
     """
     sine, s, share, tilde_share, place = grid.T
     room, cosine = (1.0 - sine**2) / 16.0, np.sqrt(1.0 - sine**2)

@@ -37,7 +37,7 @@ from paper_checks.rolora.measurements.settings import Setting, tried_settings
 def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Promises:
     """The square in full, (103), and without the term of second order, (106).
 
-    In (106) any vector may stand for the expectation: it is subtracted and added.
+    In (106) any vector may replace the expectation: it is subtracted and added.
     """
     for one in steps:
         linear = 1.0 - factor * one.s * (one.along + one.slope)
@@ -151,8 +151,8 @@ def eq_107(
 
     Args:
         found: iterations, and settings of one client.
-        of: what m = Omega(q) is read as; or on the events alone.
-        form: which threshold stands first in (109), on the events.
+        of: what m = Omega(q) is read as; or only on the events.
+        form: which threshold comes first in (109), on the events.
         factor: printed as 4.
         power: of q, printed as 10.
         share: scales (109) where its probability is judged.

@@ -54,7 +54,7 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
     expect=("depends on the reading", "proof"),
 )
 def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "all") -> Evidence:
-    """By expansion and $Pa^* = 0$, for any vector in the place of the gradient, any a, b and b*.
+    """By expansion and $Pa^* = 0$, for any vector instead of the gradient, any a, b and b*.
 
     Args:
         points: values of the entries.
@@ -157,9 +157,9 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
 
     Args:
-        steps: iterations. (49) stands for the expectation; on the event of (62) any vector might (``eq-65``).
+        steps: iterations. (49) replaces the expectation; on the event of (62) any vector could (``eq-65``).
         one: printed as 1.
-        form: the factor of (76), or that of Lemma A.10.
+        form: the factor of (76), or the factor of Lemma A.10.
         of: whether the probability is judged, or the bound on the events.
     """
     if of == "absolute":
@@ -225,7 +225,7 @@ def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "abso
         Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12, at_most=True)
         for one in steps
     ]
-    # The power of the angle is that of |g|, which must be exact.
+    # |g| has this power of the angle, which must be exact.
     yield from [Promise("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
     return scope(steps)
 
@@ -346,7 +346,7 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
         left = abs(1 - 2 * s * (low + (high - low) * case["place"]))
         return left, abs(1 - 2 * s * (case["D"] - less * level))
 
-    # The least length is where the bound is tight: place 0 stands for it.
+    # The least length is where the bound is tight: place 0 means it.
     corner = {key: np.concatenate([column, column]) for key, column in cases.items()}
     corner["place"][len(cases["place"]) :] = 0.0
     left, right = sides(corner)

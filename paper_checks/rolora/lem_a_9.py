@@ -208,12 +208,12 @@ def eq_43(
 
     Args:
         settings: numbers and thresholds.
-        form: which Q stands in the exponentials.
+        form: which Q is in the exponentials.
         C: the constant there; the second inequality needs 10/e at least.
         first: whether the first inequality is judged.
-        factor: constant in the number of samples, if not that of the setting.
+        factor: constant in the number of samples, if not the setting's.
         power: printed as 10.
-        constant: whether that of Omega is absolute, or one of the thresholds.
+        constant: whether the constant of Omega is absolute, or one of the thresholds.
     """
     largest = [one for one in settings if (40.0 if form == "least" else 10.0) == one.C]
     left, right, samples = [], [], []

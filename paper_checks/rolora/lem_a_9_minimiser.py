@@ -143,7 +143,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
         rows: tails of that law.
         c1: the constant.
         power: of the threshold.
-        own: whether a is that of any iteration of Algorithm 2, judged in the second, or independent of the samples.
+        own: whether a is from any iteration of Algorithm 2, judged in the second, or independent of the samples.
     """
     if own:
         found, missed = least(LONGER)
@@ -184,7 +184,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
     r"X_i(I_d - aa^\top)a^*b^{*\top}$.",
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3}],
-    stands_in={"share": ("first line",)},  # in the second it stands on both sides
+    stands_in={"share": ("first line",)},  # in the second it is on both sides
     best=BEST_SHARE,
     uses=("rolora/lem-A.7",),
     expect=("holds", "proof"),

@@ -73,7 +73,7 @@ def size_of_summand() -> tuple[float, str]:
         ),
     ),
     because=OWN_A,
-    stands_in={"c2": ("step 2",)},  # in the lines after it, it stands on both sides
+    stands_in={"c2": ("step 2",)},  # in the lines after it, it is on both sides
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
     expect=("depends on the reading", "proof"),
 )
@@ -83,7 +83,7 @@ def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     Args:
         norm: of the product of two independent normal variables.
         c2: the constant.
-        own: whether a is that of any iteration of Algorithm 2, judged in the second, or fixed.
+        own: whether a is from any iteration of Algorithm 2, judged in the second, or fixed.
     """
     if own:
         least_size, told = size_of_summand()
@@ -218,7 +218,7 @@ def eq_30(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     Args:
         norm: of the product of two independent normal variables.
         c2: the constant.
-        own: whether a is that of any iteration of Algorithm 2, judged in the second, or fixed.
+        own: whether a is from any iteration of Algorithm 2, judged in the second, or fixed.
     """
     if own:
         least_size, told = size_of_summand()

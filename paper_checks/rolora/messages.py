@@ -109,7 +109,7 @@ def txt_half_cost(
 
     Args:
         traffic: from the ledger.
-        shapes: whether the statement is for square matrices alone, or for any.
+        shapes: whether the statement is only for square matrices, or for any.
         over: for other shapes, each communication round, or the two of an iteration together.
         ffa: whether FFA-LoRA is said to send half, or the share of the outputs, for other shapes.
         share: share of what LoRA sends.

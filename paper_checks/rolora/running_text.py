@@ -229,7 +229,7 @@ def run_interference(context: Context) -> list[Interference]:
     "products and cuts the mean to the rank, declines by more than LoRA",
 )
 def txt_interference(cases: Sequence[Interference]) -> Evidence:
-    """Undecided: what the tables and a toy federation show stands in the scope."""
+    """Undecided: the scope gives what the tables and a toy federation show."""
     averages = "; ".join(
         f"{method} {', '.join(f'{float(mean_of(TABLE_6, method, clients)):.2f}' for clients in CLIENTS)}"
         for method in ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA")
@@ -252,7 +252,7 @@ def txt_interference(cases: Sequence[Interference]) -> Evidence:
 
 
 def least_q(dimension: int, cosine_squared: float) -> float:
-    r"""Return the least q whose thresholds satisfy $\epsilon' < (1 - (\delta^0)^2)/16$, from its second term alone.
+    r"""Return the least q whose thresholds satisfy $\epsilon' < (1 - (\delta^0)^2)/16$, from its second term only.
 
     With $\epsilon_2 < (1 - \epsilon_0)(1 - \epsilon_1)\cos^2/16$ it exceeds $256 d \log(2/\epsilon_0) /
     ((1 - \epsilon_0)^2 \cos^4)$.

@@ -25,7 +25,7 @@ from toymodels.regression import Regressor, regression
 
 @dataclass(frozen=True)
 class Sample:
-    """One client's data in full, beside the toolkit's client, which keeps the Gram matrix alone.
+    """One client's data in full, and the toolkit's client, which keeps only the Gram matrix.
 
     Attributes:
         X: ``(m, d)``.
@@ -123,7 +123,7 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
     expect=("holds", "search"),
 )
 def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Promises:
-    """Loss and gradient of the toolkit's clients are those of the samples; the minimum is zero, at the truth."""
+    """Loss and gradient of the toolkit's clients are the samples' own; the minimum is zero, at the truth."""
     for one in samples:
         W = (one.a @ one.b).requires_grad_()
         residual = one.X @ one.truth @ one.own_b - one.X @ W

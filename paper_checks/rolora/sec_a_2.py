@@ -279,7 +279,7 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Promise
     """On the circle equally spaced points are a net for the radius found by hand, and for no smaller one."""
     for k, radius, _ in nets[:30]:
         angles = 2.0 * pi * np.arange(int(k)) / k
-        points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc stands for all; its middle is among them
+        points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc represents all; its middle is among them
         distances = 2.0 * np.abs(np.sin(0.5 * np.subtract.outer(points, angles))).min(axis=1)
         found = distances.min() if smallest else distances.max()
         yield Promise("the farthest point is at the radius found by hand", float(found), factor * radius, 1e-9)

@@ -84,7 +84,7 @@ class Pair:
     Attributes:
         loss: Global loss of the pair.
         least: Least global loss, by Definition A.13.
-        off: Square distance of its product from that of the minimiser.
+        off: Square distance of its product from the minimiser's.
         sign: The pair is this times $(a^*, \bar b^*)$, or 0 if it is none of these or no unit vector.
         apart: Squared distance from $(a^*, \bar b^*)$.
         case: Case for the witness.
@@ -168,7 +168,7 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     expect=("holds", "search"),
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Promises:
-    """It is that of the federation as run, half the mean square distance of all pairs, and the least global loss."""
+    """It is the one of the federation as run, half the mean square distance of all pairs, and the least global loss."""
     for problem in problems:
         own = problem.facts["own_B"][:, 0]
         middle = own.mean(dim=0) if centre == "mean" else own[0]

@@ -126,7 +126,7 @@ def told(rows: Sequence[Row], method: str) -> str:
     "deviations are not used",
 )
 def table_1_runs(rows: Sequence[Row]) -> Evidence:
-    """Undecided: the fewest runs, by how each enters its mean, and what three runs miss stand in the scope."""
+    """Undecided: the fewest runs, by how each enters its mean, and what three runs miss are in the scope."""
     sizes = {name: size for name, (size, _) in VALIDATION.items()}
     means = [(row.scores[name].mean, name, row) for name in sizes for row in rows]
     ways: Mapping[Trials, str] = {"rounded": "rounded", "cut": "cut off", "whole": "not rounded"}

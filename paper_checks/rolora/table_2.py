@@ -61,7 +61,7 @@ def half_unit(text: str, places: int = 0) -> Fraction:
 def with_deviation(
     score: Score, size: Fraction | int, entering: Trials = "rounded", divisor: int = 2, places: int = 0
 ) -> bool:
-    """Return whether mean and standard deviation together can be those of whole numbers of right answers in three runs.
+    """Return whether whole numbers of right answers in three runs can give this mean and standard deviation.
 
     Args:
         score: both in per cent.
@@ -114,7 +114,7 @@ def judge_runs(
     divisor: int = 2,
     places: int = 0,
 ) -> Evidence:
-    """Judge that mean and deviation of every cell can be those of so many runs on test sets of these sizes.
+    """Judge that so many runs on test sets of these sizes can give mean and deviation of every cell.
 
     Args:
         rows: rows of a table.
@@ -179,11 +179,11 @@ def judge_runs(
 def judge_trials(
     tables: Tables, rows: Sequence[Row], trials: int, entering: Trials, obqa: float, divisor: int, places: int
 ) -> Evidence:
-    """Judge that every mean with its deviation can be that of so many trials on the predefined test sets.
+    """Judge that so many trials on the predefined test sets can give every mean with its deviation.
 
     Args:
         tables: Table 2 and Table 10, whose setup is the same.
-        rows: those of one of them.
+        rows: the rows of one of them.
         trials: number of trials.
         entering: how each trial enters its mean.
         obqa: examples of that test set.
@@ -396,7 +396,7 @@ def txt_table2_ffa_var(
         tables: Table 2 and Table 10.
         piqa: the first quoted deviation.
         siqa: the second.
-        times: how many times that of a rival the root mean square must be.
+        times: how many times a rival's the root mean square must be.
         of: whether all tasks together are compared, or each of the two that are named.
     """
     scores = {method: row.scores for method, row in by_method(tables[0]).items()}
@@ -490,7 +490,7 @@ def table_10(
     "rows farther at 4",
 )
 def txt_fewer_params(tables: Sequence[Sequence[Row]]) -> Evidence:
-    """Undecided: the means of the tables that are printed stand in the scope."""
+    """Undecided: the scope gives the means of the printed tables."""
     told = []
     for rows in tables:
         for setting in dict.fromkeys((row.clients, row.rank) for row in rows):

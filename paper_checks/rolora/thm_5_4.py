@@ -44,7 +44,7 @@ class Course:
 
 
 FREE = 0.0
-"""In place of a share: the iterations with c = 1/2, whatever the step is."""
+"""Instead of a share: the iterations with c = 1/2, for any step."""
 
 
 def run_courses(context: Context) -> list[Course]:
@@ -194,7 +194,7 @@ def thm_5_4(
 
     Args:
         found: runs, and runs on fixed samples.
-        tied: whether c is that of the step; otherwise c = 1/2, without sampling.
+        tied: whether c is given by the step; otherwise c = 1/2, without sampling.
         limit: largest step.
         sampled: whether runs on samples are judged.
         share: of the number of iterations in the theorem.
@@ -282,7 +282,7 @@ def s5_rolora_loss(
 
     Args:
         courses: runs.
-        tied: whether c is that of the step; otherwise c = 1/2, without sampling.
+        tied: whether c is given by the step; otherwise c = 1/2, without sampling.
         limit: largest step.
         given: whether only runs that reach the accuracy are judged.
         share: of the number of iterations in the theorem.

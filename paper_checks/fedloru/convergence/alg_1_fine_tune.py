@@ -20,7 +20,7 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
 
 @dataclass(frozen=True)
 class Beside:
-    """The fine-tuning version of a run beside the merged one: models round by round, weights, stored numbers."""
+    """The fine-tuning version of a run and the merged one: models round by round, weights, stored numbers."""
 
     run: Run
     separate: tuple[Tensor, ...]

@@ -84,7 +84,7 @@ def alg_2(
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
 ) -> Evidence:
-    """The returned model, the model that training goes on from, clients' W, and what they send, in executed runs."""
+    """The returned model, the model that training resumes from, clients' W, and what they send, in executed runs."""
     return judge_return(
         endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale, keep=keep
     )

@@ -89,7 +89,7 @@ def alg_3(
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
 ) -> Evidence:
-    """The returned model, the model that training goes on from, clients' W, and what they send, in executed runs."""
+    """The returned model, the model that training resumes from, clients' W, and what they send, in executed runs."""
     scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
     return judge_return(
         endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep, scope=scope

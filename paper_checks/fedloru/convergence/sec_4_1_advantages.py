@@ -366,9 +366,9 @@ class Step:
         r: Rank.
         b: Samples of the batch (and positions, for a convolution).
         full: W trained.
-        beside: A and B trained, the input passed through them beside the frozen W.
+        beside: A and B trained, the input passed through them in addition to the frozen W.
         merged: A and B trained, W + AB formed in every step.
-        alone: A and B trained in place of W.
+        alone: A and B trained instead of W.
     """
 
     m: int
@@ -517,7 +517,7 @@ def claim_noextra(
     formed: float = 6.0,
     alone: float = 6.0,
 ) -> Promises:
-    """Whole rounds beside one of FedHM; or what is outside the local steps, then the counts of a training step."""
+    """Whole rounds against one of FedHM; or what is outside the local steps, then the counts of a training step."""
     if compared:
         yield from [_beside_fedhm(one) for one in found.steps]
     else:

@@ -195,7 +195,7 @@ def thm_4_2(
     raw: bool = False,
     going_on: bool = False,
 ) -> Evidence:
-    """Both sides for every run; ``power`` is that of the step size beside K_1; ``some`` constants are the corrected."""
+    """Both sides for every run; ``power``: of the step size next to K_1; ``some``: with the corrected constants."""
     lines = []
     for trace in runs.traces:
         constants = Constants.of(trace)
@@ -271,7 +271,7 @@ def measure_families(context: Context) -> list[Family]:
 
 
 KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",), "going on": ("going on",)}
-"""Families of runs that are judged, by what the sums run over, or by what goes on."""
+"""Families of runs that are judged, by what the sums run over, or by the factors that stay."""
 
 
 @claim(

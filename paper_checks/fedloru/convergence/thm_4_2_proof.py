@@ -346,7 +346,7 @@ def eq_76(
     drift: int = 1,
     comparable: bool = False,
 ) -> Evidence:
-    """Every round of every run with all clients; ``power`` is that of C_B before the brace's first part."""
+    """Every round of every run with all clients; ``power`` is the exponent of C_B before the brace's first part."""
     lines = []
     for trace in in_full(traces):
         E, rate, C_A, C_B, L, G = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B, trace.L, trace.G

@@ -89,7 +89,7 @@ def txt_20of27(
     lead: float = 0.0,
     with_fedavg: bool = True,
 ) -> Evidence:
-    """Cells of the table in which FedLoRU is ahead, whatever the rounding; ``lead`` is what is asked for, in points."""
+    """Cells of the table in which FedLoRU is ahead for every rounding; ``lead`` is what is asked for, in points."""
     orders = {case.name: best_in(case, method, lead, with_fedavg) for case in tables[version]}
     settings = {case.setting for case in tables["v1"]}
     both = [case for case in tables["iclr"] if case.setting in settings]

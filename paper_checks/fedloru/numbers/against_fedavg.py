@@ -1,4 +1,4 @@
-"""Section 5: how far the printed accuracies of FedLoRU are below or above those of FedAvg."""
+"""Section 5: how far the printed accuracies of FedLoRU are below or above FedAvg's."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def txt_5pct(
     expect=("depends on the reading", "proof"),
 )
 def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clients: int = 100) -> Evidence:
-    """The accuracies of both methods in the two settings, whatever the rounding; ``lead`` is in points."""
+    """The accuracies of both methods in the two settings, for every rounding; ``lead`` is in points."""
     names = ("CIFAR-10", "CIFAR-100")
     named = [c for c in tables["iclr"] if c.dataset in names and (c.split, c.clients) == ("IID", clients)]
     demanded = Rounded.exact(Fraction(lead))

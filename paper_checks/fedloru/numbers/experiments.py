@@ -1,4 +1,4 @@
-"""Sections 5, D to F: what the tables and figures of the experiments say, beside runs at laptop scale."""
+"""Sections 5, D to F: what the tables and figures of the experiments say, and runs at laptop scale."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ TAB_1_V1 = table(
     also=("fedloru-iclr/tab-A4",),
 )
 def tab_5(runs: StoredRuns) -> Evidence:
-    """Undecided: FedAvg's accuracies in stored runs stand in the scope."""
+    """Undecided: the scope lists FedAvg's accuracies in stored runs."""
     if runs.table is None:
         return judge_runs(runs, tab_5.expect_reason)
     ends = finals(runs.table, EVALUATIONS)

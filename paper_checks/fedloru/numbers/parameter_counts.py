@@ -41,7 +41,7 @@ class Network:
         depth: 10 or 18.
         classes: number of logits.
         channels: channels of its images.
-        convolutions: those of layer1 to layer4, which the papers factorise.
+        convolutions: all of layer1 to layer4, which the papers factorise.
         stem: parameters of the first convolution.
         norms: parameters of all batch norms.
         head: parameters of the linear layer.
@@ -185,15 +185,15 @@ def ratio_cells(
     changed: Mapping[str, str],
     counts: bool,
 ) -> dict[str, Cell]:
-    """Return every printed ratio with that of the nearest rank; with v1's absolute counts if asked for.
+    """Return every printed ratio with the ratio of the nearest rank; with v1's absolute counts if asked for.
 
     Args:
         networks: by data set.
         reading: the factorisation.
         ranks: admitted ranks.
-        counted: whether stem, norms and head count as trained: ``all``, ``factors`` alone, or ``any`` part of them.
+        counted: whether stem, norms and head count as trained: ``all``, only ``factors``, or ``any`` part of them.
         rounding: how the per cents are rounded.
-        changed: ratios read in place of printed ones.
+        changed: ratios to use instead of printed ones.
         counts: whether the numbers of parameters in v1 Table 1 are included.
     """
     cells = {}
@@ -303,7 +303,7 @@ def txt_ratios(
 
     Args:
         networks: by data set.
-        extra: a rank admitted beside those printed; 0 for none.
+        extra: a rank admitted in addition to the printed ones; 0 for none.
         factorisation: empty for any.
         shortcuts: empty for any, or factorised where the factorisation is named.
         limit: empty for any, or none where the factorisation is named.

@@ -84,7 +84,7 @@ def txt_std_a(
     f"{within_deviation(TABLE_1_ICLR, ('FedLoRA', 'FedHM'))}",
 )
 def txt_std_b(runs: StoredRuns) -> Evidence:
-    """Undecided: the deviations of stored runs stand in the scope."""
+    """Undecided: the scope lists the deviations of stored runs."""
     if runs.table is None:
         return judge_runs(runs, txt_std_b.expect_reason)
     ends = finals(runs.table, EVALUATIONS)
@@ -102,7 +102,7 @@ PRINTED_SETS: Mapping[str, tuple[int, int, int, int, int]] = {
     "CIFAR-10": (10, 50_000, 10_000, 5000, 1000),
     "CIFAR-100": (100, 50_000, 10_000, 500, 100),
 }
-"""Classes, training and validation images, and those of each class, as Table A1 prints them."""
+"""Classes, training and validation images, in all and per class, as Table A1 prints them."""
 
 
 def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:

@@ -121,7 +121,7 @@ def txt_part(
     reinforced: bool = True,
     lead: float = 0.0,
 ) -> Evidence:
-    """Order within Table 7, and the gaps to FedAvg of Table 7 against those of Table 6 at the same K."""
+    """Order within Table 7, and Table 7's gaps to FedAvg against Table 6's at the same K."""
     half, tenth = tables
     orders, demanded = {}, Rounded.exact(Fraction(lead))
     for clients, row in tenth.items():
@@ -166,7 +166,7 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
 def txt_ratio(
     ratios: Sequence[Ratio], denominator: str = "X", without: tuple[tuple[int, str], ...] = (), shift: float = 0.0
 ) -> Evidence:
-    """Each ratio from the two accuracies beside it; written so that every input occurs once."""
+    """Each ratio from the two accuracies next to it; written so that every input occurs once."""
     cells = {}
     for row in ratios:
         if (row.clients, row.method) in without:

@@ -1,4 +1,4 @@
-"""Sections 5.2 and F.1: printed accuracies against those of FedAvg, each with every rounding."""
+"""Sections 5.2 and F.1: printed accuracies against FedAvg's, each with every rounding."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def eq_83(factor: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/eq-83")
 def eq_83_as_printed(values: Values) -> Violation:
-    """Compare the model of (82) with that of the factors of (83): m = n = 1, r = 2, nested ranks 1."""
+    """Compare the model of (82) with the model of the factors of (83): m = n = 1, r = 2, nested ranks 1."""
     A1, A2, B1, B2, p, q1, q2, u1, u2, v = fractions(values, "A1", "A2", "B1", "B2", "p", "q1", "q2", "u1", "u2", "v")
     a, b = fractions(values, "a", "b")
     left, right = (A1 + a * p * q1, A2 + a * p * q2), (u1 * v, u2 * v)

@@ -57,7 +57,7 @@ def products_of_kernels() -> bool:
 def limit_of_atoms(stays: Fraction) -> tuple[Fraction, Fraction]:
     """Mass of the limit, and limit of the integral of 1, for an atom that stays at 0 and the rest moving to infinity.
 
-    The transform tends to stays/z, which is that of the mass at 0; a moving atom at n contributes 1/(z - n) to it.
+    The transform tends to stays/z, the transform of the mass at 0; a moving atom at n contributes 1/(z - n) to it.
     """
     z, at = sympy.symbols("z n")
     limit = sympy.limit(rational(stays) / z + rational(1 - stays) / (z - at), at, sympy.oo)

@@ -21,7 +21,7 @@ def convolutions(blocks: int) -> list[tuple[int, int, int]]:
 
 @replay("fedloru-iclr/txt-ratios")
 def txt_ratios(values: Values) -> Violation:
-    """Evaluate the least distance of the printed ratio from that of any rank, factorisation and selection of layers."""
+    """Evaluate how far the printed ratio is from the ratios of all ranks, factorisations and selections of layers."""
     blocks, classes, channels = values["blocks per stage"], values["classes"], values["channels"]
     ratio, ranks = Fraction(values["ratio"].removesuffix("%")), [int(rank) for rank in values["ranks"].split()]
     layers = convolutions(blocks)

@@ -25,7 +25,7 @@ def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
     """
     w, v, t, u, m, a = sympy.symbols("w v t u m a")
     step = (t * w**2 + u * v**2) / (2 * m)
-    risk = m * step + a * step**2 / 2  # the mean loss to second order at c; two weights stand for any
+    risk = m * step + a * step**2 / 2  # the mean loss to second order at c; two weights represent any number
     hessian = sympy.hessian(risk, (w, v)).subs({w: 0, v: 0})
     k = sympy.Symbol("k", positive=True)
     require(sympy.simplify(hessian - sign * sympy.diag(t, u)) == sympy.zeros(2), "the true Hessian of the model")

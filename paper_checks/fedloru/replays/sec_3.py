@@ -37,8 +37,8 @@ def def_risk(factor: Fraction = Fraction(1), divisor_shift: int = 0) -> str:
 def def_srank(power: int = 2, n_shift: int = 0, sizes: tuple[int, ...] = (1, 2, 5)) -> str:
     r"""For every matrix $A \ne 0$ of any shape, by its singular value decomposition.
 
-    Rotations on either side leave both norms alone, so that $\|A\|_F^2$ is the sum of all $\sigma_i^2$ and $\|A\|_2$ is
-    $\sigma_1$; those past the rank n are 0. As $\sigma_1$ is the largest of the n, their squares add up to at least
+    Rotations on either side do not change either norm, so that $\|A\|_F^2$ is the sum of all $\sigma_i^2$ and $\|A\|_2$
+    is $\sigma_1$; those past the rank n are 0. As $\sigma_1$ is the largest of the n, their squares add up to at least
     $\sigma_1^2$ and at most $n\sigma_1^2$: $1 \le \mathrm{srank}(A) \le n$. Of A = 0 there is none.
     """
     for n in positive_sizes(sizes):

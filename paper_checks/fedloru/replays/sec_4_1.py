@@ -70,8 +70,9 @@ def eq_WT(
 ) -> str:
     r"""By induction over the rounds: W changes where $\tau$ divides t, and then by $\alpha A_tB_t$.
 
-    Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train
-    $W + \alpha AB$, so that $\alpha A_TB_T$ is beside W unless $\tau$ divides T and the factors restart with $AB = 0$.
+    Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train $W
+    + \alpha AB$, so that $\alpha A_TB_T$ is left next to W unless $\tau$ divides T and the factors restart with $AB =
+    0$.
     """
     A, B = sympy.symbols("A B", commutative=False)
     joins = sympy.expand(alpha * A * B - scale * alpha**power * A * B) == 0

@@ -31,7 +31,7 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
 
 @replay("fedloru-v2/claim-comm")
 def claim_comm_as_printed(values: Values) -> Violation:
-    """Compare numbers of both factors with those of the matrix, at a rank of at most a hundredth of one side."""
+    """Compare the sizes of both factors with the size of the matrix, at a rank of at most a hundredth of one side."""
     m, n, r = (int(values[name]) for name in ("m", "n", "r"))
     factors = sum(1 for _ in range(m * r)) + sum(1 for _ in range(r * n))
     assumes = (
@@ -128,7 +128,7 @@ def claim_rank_growth(per: Fraction = Fraction(1), fewer: int = 0, sizes: Sequen
 def claim_rank_growth_in_general_position(gain: int = 1, sizes: Sequence[Sequence[int]] = SIZES) -> str:
     r"""The rank after N accumulations is $\min(m, n, rN)$ almost everywhere, which grows with N until it is full.
 
-    As for the correction: the rank is no larger, and by one example no smaller but on a set of measure 0, of
+    As for the correction: the rank is not larger, and by one example not smaller except on a set of measure 0, of
     coefficients, starts, drawn A and step sizes. $r \ge 1$.
     """
     ranks_grow(sizes, gain, Fraction(1), 0)
@@ -185,10 +185,11 @@ def claim_noextra(
 ) -> str:
     r"""The products of a step, one by one; a p x q by a q x s matrix takes 2pqs operations.
 
-    Through a matrix W of m x n go $xW^T$ forward, and backward the gradient of x and, where W is trained, that of W:
-    2mnb each. Through the factors go $xB^T$ and $(xB^T)A^T$ forward, and backward two gradients for each of the two:
-    2nrb three times and 2mrb three times. With $W + AB$ formed, AB and the gradients of A and B from that of $W + AB$
-    come on top of a step in which W is trained. Outside local training the listing has averages, and $\alpha A_tB_t$.
+    Through a matrix W of m x n go $xW^T$ forward, and backward the gradient of x and, where W is trained, the gradient
+    of W: 2mnb each. Through the factors go $xB^T$ and $(xB^T)A^T$ forward, and backward two gradients for each of the
+    two: 2nrb three times and 2mrb three times. With $W + AB$ formed, AB and the gradients of A and B from the gradient
+    of $W + AB$ come on top of a step in which W is trained. Outside local training the listing has averages, and
+    $\alpha A_tB_t$.
     """
     b = sympy.Symbol("b", positive=True)
     through = products((b, n, m), (b, m, n))
@@ -208,8 +209,8 @@ def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
     r"""The lines of Algorithm 1, one by one.
 
     The server sends A and B; the clients take their local steps and send theirs; the server averages both, entry by
-    entry. Where $\tau$ divides t, $\alpha A_tB_t$ is formed, with 2mnr operations, and added to W. There is no other
-    line, so that nothing is factorised or truncated.
+    entry. Where $\tau$ divides t, $\alpha A_tB_t$ is formed, with 2mnr operations, and added to W. No other line
+    exists, so that nothing is factorised or truncated.
     """
     merging_count(merging)
     return "the lines of the listing; the product at the end of a cycle"

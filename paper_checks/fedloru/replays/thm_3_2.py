@@ -133,11 +133,11 @@ def infinite_bounds(values: Values) -> Violation:
 def thm_3_2_mono(certificate: Values) -> str:
     r"""The right side of eq. (4) grows with $m = \sigma s_M$, which falls as M grows; $n = \sigma s_N$ stays.
 
-    The count $B_N$ is finite, at least 1, and that of the server, the same for every M. Let $t = |\theta_0| \ge m >
-    n$, $g_M = (t^2 + m^2)/t$, and W the sum of the weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$. By eq.
-    (43) the right side is $8nWh/g_N^2$ with $h = m(m^2 - n^2)/g_M^2$, plus $4B_N$ times $m^2/g_M^2 - n^2/g_N^2$.
-    The derivative of $m/g_M$ by m has the sign of $t^2 - m^2 \ge 0$, and that of h the sign of $3m^2t^2 - m^4 -
-    n^2t^2 + 3m^2n^2 = m^2(t^2 - m^2) + t^2(m^2 - n^2) + m^2t^2 + 3m^2n^2 > 0$.
+    The count $B_N$ is finite, at least 1, and the count of the server, the same for every M. Let $t = |\theta_0| \ge m
+    > n$, $g_M = (t^2 + m^2)/t$, and W the sum of the weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$. By eq.
+    (43) the right side is $8nWh/g_N^2$ with $h = m(m^2 - n^2)/g_M^2$, plus $4B_N$ times $m^2/g_M^2 - n^2/g_N^2$. The
+    derivative of $m/g_M$ by m has the sign of $t^2 - m^2 \ge 0$, and the derivative of h has the sign of $3m^2t^2 - m^4
+    - n^2t^2 + 3m^2n^2 = m^2(t^2 - m^2) + t^2(m^2 - n^2) + m^2t^2 + 3m^2n^2 > 0$.
 
     The certificate holds the derivative, times $g_M^3g_N^2 > 0$ of t, as a sum of products of positive quantities for
     $m = n + a$ and $t = m + b$, $n, a, b > 0$, two weights and B indices at the edge.
@@ -208,9 +208,9 @@ def claim_ill(share: Fraction = Fraction(3, 20), product: Fraction = Fraction(1)
     Above n the difference over R has a positive limit (Theorem 3.2 as corrected), whether the noise at M and at N is
     independent or, as printed, one X. Below both thresholds each stable rank is $\frac R4(1 - \xi R^{-2/3} +
     o(R^{-2/3}))$ with independent $\xi$ of one law: $\|\epsilon\|_F^2/(Rn^2)$ is 1 up to the order of 1/R, and for
-    spikes below the threshold the extreme eigenvalues of H are those of the noise up to $o(R^{-2/3})$ (Benaych-Georges,
-    Guionnet and Maida), $n(2 + R^{-2/3}\xi)$ with $\xi$ the larger of two independent variables of Tracy and Widom's
-    law, which is continuous. By symmetry the client has the larger $\xi$ with probability 1/2.
+    spikes below the threshold the extreme eigenvalues of H equal those of the noise up to $o(R^{-2/3})$
+    (Benaych-Georges, Guionnet and Maida), $n(2 + R^{-2/3}\xi)$ with $\xi$ the larger of two independent variables of
+    Tracy and Widom's law, which is continuous. By symmetry the client has the larger $\xi$ with probability 1/2.
 
     Expressions (36): the term of a spike is the square of $(\theta_j + n^2/\theta_j)/(\theta_0 + n^2/\theta_0)$, a
     multiple of $(\theta_j^2 + n^2)/(\theta_0^2 + n^2)$, which does not fall as n grows to m, since $|\theta_j| \le

@@ -65,7 +65,7 @@ def eq_36_conv(bulk: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/eq-37", **NOISES)
 def eq_37_as_printed(values: Values) -> Violation:
-    """Evaluate the gap of the printed stable ranks over R less that of the stable ranks over R."""
+    """Evaluate the gap of the printed stable ranks over R less the gap of the stable ranks over R."""
     gap, printed = gap_and_printed(values)
     return Violation(
         printed - gap,

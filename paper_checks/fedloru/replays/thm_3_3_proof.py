@@ -58,7 +58,7 @@ def eq_52_53_as_printed(values: Values) -> Violation:
 
 @proof("fedloru-v2/eq-52-53@slopes-of-bounded-mean-square")
 def eq_52_53(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> str:
-    r"""Any slopes $a_i$, $a_j'$ of bounded mean square, whatever they depend on at their own client.
+    r"""Any slopes $a_i$, $a_j'$ of bounded mean square, however they depend on their own client.
 
     The numerator is $\sum_{i,j}a_ia_j'\langle u_i, u_j'\rangle$, which (52) sorts. Clients are independent, so that
     $a_ia_j'$ has a bounded mean square, and $E[a_ia_j'] = \alpha_i\alpha_j$. The inner product is at most 1 and tends

@@ -205,9 +205,9 @@ def eq_76(kept: Fraction = Fraction(3, 4), first: Fraction = Fraction(1), quarte
     r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8.
 
     No smaller factor than 1 before $\eta^2G^2E^2$: take one weight, one step, and samples $h(w) \pm gw$ with h a
-    parabola of curvature L about w = AB up to a slope that is small beside g, so that $G \approx g$. The gradient is 0,
-    and the loss grows by $\frac12L\eta^2g^2(A^2+B^2)^2$ but for higher orders of $\eta$. With $L = 1/B^2$, $A = sB$ and
-    $g = s^2$ its quotient by $\eta^2G^2$ times the brace tends to 1 as $s \to 0$.
+    parabola of curvature L about w = AB up to a slope that is small compared with g, so that $G \approx g$. The
+    gradient is 0, and the loss grows by $\frac12L\eta^2g^2(A^2+B^2)^2$ but for higher orders of $\eta$. With $L =
+    1/B^2$, $A = sB$ and $g = s^2$ its quotient by $\eta^2G^2$ times the brace tends to 1 as $s \to 0$.
     """
     changes = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2
     second = first * eta**2 * G**2 * E**2 * (changes * b**2 + (1 + L * a**2 / 2) * a**2)

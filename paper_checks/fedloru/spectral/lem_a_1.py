@@ -30,10 +30,10 @@ class Converging:
     Attributes:
         name: what converges to what.
         at: the Stieltjes transform of the n-th law.
-        limit: that of the limit.
+        limit: the transform of the limit.
         distance: distance of the n-th law from the limit; tends to 0.
         power: 2 for the distance $W_1$, 1 for total variation.
-        elsewhere: mass beside the part that has this distance, for any law; tends to 0.
+        elsewhere: mass outside the part that has this distance, for any law; tends to 0.
     """
 
     name: str
@@ -170,7 +170,7 @@ def measure_approaches(context: Context) -> Approaches:
 def lem_A_1a(
     data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: float = 1.0, uniform: bool = False
 ) -> Evidence:
-    """The distance of the transforms against that of the laws, which tends to 0; ``uniform`` takes |z| for v."""
+    """The distance of the transforms against the laws' distance, which tends to 0; ``uniform`` takes |z| for v."""
     left, right, error, places = [], [], [], []
     limits: dict[str, Complex] = {}
     height = data.z.imag
@@ -179,7 +179,7 @@ def lem_A_1a(
             limits[laws.name] = mass * laws.limit(data.z - shift)
         left.append(np.abs(values - limits[laws.name]))
         right.append(constant * laws.bound(n, np.abs(data.z) if uniform else height))
-        # Rounding of z - x, relative to z - x, plus that of the closed forms; 1e-10 is the accuracy of the uniform law.
+        # Rounding of z - x, relative to z - x, plus the closed forms'; 1e-10 is the accuracy of the uniform law.
         rounding = 64 * np.finfo(float).eps * (2.0 + np.abs(data.z) / height) / height
         error.append(rounding + (1e-10 * np.abs(limits[laws.name]) if "uniform" in laws.name else 0.0))
         places += [{"laws": laws.name, "n": n, "u": float(z.real), "v": float(z.imag)} for z in data.z]

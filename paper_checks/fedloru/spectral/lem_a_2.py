@@ -64,7 +64,7 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     expect=("holds", "proof"),
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
-    """Mean normalised moments of X + D against those of the free convolution."""
+    """Mean normalised moments of X + D against the moments of the free convolution."""
     predicted = sum_moments(convolution, variance)
     return judge_means(
         draws,

@@ -44,7 +44,7 @@ def lem_A_3(
     tighten: float = 0.0,
     increasing: bool = False,
 ) -> Evidence:
-    """All admissible index pairs of every pair of matrices; ``tighten`` asks for room in units of the norms."""
+    """All admissible index pairs of every pair of matrices; ``tighten`` asks for a margin in units of the norms."""
     rows: list[Row] = []
     for pair in pairs:
         *spectra, error = pair.eigenvalues()

@@ -43,7 +43,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     expect=("corrected", "proof"),
 )
 def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
-    """Overlaps of outliers of either sign, near the threshold and far from it, alone and together."""
+    """Overlaps of outliers of either sign, near the threshold and far from it, one at a time and together."""
 
     def predict(power: float, coefficient: float) -> Predictions:
         return {
@@ -77,7 +77,7 @@ def measure_inner_products(context: Context) -> dict[str, Ladder]:
 def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     r"""Return the limits $\phi_i\phi_j 1\{i = j\}$ of Lemma A.6 for all pairs of leading eigenvectors.
 
-    ``cross`` stands for the limit at different or bulk eigenvectors, ``agreement`` for the expected product of the two
+    ``cross`` is the limit at different or bulk eigenvectors, ``agreement`` for the expected product of the two
     clients' orientations: 1 towards the spike, 0 where signs are arbitrary.
     """
     found = {}

@@ -65,7 +65,7 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     seen_in=("hessian/fmnist-exact", "hessian/predictions"),
 )
 def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
-    """Squared noise of the mean of M sample Hessians, in units of that of one sample."""
+    """Squared noise of the mean of M sample Hessians, in units of the squared noise of one sample."""
     tails = Tails({name: noise_deviation(int(name.split()[-1])) for name in draws})
     if decreasing:
         names = sorted(draws, key=lambda name: int(name.split()[-1]))

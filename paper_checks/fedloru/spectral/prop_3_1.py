@@ -216,7 +216,7 @@ def prop_3_1(
     s_power: float = 2.0,
     supercritical_only: bool = False,
 ) -> Evidence:
-    """Every branch: spikes of both signs, below and above the threshold, alone and together."""
+    """Every branch: spikes of both signs, below and above the threshold, one at a time and together."""
 
     def predict(rule: str, coefficient: float, edge: float, threshold: float, s_power: float, **_: Any) -> Predictions:
         return {

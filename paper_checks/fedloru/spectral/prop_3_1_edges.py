@@ -155,7 +155,7 @@ def eq_26_27(
     edge: float = 2.0,
     share: float = 0.0,
 ) -> Evidence:
-    """Eq. 26 for every law and eq. 27 for the laws ``converging``; ``share`` > 0 lets the index grow like that of R."""
+    """Eq. 26 for every law and eq. 27 for the laws ``converging``; with ``share`` > 0 the index grows like R."""
     judged = judge_parts(_edge_events(data, converging, edge, share))
     scope = f"{judged.scope}; (26) for {', '.join(data)}; (27) for {', '.join(converging) or 'none'}"
     return replace(judged, scope=scope, cases=len(data))

@@ -48,7 +48,7 @@ def measure_hessians(context: Context) -> list[Pair]:
     expect=("holds", "proof"),
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
-    """Every line at every index; the shifts replace p and q by one less, ``tighten`` asks for room.
+    """Every line at every index; the shifts replace p and q by one less, ``tighten`` asks for a margin.
 
     Where there are indices p < i < R - q the two eigenvalues said to be 0 are so; (25) holds for p + q = R too.
     """

@@ -70,7 +70,7 @@ def def_risk(
     law: str = "psi",
     smooth: bool = True,
 ) -> Equations:
-    """H_N is the Hessian of f_N, and H_N and H_M have the means that they stand for, over all samples."""
+    """H_N is the Hessian of f_N, and H_N and H_M have the stated means, over all samples."""
     hessians = [sympy.hessian(jet, W) for jet in JETS]
     shares = SHARES if law == "psi" else (sympy.Rational(1, 3),) * 3
     risk = sum(p * jet for p, jet in zip(shares, JETS, strict=True))
@@ -182,7 +182,7 @@ def def_srank(
     largest: bool = True,
     factor: float = 1.0,
 ) -> Evidence:
-    """Both forms by the singular value decomposition, whose rotations leave both norms alone; then 1 <= srank <= n."""
+    """Both forms by the singular value decomposition, whose rotations change neither norm; then 1 <= srank <= n."""
     matrices, points = data
     lines = []
     for matrix in matrices:

@@ -154,7 +154,7 @@ def claim_overlap_mono(
     """The difference of the two overlaps, which must be positive, against what eq. (5) gives for it.
 
     ``lost`` is the limit of a client's overlap that has no outlier left. For a spike that is one at neither size
-    (``below``) the difference is that of the squares, for which eq. (5) gives a number that is not 0.
+    (``below``) the difference is between the squares, for which eq. (5) gives a number that is not 0.
     """
     kept = {name: ladder for name, ladder in data.ladders.items() if below or data.settings[name][0] != BELOW}
 
@@ -191,7 +191,7 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     r"""Measure mean and mean square of the bulk eigenvalues, weighted by $|\langle w, v\rangle|^2$, at unit noise.
 
     The spike's direction v has the spectral moments $\langle v, Hv\rangle$ and $|Hv|^2$; without the part of its
-    outlier they are those of the bulk.
+    outlier they are the moments of the bulk.
     """
     model, ladders = SpikedModel((THETA,)), {}
     for law, R, draws in (("gaussian", 10**7, context.size(40, 120)), ("rademacher", 300, context.size(160, 400))):

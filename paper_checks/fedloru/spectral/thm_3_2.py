@@ -118,7 +118,7 @@ def judge_estimates(
         sets: which indices count as outliers.
         first: the printed 8.
         second: the printed 4.
-        assumption: whether to ask for that of the theorem.
+        assumption: whether to ask for the theorem's.
     """
     factors = Fraction(str(first)), Fraction(str(second))
 
@@ -233,7 +233,7 @@ def thm_3_2(
     second: float = 4.0,
     assumption: bool = True,
 ) -> Evidence:
-    """The difference over R against the printed bound from below, or the limit; or that of the estimates (36)."""
+    """The difference over R against the printed bound from below, or the limit; or the same of the estimates (36)."""
     if form == "estimates":
         return judge_estimates(data.instances, sets, first, second, assumption)
     settings = ABOVE if form == "bound" else ABOVE | BETWEEN
@@ -345,7 +345,7 @@ def thm_3_2_mono(
 ) -> Evidence:
     """The bound at two sample sizes below N; ``reach`` extends the range of sigma s_M, ``least`` is the least B_N.
 
-    Where the count is that of limits the reciprocals are compared, which are 0 for infinite bounds.
+    Where limits are counted the reciprocals are compared, which are 0 for infinite bounds.
     """
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -388,7 +388,7 @@ def thm_3_2_mono(
 
 @dataclass(frozen=True)
 class Gaps:
-    """How often the difference of the stable ranks was negative, and exact instances for those of eq. (36).
+    """How often the difference of the stable ranks was negative, and exact instances for the expressions (36).
 
     Attributes:
         counts: Negative differences for the largest spike above both thresholds, between them and below both.
@@ -555,7 +555,7 @@ def claim_ill(
     product: float = 1.0,
     most: float = 1.0,
 ) -> Evidence:
-    """The signs of the stable ranks' gaps and of those of (36), or the sizes of the spike where the latter is < 0."""
+    """The signs of the gaps of the stable ranks and of (36), or the sizes of the spike where the latter is < 0."""
     if against != "noise":
         return _judge_sizes(data.single, most, against == "noise at M")
     expressions = _judge_expressions((*data.single, *data.drawn), product)

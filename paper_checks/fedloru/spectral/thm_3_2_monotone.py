@@ -108,7 +108,7 @@ def eq_41(
     swapped: bool = False,
     anywhere: bool = False,
 ) -> Evidence:
-    """The derivative by expansion; its sign is that of theta_j^2 - theta_0^2.
+    """The derivative by expansion; its sign is the sign of theta_j^2 - theta_0^2.
 
     ``swapped`` drops that theta_0 is the largest.
     """

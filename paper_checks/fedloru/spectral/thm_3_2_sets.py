@@ -234,9 +234,9 @@ def eq_38(
     extra: int = 0,
     by_condition: str = "",
 ) -> Evidence:
-    """Both sides index by index: an outlier at both sizes, at N alone, or an edge at both.
+    """Both sides index by index: an outlier at both sizes, only at N, or an edge at both.
 
-    ``counted_at`` takes the last sum over another set, ``sign`` is that of the second.
+    ``counted_at`` takes the last sum over another set, ``sign`` is the sign of the second.
 
     ``by_condition`` adds the printed equation with the sets by the condition, with or without spikes at M's threshold.
     """
@@ -278,8 +278,8 @@ def eq_38(
 def _shares_are_ordered() -> tuple[Fact, ...]:
     r"""Prove the signs behind eq. 42 for $\theta_0^2 \ge \sigma^2 s_M^2$ (squares: signs drop out).
 
-    The edge share grows from N to M; beyond the threshold at M a spike's share exceeds that of the edge, and at that of
-    N, by the condition; between the thresholds its share at N is below that of the edge at M.
+    The edge share grows from N to M; beyond the threshold at M a spike's share exceeds the edge's, and by the condition
+    also at the threshold of N; between the thresholds its share at N is below the edge's at M.
     """
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     edge_M, edge_N = (2 * SIGMA * S_M / g_M0) ** 2, (2 * SIGMA * S_N / g_N0) ** 2

@@ -358,7 +358,7 @@ def iclr_prop_3_1(
 
 @dataclass(frozen=True)
 class Continued:
-    """A noise law with its R-transform in closed form, which goes on where no z outside the support belongs to it.
+    """A noise law with its R-transform in closed form, also where no z outside the support belongs to it.
 
     Attributes:
         name: what the law is called.
@@ -384,7 +384,7 @@ class Mapped:
         s: factor of the noise, one per spike.
         theta: the spikes.
         threshold: threshold of the same sign, 0 where every spike separates.
-        cumulants: by s, those of the scaled law from the moments of its density, and those of the law.
+        cumulants: by s, of the scaled law from the moments of its density, and of the law.
     """
 
     of: Continued

@@ -75,7 +75,7 @@ class Gaps:
     negative: NDArray[np.float64]
 
 
-# The spike decides both norms, or the server's alone, or the bulk decides both.
+# The spike decides both norms, or only the server's, or the bulk decides both.
 CASES = (
     Case(UNIFORM, 1.0, 0.8, 0.1),
     Case(SEMICIRCLE, 1.0, 0.6, 0.3),

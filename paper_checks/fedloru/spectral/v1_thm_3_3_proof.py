@@ -164,7 +164,7 @@ def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
 
 @cache
 def _six_sums_in_full() -> tuple[Fact, ...]:
-    """For all spikes and counts: on each side the terms add up, and those of each sum are not negative.
+    """For all spikes and counts: on each side the terms add up, and no term of a sum is negative.
 
     With n = N, M = n + a and the size of a spike: at most N + a + b beyond the edge of neither, between, or beyond M.
     """

@@ -21,7 +21,7 @@ R_SYMBOLS = sympy.symbols("R_Mj R_Nj R_M1 R_N1 theta_1 theta_j s_M s_N")
 
 
 def draw_values(context: Context) -> list[Point]:
-    """Draw values of R at the four arguments, of both spikes and factors; first those of a semicircle, R(w) = w."""
+    """Draw values of R at the four arguments, of both spikes and factors; first for a semicircle, R(w) = w."""
     theta_1, theta_j, s_M, s_N = sympy.Integer(2), sympy.Integer(1), sympy.Rational(1, 2), sympy.Rational(1, 4)
     of_law = s_M / theta_j, s_N / theta_j, s_M / theta_1, s_N / theta_1
     semicircle: Point = dict(zip(R_SYMBOLS, (*of_law, theta_1, theta_j, s_M, s_N), strict=True))

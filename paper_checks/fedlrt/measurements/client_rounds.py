@@ -18,13 +18,9 @@ class Round:
     """The exact worst case of one round, L = 1, mean gradient of norm 1.
 
     Attributes:
-        clients: how many; 0 stands for any number.
-        steps: of each.
-        step: learning rate.
-        drift: largest distance of a client from the start before its last step.
-        change: largest change of the mean loss.
-        corrected: whether the clients' gradients are corrected; if not, the numbers are those of one instance, and
-            there is no largest.
+        clients: how many; 0 means any number. steps: of each. step: learning rate. drift: largest distance of a client
+        from the start before its last step. change: largest change of the mean loss. corrected: whether the clients'
+        gradients are corrected; if not, the numbers belong to one instance, because no largest value exists.
     """
 
     clients: int

@@ -194,7 +194,7 @@ class Counted:
         sizes: Sizes of the layer.
         trips: Messages that were sent and answered.
         operations: Operations on the server and at the first client.
-        costs: Costs by name. A client's memory is what its local steps need beside data: bases, coefficients (or
+        costs: Costs by name. A client's memory is what its local steps need besides data: bases, coefficients (or
             weights), their gradient, the correction; the server's is what it holds when it makes the next state.
         messages: Numbers per client, for each trip and direction.
     """

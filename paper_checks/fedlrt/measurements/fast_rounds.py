@@ -103,7 +103,7 @@ def low_rank_rounds(
     """Follow distances to the target, ranks and losses round by round, from a start that is cut to a rank.
 
     It is Algorithm 1, or 5 with the simplified correction; claims compare first rounds with the toolkit's own. In every
-    round that is made ``watch`` is told the clients' gradients, their mean, the bases and the wide ones.
+    round that is made ``watch`` is called with the clients' gradients, their mean, the bases and the wide ones.
     """
     U, sigma, Vt = np.linalg.svd(start)
     U, S, V = U[:, : rounds.rank], np.diag(sigma[: rounds.rank]), Vt[: rounds.rank].T

@@ -47,7 +47,7 @@ NORMALISED = {
 """Name of the reading, what it says, and why, by basis."""
 
 COMMAND = "benchmarks/ranges_over_points.py"
-"""Program that computes the ranges over many draws told by cards."""
+"""Program that computes the ranges over many draws that the cards print."""
 
 
 def called(run: str) -> str:

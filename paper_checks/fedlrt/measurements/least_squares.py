@@ -70,7 +70,7 @@ FOLLOWED = {
     "plain": (Choice(basis="plain"), 2000),
     "uniform, size 1": (Choice(scale=1.0), 10_000),
 }
-"""Runs by basis and start, and the rounds within which they come to 1e-5, or for which they are followed."""
+"""Runs by basis and start, and the rounds within which they reach 1e-5, or for which they are followed."""
 
 
 def follow_all(context: Context) -> Followed:

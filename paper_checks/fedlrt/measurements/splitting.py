@@ -64,7 +64,7 @@ class Step:
 
     @property
     def fits(self) -> bool:
-        """Return whether 2r columns fit beside each other."""
+        """Return whether 2r columns fit side by side."""
         return 2 * self.S.shape[0] <= min(self.G.shape)
 
     @property

@@ -46,7 +46,7 @@ class Trace:
         steps: local steps.
         step: learning rate.
         rank: r, of the start.
-        U: Wide basis ``(m, 2r)``; the first r columns are those of the start.
+        U: Wide basis ``(m, 2r)``; its first r columns are the basis of the start.
         V: Wide basis ``(n, 2r)``.
         W: Model at the start.
         coefficients: of every client at every point, ``(C, steps + 1, 2r, 2r)``.

@@ -60,7 +60,7 @@ class Round:
 
     @property
     def fits(self) -> bool:
-        """Return whether 2r columns fit beside each other."""
+        """Return whether 2r columns fit side by side."""
         return 2 * self.before.S["W"].shape[0] <= min(self.case.shape)
 
     @property

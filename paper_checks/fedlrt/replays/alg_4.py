@@ -42,7 +42,7 @@ def alg_4_as_printed(values: Values) -> Violation:
 def alg_4(inside: Fraction = Fraction(1)) -> str:
     r"""With $V_c = G - G_c$ inside the bracket a step is along $\nabla \mathcal{L}_c(w) - (G_c - G)$, as in (4).
 
-    At a stationary point of the global loss G = 0; a client that stands there steps along $G_c + 0 - G_c = 0$ and
+    At a stationary point of the global loss G = 0; a client at that point steps along $G_c + 0 - G_c = 0$ and
     stays, by induction over the steps.
     """
     w, rate, slope, G, G_c = sympy.symbols("w lambda g G G_c")

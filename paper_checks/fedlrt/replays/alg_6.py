@@ -64,7 +64,7 @@ def alg_6(values: Values) -> Violation:
 
 @replay("fedlrt/claim-alg6")
 def claim_alg6_as_printed(values: Values) -> Violation:
-    """Evaluate the mean of S_c U_c V_c' over the columns, U diag(S)/count V': its singular values are those of diag."""
+    """Evaluate the mean of S_c U_c V_c' over the columns, U diag(S)/count V': its singular values are in diag."""
     size, weights = int(values["size"]), [Fraction(s) for s in values["S"]]
     count, assumes = len(weights), list[Hypothesis]()
     for name in ("U", "V"):
@@ -90,10 +90,11 @@ def claim_alg6(
 ) -> str:
     r"""With $[U_1|\ldots|U_C] = Q_UR_U$ and $[V_1|\ldots|V_C] = Q_VR_V$ the mean is $Q_U(R_UDR_V^\top)Q_V^\top$.
 
-    $CD$ has $S_1, \ldots, S_C$ along its diagonal. For $Cr < n$ the core $R_UDR_V^\top$ is Cr by Cr; its SVD gives
-    that of the mean, as $Q_U$ and $Q_V$ have orthonormal columns. The rank is at most that of D, hence Cr, and n.
-    Attained: let client c have the axes $(c-1)r + 1, \ldots, cr$, counted around the n axes, for its columns in U and
-    in V, and $S_c = I$. The mean is diagonal and not negative, with as many positive entries as there are axes used.
+    $CD$ has $S_1, \ldots, S_C$ along its diagonal. For $Cr < n$ the core $R_UDR_V^\top$ is Cr by Cr; its SVD gives the
+    SVD of the mean, as $Q_U$ and $Q_V$ have orthonormal columns. The rank is at most the rank of D, hence at most Cr
+    and n. Attained: let client c have the axes $(c-1)r + 1, \ldots, cr$, counted around the n axes, for its columns in
+    U and in V, and $S_c = I$. The mean is diagonal and not negative, with as many positive entries as there are axes
+    used.
     """
     require(cases, "no cases")
     for C in (1, 2, 3):

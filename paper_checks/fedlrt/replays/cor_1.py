@@ -32,7 +32,7 @@ def cor_1(
         {"1/12": Fraction("13.35"), "1/24": Fraction("25.28"), "1/94": Fraction(96), "1/2": Fraction(96)}
     ),
 ) -> str:
-    r"""The corrected Theorem 4, summed over the rounds, and what its constant comes to.
+    r"""The corrected Theorem 4, summed over the rounds, and a bound on its constant.
 
     Each round has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}\mathcal{L}\|^2 \le \mathcal{L}(W_r^t) -
     \mathcal{L}(W_r^{t+1})$ plus the cost of its truncation. The sum over T rounds telescopes, and the least squared
@@ -83,7 +83,7 @@ def cor_2_proof(kappa: str = "1.2072", constant: Fraction = Fraction(96), share:
     \mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1})$ plus the cost of truncation, $\kappa \le \frac12(1 + \sqrt2) < 1.2072$
     for all $\delta \le 1$. Where $L \ge \delta^2/82$, x lies between $\frac1{94}$ and $\frac1{12}$. At both ends $96x(1
     - \kappa x) \ge 1$, and so between them, as the left side is concave in x. At $s_*\lambda = 1/(12L + \delta^2)$ the
-    bracket of (38) is $\delta^2/(12L + \delta^2)$ and that of Theorem 4 is $\delta^2(2 - 12L - \delta^2)/(12L +
+    bracket of (38) is $\delta^2/(12L + \delta^2)$ and the bracket of Theorem 4 is $\delta^2(2 - 12L - \delta^2)/(12L +
     \delta^2)$, identities.
     """
     L, delta = sympy.symbols("L delta", positive=True)

@@ -1,6 +1,6 @@
 """Figure 1 and the heterogeneous test of Section 4.1: all points at every client, a target of rank 1 for each.
 
-Clients with the same points have the same second derivative, whatever their targets. With full gradients the mean of
+Clients with the same points have the same second derivative, whichever their targets. With full gradients the mean of
 their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to do.
 Steps on minibatches, which "local epochs" may mean, are not covered: clients that draw others have other curvatures.
 """
@@ -58,7 +58,7 @@ def followed_rounds(values: Values) -> tuple[Hypothesis, ...]:
 
 
 def standing_still(values: Values, correction: str, told: str) -> Violation:
-    """Return the distance that FeDLRT comes to."""
+    """Return the distance at which FeDLRT stops."""
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
     end = product(fedlrt(W, 5, Losses(H[None], np.stack(targets)), correction, 100, 0.01, int(values["rounds"])))
     away = float(np.linalg.norm(end - np.mean(targets, axis=0)))
@@ -155,7 +155,7 @@ def claim_het_plateau(
     the other does.
     """
     require(clients and steps, "no sizes")
-    H, start = sympy.symbols("H w", commutative=False)  # H stands for the step times the second derivative
+    H, start = sympy.symbols("H w", commutative=False)  # H is the step times the second derivative
     for C in clients:
         given = sympy.symbols(f"b_0:{C}", commutative=False)
         free = sympy.symbols(f"v_0:{C - 1}", commutative=False)

@@ -77,7 +77,7 @@ def eq_2_as_printed(values: Values) -> Violation:
 def eq_2(rate: Fraction = Fraction(1), more: int = 0) -> str:
     r"""With $\nabla\mathcal{L}_c$ for the gradient, the step is line 5 of Algorithm 3, from the start and as often.
 
-    Two recursions with one start and one step, whatever the losses, have the same iterates by induction over s, and
+    Two recursions with one start and one step, for any losses, have the same iterates by induction over s, and
     clients send the same weights.
     """
     steps = sympy.Symbol("s", integer=True)

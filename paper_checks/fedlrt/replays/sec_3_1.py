@@ -37,7 +37,7 @@ from paper_checks.stored_values import Values, square
 def eq_7(rate: Fraction = Fraction(1), more: int = 0) -> str:
     r"""The chain rule: $\nabla_{\tilde S}\mathcal{L}_c = \tilde U^\top\nabla_W\mathcal{L}_c\tilde V$.
 
-    The recursion is then that of Algorithm 2, step by step, from Lemma 1's start.
+    The recursion is then the one of Algorithm 2, step by step, from Lemma 1's start.
     """
     steps = sympy.Symbol("s", integer=True)
     S = sympy.Matrix(2, 2, sympy.symbols("s_0:4", commutative=False))

@@ -18,7 +18,7 @@ def claim_svd_size(sides: Fraction = Fraction(2)) -> str:
 
     A product of a by b with b by c is counted as abc multiplications, QR of n by k as $2nk^2$ and an SVD of k by k as
     $k^3$, their leading orders; the means of what the clients send have additions only. With m = n all multiplications
-    of the server are a polynomial of degree one in n: for fixed r the cost is linear in n, whatever the constants. A
+    of the server are a polynomial of degree one in n: for fixed r the cost is linear in n, for any constants. A
     round may keep another rank $r_1 \le 2r$, which changes a constant.
     """
     side = sides * r
@@ -36,7 +36,7 @@ def claim_svd_size(sides: Fraction = Fraction(2)) -> str:
 
 @proof("fedlrt/claim-no-full-matrix")
 def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
-    r"""Every product of a round, with the shapes of its factors; beside samples, the largest is a wide basis.
+    r"""Every product of a round, with the shapes of its factors; apart from samples, the largest is a wide basis.
 
     A client passes b samples X, b by m, through factors of k columns, k = r for the gradients of the bases, k = 2r in
     the local steps. Forwards: $XU$, b by k; $(XU)S$, b by k; $(XUS)V^\top$, b by n. Backwards, with the errors E, b by

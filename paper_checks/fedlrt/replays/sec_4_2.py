@@ -30,7 +30,7 @@ exp_resnet18_every = replay("fedlrt/exp-resnet18@every-number-up-to-16")(undivid
 
 @replay("fedlrt/exp-other-vision")
 def exp_other_vision(values: Values) -> Violation:
-    """Weights of VGG16's layers one by one: those of the two hidden layers of its head, as a share of all."""
+    """Count the weights of VGG16 layer by layer: the two hidden layers of its head as a share of all."""
     widths, hidden, classes = [int(w) for w in values["widths"]], [int(w) for w in values["hidden"]], values["classes"]
     assumes = assuming(
         Hypothesis("convolutions of VGG16", len(widths), "=", 13),

@@ -103,7 +103,7 @@ def eq_36_as_printed(values: Values) -> Violation:
 def thm_9_proof(
     truncation: Fraction = Fraction(1), steps: Fraction = Fraction(1), constant: Fraction = Fraction(12)
 ) -> str:
-    r"""The three differences add up to the whole one, whatever the losses are; and so do their bounds.
+    r"""The three differences add up to the whole one, for any losses; and so do their bounds.
 
     Every bound is its difference plus a rest that is not negative, for the first by (36), for the second by Theorem 8;
     the third is zero (Lemma 7). The last line minus the change of the loss is the sum of the two.

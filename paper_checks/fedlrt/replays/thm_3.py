@@ -74,12 +74,12 @@ def thm_3(
 ) -> str:
     r"""A round descends by at least $|g|^2/K$ minus the cost of truncation; the least $|g|^2$ is below the mean.
 
-    That share is the exact worst case of the local steps, which one bowl for all clients attains (below), so that K is
-    the least for T = 1. As x tends to 0, K grows like $L/x$: no constant serves all small rates. For the comparison $1
-    - (1 - \lambda L)^{2s_*} \ge 2x(1 - x)$: with $w = (1 - \lambda L)^{s_*} \le e^{-x} \le 1 - x + \frac{x^2}2$ one has
-    $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$. For the constants at single x: K falls
-    as x grows, and it is below $\frac{2L}{1 - e^{-2x}}$ for every $s_*$, with $e^{-y} \le 1 - y + \frac{y^2}2 -
-    \frac{y^3}6 + \frac{y^4}{24}$.
+    That share is the exact worst case of the local steps, which one quadratic for all clients attains (below), so that
+    K is the least for T = 1. As x tends to 0, K grows like $L/x$: no constant serves all small rates. For the
+    comparison $1 - (1 - \lambda L)^{2s_*} \ge 2x(1 - x)$: with $w = (1 - \lambda L)^{s_*} \le e^{-x} \le 1 - x +
+    \frac{x^2}2$ one has $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$. For the constants at
+    single x: K falls as x grows, and it is below $\frac{2L}{1 - e^{-2x}}$ for every $s_*$, with $e^{-y} \le 1 - y +
+    \frac{y^2}2 - \frac{y^3}6 + \frac{y^4}{24}$.
     """
     require(0 < limit <= 1 - limit, "dominance needs x <= 1 - x")
     require(steps, "no steps")

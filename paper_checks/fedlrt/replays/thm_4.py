@@ -119,7 +119,7 @@ Pair = tuple[Row, Row]
 class Parts:
     """The slack in both parts of the space, and the vectors by their coordinates.
 
-    Inside stand g and the changes of the clients' gradients; outside their gradients at the start come first.
+    Inside are g and the changes of the clients' gradients; outside, their gradients at the start come first.
     """
 
     def __init__(self, clients: int, points: int) -> None:
@@ -160,7 +160,7 @@ def simplified_steps_are_bounded(content: Mapping[str, Any]) -> None:
         content["recursion"] == "FeDLRT, simplified" and min(multipliers.values(), default=Fraction(-1)) >= 0,
         "not a certificate of rounds with simplified correction with non-negative multipliers",
     )
-    # -x (1 - kappa x) with 2 kappa = 1 + (1 - 1/s) sqrt(1 + delta^2); the root alone on the left of >=
+    # -x (1 - kappa x) with 2 kappa = 1 + (1 - 1/s) sqrt(1 + delta^2); only the root on the left of >=
     root = (2 * (bound / whole + 1) / whole - 1) / (1 - Fraction(1, steps))
     require(root <= 0 or root**2 <= 1 + delta**2, "the certified bound is above the corrected statement")
     names = [*map(str, range(steps)), "+"]
@@ -247,12 +247,12 @@ def _step_of_algorithm_5(corner: sympy.Matrix) -> Any:
 def thm_11_hat_lines(
     jensen: Fraction = Fraction(1), clients: Sequence[int] = (1, 2, 3), steps: Sequence[int] = (1, 2, 3)
 ) -> str:
-    r"""Algorithm 5 corrects the corner alone, so that the rest moves along the clients' own gradients, from zero.
+    r"""Algorithm 5 corrects only the corner, so that the rest moves along the clients' own gradients, from zero.
 
     Its end is minus $\frac\lambda C\sum_{c,s}\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)$ (Lemma 1, eq. (40) as
     corrected): the first equalities of both terms. A product with the gradient is a sum of products, each at most the
     product of the norms. Lemma 6 over the clients and then over the steps gives the two bounds of the square. Both last
-    lines put $\nabla_{\tilde S}$ for $\nabla_{\hat S}$, whose square is less by that of the block.
+    lines put $\nabla_{\tilde S}$ for $\nabla_{\hat S}$, whose square is less by the square of the block.
     """
     require(clients and steps, "no numbers")
     corner = sympy.diag(1, 0)

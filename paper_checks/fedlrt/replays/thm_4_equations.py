@@ -124,8 +124,8 @@ def eq_42_as_printed(values: Values) -> Violation:
 def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
     r"""The rest has zeros in the corner, so that the squares of the two parts add up, entry by entry.
 
-    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero. Of the three blocks beside the
-    corner two stand off the diagonal.
+    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero. Of the three blocks next to the
+    corner two are off the diagonal.
     """
     beside = [(i, j) for i in range(2) for j in range(2) if i or j]
     rest = S_c - share * corner(S_c[0, 0])
@@ -205,7 +205,7 @@ def eq_45(own: Fraction = Fraction(-1), mean: Fraction = Fraction(1), sign: Frac
 def eq_46(
     largest: Fraction = Fraction(3, 2), limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3, 10, 100, 1000)
 ) -> str:
-    r"""The argument of `shared.local_steps` for the block of S alone, with g its gradient there.
+    r"""The argument of `shared.local_steps` for the block of S only, with g its gradient there.
 
     The correction takes the block's part of every client's first step to g, and what lies outside the block stays the
     client's own: the client starts along $p_c$ with $\frac1C\sum_c|p_c|^2 \le (1 + \delta^2)|g|^2$, so that $\rho =

@@ -104,8 +104,8 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
 def thm_7_clients_as_printed(values: Values) -> Violation:
     """Compare the first client's end with the printed member: losses |W - B_c|^2 / 2 from W = e1 e1', corrected.
 
-    Its last term has no factor s there, and both terms the sign of F = +gradient; with the signs put right the factor
-    alone sets the sides apart.
+    Its last term has no factor s there, and both terms the sign of F = +gradient; with the signs corrected, the factor
+    still makes the sides differ.
     """
     targets = [square(B, 2) for B in values["targets"]]
     rate, steps = Fraction(values["step"]), int(values["steps"])

@@ -32,8 +32,8 @@ def thm_8(certificate: Values, further: Sequence[Mapping[str, Any]] = FURTHER) -
     r"""The constant $1 - \frac1{2s_*}$, below 12, serves for $x = s_*\lambda L \le 1$, and so does the printed one.
 
     With the correction every client's first step is along g, so that this is what `shared.local_steps` says with $\rho
-    = 1$ and $R = 1 - \frac1{s_*}$. For $x \le \frac12$ even the exact worst case is known, that of a bowl. Certificates
-    show both at small sizes, from nothing but the inequalities of smooth functions.
+    = 1$ and $R = 1 - \frac1{s_*}$. For $x \le \frac12$ even the exact worst case is known: one quadratic for all
+    clients. Certificates show both at small sizes, from nothing but the inequalities of smooth functions.
     """
     certificates = certificate["certificates"]
     small, large = rounds([Fraction(1, 12), Fraction(1, 2)]), rounds([1, 2], SIZES[2:])

@@ -65,8 +65,8 @@ def most_successes(c: float, delta_0: float) -> float:
     r"""Bound the probability that the first step keeps its bound, for one client in the plane and any step.
 
     The step turns a by $\varphi$, $\tan\varphi = 2ss_1\delta_0R$, with $mR \sim \chi^2_{m-1}$ independent of $s_1$, and
-    must end within $\psi = \arcsin(C\delta_0)$ of $a^*$: R in an interval whose ends have one quotient, whatever
-    s and $s_1$ are. The density of $\log R$ is at most $\sqrt{(m-1)/(4\pi)}$.
+    must end within $\psi = \arcsin(C\delta_0)$ of $a^*$: R in an interval whose ends have one quotient, for all s and
+    $s_1$. The density of $\log R$ is at most $\sqrt{(m-1)/(4\pi)}$.
     """
     first, room = np.arcsin(delta_0), np.arcsin(np.sqrt(1.0 - c * (1.0 - delta_0**2)) * delta_0)
     quotient = np.tan(first + room) / np.tan(first - room)

@@ -29,7 +29,7 @@ class Count:
         delta_0: Start.
         c: Constant of the rate.
         quotient: $\epsilon/\delta_0$.
-        drawn: Numbers of iterations to try beside those around the least one.
+        drawn: Numbers of iterations to try in addition to those around the least one.
     """
 
     delta_0: str

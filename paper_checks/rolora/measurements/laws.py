@@ -47,7 +47,7 @@ def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> flo
     if not sizes.any():
         return 0.0
     scale = float(sizes.max())
-    # At rate log(2)/max the mean is at most 2; it reaches 2 at the latest where the largest value alone does.
+    # At rate log(2)/max the mean is at most 2; it reaches 2 at the latest where the largest value does by itself.
     last = log(2.0 / float(masses[sizes == scale].sum())) / scale
     rate = brentq(
         lambda one: float(masses @ np.exp(one * sizes)) - 2.0, 0.99 * log(2.0) / scale, 1.01 * last, xtol=1e-14 / scale

@@ -32,7 +32,7 @@ class OwnSamples:
     truth: Pair
 
     def deviation(self, of: Pair) -> Fraction:
-        """Return the square of the distance of the gradient from what stands for its expectation."""
+        """Return the square of the distance of the gradient from what replaces its expectation."""
         return (self.gradient[0] - of[0]) ** 2 + (self.gradient[1] - of[1]) ** 2
 
 

@@ -1,11 +1,11 @@
 r"""The second iteration of Algorithm 2 on the samples of the first: one client, by the law of six numbers.
 
-Let $b^* = 1$, $a^* = ca + \delta u$, $x = Xa$, $y = Xu$, $t = x^\top y/\|x\|^2$ and $r = y - tx$. The first gradient
-is $-\frac{2b\delta}nX^\top r$ with $b = c + \delta t$. The part of $X^\top r$ across a and u is normal, G its squared
-length over that of r; X times it is normal across r but for its part along r. So all that is asked of the next
-iteration follows from the independent variables $A = \|x\|^2 \sim \chi^2_n$, $B = \|r\|^2 \sim \chi^2_{n-1}$, $G \sim
-\chi^2_d$ in d dimensions beside a and u, $\sqrt At \sim N(0, 1)$, and those of that normal vector: $\eta \sim N(0, 1)$
-along x and $H \sim \chi^2_{n-2}$ across x and r.
+Let $b^* = 1$, $a^* = ca + \delta u$, $x = Xa$, $y = Xu$, $t = x^\top y/\|x\|^2$ and $r = y - tx$. The first gradient is
+$-\frac{2b\delta}nX^\top r$ with $b = c + \delta t$. The part of $X^\top r$ across a and u is normal, G its squared
+length over the squared length of r; X times it is normal across r but for its part along r. So all that is asked of the
+next iteration follows from the independent variables $A = \|x\|^2 \sim \chi^2_n$, $B = \|r\|^2 \sim \chi^2_{n-1}$, $G
+\sim \chi^2_d$ in d dimensions besides a and u, $\sqrt At \sim N(0, 1)$, and of the components of that normal vector:
+$\eta \sim N(0, 1)$ along x and $H \sim \chi^2_{n-2}$ across x and r.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ SAMPLES = Stated(1.0, inf)
 
 
 def tried_settings(settings: Iterable[Setting], samples: Sequence[float] = (), named: str = "m") -> Tried:
-    """Return which numbers and thresholds are tried, with the numbers of samples if they are not those of the settings.
+    """Return which numbers and thresholds are tried, with the numbers of samples if they are not the settings'.
 
     They are ``named`` m, each client's, or N m, all clients'.
     """

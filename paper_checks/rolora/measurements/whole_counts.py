@@ -35,7 +35,7 @@ def sums_of_counts(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bo
 
 
 def attainable(text: str, runs: int, size: Fraction | int, entering: Trials = "rounded") -> bool:
-    """Return whether a printed mean accuracy can be that of whole numbers of right answers in several runs.
+    """Return whether whole numbers of right answers in several runs can give a printed mean accuracy.
 
     Args:
         text: the mean in per cent.

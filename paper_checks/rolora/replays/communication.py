@@ -30,7 +30,7 @@ def table_4(values: Values) -> Violation:
 
 @replay("rolora/table-8")
 def table_8(values: Values) -> Violation:
-    """Evaluate the smallest distance of the printed sizes from those of any reading, the worst cell of each reading."""
+    """Evaluate how far the printed sizes are from the nearest reading, by the worst cell of each reading."""
     factors, rank = {name: count for name, count in values.items() if name != "rank"}, values["rank"]
     distances = []
     for size in (1, 2, 4, 8):

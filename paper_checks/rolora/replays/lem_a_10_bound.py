@@ -139,7 +139,7 @@ def eq_65_events(values: Values) -> Violation:
 def eq_65(one: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
     r"""(65) is [Lemma A.7](rolora--lem-A.7.md) and (66) the event of (62).
 
-    So it is whatever vector stands for the expectation in both. With the matrix of (67) in (68) the rest is
+    This holds for any vector that replaces the expectation in both. With the matrix of (67) in (68) the rest is
     elementary. $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and (71) are triangle inequalities, (69) norms
     of rank one, (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and (75) $(\delta^t)^2 \le \delta^t$.
     """

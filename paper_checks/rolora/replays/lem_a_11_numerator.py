@@ -49,7 +49,7 @@ def eq_81_as_printed(values: Values) -> Violation:
 
 @proof("rolora/eq-81@expectation-of-49")
 def eq_81(factor: Fraction = Fraction(2), sign: int = 1) -> str:
-    r"""For any vector G in the place of the gradient and $E = 2(a\bar b^\top - a^*b^{*\top})\bar b$, (49).
+    r"""For any vector G instead of the gradient and $E = 2(a\bar b^\top - a^*b^{*\top})\bar b$, (49).
 
     (81) adds and subtracts $\eta E$, (82) applies P, which is linear, and (83) is (49). $E = 2(\bar b^\top\bar b)a -
     2(b^{*\top}\bar b)a^*$, and $Pa^* = a^* - a^*(a^{*\top}a^*) = 0$, so that $PE = 2(\bar b^\top\bar b)Pa$: (84). (85)
@@ -114,8 +114,8 @@ def eq_90_as_printed(values: Values) -> Violation:
 def eq_90(one: Fraction = Fraction(1)) -> str:
     r"""(91) is $\eta$ times (76), which holds on the events of (42) and (62): see "Deviation" below.
 
-    For the lines up to (76) one by one see [eqs. (65) to (76)](rolora--eq-65.md). It does not matter which vector
-    stands for the expectation, as long as it is the same in (62) and (90).
+    For the lines up to (76) one by one see [eqs. (65) to (76)](rolora--eq-65.md). Any vector may replace the
+    expectation, as long as it is the same in (62) and (90).
     """
     deviation(one)
     return r"(76), times $\eta$"

@@ -51,8 +51,8 @@ def s4_cost(share: Fraction = Fraction(1, 2)) -> str:
     r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
 
     In FedAVG of LoRA a client trains and sends both, 2rd numbers. In a round of RoLoRA, as in every round of FFA-LoRA,
-    it trains one of them, and sends that one: half as many. Several matrices, each square, add up, since d then stands
-    for the sum of their sizes.
+    it trains one of them, and sends that one: half as many. Several matrices, each square, add up, since d is then the
+    sum of their sizes.
     """
     square_matrices_send(share)
     return "sizes of the factors"

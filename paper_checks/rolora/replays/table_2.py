@@ -24,7 +24,7 @@ EXAMPLES = {
 
 
 def with_deviation(values: Values) -> Violation:
-    """Return the distance of a printed squared deviation, all roundings, from that of three trials with this mean."""
+    """Return how far a printed squared deviation is, for all roundings, from that of three trials of this mean."""
     (mean, spread), (size, divisor, places) = (
         [Fraction(values[name]) for name in ("mean", "deviation")],
         [int(values[name]) for name in ("size", "divisor", "places")],

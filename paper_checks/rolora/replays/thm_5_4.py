@@ -42,14 +42,14 @@ def thm_5_4(
 ) -> str:
     r"""Every iteration contracts, by Lemma 5.3 as corrected.
 
-    On fresh samples both events of an iteration fail with probability at most $2\max\{\log N, d\}^{-10}$, that of Lemma
-    A.9 at $a^T$ with half of that; the probabilities add up. So $\delta^T \le \delta^0(1 - y)^{T/2} \le
-    \delta^0e^{-yT/2} \le \epsilon$ with $y = s(1 - (\delta^0)^2)$.
-    $a^T(b^{T+1} - g)^\top$ and $(I - a^Ta^{T\top})a^*b^{*\top}$ are orthogonal, of norms at most $\epsilon'\delta^T$
-    (the event of Lemma A.9 at $a^T$; e in the place of $\epsilon'$ for fixed samples) and $\delta^T$: together at
-    most $\sqrt{1 + \epsilon'^2}\,\epsilon \le (1 + \epsilon')\epsilon$. Normal samples: the singular values of $X_i$
-    are within $\sqrt d + t$ of $\sqrt m$ with probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that
-    $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
+    On fresh samples both events of an iteration fail with probability at most $2\max\{\log N, d\}^{-10}$, the event of
+    Lemma A.9 at $a^T$ with half of it; the probabilities add up. So $\delta^T \le \delta^0(1 - y)^{T/2} \le
+    \delta^0e^{-yT/2} \le \epsilon$ with $y = s(1 - (\delta^0)^2)$. $a^T(b^{T+1} - g)^\top$ and $(I -
+    a^Ta^{T\top})a^*b^{*\top}$ are orthogonal, of norms at most $\epsilon'\delta^T$ (the event of Lemma A.9 at $a^T$; e
+    instead of $\epsilon'$ for fixed samples) and $\delta^T$: together at most $\sqrt{1 + \epsilon'^2}\,\epsilon \le (1
+    + \epsilon')\epsilon$. Normal samples: the singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$ with
+    probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d
+    + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
     """
     on_events(limit, threshold)
     fixed_samples(fixed, more)
@@ -124,7 +124,7 @@ def thm_5_4_as_printed(values: Values) -> Violation:
 
 
 def tied_end(values: Values) -> End:
-    """Return the end of the run where c is that of the step."""
+    """Return the end of the run where c is given by the step."""
     found = end(values)
     s, c = fractions(values, "s", "c")
     return replace(found, assumes=(*found.assumes, Hypothesis("c, against eta |b*|^2", c, "=", s)))
@@ -132,7 +132,7 @@ def tied_end(values: Values) -> End:
 
 @replay("rolora/thm-5.4@c-of-the-step")
 def thm_5_4_tied(values: Values) -> Violation:
-    """Evaluate the angle after T iterations, where c is that of the step."""
+    """Evaluate the angle after T iterations, where c is given by the step."""
     found = tied_end(values)
     return missed_angle(found)
 
@@ -173,7 +173,7 @@ def s5_rolora_loss_as_printed(values: Values) -> Violation:
 
 @replay("rolora/s5-rolora-loss@c-of-the-step")
 def s5_rolora_loss_tied(values: Values) -> Violation:
-    """Evaluate the loss after T iterations, where c is that of the step."""
+    """Evaluate the loss after T iterations, where c is given by the step."""
     found = tied_end(values)
     return missed_loss(found)
 

@@ -109,7 +109,7 @@ class Setting:
         noisy: Steps on single samples instead of all.
         size: Clients in a cohort; all of them by default.
         restart: Start of the factors after an accumulation.
-        share: $\sigma^2$ in units of $G^2$; it is positive, as assumed, also where there is no noise.
+        share: $\sigma^2$ in units of $G^2$; it is positive, as assumed, even without noise.
         case: The run in plain numbers, if it can be followed by hand.
     """
 
@@ -350,7 +350,7 @@ def follow(setting: Setting) -> Trace:
     for t in range(1, setting.rounds + 1):
         means, nodes = _round(setting, nodes, t, bounds, visited)
         rounds.append(means)
-        for node in nodes:  # factors that start anew are bounded too
+        for node in nodes:  # factors that start again are bounded as well
             bounds[0] = max(bounds[0], _square(node.factors.A["W"]) ** 0.5)
     above = rounds[0]["loss"] - setting.least()
     return Trace(setting, tuple(rounds), bounds[0], bounds[1], above, tuple(visited))

@@ -145,7 +145,7 @@ Traces = tuple[Trace, ...]
 
 
 def printed_D(trace: Trace, C_A: float, C_B: float) -> float:
-    """Return D of Lemma B.8, in which there is no L."""
+    """Return D of Lemma B.8, which does not contain L."""
     E, s2 = trace.setting.steps, trace.sigma2 + trace.G**2
     return float(E**2 * s2 * (6 * C_A**2 * C_B**2 * (1 + trace.setting.rate**2 * E**2 * s2) + trace.G**2))
 

@@ -1,7 +1,7 @@
 r"""What one round can move under bounded gradients: the setting of the corrected Theorem 4.2 and its proof.
 
 $\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds; norms are
-submultiplicative. A fresh sample's gradient has $\|g\| \le G$ whatever came before it, by (A.2), and so has every exact
+submultiplicative. A fresh sample's gradient has $\|g\| \le G$ regardless of the past, by (A.2), and so has every exact
 gradient, by (A.5) (unbiasedness, which Appendix B labels (A.4)). Hence, by (A.3), a local step moves A by at most
 $\eta GC_B$ and B by at most $\eta GC_A$, i steps move AB by at most $i\eta G(C_A^2+C_B^2)$, and by (A.1) the gradients
 in A and in B at most by $i\eta Gd_A$ and $i\eta Gd_B$, with $d_A = LC_B(C_A^2+C_B^2)+GC_A$ and $d_B =

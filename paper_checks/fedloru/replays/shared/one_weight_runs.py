@@ -1,7 +1,7 @@
 """A run of one client with one weight, in fractions.
 
 The loss is L w^2/2 up to |w| = z and linear beyond: L-smooth, with gradients of norm at most G = Lz and least value 0.
-There is no noise, so that every sigma^2 > 0 will do.
+Without noise every sigma^2 > 0 is admissible.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ def limits(values: Values, noise: Fraction) -> tuple[Fraction, Fraction, Fractio
     r"""Bounds on the limit of the stable rank over R, and the printed one, $4n^2/g^{-1}(\theta_0)^2$.
 
     The squared Frobenius norm over R tends to $n^2$ (law of large numbers). The spectral norm has a limit of at most
-    $|\theta_0| + 2n$ (Weyl; Bai and Yin) and, squared, of at least that of $|Hv|^2$ for the direction v of $\theta_0$,
-    $\theta_0^2 + n^2$ (law of large numbers for a row of the noise).
+    $|\theta_0| + 2n$ (Weyl; Bai and Yin) and, squared, of at least the limit of $|Hv|^2$ for the direction v of
+    $\theta_0$, $\theta_0^2 + n^2$ (law of large numbers for a row of the noise).
     """
     theta = max(abs(Fraction(spike)) for spike in values["spikes"])
     low, high = noise**2 / (theta + 2 * noise) ** 2, noise**2 / (theta**2 + noise**2)

@@ -63,7 +63,7 @@ class Spectra:
 
 
 def measure_overlaps(context: Context) -> Spectra:
-    """Measure overlaps of the extreme eigenvector with its spike, alone at growing R; all pairs for three spikes."""
+    """Measure overlaps of the extreme eigenvector with its one spike at growing R, and all pairs for three spikes."""
     ladders, spikes = {}, {}
     for name, setting in single_spikes():
         rng, theta = context.rng(name), setting.spikes[0]

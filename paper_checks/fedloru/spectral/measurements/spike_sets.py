@@ -43,7 +43,7 @@ class Instance:
         s_m: factor of the smaller sample.
         s_n: factor of the larger sample.
         position: where between $s_N$ and $s_M$ a third factor lies, in (0, 1).
-        rest: how many indices beside the spikes the sums run over; the same for M and N.
+        rest: how many indices besides the spikes the sums run over; the same for M and N.
     """
 
     spikes: tuple[Fraction, ...]

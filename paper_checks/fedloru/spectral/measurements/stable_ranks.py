@@ -65,7 +65,7 @@ class Ranks:
         return self.squared / self.norms**2
 
     def gaps(self) -> NDArray[np.float64]:
-        """Return the stable rank of the client minus that of the server."""
+        """Return the client's stable rank minus the server's."""
         client, server = self.ranks().T
         return client - server
 

@@ -1,6 +1,6 @@
 """Algorithms 1, 4 and 5 line by line: who sends what, and the shapes of what is computed, for all sizes.
 
-Weights are m by n. The factors' gradients are those of a layer that its b samples pass factor by factor: X U, X U S,
+Weights are m by n. The factors' gradients belong to a layer that its b samples pass factor by factor: X U, X U S,
 X U S V' forwards, and the error E through V and S backwards.
 """
 

@@ -31,5 +31,5 @@ def square_of_sum(count: int, factor: Any = 1) -> None:
     """
     xs = sympy.symbols(f"x_0:{count}")
     pairs = total((x - y) ** 2 for x, y in combinations(xs, 2))
-    gap = sympy.expand(factor * count * sum(x**2 for x in xs) - sum(xs) ** 2 - pairs)  # squares alone, if any
+    gap = sympy.expand(factor * count * sum(x**2 for x in xs) - sum(xs) ** 2 - pairs)  # only squares, if any
     require(non_negative(gap), f"the square of a sum of {count}")

@@ -22,7 +22,7 @@ class Losses:
 
     Attributes:
         grams: Second derivatives in the entries of W, row by row, of each client, or one for all of them.
-        targets: Their targets, ``(clients, n, n)``; a client's values are those of its target.
+        targets: Their targets, ``(clients, n, n)``; a client's values are the values of its target.
     """
 
     grams: Array
@@ -90,7 +90,7 @@ def fedlrt(
         change = losses.change(Ut, Vt2, steps)
         slope = (first + added).reshape(len(first), -1, 1)
         moved = np.zeros_like(slope)
-        for _ in range(steps):  # the gradient is that of the start and what the way since then adds to it
+        for _ in range(steps):  # the gradient at the start, plus what the way since then adds to it
             moved = moved - RATE * (slope + change(moved))
         P, sigma, Qt = np.linalg.svd(mean_of(St + moved.reshape(first.shape)))
         tails = np.sqrt(np.cumsum((sigma**2)[::-1])[::-1])

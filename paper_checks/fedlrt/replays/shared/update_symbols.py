@@ -56,7 +56,8 @@ SIZES = ((2, 2, 1), (3, 4, 2), (4, 3, 2))  # rows and columns of W, and of the c
 def chain_rule(share: Any = 1) -> None:
     r"""$\nabla_S\mathcal{L}(USV^\top) = U^\top\nabla_W\mathcal{L}\,V$, entry by entry at some sizes of U, S and V.
 
-    A derivative at a point sees the loss to first order, so that a linear loss $\langle G, W\rangle$ stands for all.
+    A derivative at a point sees the loss to first order, so that a linear loss $\langle G, W\rangle$ represents them
+    all.
     """
     for m, n, r in SIZES:
         left, S, right, G, loss = linear_loss(m, n, r)

@@ -2,7 +2,7 @@ r"""The angle under the population loss, in one and many iterations: one map for
 
 Let u be the squared sine between a and $a^*$, c the cosine, $s = \eta\|\bar b^*\|^2$ (for equal clients $\|b^*\|^2$).
 At $b = c\bar b^*$ the step $a - 2\eta(a\|b\|^2 - a^*\langle\bar b^*, b\rangle)$ has the component $c(1 + 2su)$ along
-$a^*$ and $1 - 2s + 2su$ times that of a across. So the tangent is multiplied by $1 - Y$, exactly, with
+$a^*$ and across it $1 - 2s + 2su$ times the component of a. So the tangent is multiplied by $1 - Y$, exactly, with
 $Y = \frac{2s}{1 + 2su}$, and the cosine keeps its sign. For $0 < s < 1$ and u > 0, $|1 - Y| < 1$: the sine never grows.
 """
 
