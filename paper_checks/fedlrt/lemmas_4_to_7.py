@@ -70,7 +70,7 @@ def measure_pairs(context: Context) -> list[Pair]:
 def lemma_4(
     pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0, smooth: bool = True
 ) -> Evidence:
-    """Equality for $\frac L2\|Y - B\|^2$."""
+    r"""Equality for $\frac L2\|Y - B\|^2$."""
     pairs = [pair for pair in pairs if pair.name != "steeper than L" or not smooth]
     left = np.array([p.first - p.second for p in pairs])
     inner, square = np.array([(p.inner, p.square) for p in pairs]).T
