@@ -13,10 +13,16 @@ from algorithms.descent import Descent
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.fast_rounds import Bases, Rounds, low_rank_rounds
-from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, RANK, SETTING, started, stream_of_one_target
+from paper_checks.fedlrt.measurements.homogeneous_setting import (
+    COMMAND,
+    RANK,
+    SETTING,
+    run_conditions,
+    stream_of_one_target,
+)
 from paper_checks.fedlrt.measurements.legendre_runs import HOMOGENEOUS, Choice, normal_start, one_target_on_grid
 from paper_checks.fedlrt.measurements.simplified_traces import SMALL
-from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, bowl, norm, run_of
+from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, distance_loss, norm, run_of
 from paper_checks.methods.domain import OPEN_UNIT, tried
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -163,7 +169,7 @@ def long_run_with_deltas(seed: int, reading: Choice, rounds: int, until: float) 
 
 @cache
 def _met(seed: int) -> Met:
-    target = bowl([[1.0, 0.5], [0.5, 0.25]])
+    target = distance_loss([[1.0, 0.5], [0.5, 0.25]])
     rounds = run_of("bowl", [target], E1, 1, Descent(1, 1.0 / 12.0), "simplified", ROUNDS + 1, kept=1)
     return Met(rounds, long_run_with_deltas(seed, Choice(clients=4), 2000, NEAR))
 
@@ -191,8 +197,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
         Reading(
             "when the rank is found, on the draw judged",
             rf"In the homogeneous test with four clients, the simplified correction and polynomials orthonormal for "
-            rf"the uniform law{started('0.01')}: $\delta = {SMALL:g}$ satisfies (14), for $\mathcal{{L}}$ and every "
-            rf"$\mathcal{{L}}_c$, at the start of the round from which on the rank is 4.",
+            rf"the uniform law{run_conditions('0.01')}: $\delta = {SMALL:g}$ satisfies (14), for $\mathcal{{L}}$ and "
+            rf"every $\mathcal{{L}}_c$, at the start of the round from which on the rank is 4.",
             {"when": "found"},
             "It says so of the time when the rank is identified, early in the test of Figure 4.",
             ({"when": "found", "delta": 0.01}, {"when": "near, in the test"}),

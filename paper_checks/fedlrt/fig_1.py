@@ -23,7 +23,7 @@ from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.counting import evaluate, polynomials
 from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
-from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, called, determined
+from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, name_reading, promise_determined
 from paper_checks.fedlrt.measurements.legendre_grid import Grid, on_grid
 from paper_checks.fedlrt.measurements.legendre_runs import (
     CLOSE,
@@ -112,7 +112,7 @@ def exp_heterogeneous(
     keep: tuple[str, ...] = ("complete", "minimiser"),
 ) -> Promises:
     """Whether the text determines how the curvatures spread; and the minimiser from the data, in every basis."""
-    yield from determined(bases, 10) if "complete" in keep else []
+    yield from promise_determined(bases, 10) if "complete" in keep else []
     for basis in bases:
         one = problems[basis]
         found = sum(sigma > 1e-6 for sigma in one.singular_values)
@@ -122,7 +122,7 @@ def exp_heterogeneous(
     return SETTING
 
 
-def sent_at(method: str, n: int, ranks: Sequence[int]) -> int:
+def numbers_sent(method: str, n: int, ranks: Sequence[int]) -> int:
     """Return the numbers that a client receives and sends in rounds at these ranks."""
     return sum(evaluate(polynomials(method)["communication"], n, rank) for rank in ranks)
 
@@ -329,7 +329,7 @@ COARSE = (
 )
 
 
-def described(statement: str) -> tuple[Reading, ...]:
+def as_described(statement: str) -> tuple[Reading, ...]:
     """Return the reading of a statement of the test as it is described, with what is left open filled in."""
     return (
         Reading(
@@ -354,7 +354,7 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     "correction plateau quickly, whereas FedLin and FeDLRT with it converge to 1e-5. FeDLRT converges faster "
     "than FedLin and has lower communication costs.",
     measure=compare,
-    readings=described(
+    readings=as_described(
         "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, the corrected "
         "methods come within it, FeDLRT in no more rounds than FedLin."
     ),
@@ -422,7 +422,8 @@ def fig_1(
     return judge_promises(
         promises,
         f"{SETTING}; rounds to 1e-5: FeDLRT {ours:.0f}, FedLin {theirs:.0f}; numbers to "
-        f"1e-5: {sent_at('FeDLRT, simplified', 10, ranks)} (simplified), {sent_at('FeDLRT, full', 10, ranks)} (full), "
+        f"1e-5: {numbers_sent('FeDLRT, simplified', 10, ranks)} (simplified), "
+        f"{numbers_sent('FeDLRT, full', 10, ranks)} (full), "
         f"{400 * theirs:.0f} (FedLin); FeDLRT's "
         f"variants differ by {same:.0e} in ten rounds; {compared.stopped}",
     )
@@ -438,7 +439,7 @@ AXES = SETTING.replace("of rank 1 from normal factors", "along axes")
     "correction converges to the minimiser $W^*$ of (1), to single precision accuracy, much faster than FedLin.",
     measure=compare,
     readings=(
-        *described(
+        *as_described(
             r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's "
             'rounds or fewer (for "much faster", which the text does not count, three times is taken).'
         ),
@@ -504,7 +505,7 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     where="Section 4.1, heterogeneous test (judged by FedAvg; FeDLRT without correction is judged in fedlrt/fig-1)",
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
     measure=compare,
-    readings=described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
+    readings=as_described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
     control=Form(
         "FedAvg does stall on the points drawn where these are divided among the clients, at random or by region, in "
         "each of the three normalisations.",
@@ -537,7 +538,7 @@ def claim_het_plateau(
     for basis in bases:
         for split in splits:
             one = compared.limits[basis, split]
-            told.append(f"{called(basis)}, {DEALT[split]}: {one.averaged:.1e}")
+            told.append(f"{name_reading(basis)}, {DEALT[split]}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
                 yield Promise("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
@@ -557,7 +558,7 @@ def claim_het_plateau(
     r"at a point with slightly higher loss value due to a nonzero $\vartheta$.",
     measure=compare,
     readings=(
-        *described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
+        *as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
         Reading(
             "what can happen",
             r"With $\tau = 0.1$ and targets $e_1e_1^\top$, $e_2e_2^\top$, $e_3e_3^\top$ and $\frac1{10}e_4e_4^\top$, "

@@ -16,8 +16,8 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.first_rounds import (
     ROUND_SCOPE,
     Corrected,
-    differentiated,
     first_rounds,
+    gradient_by_autograd,
     measure_full,
     rate_of,
 )
@@ -83,7 +83,7 @@ def measure_sides(context: Context) -> list[Sides]:
         for S in (one.coefficients[0], one.start):
             W = {"W": one.U @ S @ one.V.mT}
             pulled = [one.U.mT @ -client.gradient(W)["W"] @ one.V for client in clients]
-            weights.append((pulled, [differentiated(one, client, S) for client in clients]))
+            weights.append((pulled, [gradient_by_autograd(one, client, S) for client in clients]))
         (moved, moved_slopes), (start, start_slopes) = weights
         whole = torch.stack(start).mean(dim=0), torch.stack(start_slopes).mean(dim=0), start[0]
         found.append(Sides((moved[0], moved_slopes[0]), (start[0], start_slopes[0]), whole, one.V))

@@ -17,10 +17,10 @@ from paper_checks.fedlrt.measurements.federations import draw_cases
 from paper_checks.fedlrt.measurements.first_rounds import (
     ROUND_SCOPE,
     Corrected,
-    differentiated,
     first_rounds,
+    gradient_by_autograd,
     measure_full,
-    pulled,
+    projected_gradient,
     rate_of,
 )
 from paper_checks.fedlrt.measurements.symbolic_flow import entrywise
@@ -49,9 +49,9 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
             used = client if own else one.case.clients[0]
             S = one.start
             for step in range(STEPS + more):
-                slope = pulled(one, used, S).mT if transposed else pulled(one, used, S)
+                slope = projected_gradient(one, used, S).mT if transposed else projected_gradient(one, used, S)
                 if step == 0:
-                    yield same("the gradient in S is Ut' G Vt", slope, differentiated(one, used, S))
+                    yield same("the gradient in S is Ut' G Vt", slope, gradient_by_autograd(one, used, S))
                 S = S - rate * rate_of(one) * slope
             yield same("the recursion is what clients send", S, sent)
     return ROUND_SCOPE
@@ -74,18 +74,18 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Promises:
     """The clients' uploads against the recursion, with full-rank gradients in the wide bases."""
     for one in found.rounds:
-        slopes = [pulled(one, client, one.start) for client in one.case.clients]
+        slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         mean = share * torch.stack(slopes).mean(dim=0)
         for client, slope, sent in zip(one.case.clients, slopes, one.coefficients, strict=True):
             S = one.start
             for _ in range(STEPS):
-                S = S - rate_of(one) * (pulled(one, client, S) + sign * (mean - slope))
+                S = S - rate_of(one) * (projected_gradient(one, client, S) + sign * (mean - slope))
             yield same("the recursion is what clients send", S, sent)
         total = torch.stack([mean - slope for slope in slopes]).sum(dim=0)
         yield same("the corrections cancel", total, torch.zeros_like(total))
         yield Promise("communication rounds", one.trips, found.plain_trips + more)
     for one in found.single:
-        slopes = [pulled(one, client, one.start) for client in one.case.clients]
+        slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         stepped = one.start - rate_of(one, 1) * share * torch.stack(slopes).mean(dim=0)
         yield from [same("the first step is the global gradient's", sent, stepped) for sent in one.coefficients]
     return f"{ROUND_SCOPE}; and of one"
@@ -127,7 +127,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
     """The correction that travelled against blocks of the full one, and what clients send with it."""
     for one in found.rounds:
         r = one.before.S["W"].shape[0]
-        slopes = [pulled(one, client, one.start) for client in one.case.clients]
+        slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         mean = torch.stack(slopes).mean(dim=0)
         for client, slope, added, sent in zip(one.case.clients, slopes, one.corrections, one.coefficients, strict=True):
             expected = outside * (mean - slope)
@@ -135,7 +135,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
             yield same("the correction is the block of the full one", added, expected)
             S = one.start
             for _ in range(STEPS):
-                S = S - rate_of(one) * (pulled(one, client, S) + expected)
+                S = S - rate_of(one) * (projected_gradient(one, client, S) + expected)
             yield same("the recursion is what clients send", S, sent)
         yield Promise("communication rounds of FedLin", one.trips, found.fedlin)
         yield Promise("one fewer than with the full correction", one.trips, found.full - fewer)

@@ -20,13 +20,13 @@ from paper_checks.fedlrt.measurements.homogeneous_setting import (
     RATE,
     SETTING,
     STEPS,
-    called,
-    determined,
-    read_in,
-    started,
+    name_reading,
+    normalisation_readings,
+    promise_determined,
+    run_conditions,
     stream_of_one_target,
 )
-from paper_checks.fedlrt.measurements.least_squares import EARLY, Followed, follow_all, settled
+from paper_checks.fedlrt.measurements.least_squares import EARLY, Followed, follow_all, settling_round
 from paper_checks.fedlrt.measurements.legendre_runs import (
     CLOSE,
     STARTS,
@@ -109,7 +109,7 @@ def exp_homogeneous(
 
     ``moved``: a minimiser so far from the target.
     """
-    yield from determined(bases, 20) if "complete" in keep else []
+    yield from promise_determined(bases, 20) if "complete" in keep else []
     for C in clients if "sizes" in keep else ():
         yield Promise("points left over when all clients have as many", samples % C, 0)
     for basis in bases:
@@ -117,7 +117,7 @@ def exp_homogeneous(
         yield Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True)
         if isfinite(one.distance):  # otherwise the minimiser is not unique
             yield Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6)
-    told = ", ".join(f"{called(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
+    told = ", ".join(f"{name_reading(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
     return (
         f"{SETTING}, four clients; least over largest curvature, on one set of points: {told}, and in the mean over "
         "the points 1/1521, 1 and 1; one draw of points alone moves them many times over, and two normalisations that "
@@ -152,7 +152,9 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     r"step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.",
     measure=find_smoothness,
     mutants=[{"steps": 100}],
-    readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform", run=False),
+    readings=normalisation_readings(
+        "the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform", run=False
+    ),
     hypotheses=(Dropped("points spread uniformly among the clients", {"basis": "plain, by region"}),),
     best={
         "rate": Best(
@@ -179,7 +181,7 @@ def claim_hom_stepsize(
         for C, L in smoothness[basis].items()
     ]
     told = "; ".join(
-        f"{called(name)}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
+        f"{name_reading(name)}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
         for name, values in smoothness.items()
     )
     return f"{OF_32}; largest admitted rates, {told}"
@@ -210,7 +212,9 @@ MEDIANS = (
     "loss value significantly.",
     measure=follow_all,
     mutants=[{"rank": 5}, {"basis": "tau 0.5"}, {"own": -1.0}, {"times": 1e15}],
-    readings=read_in(MEDIANS, "plain", "dx", "uniform", "uniform, size 1", one="target and points", why=EARLY),
+    readings=normalisation_readings(
+        MEDIANS, "plain", "dx", "uniform", "uniform, size 1", one="target and points", why=EARLY
+    ),
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
@@ -234,11 +238,11 @@ def claim_hom_rank(
     run, ranks = followed.runs[basis], followed.ranks(basis)
     latest, lower = early * (len(run.ranks) - 1), followed.lower.get(basis.split(",")[0], followed.lower["uniform"])
     yield Promise("rank never below the target's", rank, min(ranks), at_most=True, case={"rounds": LOST})
-    yield Promise("the target's rank from an early round on", settled(ranks, rank), latest, at_most=True)
+    yield Promise("the target's rank from an early round on", settling_round(ranks, rank), latest, at_most=True)
     yield Promise("the loss of rank 3 far above that at the end", times * run.losses[-1], lower, at_most=True)
     told = "; ".join(
-        f"{called(name)}: median rank {medians[-1]:g} at round {len(medians) - 1}, least {min(medians):g}"
-        + (f", {RANK} from round {settled(medians)} on" if medians[-1] == RANK else "")
+        f"{name_reading(name)}: median rank {medians[-1]:g} at round {len(medians) - 1}, least {min(medians):g}"
+        + (f", {RANK} from round {settling_round(medians)} on" if medians[-1] == RANK else "")
         + f"; first start: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}"
         for name, medians in followed.medians.items()
         for one in [followed.runs[name]]
@@ -262,7 +266,7 @@ OTHER_STARTS = (
     says="FeDLRT converges to the minimiser $W^* = W_r$ up to an error of $10^{-5}$.",
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"error": 5e-6}],
-    readings=read_in(
+    readings=normalisation_readings(
         "with one client the run comes within $10^{-5}$ in the Frobenius norm, in however many rounds.",
         "uniform",
         "uniform, size 1",
@@ -285,7 +289,7 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
     case = {"rounds": 2000}
     yield from [Promise("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
     told = "; ".join(
-        f"{called(name)}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}"
+        f"{name_reading(name)}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}"
         for name, one in followed.runs.items()
         if name.split(", ")[0] in NORMALISED
     )
@@ -383,8 +387,8 @@ def claim_hom_clients(
         yield Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within, at_most=True)
         yield Promise("the first rounds are the algorithm's own", one.away, own, at_most=True)
         told.append(
-            f"{called(one.basis)}, to {one.distance:g}: {one.one:.0f} with one, {one.many['simplified']:.0f} with 32 "
-            f"(simplified), {one.many['full']:.0f} (full)"
+            f"{name_reading(one.basis)}, to {one.distance:g}: {one.one:.0f} with one, "
+            f"{one.many['simplified']:.0f} with 32 (simplified), {one.many['full']:.0f} (full)"
         )
     return f"{OF_32}; rounds, {'; '.join(told)}"
 
@@ -399,7 +403,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     measure=follow_all,
     mutants=[{"factor": 1e5}, {"swapped": True}],
     readings=(
-        *read_in(
+        *normalisation_readings(
             "with one client FedLin needs at least ten times as many rounds to one of the distances 1e-2 to "
             '1e-5; "up to" is read as: '
             "ten is reached.",
@@ -410,9 +414,9 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
         ),
         Reading(
             "at most ten times, orthonormal for the uniform law",
-            f"With polynomials orthonormal for the uniform law{started('0.01')}: with one client FedLin needs more "
-            'rounds, and at most ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no more '
-            "than ten.",
+            f"With polynomials orthonormal for the uniform law{run_conditions('0.01')}: with one client FedLin needs "
+            'more rounds, and at most ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no '
+            "more than ten.",
             {"most": True},
             '"Up to" names the most that was seen. Of the starts of size 1, and of those with polynomials orthonormal '
             "for dx, the rounds are told above.",
@@ -470,7 +474,7 @@ LARGER = "plain, larger"
 
 UNDECIDED = Reading(
     "value 1 at 1 with a larger start",
-    f"With polynomials of value 1 at 1{started('c', 'target and points')}, with c = 0.1 or c = 1: {WHOLE}",
+    f"With polynomials of value 1 at 1{run_conditions('c', 'target and points')}, with c = 0.1 or c = 1: {WHOLE}",
     {"basis": LARGER},
     "The text gives no size of the random start." + EARLY,
 )
@@ -512,7 +516,7 @@ class Test:
         latest, case = 0.25 * (len(run.ranks) - 1), {"rounds": LOST}
         promised["rank"] = [
             Promise("rank never below the target's", RANK, min(ranks), at_most=True, case=case),
-            Promise("the rank is found early", settled(ranks), latest, at_most=True),
+            Promise("the rank is found early", settling_round(ranks), latest, at_most=True),
         ]
         promised["error"] = [Promise("distance at the end", run.distances[-1], CLOSE, at_most=True)]
         least = min(self.followed.full_rank(basis, level) / run.reaches(level) for level in LEVELS)
@@ -545,7 +549,7 @@ def measure_test(context: Context) -> Test:
     "error of $10^{-5}$, and converges faster than FedLin.",
     measure=measure_test,
     mutants=[{"rate": 1.0}],
-    readings=(*read_in(WHOLE, "plain", "dx", "uniform", one="target and points", why=EARLY), UNDECIDED),
+    readings=(*normalisation_readings(WHOLE, "plain", "dx", "uniform", one="target and points", why=EARLY), UNDECIDED),
     control=Form(
         "With polynomials orthonormal for the uniform law: rank, error and fewer rounds than FedLin.",
         {"basis": "uniform", "parts": ("rank", "error", "faster")},

@@ -15,11 +15,11 @@ from paper_checks.fedlrt.measurements.counting import (
     METHODS,
     Polynomial,
     Sizes,
-    count,
+    count_round,
+    describe_polynomial,
     evaluate,
     polynomials,
-    within,
-    written,
+    unbounded_term,
 )
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.promises import Promise, judge_promises
@@ -226,7 +226,7 @@ def table_1(
     size = Sizes(11)
     cells = {}
     for (method, row), trips in zip(table.items(), rounds, strict=True):
-        obtained = len(count(method, size).trips)
+        obtained = len(count_round(method, size).trips)
         cells[f"{method}, rounds"] = Cell(Rounded.exact(trips), Rounded.exact(obtained), {"method": method})
         for cost in COSTS:
             entry, counted = row[cost], costs[method][cost]
@@ -235,12 +235,16 @@ def table_1(
                     bound, found = (Fraction(of.get(powers, 0)) for of in (entry, counted))
                     pair = [Rounded.exact(side) for side in (bound, max(bound, found) if at_most else found)]
                     at = {"method": method, "cost": cost, "n": 4, "r": 1}
-                    cells[f"{method}, {cost}, factor of {written({powers: 1})[1:]}"] = Cell(pair[0], pair[1], at)
+                    cells[f"{method}, {cost}, factor of {describe_polynomial({powers: 1})[1:]}"] = Cell(
+                        pair[0], pair[1], at
+                    )
             else:
-                beyond = within(counted, entry)
+                beyond = unbounded_term(counted, entry)
                 more = Rounded.exact(int(beyond is not None))
                 cells[f"{method}, {cost} as an order"] = Cell(Rounded.exact(0), more, {"beyond": str(beyond)})
-    told = "; ".join(f"{method}: {cost} {written(costs[method][cost])}" for method in LOW_RANK for cost in COSTS)
+    told = "; ".join(
+        f"{method}: {cost} {describe_polynomial(costs[method][cost])}" for method in LOW_RANK for cost in COSTS
+    )
     return judge_printed(cells, f"five methods, six columns, as polynomials for all 2r <= n; counted: {told}")
 
 

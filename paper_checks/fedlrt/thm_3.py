@@ -22,7 +22,7 @@ from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run, as_run
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING
-from paper_checks.fedlrt.measurements.traces import E1, Array, bowl, norm, run_of, trace, tried_rates
+from paper_checks.fedlrt.measurements.traces import E1, Array, distance_loss, norm, run_of, trace, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import judge_inequality
@@ -45,11 +45,11 @@ SLOW = {"W": WITNESS["W"], "B": [["1", "1/2"], ["1/2", "1"]], "step": "1/1000"}
 
 def measure_runs(context: Context) -> list[Run]:
     """Run the instance of few digits, quadratics at which a round is worst, and random quadratics with truncation."""
-    uphill = [bowl([[2.536, 1.152], [1.152, 24.864]])]
+    uphill = [distance_loss([[2.536, 1.152], [1.152, 24.864]])]
     found = [as_run(run_of("digits", uphill, E1, 1, Descent(1, 1 / 24), "full", 1, kept=1), given=WITNESS)]
-    slow = [bowl([[1.0, 0.5], [0.5, 1.0]])]
+    slow = [distance_loss([[1.0, 0.5], [0.5, 1.0]])]
     found.append(as_run(run_of("slow", slow, E1, 1, Descent(1, 1e-3), "full", 1, kept=2), given=SLOW))
-    target = bowl([[0.5, 0.2], [0.3, 1.0]])
+    target = distance_loss([[0.5, 0.2], [0.3, 1.0]])
     for steps, whole in ((1, 1 / 24), (24, 1 / 24), (24, 1 / 12), (1, 1e-4)):
         for rounds in (1, 3):
             local = Descent(steps, whole / steps)
@@ -57,7 +57,7 @@ def measure_runs(context: Context) -> list[Run]:
     for steps, whole, rounds in product((1, 100), (1e-4, 1.0 / 24.0, LIMIT, 0.5), (1, 4)):
         local = Descent(steps, whole / steps)
         found.append(as_run(run_of("corner", [target], E1, 1, local, "full", rounds, kept=2)))
-    aligned = bowl([[1.0, 1e-4], [1e-4, 0.1]])
+    aligned = distance_loss([[1.0, 1e-4], [1e-4, 0.1]])
     found.append(as_run(run_of("aligned", [aligned], E1, 1, Descent(1, 1 / 24), "full", 1, kept=1)))
     found.append(as_run(run_of("aligned", [aligned], E1, 1, Descent(1, 1e-3), "full", 1, kept=1)))
     rng = context.rng("runs")

@@ -210,7 +210,7 @@ STRONGER = {"outside": "outer_throughout", "in mean": "outer_in_mean"}
 """Assumptions instead of (14), under which no rate is required, and the numbers of a round that meet them."""
 
 
-def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
+def _rounds_with_delta(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
     """Return rounds and a delta that meets (14), if small, or a stronger assumption at all points, or in their mean."""
     if assumption not in STRONGER:
         rounds = [one for one in rounds if one.whole <= LIMIT * (1.0 + 1e-12)]  # the rates of the theorem
@@ -280,7 +280,7 @@ def thm_11_hat_first(
     signs: tuple[float, ...] = (-1.0,),
 ) -> Evidence:
     """Inner products outside the block."""
-    pairs = _hats(rounds, assumption)
+    pairs = _rounds_with_delta(rounds, assumption)
     left = [max(s * float((one.outside(one.aggregate) * one.gradient).sum()) for s in signs) for one, _ in pairs]
     right = [share * delta**power * one.whole * norm(one.gradient) ** 2 for one, delta in pairs]
     text = f"<= {share:g} delta^{power} s lambda |g|^2"
@@ -311,7 +311,7 @@ def thm_11_hat_first(
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
     """Squares outside the block."""
-    pairs = _hats(rounds, assumption)
+    pairs = _rounds_with_delta(rounds, assumption)
     left = [0.5 * norm(one.outside(one.aggregate)) ** 2 for one, _ in pairs]
     right = [half * delta**power * one.whole**2 * norm(one.gradient) ** 2 for one, delta in pairs]
     return _judge_hats(pairs, left, right, f"<= {half:g} delta^{power} (s lambda)^2 |g|^2", assumption)

@@ -12,7 +12,7 @@ from algorithms.descent import Descent
 from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, by_hand, measure_rounds
-from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, bowl, error_of, inner, norm, trace
+from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, distance_loss, error_of, inner, norm, trace
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, Tried, tried
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -125,7 +125,7 @@ TWO_CLIENTS = {"targets": [[["3", "2"], ["2", "1"]], [["1", "0"], ["0", "1"]]], 
 
 def measure_clients(context: Context) -> list[Trace]:
     """Run two clients and two steps by hand, and the rounds of `measure_rounds`."""
-    bowls = [bowl(B) for B in ([[3.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])]
+    bowls = [distance_loss(B) for B in ([[3.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])]
     return [trace("two clients", bowls, E1, 1, Descent(2, 0.01), "full", kept=2), *measure_rounds(context)]
 
 

@@ -28,7 +28,7 @@ OF_THRESHOLDS = r"For all $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0
 """How the readings begin in which the constants of Omega are one of the thresholds."""
 
 
-def enough(e0: float, e1: float, e2: float) -> float:
+def enough_samples(e0: float, e1: float, e2: float) -> float:
     r"""A constant K of the thresholds with which $m \ge Kq$ gives the printed bound, for $\epsilon_3 = \epsilon_2$."""
     level = e2 / ((1.0 - e0) * (1.0 - e1))
     room = min(1.0, e2 / (1.0 - e0) * level / (1.0 + level))
@@ -47,7 +47,7 @@ def gradient_settings(_: Context) -> tuple[Setting, ...]:
     )
     settings = [Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000))]
     settings += [
-        Setting(1, d, e0, e1, e2, enough(e0, e1, e2)) for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))
+        Setting(1, d, e0, e1, e2, enough_samples(e0, e1, e2)) for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))
     ]
     return tuple(settings)
 
@@ -190,7 +190,7 @@ def lem_A_10(
     found = None
     own = constant == "thresholds"
     for C in (0.0,) if own else FACTORS if probability == "q" else (100.0, 1000.0):  # N = 1: 100 in both
-        cases = [one for one in settings if (enough(one.e0, one.e1, one.e2) if own else C) == one.C]
+        cases = [one for one in settings if (enough_samples(one.e0, one.e1, one.e2) if own else C) == one.C]
         factors = [one.level**2 + one.level if form == "lemma" else (1.0 + one.level) ** 2 for one in cases]
         tails = [deviation_tails(one, share * factor) for one, factor in zip(cases, factors, strict=True)]
         right = np.array([log(2.0) - power * log(one.q if probability == "q" else one.d) for one in cases])

@@ -35,7 +35,7 @@ from paper_checks.rolora.measurements.laws import (
     student_tail,
 )
 from paper_checks.rolora.measurements.own_samples import own_samples
-from paper_checks.rolora.measurements.second_iteration import least
+from paper_checks.rolora.measurements.second_iteration import least_values
 
 Array = NDArray[np.float64]
 
@@ -397,7 +397,7 @@ def eq_59(
         return judge_promises([line], "b* = 0, so many samples that (61) is below 1")
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
-        found_least, missed = least(SECOND)
+        found_least, missed = least_values(SECOND)
         tail = log(1.0 - missed) if found_least.deviation >= e else -inf
         line = Promise(
             "log of a lower bound of the probability",

@@ -17,7 +17,7 @@ from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.lem_a_10 import COSINE, SINE, deviation_tails
 from paper_checks.rolora.lem_a_10_bound import chain_grid
-from paper_checks.rolora.measurements.contraction_steps import Step, misses, run_steps, scope
+from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
 from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
 from paper_checks.rolora.measurements.laws import student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
@@ -46,7 +46,7 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Pr
     return scope(steps)
 
 
-def enough(e1: float, e2: float) -> float:
+def enough_samples(e1: float, e2: float) -> float:
     """Return a constant K of the thresholds with which m >= K q is enough for (109)."""
     return 300.0 * (1.0 - log(min(e1, e2)))
 
@@ -61,10 +61,10 @@ def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
         (0.9, 0.5, 0.05),
         (0.1, 0.1, 1e-4),
     )
-    return run_steps(context), [Setting(1, d, *e, enough(*e[1:])) for e in thresholds for d in (2, 1000)]
+    return run_steps(context), [Setting(1, d, *e, enough_samples(*e[1:])) for e in thresholds for d in (2, 1000)]
 
 
-def deviates(one: Setting, factor: float) -> float:
+def deviation_bound(one: Setting, factor: float) -> float:
     r"""Bound $\log P$ that the deviation exceeds $2\epsilon'\,factor\,\|b^*\|^2$ from below."""
     return log(0.5) + student_tail(one.level * factor / (SINE * COSINE), one.m)
 
@@ -86,7 +86,7 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
             printed=f"log of {side} bound of the probability of failure",
         )
 
-    evidence = judge([deviates(one, size) for one, size in pairs], "a lower")
+    evidence = judge([deviation_bound(one, size) for one, size in pairs], "a lower")
     if not evidence.ok:
         return evidence
     evidence = judge([deviation_tails(one, size / ((1.0 - one.e1) * SINE))[1] for one, size in pairs], "an upper")
@@ -162,7 +162,7 @@ def eq_107(
     if of == "absolute":
         failed = failure_for_every_constant(
             "(109)",
-            lambda one: misses(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m),
+            lambda one: gradient_tail(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m),
             2.0,
             power,
             exact=False,

@@ -20,7 +20,7 @@ from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.lem_a_10 import COSINE, SINE
 from paper_checks.rolora.measurements.contraction_events import lengths, search_steps, thresholds
-from paper_checks.rolora.measurements.contraction_steps import Step, misses, run_steps, scope
+from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
 from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
 from paper_checks.rolora.measurements.laws import student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
@@ -164,7 +164,7 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
     """
     if of == "absolute":
         yield failure_for_every_constant(
-            "(91)", lambda at: misses(at.tilde * (one + at.level) ** 2, at.m), 2.0, exact=False
+            "(91)", lambda at: gradient_tail(at.tilde * (one + at.level) ** 2, at.m), 2.0, exact=False
         )
         return ABSOLUTE_SCOPE
     for step in steps:
@@ -179,7 +179,7 @@ ON_ITS_EVENT = "on the event of Lemma A.9"
 NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsilon_2 \to 0$, and $q^{-10}$ goes to 0."
 
 
-def between(low: float, high: float, m: float) -> float:
+def student_between(low: float, high: float, m: float) -> float:
     r"""Return $\log P(low < -T \le high)$ for one client's T."""
     near, far = student_tail(low, m), student_tail(high, m)
     return log(0.5) + near + log1p(-exp(far - near))
@@ -218,7 +218,7 @@ def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "abso
     if of == "absolute":
         # (95) fails for -(2 cos/delta - eps') < T < -eps'.
         yield failure_for_every_constant(
-            "(95)", lambda at: between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m)
+            "(95)", lambda at: student_between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m)
         )
         return ABSOLUTE_SCOPE
     yield from [
@@ -235,10 +235,10 @@ def angle_grid(_: Context) -> np.ndarray:
     return np.array(list(product((1e-3, 0.3, 0.7071, 0.9, 0.9999), (1e-3, 0.5, 0.8, 1.0), (1e-6, 0.5, 0.999))))
 
 
-def short(level: float, m: float) -> float:
+def shortfall_tail(level: float, m: float) -> float:
     r"""Return $\log P$ that (99) fails at $\delta^t = \delta^0$: $(\cos + \delta T)^2 < \cos^2 - level$."""
     root = (COSINE**2 - level) ** 0.5
-    return between(level / (COSINE + root) / SINE, (COSINE + root) / SINE, m)
+    return student_between(level / (COSINE + root) / SINE, (COSINE + root) / SINE, m)
 
 
 @claim(
@@ -279,7 +279,7 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolu
         of: whether the probability of (99) is judged, or the lines on the event.
     """
     if of == "absolute":
-        failed = failure_for_every_constant("(99)", lambda at: short(less * at.level, at.m))
+        failed = failure_for_every_constant("(99)", lambda at: shortfall_tail(less * at.level, at.m))
         return judge_promises([failed], ABSOLUTE_SCOPE)
     first = grid[:, 0]
     sine = first * grid[:, 1]

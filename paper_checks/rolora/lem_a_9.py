@@ -24,7 +24,7 @@ SMALLEST = {1.0: 0.01, 10.0: 0.01, 20.0: 1e-4, 100.0: 1e-12, 1000.0: 1e-110}
 """The smallest threshold tried with each factor C in m = C q: the larger C, the smaller it must be to matter."""
 
 
-def enough(thresholds: tuple[float, float, float]) -> float:
+def enough_samples(thresholds: tuple[float, float, float]) -> float:
     r"""Return a constant K of the thresholds with which $m \ge Kq$ is enough for Lemma A.9."""
     return 20.0 - 50.0 * log(min(thresholds[1:]))
 
@@ -36,7 +36,7 @@ def minimiser_tails(context: Context) -> Tails:
         for C, thresholds, N, d in product(FACTORS, THRESHOLDS, (1, 10, 1000), (2, 20, 1000))
         if thresholds[2] >= SMALLEST[C]
     ]
-    settings += [Setting(N, d, *e, enough(e)) for e, N, d in product(THRESHOLDS, (1, 10, 1000), (2, 20, 1000))]
+    settings += [Setting(N, d, *e, enough_samples(e)) for e, N, d in product(THRESHOLDS, (1, 10, 1000), (2, 20, 1000))]
     return tuple((one, log(one.N) + student_tail(one.level, one.m)) for one in settings)
 
 
@@ -48,7 +48,9 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     """Judge every case by the smallest factor C at which all pass, or by the case in which the largest C fails."""
     if constant == "thresholds":
         own = tuple(
-            (one, tail) for one, tail in tails if (enough((one.e0, one.e1, one.e2)) if samples else 1.0) == one.C
+            (one, tail)
+            for one, tail in tails
+            if (enough_samples((one.e0, one.e1, one.e2)) if samples else 1.0) == one.C
         )
         found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
         return judge_inequality(

@@ -24,7 +24,7 @@ from paper_checks.methods.identity import (
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.measurements.laws import BEST_C1, chi_square_tails
-from paper_checks.rolora.measurements.second_iteration import least
+from paper_checks.rolora.measurements.second_iteration import least_values
 from paper_checks.rolora.sec_a_2 import BEST_SHARE, circle_nets
 
 Array = NDArray[np.float64]
@@ -146,7 +146,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
         own: whether a is from any iteration of Algorithm 2, judged in the second, or independent of the samples.
     """
     if own:
-        found, missed = least(LONGER)
+        found, missed = least_values(LONGER)
         n, times = LONGER["n"], float(LONGER["times"])
         more = Promise(
             f"a lower bound of the probability that |X a|^2 > {times:g} m, and an upper one for a normal vector",

@@ -17,7 +17,7 @@ from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, UP_TO_ONE, tr
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.measurements.laws import BEST_C3, gaussian_product_norm
-from paper_checks.rolora.measurements.second_iteration import least
+from paper_checks.rolora.measurements.second_iteration import least_values
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def size_of_summand() -> tuple[float, str]:
 
     The summands have one law, so that it is at least the mean size of their mean.
     """
-    found, missed = least(LARGER)
+    found, missed = least_values(LARGER)
     size = (1.0 - missed) * found.summand
     scope = (
         "one client, w along b*, the second iteration on the samples of the first, d = 100 m, and for a larger c_2 "

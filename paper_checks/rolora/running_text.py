@@ -93,7 +93,7 @@ def run_courses(context: Context) -> list[Course]:
     return courses
 
 
-def near(value: float) -> Rounded:
+def enclose(value: float) -> Rounded:
     """Return the range of a number computed in double precision."""
     return Rounded.about(Fraction(value), Fraction(1, 10**12))
 
@@ -152,14 +152,14 @@ def txt_exponential(
         step, start = Fraction(str(course.step)), Fraction(str(course.sine))
         inputs = {"step": str(step), "tangent squared": str(start**2 / (1 - start**2))}
         orders[f"{name}, rate below {most:g}"] = Order(exact(Fraction(most)), exact(abs(1 - 2 * step)), inputs)
-        orders[f"{name}, loss below FFA-LoRA's"] = Order(near(course.frozen), near(course.loss), inputs)
+        orders[f"{name}, loss below FFA-LoRA's"] = Order(enclose(course.frozen), enclose(course.loss), inputs)
         if bounded:
             share = Fraction(factor) * step
             bound = max(1 - share / (1 + share * start**2), share - 1)
             # Equality is reached in the limit of small angles or large numbers of iterations.
             slowest = max(after / before for before, after in zip(course.tangents, course.tangents[1:], strict=False))
             allowed = exact(bound + Fraction(1, 10**9))
-            orders[f"{name}, every iteration"] = Order(allowed, near(slowest), inputs)
+            orders[f"{name}, every iteration"] = Order(allowed, enclose(slowest), inputs)
     scope = (
         f"{len(kept)} runs of the algorithm on the expected loss, steps {kept[0].step:g} to {kept[-1].step:g} "
         f"in units of 1/|b*|^2, up to 25 iterations; squared tangents within {mismatch:.1g} of the closed recursion"

@@ -94,7 +94,7 @@ MOST_RUNS = 50
 """More than enough: 37 runs of 277 examples have means less than a hundredth apart."""
 
 
-def written(text: str, places: int) -> str:
+def with_decimals(text: str, places: int) -> str:
     """Write a number with at least so many decimals."""
     whole, _, decimals = text.partition(".")
     return f"{whole}.{decimals.ljust(places, '0')}" if places else text
@@ -103,7 +103,7 @@ def written(text: str, places: int) -> str:
 CLIENTS = (3, 20, 50)
 
 
-def told(rows: Sequence[Row], method: str) -> str:
+def describe_accuracies(rows: Sequence[Row], method: str) -> str:
     """Write the accuracies of a method along 3, 20 and 50 clients."""
     lines = [f"{name} {', '.join(find(rows, method, n).scores[name].mean for n in CLIENTS)}" for name in GLUE]
     return f"{method} with 3, 20, 50 clients: {'; '.join(lines)}"
@@ -134,7 +134,7 @@ def table_1_runs(rows: Sequence[Row]) -> Evidence:
         (entering, to): next(
             runs
             for runs in range(2, MOST_RUNS)
-            if all(attainable(written(text, to), runs, sizes[name], entering) for text, name, _ in means)
+            if all(attainable(with_decimals(text, to), runs, sizes[name], entering) for text, name, _ in means)
         )
         for entering in ways
         for to in (0, 2)
@@ -209,8 +209,8 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     count = Order(Rounded(Fraction(sure), Fraction(possible)), exact(Fraction(share) * len(GLUE)), {})
     scope = (
         "significantly: by more than the two printed deviations added, at both steps; most: more than half of the "
-        f"data sets; {told(rows, method)}; not at both steps: {', '.join(kept) or 'none'}; on RTE 51.87 and 52.23 are "
-        "at the "
+        f"data sets; {describe_accuracies(rows, method)}; not at both steps: {', '.join(kept) or 'none'}; "
+        "on RTE 51.87 and 52.23 are at the "
         "level of a constant answer, 52.71, below which there is little to lose; the deviations are those of Table 1 "
         "(for QNLI with 20 clients 2.02, where Table 6 has 0.20)"
     )
@@ -292,7 +292,7 @@ def txt_table1_rolora(
             case = {"before": before.scores[name].mean, "after": after.scores[name].mean}
             case |= {"other before": first.scores[name].mean, "other after": last.scores[name].mean}
             orders[f"{label}, fall of {rival}"] = Order(fall(first, last, name), lost + exact(Fraction(lead)), case)
-    scope = f"{told(rows, method)}; falls beyond the two deviations added: {'; '.join(beyond) or 'none'}"
+    scope = f"{describe_accuracies(rows, method)}; falls beyond the two deviations added: {'; '.join(beyond) or 'none'}"
     return judge_order(orders, scope)
 
 
@@ -327,4 +327,6 @@ def txt_table1_ffa(
     means = [
         f"{one} {', '.join(f'{float(mean_of(rows, one, clients)):.2f}' for clients in CLIENTS)}" for one in METHODS
     ]
-    return judge_order(orders, f"{told(rows, method)}; means over the data sets, recomputed: {'; '.join(means)}")
+    return judge_order(
+        orders, f"{describe_accuracies(rows, method)}; means over the data sets, recomputed: {'; '.join(means)}"
+    )

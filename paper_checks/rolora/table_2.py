@@ -273,7 +273,7 @@ def welch(one: Score, two: Score, trials: int = 3, divisor: int = 2) -> float:
     return float(found.pvalue)
 
 
-def insignificant(rows: Iterable[Row], method: str, level: float, divisor: int = 2) -> list[str]:
+def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor: int = 2) -> list[str]:
     """Return the leads over a rival with a probability of at least ``level`` by Welch's test."""
     table = by_method(rows)
     return [
@@ -332,7 +332,7 @@ def txt_table2_best(
         lead: points by which it must be ahead.
     """
     orders = leads(tables[0], method, lead) | leads(tables[1], method)
-    missed = insignificant(tables[0], method, level)
+    missed = insignificant_leads(tables[0], method, level)
     comparisons = (len(METHODS) - 1) * len(COMMONSENSE)
     reached = exact(comparisons - len(missed))
     scores = [by_method(tables[0])[one].scores["BoolQ"] for one in ("RoLoRA", "LoRA")]
@@ -344,7 +344,10 @@ def txt_table2_best(
     }
     orders[f"comparisons of Table 2 below {level:g}"] = Order(reached, exact(Fraction(share) * comparisons), case)
     on_piqa = by_method(tables[0])["RoLoRA"].scores["PIQA"], by_method(tables[0])["FFA-LoRA"].scores["PIQA"]
-    second, divided = insignificant(tables[1], method, level), insignificant(tables[0], method, level, divisor=3)
+    second, divided = (
+        insignificant_leads(tables[1], method, level),
+        insignificant_leads(tables[0], method, level, divisor=3),
+    )
     sizes = [float(order.lead.low + order.lead.high) / 2 + lead for order in leads(tables[0], "RoLoRA", lead).values()]
     scope = (
         f"Tables 2 and 10, highest means; leads of RoLoRA in Table 2 {min(sizes):.2f} to {max(sizes):.2f} points; "

@@ -16,7 +16,7 @@ from paper_checks.methods.domain import drawn_in_words
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.measurements.contraction_events import events
-from paper_checks.rolora.measurements.failures import near_one
+from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.fixed_samples import FixedRun, excess, fixed_runs
 from paper_checks.rolora.measurements.rates import Rates, quotient_squared, search_rates
 from paper_checks.rolora.measurements.sampled_iterations import FIXED, after_iterations
@@ -346,7 +346,7 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         rate: of the bound on the events, times s.
     """
     free = cases.unlimited
-    if each and not (near := near_one()).ok:
+    if each and not (near := judge_near_one()).ok:
         return near
 
     def exact(case: Mapping[str, Fraction]) -> tuple[Fraction, Fraction]:

@@ -24,7 +24,7 @@ def _plain(cases: Cases, index: int) -> dict[str, float]:
     return {name: float(column[index]) for name, column in cases.items()}
 
 
-def met_by(x: Any, s: Any) -> Any:
+def bounded_quantity(x: Any, s: Any) -> Any:
     """Return the quantity that must be at most 3 for the first step to keep eq. (166), x = 1 - delta_0^2."""
     return 4 * s**2 * x * (1 - x) + 4 * s * (2 * x - 1)
 
@@ -39,7 +39,7 @@ def search_first_steps(context: Context) -> Searched:
         context,
         axes,
         lambda c: c["step"] <= 1.0,
-        lambda c: np.abs(3 - met_by(1 - c["square"], c["step"])),
+        lambda c: np.abs(3 - bounded_quantity(1 - c["square"], c["step"])),
         examples=context.size(150, 1500),
         restarts=context.size(1, 4),
     )
@@ -51,7 +51,7 @@ def search_first_steps(context: Context) -> Searched:
 def _bound_is_proved() -> tuple[Fact, ...]:
     """Prove that bound minus square quotient, times a positive denominator, is sx times what the bound can spare."""
     s, x = sympy.symbols("s x")
-    spare = s * x * (3 - met_by(x, s)) / (1 + 4 * s**2 * x * (1 - x))
+    spare = s * x * (3 - bounded_quantity(x, s)) / (1 + 4 * s**2 * x * (1 - x))
     return together(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))
 
 
@@ -90,13 +90,13 @@ def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, lo
         left, right = sides(case)
         if not exactly:
             return left, right
-        met = met_by(1 - case["square"], case["step"]) <= Fraction(bound)
+        met = bounded_quantity(1 - case["square"], case["step"]) <= Fraction(bound)
         return Fraction(0), Fraction(1) if met == (left <= right) else Fraction(-1)
 
     left, right = sides(chosen)
     simplest = np.flatnonzero(left > right * (1 + 1e-9))
     if exactly:
-        met = met_by(1 - chosen["square"], chosen["step"]) <= bound
+        met = bounded_quantity(1 - chosen["square"], chosen["step"]) <= bound
         left, right = np.zeros(len(met)), np.where(met == (left <= right), 1.0, -1.0)
     evidence = judge_inequality(
         left,

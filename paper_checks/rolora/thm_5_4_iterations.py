@@ -20,7 +20,7 @@ from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
 from paper_checks.methods.promises import Promise, Promises, promises
-from paper_checks.rolora.measurements.failures import near_one
+from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.measurements.rates import Rates, search_rates
 from paper_checks.rolora.thm_5_4 import a4_c
@@ -88,7 +88,7 @@ def eq_167(
         cap: the longest step.
     """
     if not given:
-        return near_one()
+        return judge_near_one()
     each = a4_c.judge(found[1], each=False, cap=cap) if step else None
     if each is not None and not each.ok:
         return each

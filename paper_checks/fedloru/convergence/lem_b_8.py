@@ -12,9 +12,9 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     drift_rates,
     equal,
     follow_settings,
-    in_full,
     judge_bounds,
     printed_D,
+    with_all_clients,
 )
 from paper_checks.methods.promises import Promise
 
@@ -58,7 +58,7 @@ def lem_B_8(
 ) -> Evidence:
     """The drift of the mean exact gradients of the local steps, in every round with all clients."""
     lines = []
-    for trace in in_full(traces):
+    for trace in with_all_clients(traces):
         E, rate, C_A, C_B = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B
         if comparable:
             C_A = C_B = max(C_A, C_B)

@@ -75,7 +75,7 @@ FROM_THE_MINIMUM = {"share": "1/2", "A": 1, "B": 1, "zone": 2, "rate": "1/1000",
 """One of two equal clients a round from the minimum of its loss (AB - 1)^2 / 2, linear beyond a zone."""
 
 
-def _raw_cohort() -> tuple[float, float]:
+def _run_raw_cohort() -> tuple[float, float]:
     """Run one of two equal clients a round, weight 1/2 each, never normalised: every average halves both factors."""
     W, A, B, rate, target, L, z, rounds = 0.0, 1.0, 1.0, 1e-3, 1.0, 1.0, 2.0, 2
     total, C_A, C_B = 0.0, 1.0, 1.0
@@ -89,11 +89,11 @@ def _raw_cohort() -> tuple[float, float]:
     return total / rounds, K_1 * rate + K_2 * rate**2
 
 
-GOING_ON = {"W": -1, "A": 1, "B": 1, "zone": 2, "rate": "1/1000", "rounds": 2}
+KEPT_FACTORS = {"W": -1, "A": 1, "B": 1, "zone": 2, "rate": "1/1000", "rounds": 2}
 """One client from the minimum of its loss w^2 / 2, linear beyond a zone, w = W + AB; an accumulation every round."""
 
 
-def _factors_that_go_on() -> tuple[float, float]:
+def _run_kept_factors() -> tuple[float, float]:
     """Run one client, one step and one accumulation a round, after which the factors stay as they are."""
     W, A, B, rate, z, rounds = -1.0, 1.0, 1.0, 1e-3, 2.0, 2
     total, C_A, C_B = 0.0, 1.0, 1.0
@@ -116,7 +116,7 @@ def _factors_that_go_on() -> tuple[float, float]:
     r"$\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] \le "
     r"\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E, "
     r"\sigma^2)$ (see Appendix B).",
-    measure=lambda context: Runs(follow_settings(context), _raw_cohort(), _factors_that_go_on()),
+    measure=lambda context: Runs(follow_settings(context), _run_raw_cohort(), _run_kept_factors()),
     readings=(
         Reading(
             "as analysed in Appendix B",
@@ -211,7 +211,7 @@ def thm_4_2(
         name = "(9) with weights that do not sum to 1"
         lines = [Promise(name, *runs.raw, at_most=True, case=FROM_THE_MINIMUM), *lines]
     if going_on:
-        lines = [Promise("(9) with factors that go on", *runs.kept, at_most=True, case=GOING_ON), *lines]
+        lines = [Promise("(9) with factors that go on", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
     return judge_bounds(lines, WITH_COHORTS)
 
 
@@ -222,7 +222,7 @@ ZIGZAG = {"eta_0": "1/2", "rounds": 64}
 """One client and weight, A = B = 1 and W = 0: slopes 1 and -1 by turns at the models where the rounds start."""
 
 
-def factors_that_go_on(lengths: Sequence[int]) -> Family:
+def follow_kept_factors(lengths: Sequence[int]) -> Family:
     """Run one local step and one accumulation a round, after which the factors stay as they are.
 
     The loss falls and rises by as much between two rounds. Its slope goes to 0 beyond them, and from there stays.
@@ -262,7 +262,7 @@ def measure_families(context: Context) -> list[Family]:
     unseen = replace(family_of("factors that cannot see the gradient", blind, 0.5), case=UNSEEN)
     found = [not_levelled(lengths), unseen]
     found.append(printed_weights(int(str(ONE_OF_TWO["rounds"]))))
-    found.append(factors_that_go_on((64, 256, 1024)))
+    found.append(follow_kept_factors((64, 256, 1024)))
     drawn = [s for s in draw_settings(context.rng("settings"), 1) if s.name == "without noise"]
     for setting in drawn[: context.size(1, 4)]:
         of_all = [replace(setting, rate=0.03 / T**0.5, rounds=T) for T in (4, 16, 36)]

@@ -22,9 +22,9 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     drift_rates,
     equal,
     follow_settings,
-    in_full,
     judge_bounds,
     printed_D,
+    with_all_clients,
 )
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
@@ -70,7 +70,7 @@ KNOTS = {"knots": "-1/10 -1/20 -1/80 0", "slopes": "-1/2 5/2 1/4 1", "rate": "1/
 """Two local steps from slope 1 at 0, beyond a valley and half the way back, to where the slope is 5/2."""
 
 
-def knotted(A: int, B: int) -> Trace:
+def run_on_knots(A: int, B: int) -> Trace:
     """Run one round of two local steps on the knots; one factor is 1, and hardly moves, the other starts at 0."""
     places, slopes = ([float(Fraction(text)) for text in KNOTS[name].split()] for name in ("knots", "slopes"))
     L = max(abs(np.diff(slopes) / np.diff(places)))
@@ -95,7 +95,7 @@ def draw_descents(context: Context) -> Descents:
     found = collect_cases(context, axes, anything, anything, examples=context.size(200, 2000), restarts=0)
     met = {**found, "d": -found["a"] / 2.0, "delta": -found["h"] * found["a"]}
     tight = found.holding({name: np.concatenate([met[name], found[name]]) for name in found})
-    return Descents(tight, [knotted(0, 1), knotted(1, 0), *in_full(follow_settings(context))])
+    return Descents(tight, [run_on_knots(0, 1), run_on_knots(1, 0), *with_all_clients(follow_settings(context))])
 
 
 def _squares(square: float, change: float, kept: float, drift: float) -> sympy.Expr:
@@ -348,7 +348,7 @@ def eq_76(
 ) -> Evidence:
     """Every round of every run with all clients; ``power`` is the exponent of C_B before the brace's first part."""
     lines = []
-    for trace in in_full(traces):
+    for trace in with_all_clients(traces):
         E, rate, C_A, C_B, L, G = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B, trace.L, trace.G
         if comparable and (C_B > 1.0 or L > 1.0):
             continue

@@ -324,7 +324,7 @@ TXT_FT_TRAIN = experiment(
 )
 
 
-def nothing(context: Context) -> None:
+def measure_nothing(context: Context) -> None:
     """Return nothing: no run of the experiment is at hand."""
 
 
@@ -334,7 +334,7 @@ def nothing(context: Context) -> None:
     says=r"Pictures of FedLoRU, and of pFedLoRU and mFedLoRU with all scales $\alpha$ equal to 1: who holds and sends "
     "which matrices. The caption: training is solely with rank-r matrices, and communication confined to them; clients "
     r"add low-rank update matrices to their base model every $\tau$ rounds, which makes a model of higher rank.",
-    measure=nothing,
+    measure=measure_nothing,
     kind="algorithm",
     importance="detail",
     also=("fedloru-v1/fig-1",),

@@ -227,7 +227,7 @@ def ratio_cells(
     return cells
 
 
-def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
+def count_misses(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
     """Return how many cells do not follow, and by how much at most."""
     gaps = [gap(cell) for cell in cells.values()]
     return sum(distance > 0 for distance in gaps), max(gaps)
@@ -317,7 +317,7 @@ def txt_ratios(
     readings = [named] if factorisation else READINGS
     changed = {"44%": f"{largest_fmnist}%"}
     found = {reading: ratio_cells(networks, reading, ranks, counted, rounding, changed, counts) for reading in readings}
-    best = min(found, key=lambda reading: badness(found[reading]))
+    best = min(found, key=lambda reading: count_misses(found[reading]))
     which = f"{best.factorisation}; shortcuts {best.shortcuts}; limit {best.limit}"
     scope = (
         f"{len(readings)} reading{'s' if len(readings) > 1 else ''} (factorisation, shortcuts, limit in narrow "
@@ -379,7 +379,7 @@ def txt_peft(
                 Rounded.printed(stated), HUNDRED * Rounded.exact(adapters / whole), {}
             )
         found[name, denominator] = cells
-    best = min(found, key=lambda option: badness(found[option]))
+    best = min(found, key=lambda option: count_misses(found[option]))
     sizes = ", ".join(f"{name} {models[name].parameters:,}" for name in names)
     scope = f"parameters: {sizes}; share over {' or '.join(over)}"
     if names == THREE_BILLION:

@@ -50,7 +50,7 @@ def measure_bulk_slopes(context: Context) -> Slopes:
     return Slopes(along, measure_alignment(context, (SCENE,))[SCENE])
 
 
-def _drawn(clients: Alignment) -> Evidence:
+def _judge_drawn(clients: Alignment) -> Evidence:
     r"""Judge eq. (57) at the rank where neither $\beta$ nor the signs of the w enter."""
     scene = SCENES[SCENE]
     rank = scene.outliers
@@ -98,7 +98,7 @@ def assump_A_5(
 ) -> Evidence:
     """The value that the model itself gives, no slope along the bulk on average; then the cosine of such clients."""
     if drawn:
-        return _drawn(data.clients)
+        return _judge_drawn(data.clients)
 
     def predict(beta: float, by_index: float, by_client: float) -> Predictions:
         return {name: beta + by_index * ("w_2" in name) + by_client * ("client 2" in name) for name in data.along}

@@ -228,7 +228,7 @@ class Counted:
 
 
 @cache
-def count(method: str, sizes: Sizes, seed: int = 0) -> Counted:
+def count_round(method: str, sizes: Sizes, seed: int = 0) -> Counted:
     """Count one round of a method, with all its singular values kept; `naive` is Algorithm 6."""
     rng = np.random.default_rng(seed)
 
@@ -312,11 +312,11 @@ def interpolate(counts: Mapping[Sizes, int]) -> dict[Powers, int]:
 @cache
 def polynomials(method: str) -> dict[str, dict[Powers, int]]:
     """Return every cost of a method in n, r, s and b."""
-    counts = {size: count(method, size).costs for size in grid(method)}
+    counts = {size: count_round(method, size).costs for size in grid(method)}
     return {cost: interpolate({size: of[cost] for size, of in counts.items()}) for cost in COSTS}
 
 
-def written(polynomial: Mapping[Powers, Any]) -> str:
+def describe_polynomial(polynomial: Mapping[Powers, Any]) -> str:
     """Write a polynomial in words."""
     terms = []
     for (i, j, k, h), factor in sorted(polynomial.items(), reverse=True):
@@ -327,7 +327,7 @@ def written(polynomial: Mapping[Powers, Any]) -> str:
     return " + ".join(terms).replace("+ -", "- ")
 
 
-def within(cost: Mapping[Powers, Any], entry: Mapping[Powers, Any]) -> Powers | None:
+def unbounded_term(cost: Mapping[Powers, Any], entry: Mapping[Powers, Any]) -> Powers | None:
     """Return the first term of a cost that no term of an entry bounds up to a factor, for all 1 <= r <= n, or None.
 
     A term with exponents (i, j) of (n, r) is bounded by (i', j') for all 1 <= r <= n if it is at r = 1 and at r = n.

@@ -68,14 +68,14 @@ class Rounds:
     most: int | None = None
 
 
-def _widened(basis: Array, slope: Array) -> Array:
+def _widen(basis: Array, slope: Array) -> Array:
     """Return a basis next to what a gradient adds to it."""
     r = basis.shape[1]
     new = slope - basis @ (basis.T @ slope)
     return np.hstack([basis, np.linalg.qr(np.hstack([basis, new]))[0][:, r : 2 * r]])
 
 
-def _coefficients(losses: Losses, U: Array, V: Array, S: Array, own: Array, mean: Array, rounds: Rounds) -> Array:
+def _mean_coefficients(losses: Losses, U: Array, V: Array, S: Array, own: Array, mean: Array, rounds: Rounds) -> Array:
     """Return the mean of the clients' coefficients after their local steps."""
     r = len(S)
     along = U.T @ own @ V
@@ -118,10 +118,10 @@ def low_rank_rounds(
         own = losses.gradients(W)
         mean = np.tensordot(losses.shares, own, 1)
         old = (U, V)
-        U, V = _widened(U, mean @ V @ S.T), _widened(V, mean.T @ U @ S)
+        U, V = _widen(U, mean @ V @ S.T), _widen(V, mean.T @ U @ S)
         if watch:
             watch(own, mean, old, (U, V))
-        P, sigma, Qt = np.linalg.svd(_coefficients(losses, U, V, S, own, mean, rounds))
+        P, sigma, Qt = np.linalg.svd(_mean_coefficients(losses, U, V, S, own, mean, rounds))
         tails = np.sqrt(np.cumsum((sigma**2)[::-1])[::-1])
         kept = max(1, int((tails > max(rounds.tau, 1e-13) * tails[0]).sum()))
         kept = min(kept, rounds.most or kept)

@@ -26,13 +26,13 @@ def rate_of(one: Round, steps: int = STEPS) -> float:
     return 0.5 / (12.0 * one.case.smoothness * steps)
 
 
-def differentiated(one: Round, client: Any, S: Tensor) -> Tensor:
+def gradient_by_autograd(one: Round, client: Any, S: Tensor) -> Tensor:
     r"""Return the gradient of the client's loss of $\tilde US\tilde V^\top$ in S, by automatic differentiation."""
     slope: Tensor = torch.func.grad(lambda free: client.loss({"W": one.U @ free @ one.V.mT}))(S)
     return slope
 
 
-def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
+def projected_gradient(one: Round, client: Any, S: Tensor) -> Tensor:
     r"""Return the gradient as $\tilde U^\top\nabla_W\mathcal{L}_c\tilde V$."""
     slope: Tensor = one.U.mT @ client.gradient({"W": one.U @ S @ one.V.mT})["W"] @ one.V
     return slope

@@ -50,13 +50,13 @@ COMMAND = "benchmarks/ranges_over_points.py"
 """Program that computes the ranges over many draws that the cards print."""
 
 
-def called(run: str) -> str:
+def name_reading(run: str) -> str:
     """Name a run, or a basis, by its reading: "plain, size 1" is "value 1 at 1, size 1"."""
     basis, *rest = run.split(", ")
     return ", ".join((NORMALISED[basis][0] if basis in NORMALISED else basis, *rest))
 
 
-def started(size: str, one: str = "target, points and start") -> str:
+def run_conditions(size: str, one: str = "target, points and start") -> str:
     """Return the conditions of a statement on a run besides the normalisation: law and scale of the target, start."""
     return (
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
@@ -66,7 +66,7 @@ def started(size: str, one: str = "target, points and start") -> str:
     )
 
 
-def read_in(
+def normalisation_readings(
     statement: str, *bases: str, run: bool = True, one: str = "target, points and start", why: str = ""
 ) -> tuple[Reading, ...]:
     """Return a statement with each normalisation, for a run also with its target and start; the first is the default.
@@ -79,7 +79,7 @@ def read_in(
         normalisation, _, size = basis.partition(", size ")
         name, says, reason = NORMALISED[normalisation]
         start, left = (
-            (started(size or "0.01", one), " Law of $W_r$ and start are not given either.") if run else ("", "")
+            (run_conditions(size or "0.01", one), " Law of $W_r$ and start are not given either.") if run else ("", "")
         )
         found.append(
             Reading(
@@ -115,7 +115,7 @@ def expected_spread(basis: str, n: int) -> float:
     return float(low / high) ** 2
 
 
-def determined(bases: Sequence[str], n: int) -> list[Promise]:
+def promise_determined(bases: Sequence[str], n: int) -> list[Promise]:
     """Return whether the text determines the expected curvatures: they spread alike in all bases, up to a half.
 
     Args:

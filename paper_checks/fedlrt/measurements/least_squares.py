@@ -59,7 +59,7 @@ class Followed:
         return float(max((count for count, (d, _) in pairs if d > distance), default=0))
 
 
-def settled(ranks: Sequence[float], rank: int = RANK) -> int:
+def settling_round(ranks: Sequence[float], rank: int = RANK) -> int:
     """Return the round from which on a run has a rank, given its ranks round by round."""
     return max((count for count, r in enumerate(ranks) if r != rank), default=-1) + 1
 
@@ -84,7 +84,7 @@ def follow_all(context: Context) -> Followed:
     medians = {}
     for name, (choice, _) in FOLLOWED.items():
         quarter = (len(runs[name].ranks) - 1) // 4
-        watched = context.size(min(quarter, 200, 2 * settled(runs[name].ranks)), quarter)
+        watched = context.size(min(quarter, 200, 2 * settling_round(runs[name].ranks)), quarter)
         medians[name] = median_ranks(seed, choice, watched)
     runs["tau 0.5"] = long_run(seed, Choice(tau=0.5), 200)
     W = torch.zeros(1, 20, 20, dtype=torch.float64)

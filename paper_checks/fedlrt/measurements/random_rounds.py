@@ -10,7 +10,7 @@ import numpy as np
 from algorithms.descent import Descent
 from algorithms.fedlrt import Correction
 from paper_checks.context import Context
-from paper_checks.fedlrt.measurements.traces import E1, Trace, bowl, trace
+from paper_checks.fedlrt.measurements.traces import E1, Trace, distance_loss, trace
 from toymodels.quadratic import random_quadratics
 
 SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
@@ -37,9 +37,9 @@ def random_traces(rng: np.random.Generator, count: int, correction: Correction) 
 
 @lru_cache(maxsize=2)
 def _rounds(context: Context) -> list[Trace]:
-    uphill = trace("integers", [bowl([[65.0, 48.0], [48.0, 136.0]])], E1, 1, Descent(1, 0.01), "full", kept=1)
-    aligned = trace("aligned", [bowl([[1.0, 1e-4], [1e-4, 0.1]])], E1, 1, Descent(1, 1e-3), "full", kept=1)
-    long = trace("long", [bowl([[0.5, 0.2], [0.3, 1.0]])] * 2, E1, 1, Descent(24, 1 / 288), "full", kept=2)
+    uphill = trace("integers", [distance_loss([[65.0, 48.0], [48.0, 136.0]])], E1, 1, Descent(1, 0.01), "full", kept=1)
+    aligned = trace("aligned", [distance_loss([[1.0, 1e-4], [1e-4, 0.1]])], E1, 1, Descent(1, 1e-3), "full", kept=1)
+    long = trace("long", [distance_loss([[0.5, 0.2], [0.3, 1.0]])] * 2, E1, 1, Descent(24, 1 / 288), "full", kept=2)
     return [uphill, aligned, long, *random_traces(context.rng("rounds"), context.size(16, 80), "full")]
 
 

@@ -332,7 +332,7 @@ def run_of(
     return traces
 
 
-def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
+def with_gradient(H: Array, W: Array, slope: Array) -> Quadratic:
     """Return a quadratic loss with a chosen gradient at W; H has shape ``(mn, mn)``."""
     m, n = W.shape
     B = (H @ W.reshape(-1)).reshape(m, n) - slope
@@ -343,7 +343,7 @@ def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
     )
 
 
-def bowl(B: Sequence[Sequence[float]]) -> Quadratic:
+def distance_loss(B: Sequence[Sequence[float]]) -> Quadratic:
     r"""Return the loss $\frac12\|W - B\|^2$."""
     target = torch.tensor(B, dtype=torch.float64)
     return centred(torch.eye(target.numel(), dtype=torch.float64), target)

@@ -11,7 +11,7 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.fedlrt.replays.sec_2 import parabolas
-from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.fedlrt.replays.shared.boxes import exchanges
 from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
@@ -85,8 +85,8 @@ def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3,
     gradient at the start, one more trip than FedAvg's weights and their mean.
     """
     full_correction_descends(limit, steps)
-    rounds = len(trips("FedAvg")) + more
-    require(len(trips("FedLin")) == rounds, "another number of communication rounds")
+    rounds = len(exchanges("FedAvg")) + more
+    require(len(exchanges("FedLin")) == rounds, "another number of communication rounds")
     return (
         "every round descends by a share of the squared gradient; then the sum over the rounds, and bounded level "
         "sets of a convex loss with one minimiser"

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import SQUARE_OF_ROOT, descent_for_all_steps
-from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, opposite
+from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, follow_opposite
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
@@ -57,7 +57,7 @@ def cor_1(
 @replay("fedlrt/cor-1")
 def cor_1_as_printed(values: Values) -> Violation:
     """Evaluate T = 1, L = 1."""
-    at, small = opposite(values), Fraction(1, 1000)
+    at, small = follow_opposite(values), Fraction(1, 1000)
     rate = Hypothesis("s lambda (12 L + delta^2)", at.whole * (12 + at.delta**2), "<=", 1)
     slow = Hypothesis(
         "squared gradient, one client with the loss <slope, w> at s lambda = 1/1000, against 96 L times its descent",

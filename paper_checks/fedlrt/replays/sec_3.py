@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, r, steps, trips
+from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, exchanges, r, steps
 from paper_checks.fedlrt.replays.shared.singular_values import tail_is_what_the_best_rank_misses
 from paper_checks.fedlrt.replays.shared.update_symbols import same
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
@@ -98,7 +98,7 @@ def claim_server_qr_svd(sides: Fraction = Fraction(2)) -> str:
     require({one.place for one in factored} == {"server"}, "a factorisation on a client")
     require({one.does for one in factored} == {"QR", "SVD"}, "other factorisations")
     for one in VARIANTS:
-        require(trips(one)[-1].back == {"St_c": (side, side)}, f"another upload, {one}")
+        require(exchanges(one)[-1].back == {"St_c": (side, side)}, f"another upload, {one}")
     return "QR and SVD in lines of the server, and the shape of what clients send last"
 
 
@@ -126,9 +126,9 @@ def claim_two_rounds(rounds: Fraction = Fraction(2)) -> str:
         ("none", {"G_U", "G_V"}, {"St_c"}),
         ("simplified", {"G_U", "G_V", "G_S"}, {"St_c"}),
     ):
-        exchanges = trips(method)
-        require(len(exchanges) == rounds, f"another number of rounds, {method}")
-        answers = set(exchanges[0].back), set(exchanges[-1].back)
+        sent = exchanges(method)
+        require(len(sent) == rounds, f"another number of rounds, {method}")
+        answers = set(sent[0].back), set(sent[-1].back)
         require(answers == (first, last), f"other answers, {method}")
     return "two rounds: gradients, then what the local steps end with"
 
@@ -138,7 +138,7 @@ def claim_two_rounds_as_read(values: Values) -> Violation:
     """Count the broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
     stated = int(values["stated"])
     return Violation(
-        len(trips("full")),
+        len(exchanges("full")),
         stated,
         assumes=[Hypothesis("rounds stated", stated, "=", 2)],
         reads="Algorithm 1 with var_cor: communication rounds, lines 2 to 4, 6 to 11 and 12 to 16, against two",

@@ -12,7 +12,7 @@ from itertools import pairwise
 import sympy
 
 from paper_checks.fedlrt.replays.sec_3 import admitted
-from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.fedlrt.replays.shared.boxes import exchanges
 from paper_checks.fedlrt.replays.shared.singular_values import tail_is_what_the_best_rank_misses
 from paper_checks.fedlrt.replays.shared.update_symbols import (
     CORNER,
@@ -58,7 +58,7 @@ def eq_8(sign: Fraction = Fraction(1), share: Fraction = Fraction(1), more: int 
     chain_rule()
     same(step, corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1")
     same(step.subs(g_s, g_c), S_c - RATE * wide(g), "the first step is not the global one")
-    require(len(trips("full")) == len(trips("none")) + more, "another number of communication rounds")
+    require(len(exchanges("full")) == len(exchanges("none")) + more, "another number of communication rounds")
     return "the step of Algorithm 1; the first one is the global gradient's"
 
 
@@ -75,8 +75,8 @@ def eq_9(
     stated = outside * (full - CORNER * full * CORNER) + sign * block * CORNER * full * CORNER
     chain_rule()
     same(corner(Ut * g * V) - corner(Ut * g_c * V), stated, "not the block of the full correction")
-    rounds = len(trips("simplified"))
-    require(rounds == len(trips("FedLin")) == len(trips("full")) - fewer, "communication rounds")
+    rounds = len(exchanges("simplified"))
+    require(rounds == len(exchanges("FedLin")) == len(exchanges("full")) - fewer, "communication rounds")
     return "the block of the full correction, which needs no wide basis"
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, b, m, n, r, steps, trips
+from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, b, exchanges, m, n, r, steps
 from paper_checks.proof_steps import non_negative, positive
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values
@@ -48,7 +48,12 @@ def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
     wide basis is as large as the layer.
     """
     A, B = sympy.symbols("A B", positive=True)
-    sent = [shape for one in VARIANTS for trip in trips(one) for shape in (*trip.sent.values(), *trip.back.values())]
+    sent = [
+        shape
+        for one in VARIANTS
+        for exchange in exchanges(one)
+        for shape in (*exchange.sent.values(), *exchange.back.values())
+    ]
     for rows, count in [*(one.gives for one in steps()), *sent]:
         if b not in (rows, count):
             room, spare = ((most - rows * count).subs(m, n + B).subs(n, 2 * r + A) for most in (columns * r * m, m * n))

@@ -18,7 +18,7 @@ from paper_checks.fedlrt.replays.shared.legendre_runs import (
     product,
     rank_below,
     spread_of,
-    weakest,
+    weakest_factor,
 )
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
@@ -67,7 +67,7 @@ stepsize_uniform = replay("fedlrt/claim-hom-stepsize@orthonormal-for-the-uniform
 claim_hom_rank = replay("fedlrt/claim-hom-rank")(rank_below)
 
 
-def _away(values: Values, distance: float) -> Violation:
+def _standstill_distance(values: Values, distance: float) -> Violation:
     """Return the distance, from a start of size 0.01, where a round adds less in new directions than it cuts."""
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 200), Hypothesis("rounds", rounds, "<=", 2000))
@@ -78,7 +78,7 @@ def _away(values: Values, distance: float) -> Violation:
     # |gradient|^2 is at most twice the curvature times the loss.
     steepest = float(np.sqrt(np.linalg.eigvalsh(problem.H)[-1] * (off @ problem.H @ off)))
     assumes += assuming(
-        weakest(problem.target),
+        weakest_factor(problem.target),
         Hypothesis("rank", len(factors[1]), "<=", 3),
         Hypothesis(
             "twice what a round moves at most at a loss no greater",
@@ -101,7 +101,7 @@ def _away(values: Values, distance: float) -> Violation:
 @replay("fedlrt/claim-hom-error@value-1-at-1-with-a-start-of-size-0-01")
 def claim_hom_error(values: Values) -> Violation:
     """Compare the distance with 1e-5."""
-    return _away(values, 1e-5)
+    return _standstill_distance(values, 1e-5)
 
 
 @replay("fedlrt/claim-hom-clients")
@@ -140,7 +140,7 @@ def claim_hom_clients(values: Values) -> Violation:
 @replay("fedlrt/claim-hom-10x@value-1-at-1-with-a-start-of-size-0-01")
 def claim_hom_10x(values: Values) -> Violation:
     """Compare the distance with 1e-2, the farthest that is compared."""
-    return _away(values, 1e-2)
+    return _standstill_distance(values, 1e-2)
 
 
 @replay("fedlrt/claim-hom-10x@at-most-ten-times-orthonormal-for-the-uniform-law")
@@ -152,7 +152,7 @@ def claim_hom_10x_most(values: Values) -> Violation:
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client(basis="uniform")
-    assumes += assuming(weakest(problem.target))
+    assumes += assuming(weakest_factor(problem.target))
     ours = float(np.linalg.norm(product(problem.after(0, rounds)) - problem.target))
     curvatures, axes = np.linalg.eigh(problem.H)
     off = axes.T @ (problem.starts[0] - problem.target).ravel()

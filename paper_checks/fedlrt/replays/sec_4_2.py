@@ -12,7 +12,7 @@ from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
-def undivided(values: Values) -> Violation:
+def left_over_batches(values: Values) -> Violation:
     """Return the batches of a round that are left when every client has made as many whole iterations as it can."""
     clients, batches = int(values["clients"]), int(values["batches"])
     assumes = assuming(
@@ -23,9 +23,9 @@ def undivided(values: Values) -> Violation:
     return Violation(batches % clients, 0, assumes=assumes, reads="batches left over, of those that 240/C asks for")
 
 
-exp_resnet18 = replay("fedlrt/exp-resnet18")(undivided)
+exp_resnet18 = replay("fedlrt/exp-resnet18")(left_over_batches)
 
-exp_resnet18_every = replay("fedlrt/exp-resnet18@every-number-up-to-16")(undivided)
+exp_resnet18_every = replay("fedlrt/exp-resnet18@every-number-up-to-16")(left_over_batches)
 
 
 @replay("fedlrt/exp-other-vision")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, trips
+from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, exchanges
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
@@ -26,7 +26,7 @@ def table_1(values: Values) -> Violation:
 def claim_linear_n(values: Values) -> Violation:
     """Count the variants whose clients send coefficient gradients before their local steps, as a correction needs."""
     stated = int(values["stated"])
-    sent = {variant: {name for trip in trips(variant) for name in trip.back} for variant in VARIANTS}
+    sent = {variant: {name for exchange in exchanges(variant) for name in exchange.back} for variant in VARIANTS}
     return Violation(
         stated,
         sum(bool(names & {"G_S", "G_St"}) for names in sent.values()),

@@ -12,7 +12,7 @@ from math import comb
 import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import G, cost_of_truncation, descent_for_all_steps, x
-from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncated
+from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncate
 from paper_checks.replay import Violation, proof, replay, require
 from paper_checks.stored_values import Values
 
@@ -51,7 +51,7 @@ def change_of_loss(values: Values) -> Violation:
     The bases are wide because the gradient of U leaves the span of U, and likewise for V.
     """
     at = one_step(values)
-    end, theta, assumes = truncated(values, at)
+    end, theta, assumes = truncate(values, at)
     after, square = minus(end, at.B), inner(at.F, at.F)
     return Violation(
         (inner(after, after) - square) / 2,
@@ -87,7 +87,7 @@ def eq_36(square: Fraction = Fraction(1, 2)) -> str:
 def eq_36_as_printed(values: Values) -> Violation:
     """Compare the rise of the loss by the truncation to rank 1, with the threshold (L = 1)."""
     at = one_step(values)
-    end, theta, assumes = truncated(values, at)
+    end, theta, assumes = truncate(values, at)
     after, before = minus(end, at.B), minus(at.star, at.B)
     rise = (inner(after, after) - inner(before, before)) / 2
     return Violation(

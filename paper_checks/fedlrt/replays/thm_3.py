@@ -16,7 +16,7 @@ import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import cost_of_truncation
 from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
-from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncated
+from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncate
 from paper_checks.fedlrt.replays.shared.slack import descends_as_a_bowl
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
@@ -27,7 +27,7 @@ from paper_checks.stored_values import Values, fractions, square
 def thm_3_as_printed(values: Values) -> Violation:
     """Run T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
     at = one_step(values)
-    end, theta, assumes = truncated(values, at)
+    end, theta, assumes = truncate(values, at)
     assumes += (Hypothesis("learning rate of the proof", at.rate, "=", Fraction(1, 24)),)
     after = minus(end, at.B)
     square = inner(at.F, at.F)

@@ -26,7 +26,7 @@ from paper_checks.fedlrt.replays.shared.descent import (
     h,
     x,
 )
-from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, entries, inner, opposite
+from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, entries, follow_opposite, inner
 from paper_checks.fedlrt.replays.shared.slack import (
     SIZES,
     Row,
@@ -227,7 +227,7 @@ def thm_4(
 @replay("fedlrt/thm-4")
 def thm_4_as_printed(values: Values) -> Violation:
     """Compare the change of the loss in the round with the printed bound."""
-    at = opposite(values)
+    at = follow_opposite(values)
     bracket = 1 - at.delta**2 - 12 * at.whole + at.delta**2 * at.whole
     return Violation(
         at.change,

@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import SQUARE_OF_ROOT, descent_for_all_steps
-from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, Opposite, inner, opposite
+from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, Opposite, follow_opposite, inner
 from paper_checks.fedlrt.replays.shared.update_symbols import (
     CORNER,
     RATE,
@@ -47,7 +47,7 @@ def eq_39(sign: Fraction = Fraction(1), share: Fraction = Fraction(1)) -> str:
 @replay("fedlrt/eq-39b")
 def eq_39b_as_printed(values: Values) -> Violation:
     """Compare the upper left entry for the first client, gradient minus own gradient, with F - F_c, F = -gradient."""
-    at = opposite(values)
+    at = follow_opposite(values)
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]
     correction, printed = inside - (P + inside), -inside + (P + inside)
@@ -73,7 +73,7 @@ def eq_39b(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> str
 
 def _first_step(values: Values) -> tuple[Opposite, Fraction, list[Fraction]]:
     """Entry (1, 1) of the first client after one step: by Algorithm 5, or (45), and by both expressions of (40)."""
-    at = opposite(values)
+    at = follow_opposite(values)
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]
     own = P + inside
@@ -138,7 +138,7 @@ def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
 @replay("fedlrt/eq-43-44")
 def eq_43_44_as_printed(values: Values) -> Violation:
     """Compare the change of the loss with the printed right side, F = -gradient, L = 1."""
-    at = opposite(values)
+    at = follow_opposite(values)
     right = -at.change + inner(at.moved, at.moved) / 2
     return Violation(
         at.change,
@@ -219,7 +219,7 @@ def eq_46(
 @replay("fedlrt/eq-46")
 def eq_46_as_printed(values: Values) -> Violation:
     """Evaluate only the block, L = 1, with the sign that the statement needs: with the printed one it fails as well."""
-    at = opposite(values)
+    at = follow_opposite(values)
     p, inside = at.moved[0], at.slope[0]
     right = -at.whole * (1 - 12 * at.whole) * inside**2
     printed = -p * inside + p**2 / 2

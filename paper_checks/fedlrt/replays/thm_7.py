@@ -78,7 +78,7 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
     )
 
 
-def _forces(clients: int, steps: int) -> list[list[sympy.Symbol]]:
+def _negative_gradients(clients: int, steps: int) -> list[list[sympy.Symbol]]:
     """Return the negative gradients of all clients at all of their points."""
     return [list(sympy.symbols(f"f_{c}_0:{steps}", commutative=False)) for c in range(clients)]
 
@@ -94,7 +94,7 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
     chain_rule()
     mean = sympy.Symbol("F", commutative=False)
     for count in steps:
-        (own,) = _forces(1, count)
+        (own,) = _negative_gradients(1, count)
         moved = RATE * total(force - own[0] + mean for force in own)
         same(moved, sign * RATE * (total(own) + count * (mean - own[0])), f"the last member at {count} steps")
     return "the steps of (26), however many, added, with the correction in each"
@@ -200,7 +200,7 @@ def thm_7_first_term_lines(
     require(clients and steps, "no numbers")
     product_in_wide_bases()
     for C, count in product(clients, steps):
-        forces = _forces(C, count)
+        forces = _negative_gradients(C, count)
         apart = RATE / C * total(force - own[0] for own in forces for force in own)
         whole = RATE / C * total(force for own in forces for force in own)
         firsts = total(own[0] for own in forces)
@@ -274,7 +274,7 @@ def thm_7_second_term_lines(
     require(non_negative(drift), "step (III)")
     require(non_negative(fourth * x**2 - x**2), "step (IV)")
     for C, count in product(clients, steps):
-        forces = _forces(C, count)
+        forces = _negative_gradients(C, count)
         apart = total(force - own[0] for own in forces for force in own) / C
         whole = total(force for own in forces for force in own) / C
         mean = total(own[0] for own in forces) / C

@@ -111,7 +111,7 @@ def scope(steps: list[Step]) -> str:
     return f"{told}, eta |b*|^2 from 0.001 to 1"
 
 
-def misses(bound: float, m: float) -> float:
+def gradient_tail(bound: float, m: float) -> float:
     r"""Bound $\log P$ that a gradient is farther than $2\delta\,bound\,\|b^*\|^2$ from its expectation, from below.
 
     So it is from (49), and from the mean over all samples of Algorithm 2. Along a the gradient is 0 and (49) is

@@ -73,7 +73,7 @@ def most_successes(c: float, delta_0: float) -> float:
     return float(np.sqrt((THRESHOLDS.m - 1) / (4.0 * np.pi)) * np.log(quotient))
 
 
-def near_one() -> Evidence:
+def judge_near_one() -> Evidence:
     """Judge one iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
     return judge_inequality(
         np.array([1.0 - most_successes(*NEAR_ONE)]),

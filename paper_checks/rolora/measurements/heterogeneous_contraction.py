@@ -57,7 +57,7 @@ def search_contraction(context: Context) -> Slopes:
     return Slopes(cases.holding({name: np.concatenate([cases[name], beyond[name]]) for name in cases}))
 
 
-def iterated(cases: Mapping[str, Any]) -> Any:
+def iterate_angles(cases: Mapping[str, Any]) -> Any:
     """Return the angle distances over the first one after 1 to 20 iterations of Algorithm 2, in turn, of any size."""
     ratio = np.ones_like(cases["step"])
     for done in range(20):
@@ -73,7 +73,7 @@ def judge_contraction(
     kept = data.cases["step"] <= longest
     chosen = {name: column[kept] for name, column in data.cases.items()}
     if iterates:
-        chosen["ratio"] = iterated(chosen)
+        chosen["ratio"] = iterate_angles(chosen)
     elif not monotone:
         chosen["ratio"] = 1.0 / (chosen["ratio"] + (1.0 - chosen["ratio"]) * chosen["delta_0"])
 

@@ -34,7 +34,7 @@ class Next(NamedTuple):
     summand: float
 
 
-def second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) -> Next:
+def follow_second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) -> Next:
     r"""Follow the second iteration.
 
     Args:
@@ -62,7 +62,7 @@ def second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) ->
     )
 
 
-def least(case: Mapping[str, Any]) -> tuple[Next, float]:
+def least_values(case: Mapping[str, Any]) -> tuple[Next, float]:
     """Return the least of each while the six numbers are within their bounds, and how probable it is that one is not.
 
     A bound, by Chebyshev's inequality for each.
@@ -71,5 +71,5 @@ def least(case: Mapping[str, Any]) -> tuple[Next, float]:
     sizes = [[size * (1.0 - ROOM), size * (1.0 + ROOM)] for size in (n, n, d, n)]
     ends = product(*sizes, (-ROOM, ROOM), (-TURN, TURN))
     missed = (6.0 / n + 2.0 / d + 1.0 / (n * (1.0 - ROOM))) / ROOM**2 + 1.0 / TURN**2
-    found = [second(c, delta, s, n, at) for at in ends]
+    found = [follow_second(c, delta, s, n, at) for at in ends]
     return Next(*(min(column) for column in zip(*found, strict=True))), missed

@@ -82,7 +82,7 @@ def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[R
 LOCAL = Descent(3, 0.02)
 
 
-def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, rate: float) -> tuple[Tensor, Tensor]:
+def descend(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, rate: float) -> tuple[Tensor, Tensor]:
     """Take local steps in A, B or both, written out."""
     for _ in range(LOCAL.steps):
         slope = one.alpha * client.gradient({"W": one.base + one.alpha * A @ B})["W"]

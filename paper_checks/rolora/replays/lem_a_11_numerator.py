@@ -22,8 +22,8 @@ from paper_checks.rolora.replays.shared.one_step import (
     ONE_STEP,
     READS,
     beyond,
-    failing,
-    missing,
+    failing_client,
+    missing_probability,
     one_step,
     setting,
     threshold,
@@ -97,9 +97,9 @@ def eq_86(second: Fraction = Fraction(1), factor: Fraction = Fraction(2)) -> str
 @replay("rolora/eq-90")
 def eq_90_as_printed(values: Values) -> Violation:
     """(91) fails where the gradient misses its expectation by more than 2 eps~ (1 + eps')^2 delta; eps_3 = eps_2."""
-    assumes, level, q, root = failing(values)
+    assumes, level, q, root = failing_client(values)
     e_0, e_2 = fractions(values, "eps_0", "eps_2")
-    left, x = missing(e_2 / (1 - e_0) * (1 + level) ** 2, root)
+    left, x = missing_probability(e_2 / (1 - e_0) * (1 + level) ** 2, root)
     return Violation(
         left,
         2 * q**-10,
@@ -128,7 +128,7 @@ FAR = Fraction(1, 2**500)
 @replay("rolora/eq-92")
 def eq_92_as_printed(values: Values) -> Violation:
     """|b| = |cosine + delta T| |b*|, and (95) fails for eps' < -T < 2 cosine/delta - eps', which is more than 1."""
-    assumes, level, q, root = failing(values)
+    assumes, level, q, root = failing_client(values)
     return Violation(
         beyond(level, root) - FAR,
         q**-10,
@@ -158,7 +158,7 @@ def eq_96_as_printed(values: Values) -> Violation:
     That is 24/25 y - 9/25 y^2, which rises up to y = 4/3, and at y = 5/4 eps' it is 6/5 eps' - 9/16 eps'^2 > eps'. So
     (99) fails for 5/4 eps' <= y <= 1.
     """
-    assumes, level, q, root = failing(values)
+    assumes, level, q, root = failing_client(values)
     return Violation(
         beyond(Fraction(5, 4) * level, root) - FAR,
         q**-10,

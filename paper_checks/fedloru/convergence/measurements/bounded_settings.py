@@ -63,7 +63,7 @@ def by_hand() -> list[Setting]:
     ]
 
 
-def _random(
+def _random_setting(
     rng: np.random.Generator, name: str, shape: tuple[int, int], rank: int, clients: int, **rest: object
 ) -> Setting:
     """Return clients with their own samples, and a start of norm about 1."""
@@ -88,11 +88,13 @@ def draw_settings(rng: np.random.Generator, repeats: int) -> list[Setting]:
     found = [*by_hand(), opposite_samples()]
     for _ in range(repeats):
         for shape, rank, clients in (((4, 2), 1, 1), ((2, 3), 2, 2), ((3, 3), 1, 3), ((1, 4), 1, 2)):
-            found.append(_random(rng, "without noise", shape, rank, clients, steps=3, rounds=8, tau=3))
-        found.append(_random(rng, "with noise", (2, 3), 1, 1, steps=2, rounds=2, tau=1, noisy=True, share=1.0))
-        found.append(_random(rng, "with noise", (3, 2), 1, 2, steps=2, rounds=1, noisy=True, share=1.0))
-        found.append(_random(rng, "cohorts", (2, 2), 1, 3, steps=2, rounds=3, tau=2, size=1))
-        found.append(_random(rng, "cohorts with noise", (2, 2), 1, 2, steps=2, rounds=2, size=1, noisy=True, share=1.0))
+            found.append(_random_setting(rng, "without noise", shape, rank, clients, steps=3, rounds=8, tau=3))
+        found.append(_random_setting(rng, "with noise", (2, 3), 1, 1, steps=2, rounds=2, tau=1, noisy=True, share=1.0))
+        found.append(_random_setting(rng, "with noise", (3, 2), 1, 2, steps=2, rounds=1, noisy=True, share=1.0))
+        found.append(_random_setting(rng, "cohorts", (2, 2), 1, 3, steps=2, rounds=3, tau=2, size=1))
+        found.append(
+            _random_setting(rng, "cohorts with noise", (2, 2), 1, 2, steps=2, rounds=2, size=1, noisy=True, share=1.0)
+        )
     return found
 
 
@@ -107,7 +109,7 @@ def follow_settings(context: Context) -> tuple[Trace, ...]:
     return _traces(context.seed, context.budget)
 
 
-def in_full(traces: tuple[Trace, ...]) -> list[Trace]:
+def with_all_clients(traces: tuple[Trace, ...]) -> list[Trace]:
     """Return the runs in which every client takes part in every round, as in Appendix B."""
     return [trace for trace in traces if trace.setting.size is None]
 

@@ -48,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Trip:
+class Exchange:
     """Message of the server to all clients, and what each of them sends back."""
 
     sent: dict[str, Shape]
@@ -58,19 +58,19 @@ class Trip:
 BASES = {"U": (m, r), "V": (n, r)}
 
 
-def trips(method: str) -> list[Trip]:
+def exchanges(method: str) -> list[Exchange]:
     """List the communication rounds of FedAvg, FedLin, or FeDLRT with the correction ``none``, simplified or full."""
     wide, small, weights = (2 * r, 2 * r), (r, r), (m, n)
     if method == "FedAvg":
-        return [Trip({"W": weights}, {"W_c": weights})]
+        return [Exchange({"W": weights}, {"W_c": weights})]
     if method == "FedLin":
-        return [Trip({"W": weights}, {"G_c": weights}), Trip({"G": weights}, {"W_c": weights})]
+        return [Exchange({"W": weights}, {"G_c": weights}), Exchange({"G": weights}, {"W_c": weights})]
     more = {"G_S": small} if method == "simplified" else {}
-    first = Trip({**BASES, "S": small}, {"G_U": (m, r), "G_V": (n, r), **more})
+    first = Exchange({**BASES, "S": small}, {"G_U": (m, r), "G_V": (n, r), **more})
     bars: dict[str, Shape] = {"Ubar": (m, r), "Vbar": (n, r)}
     if method == "full":
-        return [first, Trip(bars, {"G_St": wide}), Trip({"G_St": wide}, {"St_c": wide})]
-    return [first, Trip({**bars, **more}, {"St_c": wide})]
+        return [first, Exchange(bars, {"G_St": wide}), Exchange({"G_St": wide}, {"St_c": wide})]
+    return [first, Exchange({**bars, **more}, {"St_c": wide})]
 
 
 def _layer(k: Any) -> list[Step]:

@@ -152,7 +152,7 @@ PLAIN = (
 )
 
 
-def weakest(target: Array) -> Hypothesis:
+def weakest_factor(target: Array) -> Hypothesis:
     """Return the condition on the normal factors of the target."""
     sigma = np.linalg.svd(target, compute_uv=False)[:4]
     share = Fraction(float(sigma[-1] / np.linalg.norm(sigma)))
@@ -167,7 +167,7 @@ def rank_below(values: Values) -> Violation:
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 50), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client()
-    assumes += assuming(weakest(problem.target))
+    assumes += assuming(weakest_factor(problem.target))
     ranks = [len(problem.after(start, rounds)[1]) for start in range(len(problem.starts))]
     return Violation(
         4,

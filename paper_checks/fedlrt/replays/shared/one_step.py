@@ -79,7 +79,7 @@ def minus(one: Matrix, other: Matrix) -> Matrix:
     return [[one[i][j] - other[i][j] for j in range(2)] for i in range(2)]
 
 
-def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothesis, ...]]:
+def truncate(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothesis, ...]]:
     """Return the model cut to rank 1, the threshold, and what is assumed, of the step as well.
 
     Rank 1 is the least positive one, both with the tail after it and with the tail printed, from sigma_1 on.

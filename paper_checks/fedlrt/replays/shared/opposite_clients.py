@@ -84,7 +84,7 @@ def entries(matrix: list[list[str]]) -> Entries:
     return [entry for row in square(matrix, 2) for entry in row]
 
 
-def opposite(values: Values) -> Opposite:
+def follow_opposite(values: Values) -> Opposite:
     """Follow Algorithm 5 and check Assumption 1 at every step of every client."""
     start, size, delta, rate, theta = fractions(values, "start", "norm", "delta", "step", "theta")
     P, Q = fractions(values, "apart_inside", "apart_outside")

@@ -38,7 +38,7 @@ def one_step(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction
     return (*assumes, *learning_rate(s)), at, s
 
 
-def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
+def failing_client(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
     """Return what is assumed of one client with m >= C q, a at the sine 3/5; eps', q from below, and sqrt(m/2)."""
     at = thresholds(values)
     level = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1]))
@@ -63,7 +63,7 @@ READS = (
 )
 
 
-def missing(bound: Fraction, root: Fraction) -> tuple[Fraction, Fraction]:
+def missing_probability(bound: Fraction, root: Fraction) -> tuple[Fraction, Fraction]:
     """A lower bound of P(|grad - E grad| > 2 delta bound), for (49) and for the mean over all samples, and the x of it.
 
     Along a the gradient is 0 and (49) is 2 delta T (cosine + delta T). Across it the gradient misses its mean by 2
