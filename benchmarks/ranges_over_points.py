@@ -40,7 +40,7 @@ from paper_checks.fedlrt.fig_1 import (
 )
 from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
 from paper_checks.fedlrt.measurements.homogeneous_setting import RANK, STEPS, stream_of_one_target
-from paper_checks.fedlrt.measurements.least_squares import FOLLOWED, GRID, Followed, settled
+from paper_checks.fedlrt.measurements.least_squares import FOLLOWED, GRID, Followed, settling_round
 from paper_checks.fedlrt.measurements.legendre_runs import (
     STARTS,
     WEAKEST,
@@ -82,7 +82,7 @@ def _medians(seed: int, scale: float, rounds: int) -> Numbers:
         "least median rank": min(ranks),
         "never below 4": float(never_below),
         "at rank 4 in the end, never below": float(found and never_below),
-        "rank 4 from this round on": float(settled(ranks)) if found else float("inf"),
+        "rank 4 from this round on": float(settling_round(ranks)) if found else float("inf"),
     }
 
 
@@ -102,8 +102,8 @@ def run_from_a_start_of_size_1(seed: int) -> Numbers:
     run = long_run(stream, Choice(basis="plain", scale=1.0), 160_000, CLOSE)
     return {
         "least rank": float(min(run.ranks)),
-        "rank 4 from this round on": float(settled(run.ranks)),
-        "share of the rounds followed": settled(run.ranks) / (len(run.ranks) - 1),
+        "rank 4 from this round on": float(settling_round(run.ranks)),
+        "share of the rounds followed": settling_round(run.ranks) / (len(run.ranks) - 1),
         "distance in the end": run.distances[-1],
     }
 
@@ -114,8 +114,8 @@ def shares_of_the_run(seed: int) -> Numbers:
     for name, (choice, most) in FOLLOWED.items():
         if choice.basis != "plain":
             run = long_run(stream, choice, most, CLOSE)
-            found[f"{name}, share"] = settled(run.ranks) / run.reaches(CLOSE)
-            found[f"{name}, round"] = float(settled(run.ranks))
+            found[f"{name}, share"] = settling_round(run.ranks) / run.reaches(CLOSE)
+            found[f"{name}, round"] = float(settling_round(run.ranks))
             found[f"{name}, least rank"] = float(min(run.ranks))
     return found
 
@@ -149,7 +149,7 @@ def run_to_the_end(seed: int) -> Numbers:
     distances = full_rank_distances(stream, "plain", 0.1, GRID)
     return {
         "least rank": float(min(run.ranks)),
-        "rank 4 from this round on": float(settled(run.ranks)),
+        "rank 4 from this round on": float(settling_round(run.ranks)),
         "rounds to 1e-5": run.reaches(CLOSE),
         "FedLin's distance after 16,777,216 rounds": distances[-1][0],
         **admitted_rates(seed),

@@ -1,4 +1,4 @@
-"""The printed tables of `figures.fedloru.printed`, and their values as what they can stand for."""
+"""The printed tables of `figures.fedloru.printed`, and their values as the ranges that they are rounded from."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ __all__ = [
 
 
 def in_percent(values: Mapping[str, str], unit: int = 1) -> dict[str, Rounded]:
-    """Ranges of the printed values of a row, in per cent; the unit of fractions is 100."""
+    """Return the ranges of the printed values of a row, in per cent; the unit of fractions is 100."""
     return {name: Rounded.exact(unit) * Rounded.printed(value) for name, value in values.items()}

@@ -88,7 +88,7 @@ class Auxiliary:
 
 
 def measure_auxiliary(context: Context) -> Auxiliary:
-    """Random bases with directions of full rank, and the rounds of all variants."""
+    """Draw bases with directions of full rank, and follow the rounds of all variants."""
     rng = context.rng("bases")
     found = []
     for m, r in (*((2, 1), (4, 2), (7, 3), (40, 4)) * context.size(2, 10), (3, 2)):

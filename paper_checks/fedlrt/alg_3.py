@@ -17,7 +17,7 @@ from toymodels.quadratic import mean_of
 
 
 def measure_fedavg(context: Context) -> list[Descents]:
-    """One round of FedAvg with one and with several local steps."""
+    """Run one round of FedAvg with one and with several local steps."""
     found = []
     for case in draw_cases(context):
         for steps in (1, STEPS):

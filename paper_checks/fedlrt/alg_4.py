@@ -21,7 +21,7 @@ from toymodels.quadratic import mean_of
 
 
 def measure_fedlin(context: Context) -> list[Descents]:
-    """One round of FedLin as printed and by eq. (4), from a start and from the global minimiser."""
+    """Run one round of FedLin as printed and by eq. (4), from a start and from the global minimiser."""
     clients, by_hand = two_parabolas()
     single = USV(*(Tree(W=torch.ones(1, 1, dtype=torch.float64)) for _ in range(3)))
     cases: list[Any] = [(Case(clients, single, 2.0), torch.zeros(1, 1, dtype=torch.float64), by_hand)]

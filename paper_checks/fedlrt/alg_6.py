@@ -35,7 +35,7 @@ class Naive:
 
 
 def measure_naive(context: Context) -> list[Naive]:
-    """Two clients by hand whose gradients leave the bases in different directions; then random ones."""
+    """Run two clients by hand whose gradients leave the bases in different directions; then random ones."""
     W = torch.zeros(3, 3, dtype=torch.float64)
     W[0, 0] = 1.0
     targets = []
@@ -99,7 +99,7 @@ def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone:
 
 @dataclass(frozen=True)
 class Mean:
-    """Low-rank models of clients in bases of their own, and what their mean comes to.
+    """Low-rank models of clients in bases of their own, and the rank of their mean.
 
     Attributes:
         size: Side of the square weights.
@@ -121,7 +121,7 @@ class Mean:
 
 
 def measure_means(context: Context) -> list[Mean]:
-    """Two models by hand, then random ones, with fewer and with more columns together than there are rows."""
+    """Average two models by hand, then random ones, with fewer and with more columns together than there are rows."""
     rng = context.rng("models")
     units = np.eye(4)
     hand = [(units[:, [c]], np.eye(1), units[:, [c]]) for c in range(2)]

@@ -13,10 +13,16 @@ from algorithms.descent import Descent
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.fast_rounds import Bases, Rounds, low_rank_rounds
-from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, RANK, SETTING, started, stream_of_one_target
+from paper_checks.fedlrt.measurements.homogeneous_setting import (
+    COMMAND,
+    RANK,
+    SETTING,
+    run_conditions,
+    stream_of_one_target,
+)
 from paper_checks.fedlrt.measurements.legendre_runs import HOMOGENEOUS, Choice, normal_start, one_target_on_grid
 from paper_checks.fedlrt.measurements.simplified_traces import SMALL
-from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, bowl, norm, run_of
+from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, distance_loss, norm, run_of
 from paper_checks.methods.domain import OPEN_UNIT, tried
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -32,7 +38,7 @@ class Split:
 
 
 def measure_splits(context: Context) -> list[Split]:
-    """Pythagorean triples with the smaller part outside of the block, then inside, and a gradient within it."""
+    """Return Pythagorean triples with the smaller part outside of the block, then inside, and a gradient within it."""
     triples = [Split(24, 7, 25), Split(40, 9, 41), Split(12, 5, 13), Split(60, 11, 61), Split(220, 21, 221)]
     triples.append(Split(20200, 201, 20201))
     return [*triples, *(Split(one.outside, one.inside, one.total) for one in triples), Split(7, 0, 7)]
@@ -99,7 +105,6 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
 NEAR, ROUNDS = 1e-2, 60
 """Distance from the minimiser to which runs are followed, and rounds of the witness."""
 
-
 WITNESS = {"matrix": [["1", "1/2"], ["1/2", "1/4"]], "step": "1/12", "theta": "1/40", "rounds": ROUNDS}
 """The loss |W - matrix|^2 / 2, from e1 e1'."""
 
@@ -123,10 +128,10 @@ class Deltas:
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """Runs of rank that is the solution's.
+    """Runs whose rank is the solution's.
 
     Attributes:
-        bowl: Rounds of one client on a bowl, the last one near its minimiser.
+        bowl: Rounds of one client on a quadratic, the last one near its minimiser.
         test: Ranks, distances and least deltas in the homogeneous test with four clients.
     """
 
@@ -135,12 +140,12 @@ class Met:
 
     @property
     def found(self) -> int:
-        """The round from which on the rank is the target's."""
+        """Return the round from which on the rank is the target's."""
         return max(count for count, rank in enumerate(self.test.ranks) if rank != RANK) + 1
 
 
 def least_deltas(own: Array, mean: Array, old: Bases, wide: Bases) -> tuple[float, float]:
-    """The least delta of Assumption 1 at the start of a round, for the global loss and for all clients' losses."""
+    """Return the least delta of Assumption 1 at the start of a round, for the global loss and for all clients."""
     block, whole = (np.linalg.norm(U.T @ np.stack([mean, *own]) @ V, axis=(1, 2)) for U, V in (old, wide))
     lost = (whole - block) / whole[0]
     return float(lost[0]), float(lost[1:].max())
@@ -148,7 +153,7 @@ def least_deltas(own: Array, mean: Array, old: Bases, wide: Bases) -> tuple[floa
 
 @cache
 def long_run_with_deltas(seed: int, reading: Choice, rounds: int, until: float) -> Deltas:
-    """The same as `long_run`, with what Assumption 1 asks."""
+    """Follow the run of `long_run`, with what Assumption 1 asks."""
     grid, needed = one_target_on_grid(seed, reading.basis, reading.clients), list[tuple[float, float]]()
 
     def watch(own: Array, mean: Array, old: Bases, wide: Bases) -> None:
@@ -164,13 +169,13 @@ def long_run_with_deltas(seed: int, reading: Choice, rounds: int, until: float) 
 
 @cache
 def _met(seed: int) -> Met:
-    target = bowl([[1.0, 0.5], [0.5, 0.25]])
+    target = distance_loss([[1.0, 0.5], [0.5, 0.25]])
     rounds = run_of("bowl", [target], E1, 1, Descent(1, 1.0 / 12.0), "simplified", ROUNDS + 1, kept=1)
     return Met(rounds, long_run_with_deltas(seed, Choice(clients=4), 2000, NEAR))
 
 
 def measure_met(context: Context, draw: int = 0) -> Met:
-    """The bowl of the witness, and one draw of the homogeneous test as an example, whatever the seed."""
+    """Run the quadratic of the witness, and one draw of the homogeneous test as an example, for any seed."""
     return _met(stream_of_one_target(Context(context.claim_id, draw)))
 
 
@@ -192,8 +197,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
         Reading(
             "when the rank is found, on the draw judged",
             rf"In the homogeneous test with four clients, the simplified correction and polynomials orthonormal for "
-            rf"the uniform law{started('0.01')}: $\delta = {SMALL:g}$ satisfies (14), for $\mathcal{{L}}$ and every "
-            rf"$\mathcal{{L}}_c$, at the start of the round from which on the rank is 4.",
+            rf"the uniform law{run_conditions('0.01')}: $\delta = {SMALL:g}$ satisfies (14), for $\mathcal{{L}}$ and "
+            rf"every $\mathcal{{L}}_c$, at the start of the round from which on the rank is 4.",
             {"when": "found"},
             "It says so of the time when the rank is identified, early in the test of Figure 4.",
             ({"when": "found", "delta": 0.01}, {"when": "near, in the test"}),
@@ -207,7 +212,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     expect=("depends on the reading", "search"),
 )
 def claim_assumption_when(met: Met, when: str = "near", delta: float = SMALL) -> Promises:
-    """The least delta that (14) admits at the start of a round, beside a tenth; that the bowl's run comes near."""
+    """The least delta that (14) admits at the start of a round, against a tenth; the quadratic's run must come near."""
     last = len(met.test.of_mean) - 1
     if when == "near":
         end = met.bowl[-1]

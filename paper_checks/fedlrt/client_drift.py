@@ -26,7 +26,6 @@ from toymodels.quadratic import Quadratic, centred, mean_of
 BENT: Mapping[str, Any] = {"slope": "1", "rate": "1/2", "steps": 2}
 """Two clients with bent losses of opposite slopes, from the minimiser 0 of their mean."""
 
-
 RUNAWAY = {"start": "1", "rate": "1/4", "rounds": "4"}
 """One client on the hill, one local step a round."""
 
@@ -65,11 +64,11 @@ class Bump:
     samples: float = 1.0
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss."""
+        """Return the loss."""
         return self.height * torch.log1p((w["W"] - self.place) ** 2).sum()
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradient."""
+        """Return the gradient."""
         off = w["W"] - self.place
         return type(w)({"W": self.height * 2.0 * off / (1.0 + off**2)})
 
@@ -81,11 +80,11 @@ class Hill:
     samples: float = 1.0
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss."""
+        """Return the loss."""
         return (1.0 / (1.0 + w["W"] ** 2)).sum()
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradient."""
+        """Return the gradient."""
         return type(w)({"W": -2.0 * w["W"] / (1.0 + w["W"] ** 2) ** 2})
 
 
@@ -97,22 +96,22 @@ class Bend:
     samples: float = 1.0
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss."""
+        """Return the loss."""
         W = w["W"]
         return (torch.where(W > 0, W**2 / 2.0, W**2 / 4.0) + self.slope * W).sum()
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradient."""
+        """Return the gradient."""
         return type(w)({"W": torch.where(w["W"] > 0, w["W"], w["W"] / 2.0) + self.slope})
 
 
 def mean_gradient(clients: Sequence[Any], W: Tensor) -> Tensor:
-    """The gradient of the global loss, clients of equal weight."""
+    """Return the gradient of the global loss, clients of equal weight."""
     return torch.stack([client.gradient({"W": W})["W"] for client in clients]).mean(dim=0)
 
 
 def printed_fedlin(clients: Sequence[Any], W: Tensor, rate: float, steps: int, rounds: int = 1) -> Tensor:
-    r"""Rounds of (4) as printed, where clients descend by $\nabla\mathcal{L}$ of the global loss less $V_c$."""
+    r"""Return rounds of (4) as printed, where clients descend by $\nabla\mathcal{L}$ of the global loss less $V_c$."""
     for _ in range(rounds):
         ends, mean = [], mean_gradient(clients, W)
         for client in clients:
@@ -125,7 +124,7 @@ def printed_fedlin(clients: Sequence[Any], W: Tensor, rate: float, steps: int, r
 
 
 def measure_limits(context: Context) -> Limits:
-    """FedAvg and FedLin on convex quadratics with different curvatures and on losses that are not convex.
+    """Run FedAvg and FedLin on convex quadratics with different curvatures and on losses that are not convex.
 
     FedLin also with steps that are too long, on a hill, and by (4) as printed.
     """
@@ -261,7 +260,7 @@ THREE = {"curvatures": [1, 2, 4], "centres": [2, -3, 1], "rate": "0.2"}
 
 
 def measure_drift(context: Context) -> list[Drift]:
-    """Limits for growing numbers of steps, at several distances of the minimisers."""
+    """Return limits for growing numbers of steps, at several distances of the minimisers."""
     found = []
     two = [([1.0, 2.0], [spread, 0.0], 0.25, None) for spread in (0.0, 1.0, 2.0, 4.0)]
     for curvatures, centres, rate, case in (*two, ([1.0, 2.0, 4.0], [2.0, -3.0, 1.0], 0.2, THREE)):

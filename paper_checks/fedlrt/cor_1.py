@@ -101,7 +101,7 @@ def cor_1(
 
 
 def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
-    """Values of L and delta, also where L is about as small as the correction allows."""
+    """Return values of L and delta, also where L is about as small as the correction allows."""
     deltas = [Fraction(1, 10), Fraction(1, 20), Fraction(1, 100), Fraction(1, 3), Fraction(1, 2), Fraction(1)]
     shares = (Fraction(1, 82), Fraction(1, 90), Fraction(10**5))
     return [

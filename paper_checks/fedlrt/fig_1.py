@@ -1,6 +1,6 @@
 """Figure 1 and the heterogeneous test of Section 4.1: all points at every client, a target of rank 1 for each.
 
-Clients with the same points have the same second derivative, whatever their targets. With full gradients the mean of
+Clients with the same points have the same second derivative, whichever their targets. With full gradients the mean of
 their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to do.
 Steps on minibatches, which "local epochs" may mean, are not covered: clients that draw others have other curvatures.
 """
@@ -17,18 +17,18 @@ import torch
 
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
-from algorithms.fedlrt import Correction
 from figures.batched_starts import affine_map, powers
 from figures.fedlrt.legendre_readings import minimisers
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.counting import evaluate, polynomials
 from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
-from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, called, determined
+from paper_checks.fedlrt.measurements.homogeneous_setting import COMMAND, name_reading, promise_determined
 from paper_checks.fedlrt.measurements.legendre_grid import Grid, on_grid
 from paper_checks.fedlrt.measurements.legendre_runs import (
     CLOSE,
     HETEROGENEOUS,
+    KINDS,
     SAMPLES,
     Choice,
     Run,
@@ -61,7 +61,7 @@ class Setting:
 
 
 def make_problems(context: Context) -> dict[str, Setting]:
-    """The problem in every basis, on the same points and targets."""
+    """Return the problem in every basis, on the same points and targets."""
     found = {}
     for basis in BASES:
         problem = heterogeneous(4, context.rng("points and targets"), basis=basis)
@@ -112,7 +112,7 @@ def exp_heterogeneous(
     keep: tuple[str, ...] = ("complete", "minimiser"),
 ) -> Promises:
     """Whether the text determines how the curvatures spread; and the minimiser from the data, in every basis."""
-    yield from determined(bases, 10) if "complete" in keep else []
+    yield from promise_determined(bases, 10) if "complete" in keep else []
     for basis in bases:
         one = problems[basis]
         found = sum(sigma > 1e-6 for sigma in one.singular_values)
@@ -122,12 +122,9 @@ def exp_heterogeneous(
     return SETTING
 
 
-def sent_at(method: str, n: int, ranks: Sequence[int]) -> int:
-    """Numbers that a client receives and sends in rounds at these ranks."""
+def numbers_sent(method: str, n: int, ranks: Sequence[int]) -> int:
+    """Return the numbers that a client receives and sends in rounds at these ranks."""
     return sum(evaluate(polynomials(method)["communication"], n, rank) for rank in ranks)
-
-
-KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +146,7 @@ class Limits:
 
 @cache
 def limits(seed: int, basis: str, split: str) -> Limits:
-    """Rounds of both methods as maps, and where they come to rest."""
+    """Return the rounds of both methods as maps, and where they come to rest."""
     clients = own_targets(seed, basis, split)
     W_star, _ = minimisers(clients)
     maps = [affine_map(method(HETEROGENEOUS), clients) for method in (FedAvg, FedLin)]
@@ -190,24 +187,24 @@ class Compared:
 
     @property
     def rounds(self) -> tuple[float, float]:
-        """Rounds to 1e-5: of FeDLRT, of FedLin."""
+        """Return the rounds to 1e-5 of FeDLRT and of FedLin."""
         theirs = next((float(count) for count, d in enumerate(self.full_rank) if d <= CLOSE), float("inf"))
         return self.long.reaches(CLOSE), theirs
 
     @property
     def size(self) -> float:
-        """Norm of the minimiser."""
+        """Return the norm of the minimiser."""
         return self.limits["uniform", "all"].size
 
     @property
     def same(self) -> float:
-        """Largest relative difference of the distances of FeDLRT's variants, and of the long run, in ten rounds."""
+        """Return the largest relative difference of distances of FeDLRT's variants and of the long run, ten rounds."""
         pairs = [(kinds[kind], kinds["full"]) for kinds in self.variants for kind in KINDS]
         return max(apart(one, other) for one, other in [*pairs, (self.long, self.variants[0]["full"])])
 
     @property
     def stopped(self) -> str:
-        """Where other readings come to."""
+        """Return the distances at which other readings stop."""
         return "; ".join(
             f"tau {tau:g}, rank {rank}, size {scale:g}: {run.distances[-1]:.1g} at rank {run.ranks[-1]}"
             for (tau, rank, scale), run in self.coarse.items()
@@ -216,17 +213,13 @@ class Compared:
 
 OTHER = Choice(basis="plain", clients=4, split="all", correction="full", rank=2, scale=0.01, tau=0.1)
 
-
 ONE_SMALL = (1.0, 1.0, 1.0, 0.1)
 """Targets e_c e_c' of these sizes."""
-
 
 TWO_AXES = (3.0, 3.0)
 """Targets e_1 e_1', 2 e_1 e_1', e_2 e_2' and 2 e_2 e_2', together."""
 
-
 ALONG_TWO = Choice(basis="plain", clients=4, split="all", correction="full", rank=5, scale=0.01, tau=0.1)
-
 
 SINGLE = 2.0**-23
 """Relative rounding of single precision."""
@@ -234,14 +227,14 @@ SINGLE = 2.0**-23
 
 @cache
 def along_axes(seed: int, basis: str, sizes: tuple[float, ...]) -> Grid:
-    """The same points with targets e_i e_i' times some sizes at four clients, together these."""
+    """Return the same points with targets e_i e_i' times some sizes at four clients, together these."""
     x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
     return on_grid([(x, y)], np.diag([*sizes, *[0.0] * (10 - len(sizes))]) / 4.0, basis)
 
 
 @cache
 def mean_target_on_grid(seed: int, basis: str) -> Grid:
-    """The mean loss of these clients with all points at each: that of one client with the mean of their targets."""
+    """Return the mean loss of clients that all have all points: one client's with the mean of their targets."""
     targets = random_targets(4, (10, 10), 1, np.random.default_rng([seed, 3]))
     x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
     return on_grid([(x, y)], targets.mean(dim=0).numpy(), basis)
@@ -249,14 +242,14 @@ def mean_target_on_grid(seed: int, basis: str) -> Grid:
 
 @cache
 def long_heterogeneous_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run:
-    """FeDLRT on the heterogeneous test with all points at every client, as one client of the mean loss."""
+    """Run FeDLRT on the heterogeneous test with all points at every client, as one client of the mean loss."""
     start = normal_start(seed, 10, reading.scale)
     return on_grid_run(mean_target_on_grid(seed, reading.basis), start, reading, HETEROGENEOUS, rounds, until)
 
 
 @cache
 def axes_run(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int, until: float = CLOSE) -> Run:
-    """The same with targets along the axes."""
+    """Run FeDLRT on the heterogeneous test with targets along the axes."""
     start = normal_start(seed, 10, reading.scale)
     return on_grid_run(along_axes(seed, reading.basis, sizes), start, reading, HETEROGENEOUS, rounds, until)
 
@@ -268,7 +261,7 @@ def _axes_of_curvature(seed: int, basis: str) -> tuple[Array, Array]:
 
 
 def axes_full_rank(seed: int, sizes: tuple[float, ...], reading: Choice, rounds: int) -> float:
-    """FedLin's distance there: with all points at every client its round is descent on the mean loss."""
+    """Return FedLin's distance there: with all points at every client its round is descent on the mean loss."""
     off = (normal_start(seed, 10, reading.scale)[0].numpy() - along_axes(seed, reading.basis, sizes).target).ravel()
     curvatures, axes = _axes_of_curvature(seed, reading.basis)
     steps = HETEROGENEOUS.steps * rounds
@@ -276,7 +269,7 @@ def axes_full_rank(seed: int, sizes: tuple[float, ...], reading: Choice, rounds:
 
 
 def axes_full_rank_reaches(seed: int, sizes: tuple[float, ...], reading: Choice, distance: float) -> int:
-    """FedLin's first round within a distance there, which falls from round to round."""
+    """Return FedLin's first round within a distance there, which falls from round to round."""
     most = 1
     while axes_full_rank(seed, sizes, reading, most) > distance:
         most *= 2
@@ -285,7 +278,7 @@ def axes_full_rank_reaches(seed: int, sizes: tuple[float, ...], reading: Choice,
 
 @cache
 def heterogeneous_full_rank(seed: int, basis: str, scale: float, rounds: int) -> tuple[float, ...]:
-    """FedLin's distances on the heterogeneous test, round by round."""
+    """Return FedLin's distances on the heterogeneous test, round by round."""
     clients = own_targets(seed, basis, "all")
     W_star, _ = minimisers(clients)
     W = powers(
@@ -297,7 +290,7 @@ def heterogeneous_full_rank(seed: int, basis: str, scale: float, rounds: int) ->
 
 
 def compare(context: Context) -> Compared:
-    """Maps and limits of the full-rank methods, and runs of FeDLRT."""
+    """Return maps and limits of the full-rank methods, and runs of FeDLRT."""
     seed = stream_of_own_targets(context)
     found = {(basis, split): limits(seed, basis, split) for basis in BASES for split in ("all", "random", "region")}
     variants: list[dict[str, Run]] = [
@@ -336,8 +329,8 @@ COARSE = (
 )
 
 
-def described(statement: str) -> tuple[Reading, ...]:
-    """A statement of the test as it is described, with what is left open filled in."""
+def as_described(statement: str) -> tuple[Reading, ...]:
+    """Return the reading of a statement of the test as it is described, with what is left open filled in."""
     return (
         Reading(
             "as it is described",
@@ -361,7 +354,7 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     "correction plateau quickly, whereas FedLin and FeDLRT with it converge to 1e-5. FeDLRT converges faster "
     "than FedLin and has lower communication costs.",
     measure=compare,
-    readings=described(
+    readings=as_described(
         "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, the corrected "
         "methods come within it, FeDLRT in no more rounds than FedLin."
     ),
@@ -429,7 +422,8 @@ def fig_1(
     return judge_promises(
         promises,
         f"{SETTING}; rounds to 1e-5: FeDLRT {ours:.0f}, FedLin {theirs:.0f}; numbers to "
-        f"1e-5: {sent_at('FeDLRT, simplified', 10, ranks)} (simplified), {sent_at('FeDLRT, full', 10, ranks)} (full), "
+        f"1e-5: {numbers_sent('FeDLRT, simplified', 10, ranks)} (simplified), "
+        f"{numbers_sent('FeDLRT, full', 10, ranks)} (full), "
         f"{400 * theirs:.0f} (FedLin); FeDLRT's "
         f"variants differ by {same:.0e} in ten rounds; {compared.stopped}",
     )
@@ -445,7 +439,7 @@ AXES = SETTING.replace("of rank 1 from normal factors", "along axes")
     "correction converges to the minimiser $W^*$ of (1), to single precision accuracy, much faster than FedLin.",
     measure=compare,
     readings=(
-        *described(
+        *as_described(
             r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's "
             'rounds or fewer (for "much faster", which the text does not count, three times is taken).'
         ),
@@ -511,7 +505,7 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     where="Section 4.1, heterogeneous test (judged by FedAvg; FeDLRT without correction is judged in fedlrt/fig-1)",
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
     measure=compare,
-    readings=described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
+    readings=as_described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
     control=Form(
         "FedAvg does stall on the points drawn where these are divided among the clients, at random or by region, in "
         "each of the three normalisations.",
@@ -544,7 +538,7 @@ def claim_het_plateau(
     for basis in bases:
         for split in splits:
             one = compared.limits[basis, split]
-            told.append(f"{called(basis)}, {DEALT[split]}: {one.averaged:.1e}")
+            told.append(f"{name_reading(basis)}, {DEALT[split]}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
                 yield Promise("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
@@ -564,7 +558,7 @@ def claim_het_plateau(
     r"at a point with slightly higher loss value due to a nonzero $\vartheta$.",
     measure=compare,
     readings=(
-        *described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
+        *as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
         Reading(
             "what can happen",
             r"With $\tau = 0.1$ and targets $e_1e_1^\top$, $e_2e_2^\top$, $e_3e_3^\top$ and $\frac1{10}e_4e_4^\top$, "

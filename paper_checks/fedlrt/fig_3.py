@@ -34,8 +34,8 @@ class Crossing:
     gains: Mapping[str, float]
 
 
-def amortised(low: Mapping[Powers, Any], full: Mapping[Powers, Any], n: int) -> float:
-    """The rank at which two costs are equal for one local step on one sample."""
+def equal_cost_rank(low: Mapping[Powers, Any], full: Mapping[Powers, Any], n: int) -> float:
+    """Return the rank at which two costs are equal for one local step on one sample."""
     lo, hi = Fraction(0), Fraction(n)
     if evaluate(low, n, hi) < evaluate(full, n, hi):
         return float("inf")
@@ -49,14 +49,14 @@ PAIRS = (("FeDLRT", "FedAvg"), ("FeDLRT, simplified", "FedLin"), ("FeDLRT, full"
 
 
 def find_crossings(context: Context) -> list[Crossing]:
-    """Every pair in every panel at the width of the figure."""
+    """Find the crossing of every pair in every panel at the width of the figure."""
     costs = count_costs(context)
     found = []
     for panel in PANELS:
         for low, full in PAIRS:
             ranks, gains = {}, {}
             for name, of in (("counted", costs), ("Table 1", TABLE_1)):
-                ranks[name] = amortised(of[low][panel], of[full][panel], WIDTH)
+                ranks[name] = equal_cost_rank(of[low][panel], of[full][panel], WIDTH)
                 gains[name] = evaluate(of[full][panel], WIDTH, 1) / evaluate(of[low][panel], WIDTH, 1)
             found.append(Crossing(panel, low, full, ranks, gains))
     return found

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from paper_checks.claim import Best
-from paper_checks.fedlrt.measurements.homogeneous_setting import LOST, NOT_FOLLOWED, RANK, SETTING, read_in
-from paper_checks.fedlrt.measurements.least_squares import EARLY, GRID, Followed, follow_all, settled
+from paper_checks.fedlrt.measurements.homogeneous_setting import (
+    LOST,
+    NOT_FOLLOWED,
+    RANK,
+    SETTING,
+    normalisation_readings,
+)
+from paper_checks.fedlrt.measurements.least_squares import EARLY, GRID, Followed, follow_all, settling_round
 from paper_checks.fedlrt.measurements.legendre_runs import STARTS
 from paper_checks.methods.promises import Promise, Promises, promises
 
@@ -17,7 +23,7 @@ from paper_checks.methods.promises import Promise, Promises, promises
     "by identifying (and never underestimating) the target rank r = 4 early in the training.",
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
-    readings=read_in(
+    readings=normalisation_readings(
         rf"with one client the median rank over {STARTS} starts is 4 after a quarter of the rounds to $10^{{-5}}$ and "
         r"never below it, and from one of them distance and loss are below FedLin's from then on.",
         "plain",
@@ -43,7 +49,7 @@ def fig_4(
     run, ranks = followed.runs[basis], followed.ranks(basis)
     full = followed.full[basis if basis in followed.full else "uniform"]
     latest = early * (len(run.ranks) - 1)
-    yield Promise("the target's rank from an early round on", settled(ranks), latest, at_most=True)
+    yield Promise("the target's rank from an early round on", settling_round(ranks), latest, at_most=True)
     yield Promise("rank never below the target's", RANK, min(ranks), at_most=True, case={"rounds": LOST})
     last = len(run.ranks) - 1
     for name, ours, theirs in (

@@ -13,7 +13,6 @@ from paper_checks.methods.experiments import Comparisons, experiment
 
 FALL = "the fall without correction and the gain by it"
 
-
 PEAKS = f": {PEAK} clients against"
 
 
@@ -25,7 +24,7 @@ def corrections(table: pd.DataFrame) -> Comparisons:
 
 
 def matches(table: pd.DataFrame) -> str:
-    """FeDLRT beside its counterpart, which matching puts no sign on, and the savings."""
+    """FeDLRT against its counterpart, since matching gives the difference no sign, and the savings."""
     pairs = [
         (name, effect)
         for name, effect in contrasts(table).items()
@@ -52,7 +51,7 @@ def figure(
     runs: str = "",
     **rest: Any,
 ) -> Claim:
-    """Claim on a figure of a network on images; the claim and the figure of its runs have one id."""
+    """Return the claim on a figure of a network on images; the claim and the figure of its runs have one id."""
     id, why = f"fedlrt/fig-{number}", WHY.format(network=network, data=data, runs=runs)
     return experiment(__name__, id, id, f"{where}, Figure {number}", says, why, told, **rest)
 
@@ -99,7 +98,6 @@ FIG_6 = figure(
     beside=matches,
 )
 
-
 FIG_7 = figure(
     7,
     "Appendix B.3",
@@ -112,7 +110,6 @@ FIG_7 = figure(
     counted=FALL,
     beside=matches,
 )
-
 
 FIG_8 = figure(
     8,

@@ -25,7 +25,7 @@ from toymodels.quadratic import centred
 
 @dataclass(frozen=True)
 class Beside:
-    """FeDLRT with full correction beside FedLin, from the same start of low rank.
+    """FeDLRT with full correction and FedLin, from the same start of low rank.
 
     Attributes:
         inside: Whether the targets lie in the bases of the start.
@@ -54,11 +54,11 @@ class Beside:
     by_hand: Mapping[str, Any] | None = None
 
     def of_theorem_5(self, d_2: int, d_3: int) -> float:
-        """The bound of Theorem 5 with d_1 = 0, d_2 = 3 B e^L and d_3 = 1, each of these times a factor."""
+        """Return the bound of Theorem 5 with d_1 = 0, d_2 = 3 B e^L and d_3 = 1, each of these times a factor."""
         return d_2 * 3.0 * self.slope * exp(self.smoothness) * self.whole + d_3 * self.cut / self.whole
 
     def bound(self, missed: float, cut: float) -> float:
-        r"""$((3a - 2)^T - 1)\,(\epsilon/(3L) + \vartheta/(3(a - 1)))$, a the growth in a round.
+        r"""Return $((3a - 2)^T - 1)\,(\epsilon/(3L) + \vartheta/(3(a - 1)))$, a the growth in a round.
 
         A step of FedLin depends on its weights and on those at the start of the round, with constants L and 2L; errors
         of a round are so multiplied by 3a - 2 and added to.
@@ -70,9 +70,10 @@ class Beside:
 def run_beside(
     case: Case, rate: float, steps: int, rounds: int, tau: float, inside: bool, by_hand: Mapping[str, Any] | None = None
 ) -> Beside:
-    """Both algorithms for some rounds; what leaves the bases is found from what clients would follow in them.
+    """Run both algorithms for some rounds; what leaves the bases is found from what clients would follow in them.
 
-    By hand the gradient determines no second basis vectors: bases without any stand for all that the target is across.
+    By hand the gradient determines no second basis vectors: bases without any represent every case in which the target
+    is across them.
     """
     L, settings = case.smoothness, Descent(steps, rate)
     completion: Completion = "orthogonal" if by_hand is None else "none"
@@ -105,7 +106,7 @@ def run_beside(
 
 
 def measure_beside(context: Context) -> list[Beside]:
-    """A loss of one entry outside the bases by hand; targets within the bases; random federations."""
+    """Run a loss of one entry outside the bases by hand; targets within the bases; random federations."""
     W, inner, target = (torch.zeros(4, 4, dtype=torch.float64) for _ in range(3))
     W[0, 0], inner[0, 0], target[2, 2] = 1.0, 2.0, 1.0
     outer = torch.zeros(16, 16, dtype=torch.float64)

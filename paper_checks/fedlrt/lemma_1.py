@@ -14,6 +14,7 @@ from algorithms.low_rank import USV, augment, beside, padded, product
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Reading
 from paper_checks.context import Context
+from paper_checks.fedlrt.measurements.splitting import BEYOND
 from paper_checks.fedlrt.measurements.symbolic_flow import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
@@ -49,12 +50,12 @@ class Wide:
 
     @property
     def parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """U, S and V."""
+        """Return U, S and V."""
         return self.factors.U["W"], self.factors.S["W"], self.factors.V["W"]
 
     @property
     def fits(self) -> bool:
-        """Whether 2r columns fit beside each other."""
+        """Return whether 2r columns fit side by side."""
         U, S, V = self.parts
         return 2 * S.shape[0] <= min(U.shape[0], V.shape[0])
 
@@ -62,11 +63,8 @@ class Wide:
 POINTS = (((2, 2), 1), ((4, 4), 2), ((5, 5), 2), ((7, 5), 2), ((3, 8), 1), ((12, 9), 4))
 
 
-BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
-
-
 def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
-    """The bases of one point, widened by the mean gradients as in eq. (6)."""
+    """Return the bases of one point, widened by the mean gradients as in eq. (6)."""
     U, S, V = (part["W"] for part in factors)
     mean = torch.stack(list(slopes)).mean(dim=0)
     G_U, G_V = mean @ V @ S.mT, mean.mT @ U @ S
@@ -79,7 +77,7 @@ def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
 
 
 def measure_wide(context: Context) -> list[Wide]:
-    """Every shape with every kind of gradient, with S well and badly conditioned, and singular S at the end."""
+    """Widen every shape with every kind of gradient, with S well and badly conditioned, and singular S at the end."""
     rng = context.rng("points")
     found = []
     for (m, n), r in (POINTS + BEYOND) * context.size(1, 5):
@@ -113,7 +111,7 @@ WIDE_SCOPE = (
 
 
 def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False) -> list[Wide]:
-    """The points that meet the assumptions: room for 2r columns, S of full rank."""
+    """Return the points that meet the assumptions: 2r columns fit, S has full rank."""
     return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
 
 
@@ -157,7 +155,7 @@ LEAVES = {"entry (1, 3)": 1, "entry (2, 1)": 1}
 
 
 def measure_directions(context: Context) -> list[Wide]:
-    """One point by hand and those of `measure_wide`."""
+    """Return one point by hand, then the points of `measure_wide`."""
     first = torch.eye(3, 1, dtype=torch.float64)
     factors = USV(Tree(W=first), Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=first))
     gradient = torch.zeros(3, 3, dtype=torch.float64)
@@ -240,7 +238,7 @@ def lemma_1(
 ) -> Promises:
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
-    The first columns of a library's orthogonal factor are those of U up to sign: signs of rows and columns change.
+    The first columns of a library's orthogonal factor are U up to signs: signs of rows and columns change.
     """
     for one in regular(points, beyond, singular):
         Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
@@ -298,7 +296,7 @@ def eq_22(
 
 
 def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
-    """Symbolic points of square, tall and wide matrices."""
+    """Return symbolic points of square, tall and wide matrices."""
     flows = tuple(symbolic_flow(m, n, r) for m, n, r in ((2, 2, 1), (5, 3, 1), (4, 6, 2), (6, 6, 3)))
     symbols = sorted({s for flow in flows for s in flow.S}, key=str)
     return flows, tuple(generic_points(context, symbols, 1))
@@ -316,7 +314,7 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
 def eq_23(
     data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0, transposed: bool = False
 ) -> Equations:
-    r"""Every entry, from $\tilde U^\top U = [I; 0]$ alone; ``first`` and ``lean`` put another one in its place."""
+    r"""Every entry, from $\tilde U^\top U = [I; 0]$ only; ``first`` and ``lean`` put another one in its place."""
     flows, points = data
     for flow in flows:
         r = flow.S.rows

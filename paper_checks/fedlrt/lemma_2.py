@@ -18,7 +18,7 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
 
 
 def projector(*columns: Tensor) -> Tensor:
-    """The orthogonal projector onto the span of columns, of the rank that is there to rounding.
+    """Return the orthogonal projector onto the span of columns, of the rank that is there to rounding.
 
     Columns are scaled to their group's size first: a basis and a gradient have no common unit.
     """
@@ -32,7 +32,7 @@ RESOLVED = "directions that columns share up to 1e-10 taken as one"
 
 
 def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
-    """Those with S of full rank, as elements of the manifold have it."""
+    """Return the steps with S of full rank, as elements of the manifold have it."""
     return [one for one in steps if singular or one.kind != "singular"]
 
 
@@ -42,7 +42,7 @@ EXCHANGED = {"S": [[0, 1], [1, 0]], "gradient": [[1, 0], [0, 1]], "rate": 1}
 
 
 def measure_lemma(context: Context) -> list[Step]:
-    """One point by hand and those of `measure_steps`."""
+    """Return one point by hand, then the points of `measure_steps`."""
     basis = torch.eye(4, 2, dtype=torch.float64)
     S, block = (torch.tensor(EXCHANGED[name], dtype=torch.float64) for name in ("S", "gradient"))
     G = torch.zeros(4, 4, dtype=torch.float64)
@@ -51,7 +51,7 @@ def measure_lemma(context: Context) -> list[Step]:
 
 
 def same_factor(left: Tensor, right: Tensor, case: Mapping[str, Any] | None) -> Promise:
-    """The promise that two matrices of independent columns have one orthogonal factor, up to signs of its columns."""
+    """Return the promise that two matrices of independent columns share one orthogonal factor, up to column signs."""
     first, second = (torch.linalg.qr(columns)[0] for columns in (left, right))
     found = (first.mT @ second).abs()
     name = "orthogonal factor of (16) and of (19)"
@@ -123,7 +123,7 @@ def lemma_2(
 
 
 def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Promise:
-    """The promise that two sets of columns span the same space."""
+    """Return the promise that two sets of columns span the same space."""
     return same(name, projector(*left), projector(*right), relative=1e-5, resolution=RESOLVED)
 
 
@@ -156,7 +156,7 @@ def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float =
 
 
 def measure_symbols(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
-    """Symbolic S and gradient of square, tall and wide matrices."""
+    """Return symbolic S and gradient of square, tall and wide matrices."""
     flows = tuple(symbolic_flow(m, n, r) for m, n, r in ((1, 1, 1), (3, 3, 1), (4, 3, 2), (3, 4, 2)))
     symbols = sorted({s for flow in flows for s in (*flow.S, *flow.G)}, key=str)
     return flows, tuple(generic_points(context, symbols, 2))

@@ -16,8 +16,8 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.first_rounds import (
     ROUND_SCOPE,
     Corrected,
-    differentiated,
     first_rounds,
+    gradient_by_autograd,
     measure_full,
     rate_of,
 )
@@ -71,7 +71,7 @@ class Sides:
 
 
 def measure_sides(context: Context) -> list[Sides]:
-    """Losses |W - A|^2 / 2 by hand at W = S e1 e1^T, both wide bases the axes of the plane; then random ones."""
+    """Run losses |W - A|^2 / 2 by hand at W = S e1 e1^T, both wide bases the axes of the plane; then random ones."""
     targets, kept = ([[2, 1], [1, 0]], [[4, 1], [1, 0]]), 1
     found, wide = [], torch.eye(2, dtype=torch.float64)
     forces = [torch.tensor(target, dtype=torch.float64) - kept * torch.outer(wide[0], wide[0]) for target in targets]
@@ -83,7 +83,7 @@ def measure_sides(context: Context) -> list[Sides]:
         for S in (one.coefficients[0], one.start):
             W = {"W": one.U @ S @ one.V.mT}
             pulled = [one.U.mT @ -client.gradient(W)["W"] @ one.V for client in clients]
-            weights.append((pulled, [differentiated(one, client, S) for client in clients]))
+            weights.append((pulled, [gradient_by_autograd(one, client, S) for client in clients]))
         (moved, moved_slopes), (start, start_slopes) = weights
         whole = torch.stack(start).mean(dim=0), torch.stack(start_slopes).mean(dim=0), start[0]
         found.append(Sides((moved[0], moved_slopes[0]), (start[0], start_slopes[0]), whole, one.V))
@@ -157,17 +157,17 @@ class Lipschitz:
 
 
 def square(matrix: Exact) -> Fraction:
-    """The square of the Frobenius norm."""
+    """Return the square of the Frobenius norm."""
     return sum((entry * entry for entry in matrix.flat), Fraction(0))
 
 
 def exact(rows: Sequence[Sequence[Any]]) -> Exact:
-    """A matrix of fractions."""
+    """Return a matrix of fractions."""
     return np.array([[Fraction(entry) for entry in row] for row in rows], dtype=object)
 
 
 def measure_lipschitz(context: Context) -> list[Lipschitz]:
-    """Axes and rational rotations of them; multiples, absolute values, clipped and rotated values for F."""
+    """Return axes and rational rotations of them; multiples, absolute values, clipped and rotated values for F."""
     rng = context.rng("cases")
     turn = exact([["3/5", "-4/5", 0, 0], ["4/5", "3/5", 0, 0], [0, 0, "5/13", "-12/13"], [0, 0, "12/13", "5/13"]])
     mix = exact([["2/3", "-2/3", "1/3", 0], ["1/3", "2/3", "2/3", 0], ["-2/3", "-1/3", "2/3", 0], [0, 0, 0, 1]])
@@ -273,7 +273,7 @@ def lemma_3(
     expect=("depends on the reading", "proof"),
 )
 def lemma_3_proof(cases: list[Lipschitz], norms: str = "Frobenius", constant: float = 1.0) -> Promises:
-    """Squares of all members, in fractions, each against the next; the Frobenius norm of a basis is that of I."""
+    """Squares of all members, in fractions, each against the next; a basis has the Frobenius norm of I."""
     for one in cases:
         r = one.U.shape[1]
         basis = r if norms == "Frobenius" else 1  # the square of its norm

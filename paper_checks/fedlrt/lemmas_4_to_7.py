@@ -32,7 +32,7 @@ class Pair:
 
 
 def measure_pairs(context: Context) -> list[Pair]:
-    """Quadratics with curvatures in [-1, 1], sums of log cosh and of cosine; near and far pairs."""
+    """Draw quadratics with curvatures in [-1, 1], sums of log cosh and of cosine; near and far pairs."""
     rng = context.rng("pairs")
     found = []
     for number in range(context.size(120, 1000)):
@@ -70,7 +70,7 @@ def measure_pairs(context: Context) -> list[Pair]:
 def lemma_4(
     pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0, smooth: bool = True
 ) -> Evidence:
-    """Equality for a bowl."""
+    r"""Equality for $\frac L2\|Y - B\|^2$."""
     pairs = [pair for pair in pairs if pair.name != "steeper than L" or not smooth]
     left = np.array([p.first - p.second for p in pairs])
     inner, square = np.array([(p.inner, p.square) for p in pairs]).T
@@ -88,7 +88,7 @@ def lemma_4(
 
 
 def measure_sums(context: Context) -> Searched:
-    """Two numbers of either sign and gamma over twelve decades, driven to equality."""
+    """Search two numbers of either sign and gamma over twelve decades, driven to equality."""
     axes = [
         Axis("x_1", 1e-3, 1e3, POSITIVE, signed=True),
         Axis("x_2", 1e-3, 1e3, POSITIVE, signed=True),
@@ -150,7 +150,7 @@ def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: flo
 
 
 def measure_vectors(context: Context) -> list[Array]:
-    """Integer vectors, ``(C, d)``: equal ones, opposite ones and arbitrary ones."""
+    """Draw integer vectors, ``(C, d)``: equal ones, opposite ones and arbitrary ones."""
     rng = context.rng("vectors")
     found = []
     for number in range(64):
@@ -195,7 +195,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     uses=("fedlrt/lemma-1",),
 )
 def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Promises:
-    """For bases that begin with those of the start; ``flip`` turns the sign of the first column."""
+    """For bases that begin with the bases of the start; ``flip`` turns the sign of the first column."""
     for one in rounds:
         wide = one.start + padding * (np.arange(one.start.size).reshape(one.start.shape) + 1.0) * (one.start == 0)
         U = one.U * np.where(np.arange(one.U.shape[1]) == 0, -1.0, 1.0) if flip else one.U

@@ -1,4 +1,4 @@
-"""The page that tells what was found in FeDLRT, and the order of its results."""
+"""The page of findings on FeDLRT, and the order of its results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ THEMES = (
 
 
 def constants_at(steps: int) -> tuple[str, ...]:
-    """Printed constants beside the least ones for some local steps, from the exact worst cases."""
+    """Return the printed and the least constants for some local steps, from the exact worst cases."""
     from paper_checks.fedlrt.measurements.traces import descent_constant
 
     asked, larger = Fraction(1, 12 * steps), Fraction(1, 2 * steps)
@@ -63,7 +63,7 @@ def constants_at(steps: int) -> tuple[str, ...]:
 
 
 def constants() -> tuple[tuple[str, ...], ...]:
-    """The same for few and many steps."""
+    """Return the printed and the least constants for few and many steps."""
     return tuple(constants_at(steps) for steps in (1, 2, 5, 10, 100))
 
 

@@ -29,7 +29,7 @@ SPLITS = ((1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (4, 1))  # clients and samples
 
 
 def measure_pooling(context: Context) -> Sequence[Point]:
-    """Exact points for the loss of every sample: one that only the first is lost, and others without relations."""
+    """Return exact points for every sample's loss: one at which only the first is lost, others without relations."""
     most = max(clients * samples + 1 for clients, samples in SPLITS)
     symbols = [sympy.Symbol(f"l_{i}") for i in range(most)]
     first = {symbol: sympy.Integer(number == 0) for number, symbol in enumerate(symbols)}
@@ -116,12 +116,12 @@ class Local:
 
     @property
     def whole(self) -> Quadratic:
-        """The global loss."""
+        """Return the global loss."""
         return mean_of(self.clients, [1.0 / len(self.clients)] * len(self.clients))
 
 
 def run_local(method: type[FedAvg] | type[FedLin], context: Context) -> list[Local]:
-    """Two parabolas from the minimiser of their mean; then matrices, from a start and from a stationary point."""
+    """Run two parabolas from the minimiser of their mean; then matrices, from a start and from a stationary point."""
     parabolas, numbers = two_parabolas(0.25)
     starts: list[Any] = [(parabolas, torch.zeros(1, 1, dtype=torch.float64), 0.25, 2, True)]
     for case in draw_cases(context):
@@ -140,7 +140,7 @@ def run_local(method: type[FedAvg] | type[FedLin], context: Context) -> list[Loc
 
 
 def measure_fedavg(context: Context) -> list[Local]:
-    """Rounds of FedAvg."""
+    """Run rounds of FedAvg."""
     return run_local(FedAvg, context)
 
 
@@ -198,7 +198,7 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
 
 
 def measure_fedlin(context: Context) -> list[Local]:
-    """Rounds of FedLin."""
+    """Run rounds of FedLin."""
     return run_local(FedLin, context)
 
 

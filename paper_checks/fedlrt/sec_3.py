@@ -31,7 +31,7 @@ SQUARES = ((2, 1), (3, 1), (4, 2))  # n and r
 
 
 def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
-    """Symbols, with a point whose gradient has a single entry beside the diagonal and a generic one."""
+    """Return symbols, with a point whose gradient has a single entry off the diagonal and a generic one."""
     flows = tuple(symbolic_flow(n, n, r) for n, r in SQUARES)
     symbols = sorted({s for flow in flows for s in (*flow.S, *flow.G)}, key=str)
     single = {s: sympy.Integer(int(str(s) in ("G_01", "S_00", "S_11"))) for s in symbols}
@@ -112,7 +112,7 @@ RULES: tuple[Rule, ...] = ("printed", "after")
 
 
 def measure_factors(context: Context) -> dict[str, list[Factors]]:
-    """FeDLRT under both rules: a gradient within the bases by hand, then random cases."""
+    """Run FeDLRT under both rules: a gradient within the bases by hand, then random cases."""
     hand = {"size": 4, "start": "1", "target": "2", "rate": "1/2", "tau": str(Fraction(1, 10))}
     W, target = (torch.zeros(4, 4, dtype=torch.float64) for _ in range(2))
     W[0, 0], target[0, 0] = 1.0, 2.0

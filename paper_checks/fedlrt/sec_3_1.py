@@ -17,10 +17,10 @@ from paper_checks.fedlrt.measurements.federations import draw_cases
 from paper_checks.fedlrt.measurements.first_rounds import (
     ROUND_SCOPE,
     Corrected,
-    differentiated,
     first_rounds,
+    gradient_by_autograd,
     measure_full,
-    pulled,
+    projected_gradient,
     rate_of,
 )
 from paper_checks.fedlrt.measurements.symbolic_flow import entrywise
@@ -49,9 +49,9 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
             used = client if own else one.case.clients[0]
             S = one.start
             for step in range(STEPS + more):
-                slope = pulled(one, used, S).mT if transposed else pulled(one, used, S)
+                slope = projected_gradient(one, used, S).mT if transposed else projected_gradient(one, used, S)
                 if step == 0:
-                    yield same("the gradient in S is Ut' G Vt", slope, differentiated(one, used, S))
+                    yield same("the gradient in S is Ut' G Vt", slope, gradient_by_autograd(one, used, S))
                 S = S - rate * rate_of(one) * slope
             yield same("the recursion is what clients send", S, sent)
     return ROUND_SCOPE
@@ -74,18 +74,18 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Promises:
     """The clients' uploads against the recursion, with full-rank gradients in the wide bases."""
     for one in found.rounds:
-        slopes = [pulled(one, client, one.start) for client in one.case.clients]
+        slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         mean = share * torch.stack(slopes).mean(dim=0)
         for client, slope, sent in zip(one.case.clients, slopes, one.coefficients, strict=True):
             S = one.start
             for _ in range(STEPS):
-                S = S - rate_of(one) * (pulled(one, client, S) + sign * (mean - slope))
+                S = S - rate_of(one) * (projected_gradient(one, client, S) + sign * (mean - slope))
             yield same("the recursion is what clients send", S, sent)
         total = torch.stack([mean - slope for slope in slopes]).sum(dim=0)
         yield same("the corrections cancel", total, torch.zeros_like(total))
         yield Promise("communication rounds", one.trips, found.plain_trips + more)
     for one in found.single:
-        slopes = [pulled(one, client, one.start) for client in one.case.clients]
+        slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         stepped = one.start - rate_of(one, 1) * share * torch.stack(slopes).mean(dim=0)
         yield from [same("the first step is the global gradient's", sent, stepped) for sent in one.coefficients]
     return f"{ROUND_SCOPE}; and of one"
@@ -101,7 +101,7 @@ class Simplified:
 
 
 def measure_simplified(context: Context) -> Simplified:
-    """Rounds with the simplified correction."""
+    """Run rounds with the simplified correction."""
     case = draw_cases(context)[0]
     fed = Watched(case.clients)
     one_round(FedLin(Descent(1, 0.01)).round, fed, case.factors.U @ case.factors.S @ case.factors.V.T)
@@ -127,7 +127,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
     """The correction that travelled against blocks of the full one, and what clients send with it."""
     for one in found.rounds:
         r = one.before.S["W"].shape[0]
-        slopes = [pulled(one, client, one.start) for client in one.case.clients]
+        slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         mean = torch.stack(slopes).mean(dim=0)
         for client, slope, added, sent in zip(one.case.clients, slopes, one.corrections, one.coefficients, strict=True):
             expected = outside * (mean - slope)
@@ -135,7 +135,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
             yield same("the correction is the block of the full one", added, expected)
             S = one.start
             for _ in range(STEPS):
-                S = S - rate_of(one) * (pulled(one, client, S) + expected)
+                S = S - rate_of(one) * (projected_gradient(one, client, S) + expected)
             yield same("the recursion is what clients send", S, sent)
         yield Promise("communication rounds of FedLin", one.trips, found.fedlin)
         yield Promise("one fewer than with the full correction", one.trips, found.full - fewer)
@@ -160,7 +160,7 @@ SIZES = ((2, 2, 1), (3, 2, 1), (2, 4, 1))  # rows, columns and rank of shared ba
 
 
 def measure_shared(context: Context) -> Shared:
-    """Bases that are not even orthonormal; means of integer matrices that keep and that lose rank."""
+    """Draw bases that are not even orthonormal; means of integer matrices that keep and that lose rank."""
 
     def symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
         return sympy.Matrix(rows, columns, lambda i, j: sympy.Symbol(f"{name}_{i}{j}"))
@@ -231,7 +231,7 @@ Spectrum = tuple[tuple[Fraction, ...], Fraction]
 
 
 def measure_spectra(context: Context) -> list[Spectrum]:
-    """Singular values in decreasing order and thresholds: simple ones first, then ties, zeros, and decades."""
+    """Draw decreasing singular values and thresholds: simple ones first, then ties, zeros, and decades."""
     rng = context.rng("spectra")
     simple = (
         "1 1: 1/10",

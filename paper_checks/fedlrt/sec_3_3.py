@@ -17,10 +17,10 @@ from paper_checks.fedlrt.measurements.counting import (
     Polynomial,
     Powers,
     Sizes,
-    count,
+    count_round,
+    describe_polynomial,
     evaluate,
-    within,
-    written,
+    unbounded_term,
 )
 from paper_checks.fedlrt.measurements.layers import LAYERS_SCOPE, run_layers
 from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, count_costs
@@ -40,7 +40,7 @@ from paper_checks.methods.promises import Promise, Promises, judge_promises, pro
 def claim_svd_size(
     layers: Mapping[str, list[Counted]], sides: float = 2.0, variants: tuple[str, ...] = tuple(LOW_RANK)
 ) -> Promises:
-    """The shape of every SVD, one in a round; QR is of a basis with its gradient beside it."""
+    """The shape of every SVD, one in a round; QR is of a basis and its gradient, side by side."""
     for variant in variants:
         for one in layers[variant]:
             shapes = {
@@ -91,12 +91,11 @@ def claim_no_full_matrix(
 
 PAIR = ("FeDLRT, simplified", "FeDLRT, full")
 
-
 SLIGHTLY = 0.1
 
 
 def least_coefficient(polynomial: Mapping[Powers, Any], widest: int, steps: int) -> int:
-    """The least coefficient where n is at least ``widest`` times r, s at least ``steps``, and r and b at least 1."""
+    """Return the least coefficient where n is at least ``widest`` times r, s at least ``steps``, r and b at least 1."""
     A, B, D, H = sympy.symbols("A B D H")
     r = 1 + B
     shifted = evaluate(polynomial, widest * r + A, r, steps + D, 1 + H)
@@ -170,8 +169,11 @@ def claim_simplified_cheaper(
         else:
             promises.append(Promise(f"some of the {cost} saved", 1, max(difference.values()), at_most=True))
         for one, other in ((small, large), (large, small)):
-            promises.append(Promise("the same asymptotics", int(within(one, other) is not None), 0))
-        told.append(f"{cost} saved: {written({power: value for power, value in difference.items() if value}) or '0'}")
+            promises.append(Promise("the same asymptotics", int(unbounded_term(one, other) is not None), 0))
+        told.append(
+            f"{cost} saved: "
+            f"{describe_polynomial({power: value for power, value in difference.items() if value}) or '0'}"
+        )
         name = f"slightly less {cost}"
         if widest == 2:  # the largest rank, and one that can be followed by hand
             for r, case in ((WIDTH // 2, None), (size["r"], size if cost == "client compute" else None)):
@@ -184,7 +186,7 @@ def claim_simplified_cheaper(
             }
             promises.append(Promise(f"{name}, all sizes", 0, least_coefficient(left, widest, steps), at_most=True))
     size_of_count = Sizes(11, 2)
-    saved = len(count(than, size_of_count).trips) - len(count(cheaper, size_of_count).trips)
+    saved = len(count_round(than, size_of_count).trips) - len(count_round(cheaper, size_of_count).trips)
     promises.append(Promise("fewer rounds", saved, Fraction(fewer)))
     return judge_promises(
         promises, f"exact polynomials, {of}, s_* >= {steps}, {widest}r <= n; {'; '.join(told)}", whole=True

@@ -20,13 +20,13 @@ from paper_checks.fedlrt.measurements.homogeneous_setting import (
     RATE,
     SETTING,
     STEPS,
-    called,
-    determined,
-    read_in,
-    started,
+    name_reading,
+    normalisation_readings,
+    promise_determined,
+    run_conditions,
     stream_of_one_target,
 )
-from paper_checks.fedlrt.measurements.least_squares import EARLY, Followed, follow_all, settled
+from paper_checks.fedlrt.measurements.least_squares import EARLY, Followed, follow_all, settling_round
 from paper_checks.fedlrt.measurements.legendre_runs import (
     CLOSE,
     STARTS,
@@ -52,7 +52,7 @@ class Setting:
 
 
 def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
-    """The problem with four clients in every basis on the same points, and with fewer points than entries of W."""
+    """Make the problem with four clients in every basis on the same points, and with fewer points than entries of W."""
     found = {}
     for basis in BASES:
         for samples in (10_000, 300):
@@ -109,15 +109,15 @@ def exp_homogeneous(
 
     ``moved``: a minimiser so far from the target.
     """
-    yield from determined(bases, 20) if "complete" in keep else []
+    yield from promise_determined(bases, 20) if "complete" in keep else []
     for C in clients if "sizes" in keep else ():
         yield Promise("points left over when all clients have as many", samples % C, 0)
     for basis in bases:
         one = problems[basis, samples]
         yield Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True)
-        if isfinite(one.distance):  # else there is no single minimiser
+        if isfinite(one.distance):  # otherwise the minimiser is not unique
             yield Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6)
-    told = ", ".join(f"{called(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
+    told = ", ".join(f"{name_reading(basis)} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
     return (
         f"{SETTING}, four clients; least over largest curvature, on one set of points: {told}, and in the mean over "
         "the points 1/1521, 1 and 1; one draw of points alone moves them many times over, and two normalisations that "
@@ -130,7 +130,7 @@ OF_32 = f"{SETTING}; 312 or 313 points for each of 32 clients"
 
 
 def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
-    """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
+    """Find the largest curvature of any client, by basis and number of clients; points dealt at random or by region."""
     seed, found = stream_of_one_target(context), dict[str, dict[int, float]]()
     for name, basis, split, counts in (
         ("plain", "plain", "random", CLIENTS),
@@ -152,7 +152,9 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     r"step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.",
     measure=find_smoothness,
     mutants=[{"steps": 100}],
-    readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform", run=False),
+    readings=normalisation_readings(
+        "the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform", run=False
+    ),
     hypotheses=(Dropped("points spread uniformly among the clients", {"basis": "plain, by region"}),),
     best={
         "rate": Best(
@@ -179,7 +181,7 @@ def claim_hom_stepsize(
         for C, L in smoothness[basis].items()
     ]
     told = "; ".join(
-        f"{called(name)}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
+        f"{name_reading(name)}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
         for name, values in smoothness.items()
     )
     return f"{OF_32}; largest admitted rates, {told}"
@@ -193,8 +195,7 @@ LARGER_STARTS = (
     "polynomials, from one start, the rank is 4 after 18 % of the run at the latest, and never below, on 16 draws "
     f"({COMMAND})"
 )
-"""Results of longer runs than those of a check, from other starts."""
-
+"""Results of runs from other starts, longer than a check allows."""
 
 MEDIANS = (
     rf"with one client the median rank over {STARTS} starts, as far as they are followed, and from there on that of "
@@ -211,7 +212,9 @@ MEDIANS = (
     "loss value significantly.",
     measure=follow_all,
     mutants=[{"rank": 5}, {"basis": "tau 0.5"}, {"own": -1.0}, {"times": 1e15}],
-    readings=read_in(MEDIANS, "plain", "dx", "uniform", "uniform, size 1", one="target and points", why=EARLY),
+    readings=normalisation_readings(
+        MEDIANS, "plain", "dx", "uniform", "uniform, size 1", one="target and points", why=EARLY
+    ),
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
@@ -229,17 +232,17 @@ def claim_hom_rank(
 ) -> Promises:
     """The least median rank, the last round with another one, the loss of lower ranks; that the runs are FeDLRT's.
 
-    The median is that of all starts while they are followed, and then the rank of the first one.
+    The median is over all starts while they are followed, and then the rank of the first one.
     """
     yield from [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
     run, ranks = followed.runs[basis], followed.ranks(basis)
     latest, lower = early * (len(run.ranks) - 1), followed.lower.get(basis.split(",")[0], followed.lower["uniform"])
     yield Promise("rank never below the target's", rank, min(ranks), at_most=True, case={"rounds": LOST})
-    yield Promise("the target's rank from an early round on", settled(ranks, rank), latest, at_most=True)
+    yield Promise("the target's rank from an early round on", settling_round(ranks, rank), latest, at_most=True)
     yield Promise("the loss of rank 3 far above that at the end", times * run.losses[-1], lower, at_most=True)
     told = "; ".join(
-        f"{called(name)}: median rank {medians[-1]:g} at round {len(medians) - 1}, least {min(medians):g}"
-        + (f", {RANK} from round {settled(medians)} on" if medians[-1] == RANK else "")
+        f"{name_reading(name)}: median rank {medians[-1]:g} at round {len(medians) - 1}, least {min(medians):g}"
+        + (f", {RANK} from round {settling_round(medians)} on" if medians[-1] == RANK else "")
         + f"; first start: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}"
         for name, medians in followed.medians.items()
         for one in [followed.runs[name]]
@@ -263,7 +266,7 @@ OTHER_STARTS = (
     says="FeDLRT converges to the minimiser $W^* = W_r$ up to an error of $10^{-5}$.",
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"error": 5e-6}],
-    readings=read_in(
+    readings=normalisation_readings(
         "with one client the run comes within $10^{-5}$ in the Frobenius norm, in however many rounds.",
         "uniform",
         "uniform, size 1",
@@ -280,13 +283,13 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
     """The distance at the end of a run; the long ones end where it is within 1e-5.
 
     With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
-    new directions is less than what the truncation cuts. Larger starts are no readings there: the least curvature is
+    new directions is less than what the truncation cuts. Larger starts are not readings there: the least curvature is
     1/1521 of the largest in the mean over the points, and nobody follows such a run to the end in a check.
     """
     case = {"rounds": 2000}
     yield from [Promise("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
     told = "; ".join(
-        f"{called(name)}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}"
+        f"{name_reading(name)}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}"
         for name, one in followed.runs.items()
         if name.split(", ")[0] in NORMALISED
     )
@@ -316,7 +319,7 @@ class Counts:
 
 
 def count_rounds(context: Context) -> list[Counts]:
-    """Rounds to 1e-2 at the quick budget; to 1e-5, and with another basis, at the full one."""
+    """Count rounds to 1e-2 at the quick budget; to 1e-5, and with another basis, at the full one."""
     seed, found = stream_of_one_target(context), []
     plans = (("uniform", 1e-2), ("uniform", 1e-5), ("dx", 0.1))
     for basis, distance in plans[: context.size(1, 3)]:
@@ -384,8 +387,8 @@ def claim_hom_clients(
         yield Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within, at_most=True)
         yield Promise("the first rounds are the algorithm's own", one.away, own, at_most=True)
         told.append(
-            f"{called(one.basis)}, to {one.distance:g}: {one.one:.0f} with one, {one.many['simplified']:.0f} with 32 "
-            f"(simplified), {one.many['full']:.0f} (full)"
+            f"{name_reading(one.basis)}, to {one.distance:g}: {one.one:.0f} with one, "
+            f"{one.many['simplified']:.0f} with 32 (simplified), {one.many['full']:.0f} (full)"
         )
     return f"{OF_32}; rounds, {'; '.join(told)}"
 
@@ -400,7 +403,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     measure=follow_all,
     mutants=[{"factor": 1e5}, {"swapped": True}],
     readings=(
-        *read_in(
+        *normalisation_readings(
             "with one client FedLin needs at least ten times as many rounds to one of the distances 1e-2 to "
             '1e-5; "up to" is read as: '
             "ten is reached.",
@@ -411,9 +414,9 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
         ),
         Reading(
             "at most ten times, orthonormal for the uniform law",
-            f"With polynomials orthonormal for the uniform law{started('0.01')}: with one client FedLin needs more "
-            'rounds, and at most ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no more '
-            "than ten.",
+            f"With polynomials orthonormal for the uniform law{run_conditions('0.01')}: with one client FedLin needs "
+            'more rounds, and at most ten times as many, to each of the distances 1e-2 to 1e-5; "up to" is read as: no '
+            "more than ten.",
             {"most": True},
             '"Up to" names the most that was seen. Of the starts of size 1, and of those with polynomials orthonormal '
             "for dx, the rounds are told above.",
@@ -437,7 +440,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 def claim_hom_10x(
     followed: Followed, basis: str = "uniform", factor: float = 10.0, swapped: bool = False, most: bool = False
 ) -> Promises:
-    """One set of points, whatever the seed, as an example; the largest quotient, with FedLin's rounds from below."""
+    """One set of points, for any seed, as an example; the largest quotient, with FedLin's rounds from below."""
     run = followed.runs[basis]
     pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
     quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]
@@ -461,24 +464,20 @@ def claim_hom_10x(
 
 PARTS = ("step", "rank", "error", "faster")
 
-
 WHOLE = (
     rf"the step is admitted for all C; with one client the median rank over {STARTS} starts is found in the "
     "first quarter of the run and never underestimated, and from one of them the run comes within $10^{-5}$, in "
     "fewer rounds than FedLin."
 )
 
-
 LARGER = "plain, larger"
-
 
 UNDECIDED = Reading(
     "value 1 at 1 with a larger start",
-    f"With polynomials of value 1 at 1{started('c', 'target and points')}, with c = 0.1 or c = 1: {WHOLE}",
+    f"With polynomials of value 1 at 1{run_conditions('c', 'target and points')}, with c = 0.1 or c = 1: {WHOLE}",
     {"basis": LARGER},
     "The text gives no size of the random start." + EARLY,
 )
-
 
 OPEN = (
     "no check repeats such a run to its end. The step is admitted for all C. From starts of size 0.1 the median rank "
@@ -498,7 +497,7 @@ class Test:
     followed: Followed
 
     def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
-        """Promises about the test, in one basis or run; with a larger start about the step alone."""
+        """Return promises about the test, in one basis or run; with a larger start only about the step."""
         promised = {
             "step": [
                 Promise(
@@ -517,7 +516,7 @@ class Test:
         latest, case = 0.25 * (len(run.ranks) - 1), {"rounds": LOST}
         promised["rank"] = [
             Promise("rank never below the target's", RANK, min(ranks), at_most=True, case=case),
-            Promise("the rank is found early", settled(ranks), latest, at_most=True),
+            Promise("the rank is found early", settling_round(ranks), latest, at_most=True),
         ]
         promised["error"] = [Promise("distance at the end", run.distances[-1], CLOSE, at_most=True)]
         least = min(self.followed.full_rank(basis, level) / run.reaches(level) for level in LEVELS)
@@ -526,7 +525,7 @@ class Test:
 
     @property
     def table(self) -> str:
-        """Normalisation by property."""
+        """Return the table of normalisations by property."""
         told = []
         names = {**{basis: name for basis, (name, *_) in NORMALISED.items()}, LARGER: UNDECIDED.name}
         for basis, name in names.items():
@@ -537,7 +536,7 @@ class Test:
 
 
 def measure_test(context: Context) -> Test:
-    """The curvatures and the runs of the claims on each part."""
+    """Measure the curvatures and make the runs of the claims on each part."""
     return Test(find_smoothness(context), follow_all(context))
 
 
@@ -550,7 +549,7 @@ def measure_test(context: Context) -> Test:
     "error of $10^{-5}$, and converges faster than FedLin.",
     measure=measure_test,
     mutants=[{"rate": 1.0}],
-    readings=(*read_in(WHOLE, "plain", "dx", "uniform", one="target and points", why=EARLY), UNDECIDED),
+    readings=(*normalisation_readings(WHOLE, "plain", "dx", "uniform", one="target and points", why=EARLY), UNDECIDED),
     control=Form(
         "With polynomials orthonormal for the uniform law: rank, error and fewer rounds than FedLin.",
         {"basis": "uniform", "parts": ("rank", "error", "faster")},

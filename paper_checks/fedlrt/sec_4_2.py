@@ -25,7 +25,6 @@ from workloads.image_networks.vit import vit_shapes
 
 BUDGET, ROUNDS = 240, 200
 
-
 UP_TO_16 = Form(
     "With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round. "
     "With 32 clients it is 7.5. In Algorithm 2 every client makes the same number of iterations, of whole batches: as "
@@ -38,21 +37,16 @@ UP_TO_16 = Form(
     asks="weaker",
 )
 
-
 NEARLY = Form(
     "With 1, 2, 4, 8, 16 and 32 clients and 240/C rounded down every run goes through 240 batches a round up to 7 %.",
     {"within": 0.07},
 )
 
-
 POWERS = "The numbers of clients are 1, 2, 4, 8, 16, 32, as in Section 4.1: "
-
 
 SAME_DATA = r"$s_* = 240/C$ is a whole number for each, so that every run goes through the same number of batches."
 
-
 EVERY = "The numbers of clients are all those from 1 to 16: "
-
 
 READINGS = (
     Reading("powers of two", POWERS + SAME_DATA, why="Section 4.1 has these numbers; Figure 5 has 1, ..., 16 or 32."),
@@ -65,15 +59,13 @@ READINGS = (
     ),
 )
 
-
 BECAUSE = "240/32 is 7.5: a maximum of 7.5 iterations is 7 for each client, 7 % less data, and 8 are 7 % more."
-
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
 
 
 def split_batches(largest: int, every: bool, budget: int, within: float) -> list[Promise]:
-    """Whether each number of clients shares the batches of a round, whole local iterations to each."""
+    """Return whether each number of clients shares the batches of a round, whole local iterations to each."""
     numbers = range(1, largest + 1) if every else [C for C in CLIENTS if largest >= C]
     return [
         Promise(
@@ -104,12 +96,8 @@ class Heads:
     sides: frozenset[int]
 
 
-VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512], "hidden": [512, 512], "classes": 10}
-"""For the replay: output channels of its convolutions of 3 x 3, a head on one pixel that the text admits, classes."""
-
-
 def count_networks(context: Context) -> Heads:
-    """From the networks themselves."""
+    """Count the parameters of the networks themselves."""
     networks: dict[str, tuple[nn.Module, tuple[str, ...]]] = {
         "ResNet18": (resnet_shapes(18, 10), ("head",)),
         "AlexNet": (alexnet_shapes(10), ("head.0", "head.2")),
@@ -150,7 +138,7 @@ def count_networks(context: Context) -> Heads:
 def exp_resnet18(
     found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0
 ) -> Evidence:
-    """Local iterations that share the batches; what the head is of the network stands in the scope."""
+    """Local iterations that share the batches; the scope gives the head's share of the network."""
     head, whole = found.factorised["ResNet18"], found.parameters["ResNet18"]
     saved = [1 - Fraction(3 * 522 * r + 5 * r * r + 8 * r * r, 4 * head) for r in (1, 2)]
     return judge_promises(
@@ -163,6 +151,9 @@ def exp_resnet18(
 
 LAYERS = ("head", "all")
 """Which of VGG16's weights may be meant to be low-rank: the two hidden layers of its head, or all its layers."""
+
+VGG16 = {"widths": [64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512], "hidden": [512, 512], "classes": 10}
+"""For the replay: output channels of its convolutions of 3 x 3, a head on one pixel that the text admits, classes."""
 
 
 @claim(
@@ -245,7 +236,7 @@ MEANS = {
 
 
 def prepare_images(context: Context) -> dict[str, Prepared]:
-    """Forty drawn images, prepared by the toolkit with the printed numbers."""
+    """Draw forty images and prepare them by the toolkit with the printed numbers."""
     rng = context.rng("images")
     images = torch.from_numpy(rng.random((40, 3, 32, 32)))
     found = {}

@@ -19,19 +19,14 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.fast_rounds import Rounds, Step, by_matrices, low_rank_rounds
 from paper_checks.fedlrt.measurements.heterogeneous_setting import START, stream_of_own_targets
 from paper_checks.fedlrt.measurements.homogeneous_setting import stream_of_one_target
-from paper_checks.fedlrt.measurements.legendre_runs import Choice, Run, apart, heterogeneous_run, long_run
+from paper_checks.fedlrt.measurements.legendre_runs import KINDS, Choice, Run, apart, heterogeneous_run, long_run
 from paper_checks.fedlrt.measurements.traces import Array
 from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred
 
-KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
-
-
 CALLED = ("without correction", "with the simplified one", "with the full one")
 
-
 SIZE, RANK, CLIENTS, ROUNDS, FIRST = 4, 1, 3, 200, 4
-
 
 NEAR = 1e-2
 """Distance from the minimiser to which the homogeneous test is followed."""
@@ -39,13 +34,13 @@ NEAR = 1e-2
 
 @dataclass(frozen=True)
 class Ends:
-    """Distances from the minimiser after the rounds, over that of the start, by correction.
+    """Distances from the minimiser after the rounds, over the distance of the start, by correction.
 
     Attributes:
         agree: Whether the clients' gradients at the minimiser lie in its block.
         distances: Distances of FeDLRT.
         left: How far one round leads away from the minimiser itself.
-        away: Largest relative difference of a distance from that of the algorithm's own rounds, after a few.
+        away: Largest relative difference from the distances of the algorithm's own first rounds.
         witness: The instance in short numbers, if it has any.
     """
 
@@ -90,21 +85,21 @@ class Bowls:
 
     @property
     def shares(self) -> Array:
-        """Equal ones."""
+        """Return equal shares."""
         return np.full(len(self.centres), 1.0 / len(self.centres))
 
     def gradients(self, W: Array) -> Array:
-        """Gradients of the clients' losses, ``(clients, m, n)``."""
+        """Return the gradients of the clients' losses, ``(clients, m, n)``."""
         apart = (W - self.centres).reshape(len(self.centres), -1, 1)
         return np.asarray((self.matrices @ apart).reshape(self.centres.shape))
 
     def excess(self, W: Array) -> float:
-        """The mean loss, over that of the minimiser, where its gradient is zero."""
+        """Return the mean loss, over that of the minimiser, where its gradient is zero."""
         apart = (W - self.target).ravel()
         return float(0.5 * apart @ self.matrices.mean(axis=0) @ apart)
 
     def step(self, U: Array, V: Array, rate: float) -> Step:
-        """A step in the coefficients of U S V'."""
+        """Return a step in the coefficients of U S V'."""
         both = np.kron(U, V)
         return by_matrices(both.T @ self.matrices @ both, rate)
 
@@ -145,7 +140,7 @@ WITNESS = {"curvatures": ["1", "1/2"], "centres": ["1", "-2"], "step": "1/24", "
 
 
 def by_hand() -> Ends:
-    """The two clients of the witness; the second columns of the wide bases are e2, as n = 2r."""
+    """Return the two clients of the witness; the second columns of the wide bases are e2, as n = 2r."""
     low = np.array([[1.0, 0.0], [0.0, 0.0]])
     clients = []
     for h, t in ((1.0, 1.0), (0.5, -2.0)):
@@ -155,7 +150,7 @@ def by_hand() -> Ends:
 
 
 def measure_ends(context: Context) -> list[Ends]:
-    """Random curvatures in [1/2, 1] and gradients at a minimiser of rank one, anywhere or in its block."""
+    """Draw curvatures in [1/2, 1] and gradients at a minimiser of rank one, anywhere or in its block."""
     found = [by_hand()]
     for agree in (False, True):
         rng = context.rng(f"agree {agree}")
@@ -176,7 +171,7 @@ def measure_ends(context: Context) -> list[Ends]:
 
 
 def measure_sufficiency(context: Context) -> Sufficiency:
-    """Toy problems, and the tests of Section 4.1 as their own claims run them."""
+    """Run toy problems, and the tests of Section 4.1 as their own claims run them."""
     one_target, own_targets = stream_of_one_target(context), stream_of_own_targets(context)
     kinds: tuple[Correction, ...] = ("simplified", "full")
     runs: Mapping[str, Run] = {
@@ -241,9 +236,9 @@ def claim_simplified_sufficient(
     own: float = 1e-8,
     farther: float = 3.0,
 ) -> Promises:
-    """Distances after all rounds over that of the start, a round from the minimiser, rounds beside full correction.
+    """Distances after all rounds over the start's, a round from the minimiser, rounds against full correction.
 
-    Where gradients leave the block: the distance beside that with the full correction, ``farther`` times or more.
+    Where gradients leave the block: the distance over the one with full correction, ``farther`` times or more.
     """
     if among == "Section 4.1":
         simplified, full = (found.runs[correction] for correction in ("simplified", "full"))

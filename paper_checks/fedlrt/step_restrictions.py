@@ -71,12 +71,11 @@ class Robust:
 BELOW = {"largest": "3", "second": "13/50", "aim": "1/5", "theta": "1/4"}
 """A start and a minimiser: a step of at least 1/6 brings the second singular value below the bound."""
 
-
 LENGTHS = ("1/10", "1/2", "1")
 
 
 def measure_truncated(exact: bool) -> list[Kept]:
-    """Rounds of three lengths; the gradient is within the bases, whatever completes them."""
+    """Run rounds of three lengths; the gradient is within the bases, however they are completed."""
     largest, second, aim, theta = (float(Fraction(BELOW[name])) for name in ("largest", "second", "aim", "theta"))
     loss = centred(torch.eye(16, dtype=torch.float64), torch.diag(torch.tensor([largest, aim, 0.0, 0.0]).double()))
     axes = Tree(W=torch.eye(4, 2, dtype=torch.float64))
@@ -97,7 +96,7 @@ def measure_truncated(exact: bool) -> list[Kept]:
 
 
 def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]:
-    """An Euler step of (5), and descent in U, S and V in turn."""
+    """Return an Euler step of (5), and descent in U, S and V in turn."""
     U, S, V = (part["W"] for part in factors)
 
     def slope(*parts: Tensor) -> Tensor:
@@ -115,7 +114,7 @@ def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]
 
 
 def measure_steps_from_any(context: Context) -> list[Stepped]:
-    """Singular values from 30 to 1e-8, steps of 0.1 and of 1 in units of 1/L; at last a gradient outside the bases."""
+    """Step from singular values 30 to 1e-8, by 0.1 and 1 in units of 1/L; last with a gradient outside the bases."""
     rng, found = context.rng("losses"), []
     for largest, least in ((1.0, 1.0), (1.0, 1e-4), (1.0, 1e-8), (10.0, 1.0), (30.0, 1e-8), (2.0, 1.0)):
         loss = random_quadratics((12, 12), 1, rng).clients[0]
@@ -149,7 +148,7 @@ def measure_steps_from_any(context: Context) -> list[Stepped]:
 
 
 def measure_robustness(context: Context) -> Robust:
-    """Steps from any coefficients without truncation, and rounds with it."""
+    """Take steps from any coefficients without truncation, and run rounds with it."""
     return Robust(measure_steps_from_any(context), measure_truncated(False), measure_truncated(True))
 
 
@@ -190,7 +189,7 @@ def measure_robustness(context: Context) -> Robust:
     expect=("depends on the reading", "proof"),
 )
 def claim_robust(found: Robust, method: str = "splitting", share: float = 1.0, scheme: str = "untruncated") -> Promises:
-    """Distance from the full-rank step, at most its length, and the loss; or the loss alone, with truncation."""
+    """Distance from the full-rank step, at most its length, and the loss; or only the loss, with truncation."""
     if scheme != "untruncated":
         for kept in reversed(found.exact if scheme == "exact" else found.explicit):
             yield Promise("the loss does not rise", kept.after, kept.before, at_most=True, case=kept.case)

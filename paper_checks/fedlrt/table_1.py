@@ -15,11 +15,11 @@ from paper_checks.fedlrt.measurements.counting import (
     METHODS,
     Polynomial,
     Sizes,
-    count,
+    count_round,
+    describe_polynomial,
     evaluate,
     polynomials,
-    within,
-    written,
+    unbounded_term,
 )
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.promises import Promise, judge_promises
@@ -29,12 +29,12 @@ WIDTH = 512
 
 
 def count_costs(context: Context) -> dict[str, dict[str, Polynomial]]:
-    """Every cost of every method as a polynomial; counts depend on sizes alone."""
+    """Return every cost of every method as a polynomial; counts depend only on sizes."""
     return {method: dict(polynomials(method)) for method in METHODS}
 
 
 def cost_terms(**factors: int) -> dict[tuple[int, int, int, int], int]:
-    """A polynomial from names such as ``nr`` or ``sbrr``."""
+    """Return a polynomial from names such as ``nr`` or ``sbrr``."""
     return {tuple(name.count(letter) for letter in "nrsb"): factor for name, factor in factors.items() if factor}  # type: ignore[misc]
 
 
@@ -55,7 +55,6 @@ _FULL = {
     "server memory": cost_terms(nn=2),
 }
 
-
 TABLE_1: dict[str, dict[str, Any]] = {
     "FedAvg": _FULL | {"communication": cost_terms(nn=2)},
     "FedLin": _FULL | {"communication": cost_terms(nn=4)},
@@ -69,7 +68,7 @@ TABLE_1: dict[str, dict[str, Any]] = {
 def largest_ranks(
     costs: Mapping[str, Mapping[str, Polynomial]], factor: int = 10, bases: int = 0
 ) -> dict[tuple[str, str], int]:
-    """The largest rank, or 0, of a layer as wide as Figure 3's at which a cost is so many times below FedLin's.
+    """Return the largest rank, or 0, of a layer as wide as Figure 3's at which a cost is so many times below FedLin's.
 
     Args:
         costs: by method and cost; a round of one local step and one sample.
@@ -227,7 +226,7 @@ def table_1(
     size = Sizes(11)
     cells = {}
     for (method, row), trips in zip(table.items(), rounds, strict=True):
-        obtained = len(count(method, size).trips)
+        obtained = len(count_round(method, size).trips)
         cells[f"{method}, rounds"] = Cell(Rounded.exact(trips), Rounded.exact(obtained), {"method": method})
         for cost in COSTS:
             entry, counted = row[cost], costs[method][cost]
@@ -236,12 +235,16 @@ def table_1(
                     bound, found = (Fraction(of.get(powers, 0)) for of in (entry, counted))
                     pair = [Rounded.exact(side) for side in (bound, max(bound, found) if at_most else found)]
                     at = {"method": method, "cost": cost, "n": 4, "r": 1}
-                    cells[f"{method}, {cost}, factor of {written({powers: 1})[1:]}"] = Cell(pair[0], pair[1], at)
+                    cells[f"{method}, {cost}, factor of {describe_polynomial({powers: 1})[1:]}"] = Cell(
+                        pair[0], pair[1], at
+                    )
             else:
-                beyond = within(counted, entry)
+                beyond = unbounded_term(counted, entry)
                 more = Rounded.exact(int(beyond is not None))
                 cells[f"{method}, {cost} as an order"] = Cell(Rounded.exact(0), more, {"beyond": str(beyond)})
-    told = "; ".join(f"{method}: {cost} {written(costs[method][cost])}" for method in LOW_RANK for cost in COSTS)
+    told = "; ".join(
+        f"{method}: {cost} {describe_polynomial(costs[method][cost])}" for method in LOW_RANK for cost in COSTS
+    )
     return judge_printed(cells, f"five methods, six columns, as polynomials for all 2r <= n; counted: {told}")
 
 
@@ -262,7 +265,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     },
 }
 """The entries of the low-rank methods of other papers."""
-
 
 MARKS = {
     "FedAvg": (False, False),
@@ -318,7 +320,7 @@ def claim_linear_n(
 ) -> Evidence:
     """The largest power of n in what is counted, at a given rank; of the other schemes in the table's entries.
 
-    The marks of FeDLRT are those of Algorithms 1 and 5; those of the other schemes are the table's.
+    FeDLRT's marks follow from Algorithms 1 and 5; the other schemes' marks are the table's.
     """
     promises = [
         Promise(f"power of n in {cost}", max(i for i, *_ in costs[variant][cost]), Fraction(degree))

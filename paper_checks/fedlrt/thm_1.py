@@ -20,7 +20,7 @@ from paper_checks.methods.worst_case.closed_form import drift_certificate, worst
 
 @lru_cache(maxsize=1)
 def measure_drift(context: Context) -> list[Round]:
-    """Worst drifts, proved and attained, with learning rates up to 4 / (L s); and one run without correction."""
+    """Compute worst drifts, proved and attained, learning rates up to 4 / (L s), and one run without correction."""
     rounds = []
     for whole in (Fraction(1), Fraction(1, 12), Fraction(1, 1000), Fraction(2), Fraction(4)):
         for clients, steps in (*SMALL, (1, 64), (1, 300)):
@@ -137,7 +137,7 @@ class Chain:
 
 
 def measure_chain(context: Context) -> list[Chain]:
-    """Recursion, sum, closed form and both powers, for every step."""
+    """Return recursion, sum, closed form and both powers, for every step."""
     found = []
     for steps in (1, 2, 3, 5, 10, 40, 150):
         a = 1 + Fraction(1, steps)
@@ -165,7 +165,7 @@ def measure_chain(context: Context) -> list[Chain]:
     expect=("holds", "proof"),
 )
 def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, second: float = 1.0) -> Evidence:
-    r"""Each line against the next; the first two are equal. The second line alone gives the constant e - 1."""
+    r"""Each line against the next; the first two are equal. The second line by itself gives the constant e - 1."""
     gaps = []
     for chain in chains:
         moved, total, closed, power, top = chain.lines

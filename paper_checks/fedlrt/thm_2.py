@@ -12,6 +12,7 @@ import torch
 from algorithms.descent import Descent
 from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
+from paper_checks.fedlrt.measurements.convergence_runs import LIMIT
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, WITNESS, by_hand, measure_rounds
 from paper_checks.fedlrt.measurements.traces import Trace, norm, trace, tried_rates
 from paper_checks.methods.domain import Stated
@@ -19,9 +20,6 @@ from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.methods.worst_case.closed_form import best_constant
 from toymodels.quadratic import centred, random_quadratics
-
-LIMIT = 1.0 / 12.0
-"""Bound on s λ L in the theorems."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,6 @@ class Truncated:
 
 
 SMALL = [[0.5, 0.2], [0.3, 1.0]]
-
 
 BY_HAND: tuple[tuple[str, list[list[float]], int, int, Descent], ...] = (
     ("integers", [[65.0, 48.0], [48.0, 136.0]], 1, 1, Descent(1, 0.01)),
@@ -51,7 +48,7 @@ BY_HAND: tuple[tuple[str, list[list[float]], int, int, Descent], ...] = (
 
 
 def measure_truncated(context: Context) -> list[Truncated]:
-    """The integer instance, instances close to equality, and random indefinite quadratics of one and three clients."""
+    """Run the integer instance, instances close to equality, and random indefinite quadratics of 1 and 3 clients."""
     start, traces = np.diag([1.0, 0.0]), []
     for name, B, clients, kept, local in BY_HAND:
         loss = centred(torch.eye(4, dtype=torch.float64), torch.tensor(B, dtype=torch.float64))

@@ -21,15 +21,13 @@ from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.convergence_runs import LIMIT, Run, as_run
-from paper_checks.fedlrt.measurements.traces import E1, Array, bowl, norm, run_of, trace, tried_rates
+from paper_checks.fedlrt.measurements.random_rounds import ROUNDING
+from paper_checks.fedlrt.measurements.traces import E1, Array, distance_loss, norm, run_of, trace, tried_rates
 from paper_checks.methods.domain import Stated
 from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred, random_quadratics
-
-_ROUNDING = 1e-11
-
 
 WITNESS = {
     "W": [["1", "0"], ["0", "0"]],
@@ -41,18 +39,17 @@ WITNESS = {
     "tail": "1",
 }
 
-
 SLOW = {"W": WITNESS["W"], "B": [["1", "1/2"], ["1/2", "1"]], "step": "1/1000"}
 """From e1 e1' at a small rate, where nothing is cut: the model has rank two after the step."""
 
 
 def measure_runs(context: Context) -> list[Run]:
-    """The instance of few digits, bowls at which a round is worst, and random quadratics with truncation."""
-    uphill = [bowl([[2.536, 1.152], [1.152, 24.864]])]
+    """Run the instance of few digits, quadratics at which a round is worst, and random quadratics with truncation."""
+    uphill = [distance_loss([[2.536, 1.152], [1.152, 24.864]])]
     found = [as_run(run_of("digits", uphill, E1, 1, Descent(1, 1 / 24), "full", 1, kept=1), given=WITNESS)]
-    slow = [bowl([[1.0, 0.5], [0.5, 1.0]])]
+    slow = [distance_loss([[1.0, 0.5], [0.5, 1.0]])]
     found.append(as_run(run_of("slow", slow, E1, 1, Descent(1, 1e-3), "full", 1, kept=2), given=SLOW))
-    target = bowl([[0.5, 0.2], [0.3, 1.0]])
+    target = distance_loss([[0.5, 0.2], [0.3, 1.0]])
     for steps, whole in ((1, 1 / 24), (24, 1 / 24), (24, 1 / 12), (1, 1e-4)):
         for rounds in (1, 3):
             local = Descent(steps, whole / steps)
@@ -60,7 +57,7 @@ def measure_runs(context: Context) -> list[Run]:
     for steps, whole, rounds in product((1, 100), (1e-4, 1.0 / 24.0, LIMIT, 0.5), (1, 4)):
         local = Descent(steps, whole / steps)
         found.append(as_run(run_of("corner", [target], E1, 1, local, "full", rounds, kept=2)))
-    aligned = bowl([[1.0, 1e-4], [1e-4, 0.1]])
+    aligned = distance_loss([[1.0, 1e-4], [1e-4, 0.1]])
     found.append(as_run(run_of("aligned", [aligned], E1, 1, Descent(1, 1 / 24), "full", 1, kept=1)))
     found.append(as_run(run_of("aligned", [aligned], E1, 1, Descent(1, 1e-3), "full", 1, kept=1)))
     rng = context.rng("runs")
@@ -141,7 +138,7 @@ def thm_3(
     per_round = np.array([run.descent / len(run.slopes) for run in runs])
     shrunk = np.array([1.0 - (1.0 - run.step) ** (2 * run.steps) for run in runs])
     K = factor * (2.0 / shrunk if best else np.full(len(runs), constant))
-    error = _ROUNDING * K * (np.array([run.size for run in runs]) + cost + left)
+    error = ROUNDING * K * (np.array([run.size for run in runs]) + cost + left)
 
     return judge_inequality(
         left,
@@ -250,7 +247,7 @@ def _limit(
 
 
 def measure_limits(context: Context) -> list[Limit]:
-    """A bowl that the bases never see all of, and random quadratics with a common or a mean minimiser of rank two."""
+    """Run a quadratic that the bases never see in full, and random ones with a common or mean minimiser of rank two."""
     corner, target = np.zeros((4, 4)), np.zeros((4, 4))
     corner[0, 0], target[:2, :2], target[3, 3] = 1.0, [[1.0, 0.5], [0.5, 0.25]], 0.5
     stuck = centred(torch.eye(16, dtype=torch.float64), torch.from_numpy(target))

@@ -110,13 +110,12 @@ def thm_4(
 LINEAR = {"slope": [["10", "1"], ["2", "4"]], "norm": "11", "delta": "1/10", "step": "1/12"}
 """One client, one step, loss <slope, w>."""
 
-
 CURVED = {"apart_inside": "170000", "apart_outside": "600"}
 """Two clients with the losses sign (170000 w11 + 600 w22 + w22^2 / 2) + <slope, w> and two steps of 1/48."""
 
 
 def is_linear(one: Trace) -> bool:
-    """Whether it is the round of `LINEAR`."""
+    """Return whether it is the round of `LINEAR`."""
     return one.name == "hand" and one.steps == 1 and not one.mean.H.any()
 
 
@@ -208,11 +207,11 @@ def thm_11_hat_lines(
 
 
 STRONGER = {"outside": "outer_throughout", "in mean": "outer_in_mean"}
-"""Assumptions in place of (14), with which no rate is asked for, and the numbers of a round that meet them."""
+"""Assumptions instead of (14), under which no rate is required, and the numbers of a round that meet them."""
 
 
-def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
-    """Rounds and a delta that meets (14), if small, or a stronger assumption at all points, or in their mean."""
+def _rounds_with_delta(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
+    """Return rounds and a delta that meets (14), if small, or a stronger assumption at all points, or in their mean."""
     if assumption not in STRONGER:
         rounds = [one for one in rounds if one.whole <= LIMIT * (1.0 + 1e-12)]  # the rates of the theorem
     deltas = [getattr(one, STRONGER[assumption]) if assumption in STRONGER else one.needed * 1.0001 for one in rounds]
@@ -281,7 +280,7 @@ def thm_11_hat_first(
     signs: tuple[float, ...] = (-1.0,),
 ) -> Evidence:
     """Inner products outside the block."""
-    pairs = _hats(rounds, assumption)
+    pairs = _rounds_with_delta(rounds, assumption)
     left = [max(s * float((one.outside(one.aggregate) * one.gradient).sum()) for s in signs) for one, _ in pairs]
     right = [share * delta**power * one.whole * norm(one.gradient) ** 2 for one, delta in pairs]
     text = f"<= {share:g} delta^{power} s lambda |g|^2"
@@ -312,14 +311,14 @@ def thm_11_hat_first(
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
     """Squares outside the block."""
-    pairs = _hats(rounds, assumption)
+    pairs = _rounds_with_delta(rounds, assumption)
     left = [0.5 * norm(one.outside(one.aggregate)) ** 2 for one, _ in pairs]
     right = [half * delta**power * one.whole**2 * norm(one.gradient) ** 2 for one, delta in pairs]
     return _judge_hats(pairs, left, right, f"<= {half:g} delta^{power} (s lambda)^2 |g|^2", assumption)
 
 
 def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
-    r"""L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
+    r"""Draw L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
     parts, deltas = (Fraction(1, 24), Fraction(1, 12), Fraction(1, 1000)), (Fraction(1, 10), Fraction(1, 2))
     shares = (Fraction(1), Fraction(1, 2), Fraction(0))
     return [

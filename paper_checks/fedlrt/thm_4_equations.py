@@ -19,12 +19,12 @@ SIMPLIFIED_ROUNDS = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 
 
 
 def measure_traces(context: Context) -> list[Trace]:
-    """The first rounds of the runs of ``simplified``; two opposite clients lead, a linear loss follows."""
+    """Follow the first rounds of `measure_simplified`; two opposite clients lead, a linear loss follows."""
     return [traces[0] for traces, _ in all_traces(context)]
 
 
 def magnitude(one: Trace) -> float:
-    """Size of a round's numbers."""
+    """Return the size of a round's numbers."""
     return 1.0 + float(np.abs(one.local_slopes).max()) + norm(one.gradient) ** 2 + abs(one.losses[0])
 
 
@@ -34,19 +34,19 @@ def rounding(one: Trace) -> float:
 
 
 def _near(one: Trace, name: str, left: float, right: float, **rest: Any) -> Promise:
-    """A promise about numbers of a round, up to their rounding."""
+    """Return a promise about numbers of a round, up to their rounding."""
     return Promise(name, left, right, rounding(one), size=magnitude(one), **rest)
 
 
 def _corner(one: Trace, block: Array) -> Array:
-    """A block among zeros."""
+    """Return a block among zeros."""
     wide = np.zeros_like(one.start)
     wide[: one.rank, : one.rank] = block
     return wide
 
 
 def _own(one: Trace) -> list[tuple[Array, Array]]:
-    """Correction and gradient in the wide coefficients at the start, of every client."""
+    """Return correction and gradient in the wide coefficients at the start, of every client."""
     return [(added, one.wide(slopes[0])) for added, slopes in zip(one.corrections, one.local_slopes, strict=True)]
 
 
@@ -197,7 +197,7 @@ def eq_40(
     expect=("depends on the reading", "proof"),
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False, off_diagonal: int = 3) -> Promises:
-    """S is the block of the same iterate, not that of the start (``fixed``); squares of the two parts add up."""
+    """S is the block of the same iterate, not of the start (``fixed``); squares of the two parts add up."""
     blocks = [(i, j) for i in range(2) for j in range(2) if (i, j) != (0, 0)]
     found = sum(i != j for i, j in blocks)
     yield Promise("blocks of the rest off the diagonal", found, off_diagonal, case={"stated": off_diagonal})
@@ -332,7 +332,7 @@ def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1
 
 
 def measure_with_large_parts(context: Context) -> list[Trace]:
-    """The same, and clients whose gradients outside the block are far greater than the global one."""
+    """Follow the same rounds, and clients whose gradients outside the block are far greater than the global one."""
     return [*measure_traces(context), far_outside()]
 
 

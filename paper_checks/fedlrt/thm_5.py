@@ -14,7 +14,15 @@ from algorithms.low_rank import USV, augment, product
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.measurements.splitting import STEP_SCOPE, Step, draw_steps, flow, measure_steps, split_step
+from paper_checks.fedlrt.measurements.splitting import (
+    BEYOND,
+    STEP_SCOPE,
+    Step,
+    draw_steps,
+    flow,
+    measure_steps,
+    split_step,
+)
 from paper_checks.fedlrt.measurements.symbolic_flow import entrywise
 from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
@@ -38,7 +46,7 @@ TURN = sympy.Matrix([[3, -4, 0], [4, 3, 0], [0, 0, 5]]) / 5
 
 
 def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, ...]]:
-    """Square, tall and wide weights of rank 1 and 2."""
+    """Return square, tall and wide weights of rank 1 and 2."""
     found = []
     for m, n, r in ((3, 3, 1), (3, 2, 1), (2, 3, 2)):
         U, V = (TURN[:side, :side] if side == 3 else TURN[:2, :2] for side in (m, n))
@@ -89,11 +97,8 @@ def eq_15(
     )
 
 
-BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
-
-
 def measure_bases(context: Context) -> list[Step]:
-    """Points at which 2r columns fit, and some at which they do not."""
+    """Return points at which 2r columns fit, and some at which they do not."""
     return [*measure_steps(context), *draw_steps(context.rng("beyond"), BEYOND)]
 
 
@@ -183,7 +188,7 @@ def eq_17(
 
 @dataclass(frozen=True)
 class Flowed:
-    """The splitting, integrated exactly over one step, beside the full-rank gradient flow from the same start.
+    """The splitting, integrated exactly over one step, and the full-rank gradient flow from the same start.
 
     Attributes:
         time: Length of the step.
@@ -201,7 +206,7 @@ class Flowed:
 
 
 def measure_flows(context: Context) -> list[Flowed]:
-    """A gradient outside the bases, a stationary point that is truncated, and random losses, S nearly singular too."""
+    """Follow a gradient outside the bases, a stationary point that is truncated, random losses, S nearly singular."""
     eye, found = torch.eye(36, dtype=torch.float64), []
     axes = Tree(W=torch.eye(6, 2, dtype=torch.float64)), Tree(W=torch.eye(6, 2, dtype=torch.float64))
     outer = torch.zeros(36, 36, dtype=torch.float64)
@@ -239,7 +244,7 @@ def measure_flows(context: Context) -> list[Flowed]:
 
 
 LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3": 8}
-"""A flat loss and a long step, whatever the constants are."""
+"""A flat loss and a long step, for any constants."""
 
 
 @promises(

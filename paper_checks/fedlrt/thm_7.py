@@ -12,7 +12,7 @@ from algorithms.descent import Descent
 from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.random_rounds import ROUNDING, SCOPE, by_hand, measure_rounds
-from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, bowl, error_of, inner, norm, trace
+from paper_checks.fedlrt.measurements.traces import E1, Array, Trace, distance_loss, error_of, inner, norm, trace
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, Tried, tried
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -46,17 +46,17 @@ class Spent:
 
     @property
     def smooth(self) -> bool:
-        """Whether L = 1 bounds the curvatures."""
+        """Return whether L = 1 bounds the curvatures."""
         return max(map(abs, self.curvatures)) <= 4
 
 
 def tried_rounds(rounds: list[Spent]) -> Tried:
-    """The numbers of steps and the learning rates of rounds, of all that there are."""
+    """Return the numbers of steps and the learning rates of rounds, of all that there are."""
     return tried(("steps", [one.steps for one in rounds], FROM_ONE), ("λL", [one.step for one in rounds], POSITIVE))
 
 
 def measure_spent(context: Context) -> list[Spent]:
-    """Curvatures from -1 to 1 of one and two clients, learning rates from far below to far above the printed ones.
+    """Draw curvatures from -1 to 1 of one and two clients, learning rates from far below to far above the printed ones.
 
     At the end a client that is steeper, whose hundred longest steps would be beyond floats.
     """
@@ -124,8 +124,8 @@ TWO_CLIENTS = {"targets": [[["3", "2"], ["2", "1"]], [["1", "0"], ["0", "1"]]], 
 
 
 def measure_clients(context: Context) -> list[Trace]:
-    """Two clients and two steps by hand, and the rounds of `measure_rounds`."""
-    bowls = [bowl(B) for B in ([[3.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])]
+    """Run two clients and two steps by hand, and the rounds of `measure_rounds`."""
+    bowls = [distance_loss(B) for B in ([[3.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])]
     return [trace("two clients", bowls, E1, 1, Descent(2, 0.01), "full", kept=2), *measure_rounds(context)]
 
 
@@ -252,7 +252,7 @@ def thm_7_first_term_lines(
     share: float = 1.0,
     keep: tuple[str, ...] = ("three", "fourth", "fifth", "bound"),
 ) -> Promises:
-    """Every member as it stands, from full-rank gradients of all clients at all points."""
+    """Every member as printed, from full-rank gradients of all clients at all points."""
     for one in rounds:
         forces, F, rate, C = -one.local_slopes, -one.slope_at_start, one.step, len(one.clients)
         apart, firsts = forces - forces[:, :1], forces[:, 0]
@@ -289,19 +289,16 @@ def thm_7_first_term_lines(
     return SCOPE
 
 
-_ROUNDING = 1e-11
-
-
 def _judge_rounds(
     rounds: list[Spent], left: NDArray[np.float64], terms: list[NDArray[np.float64]], printed: str
 ) -> Evidence:
-    """Left sides against the sums of the terms on the right, with their rounding."""
+    """Judge left sides against the sums of the terms on the right, with their rounding."""
 
     def case(index: int) -> Mapping[str, object]:
         spent = rounds[index]
         return {"curvatures": list(spent.curvatures), "steps": spent.steps, "step": spent.step}
 
-    error = _ROUNDING * (np.abs(left) + sum(np.abs(term) for term in terms))
+    error = ROUNDING * (np.abs(left) + sum(np.abs(term) for term in terms))
     return judge_inequality(
         left,
         sum(terms, np.zeros(len(left))),
@@ -325,7 +322,7 @@ def _judge_rounds(
     expect=("holds", "proof"),
 )
 def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1.0) -> Evidence:
-    """The inner product is the server's way along the mean gradient; equality for a bowl with sλL below 1."""
+    """The inner product is the server's way along the mean gradient; equality for a quadratic with sλL below 1."""
     rounds = [one for one in rounds if one.smooth]
     way, steps, step, drifts = np.array([(c.end, c.steps, c.step, c.drift) for c in rounds]).T
     terms = [drift * step * drifts, -leading * steps * step]

@@ -19,7 +19,6 @@ from paper_checks.methods.worst_case.closed_form import coupling_dominates, desc
 WHOLES = (Fraction(1, 12), Fraction(1, 100), Fraction(1, 10**5))
 """Values of s λ L."""
 
-
 LARGE = (16, 64, 300)
 """Steps at which the closed form is proved through its coupling matrix, for any number of clients."""
 
@@ -34,7 +33,7 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
 
 @lru_cache(maxsize=1)
 def measure_descent(context: Context) -> list[Round]:
-    """Worst descents, each proved from above and attained by an exact run; and one run without correction."""
+    """Compute worst descents, each proved from above and attained by an exact run; and one run without correction."""
     rounds = []
     for whole in WHOLES:
         for clients, steps in SMALL:
@@ -64,9 +63,9 @@ def measure_descent(context: Context) -> list[Round]:
     expect=("holds", "proof"),
 )
 def thm_8(rounds: list[Round], constant: float = 12.0, leading: float = 1.0, corrected: bool = True) -> Evidence:
-    r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, whatever the number of clients.
+    r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, for any number of clients.
 
-    The best constant in place of 12 is $1 - 1/(2s_*)$; it suffices for all $s_*\lambda L \le 1$.
+    The best constant instead of 12 is $1 - 1/(2s_*)$; it suffices for all $s_*\lambda L \le 1$.
     """
     cases = [case for case in rounds if case.corrected == corrected and case.whole <= WHOLES[0]]
     margins = [(1.0 - leading) + c.whole * (leading * constant - c.needed) for c in cases]  # over s λ |g|^2
@@ -99,7 +98,7 @@ class Rates:
 
 
 def measure_rates(context: Context) -> list[Rates]:
-    """Smoothness constants far below and above 1, learning rates at the limit and below; the simplest ones first."""
+    """Draw smoothness constants far below and above 1, learning rates at the limit and below; the simplest first."""
     return [
         Rates(steps, share / (12 * L * steps), L)
         for L in (Fraction(2), Fraction(1), Fraction(1, 1000), Fraction(50))
@@ -109,7 +108,7 @@ def measure_rates(context: Context) -> list[Rates]:
 
 
 def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
-    r"""Both lines for all L, $\lambda$ and s with $s\lambda L < 1$, and the number, with e below its series' bound."""
+    r"""Prove both lines for all L, $\lambda$ and s, $s\lambda L < 1$, and the number, by a bound on the series of e."""
     L, rate, steps, a = sympy.symbols("L lambda s a")
     whole = steps * rate
     below_1 = 1 / (1 + a)

@@ -1,6 +1,6 @@
 """Certificates of the worst cases: closed forms, and multipliers rounded from the solver's (extra ``pep``).
 
-``python -m paper_checks.fedlrt.write_certificates`` writes them again; the proofs verify them with fractions alone.
+``python -m paper_checks.fedlrt.write_certificates`` writes them again; the proofs verify them with fractions only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from paper_checks.fedlrt.replays.shared.slack import SIZES
 from paper_checks.methods.worst_case.certificate import Certificate
 from paper_checks.methods.worst_case.closed_form import descent_certificate, drift_certificate, worst_descent
 from paper_checks.methods.worst_case.problem import FEDLIN, SIMPLIFIED, Setting, worst_case
@@ -17,12 +18,9 @@ from paper_checks.methods.worst_case.sdp import Solved, find_certificate, solve
 from paper_checks.replay import stored_path
 from workloads.files import write_whole
 
-SIZES = ((2, 1), (2, 2), (2, 3), (3, 3), (4, 4))
-"""Clients and local steps."""
-
 
 def rounded_certificate(clients: int, steps: int, whole: Fraction) -> Certificate:
-    """A certificate found by the solver, of a bound one part in 10,000 above the worst case.
+    """Find a certificate by the solver, of a bound one part in 10,000 above the worst case.
 
     Raises:
         ValueError: none was found.
@@ -36,7 +34,7 @@ def rounded_certificate(clients: int, steps: int, whole: Fraction) -> Certificat
 
 
 def simplified_certificate(clients: int, steps: int, whole: Fraction, outside: Fraction) -> Certificate:
-    """The same for the simplified correction, where the exact worst case has no closed form.
+    """Find a certificate for the simplified correction, where the exact worst case has no closed form.
 
     Raises:
         ValueError: none was found.

@@ -7,7 +7,7 @@ import torch
 from algorithms.rolora import RoLoRA
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.methods.promises import Promise, judge_promises, same
-from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round, descended, rounds_of
+from paper_checks.rolora.measurements.watched_rounds import LOCAL, SCOPE, Round, descend, rounds_of
 
 
 @claim(
@@ -41,8 +41,8 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
         held = B_after if refreshed else B
         sent_B, sent_A = ([upload.factor["W"] for upload in trip.uploads] for trip in one.trips)
         for client, B_i, A_i in zip(one.clients, sent_B, sent_A, strict=True):
-            promises.append(same("B is trained with A frozen", B_i, descended(one, client, A, B, "B", rate)[1]))
-            promises.append(same("A is trained with the new B", A_i, descended(one, client, A, held, "A", rate)[0]))
+            promises.append(same("B is trained with A frozen", B_i, descend(one, client, A, B, "B", rate)[1]))
+            promises.append(same("A is trained with the new B", A_i, descend(one, client, A, held, "A", rate)[0]))
         mean_odd = torch.stack([A @ B_i for B_i in sent_B]).mean(dim=0)
         mean_even = torch.stack([A_i @ B_after for A_i in sent_A]).mean(dim=0)
         promises.append(same("the mean of the odd round's updates is the server's", mean_odd, A @ B_after))

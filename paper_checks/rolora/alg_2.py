@@ -10,7 +10,7 @@ from paper_checks.rolora.measurements.watched_rounds import Iteration, exact_ite
 
 
 def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: bool) -> list[Promise]:
-    """The promises of both versions of Algorithm 2."""
+    """Return the promises of both versions of Algorithm 2."""
     promises = []
     for one in found:
         b = one.mean_of_minimisers()

@@ -19,7 +19,7 @@ from paper_checks.rolora.measurements.watched_rounds import (
     SCOPE,
     Iteration,
     Round,
-    descended,
+    descend,
     exact_iterations,
     rounds_of,
 )
@@ -41,7 +41,7 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     for one in rounds:
         sent = [(upload.A["W"], upload.B["W"]) for upload in one.trips[0].uploads]
         for client, (A_i, B_i) in zip(one.clients, sent, strict=True):
-            A, B = descended(one, client, one.before.A["W"], one.before.B["W"], "AB", rate)
+            A, B = descend(one, client, one.before.A["W"], one.before.B["W"], "AB", rate)
             promises += [same("both factors are trained together", A_i, A), same("both are", B_i, B)]
         mean_A, mean_B = (torch.stack(part).mean(dim=0) for part in zip(*sent, strict=True))
         promises += [same("A is the mean", one.after.A["W"], mean_A), same("B is the mean", one.after.B["W"], mean_B)]
@@ -97,7 +97,7 @@ def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weigh
         A, sent = one.before.A["W"], [upload.factor["W"] for upload in one.trips[0].uploads]
         promises.append(same("A stays", one.after.A["W"], A))
         for client, B_i in zip(one.clients, sent, strict=True):
-            promises.append(same("B is trained", B_i, descended(one, client, A, one.before.B["W"], "B", rate)[1]))
+            promises.append(same("B is trained", B_i, descend(one, client, A, one.before.B["W"], "B", rate)[1]))
         mean = torch.stack([A @ B_i for B_i in sent]).mean(dim=0)
         promises.append(same("the mean of the updates is the server's", weight * mean, A @ one.after.B["W"]))
     for turn in found[1]:
@@ -115,7 +115,7 @@ class FlexRun:
 
 
 def run_flexlora(context: Context) -> FlexRun:
-    """All three splits of the singular values, from the same draws."""
+    """Run all three splits of the singular values, from the same draws."""
     runs = {
         split: rounds_of(context, lambda adapter, split=split: FlexLoRA(LOCAL, adapter, split), 2)  # type: ignore[misc]
         for split in ("balanced", "left", "right")
@@ -144,7 +144,7 @@ def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float =
     """The server's product is the best of its rank for the mean, found by eigenvectors of a Gram matrix as well."""
     promises, apart = [], 0.0
     for one in found.rounds:
-        trained = [descended(one, client, one.before.A["W"], one.before.B["W"], "AB", rate) for client in one.clients]
+        trained = [descend(one, client, one.before.A["W"], one.before.B["W"], "AB", rate) for client in one.clients]
         mean = scale * torch.stack([A @ B for A, B in trained]).mean(dim=0)
         r = one.before.A["W"].shape[1]
         lead = torch.linalg.eigh(mean @ mean.mT)[1][:, mean.shape[0] - r + cut :]

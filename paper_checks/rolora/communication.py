@@ -85,7 +85,7 @@ def table_4(
 
 
 def parameters(where: LayerSet, rank: int = 4) -> int:
-    """LoRA parameters of RoBERTa-Large."""
+    """Return the LoRA parameters of RoBERTa-Large."""
     return ROBERTA_LARGE.adapters(where.matrices, rank, where.layers)
 
 
@@ -157,7 +157,7 @@ def table_7(
     "those of values and queries, and in P1 of SST-2 that of values alone",
 )
 def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
-    """Undecided: the types that are listed stand in the scope."""
+    """Undecided: the scope gives the listed types."""
     cells = {f"{budget}, {name}": where for budget, sets in table.items() for name, where in sets.items()}
     types: dict[str, int] = {}
     for where in cells.values():
@@ -169,6 +169,14 @@ def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
 
 BYTES = (1, 2, 4, 8)
 KILOBYTES = (1000.0, 1024.0)
+
+
+def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
+    """Return the largest relative distance between printed and recomputed."""
+    return max(
+        max(c.printed.low - c.recomputed.high, c.recomputed.low - c.printed.high, Fraction(0)) / c.printed.high
+        for c in cells.values()
+    )
 
 
 @claim(
@@ -223,14 +231,6 @@ def table_8(
     return replace(evidence, witness=None if evidence.ok else witness)
 
 
-def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
-    """The largest relative distance between printed and recomputed."""
-    return max(
-        max(c.printed.low - c.recomputed.high, c.recomputed.low - c.printed.high, Fraction(0)) / c.printed.high
-        for c in cells.values()
-    )
-
-
 PASSES = "10 rounds of 30 are 300 batches, or 300 passes"
 SAMPLES = "how many samples a client has"
 CHOSEN = "the optimiser, and the learning rate that was chosen"
@@ -241,11 +241,11 @@ UNSAID = (
 
 
 def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of_layers: int = 32) -> Evidence:
-    """Undecided: what is printed is told with what follows from it.
+    """Leave a configuration undecided, and report what is printed with what follows from it.
 
     Args:
         setup: rounds and layers.
-        ranks: whose parameters are told.
+        ranks: whose parameters are reported.
         reason: why it is undecided.
         of_layers: layers of the network.
     """
@@ -282,7 +282,7 @@ def of_configuration(setup: Configuration, ranks: Sequence[int], reason: str, of
     ),
 )
 def table_9(setup: Configuration) -> Evidence:
-    """Undecided: that all layers exist and that the number of rounds is even stands in the scope."""
+    """Undecided: the scope says that all layers exist and that the number of rounds is even."""
     return of_configuration(setup, (8, 2), table_9.expect_reason)
 
 
@@ -299,5 +299,5 @@ def table_9(setup: Configuration) -> Evidence:
     ),
 )
 def table_11(setup: Configuration) -> Evidence:
-    """Undecided: that all layers exist and that the number of rounds is even stands in the scope."""
+    """Undecided: the scope says that all layers exist and that the number of rounds is even."""
     return of_configuration(setup, (1,), table_11.expect_reason)

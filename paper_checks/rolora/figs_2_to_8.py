@@ -48,7 +48,6 @@ FIG_2 = experiment(
     importance="result",
 )
 
-
 WHY = (
     "it is about runs of RoBERTa-Large on GLUE, of which the optimiser, the chosen learning rates and the number of "
     "seeds are not printed, nor are the figure's numbers; runs at laptop scale, of a smaller model on sentences with "
@@ -57,7 +56,7 @@ WHY = (
 
 
 def faster(table: pd.DataFrame) -> Comparisons:
-    """RoLoRA's accuracy above that of the others in the mean over the rounds, with the most clients, which are alike.
+    """RoLoRA's accuracy above the others' in the mean over the rounds, with the most clients, which are alike.
 
     A method that learns faster has the larger mean over the same rounds, the start left out.
     """
@@ -80,9 +79,7 @@ FIG_3 = experiment(
     importance="result",
 )
 
-
 NUMBERS = "nor are the figure's numbers"
-
 
 WHY_4 = WHY.replace(NUMBERS, f"{NUMBERS} (its P2 has the setting of Table 1 with 3 clients)")
 
@@ -104,7 +101,6 @@ FIG_4 = experiment(
     of_rank_4,
     importance="result",
 )
-
 
 WHY_5 = WHY.replace(
     NUMBERS, f"{NUMBERS} (on RTE, FFA-LoRA and RoLoRA with 250 KB have the setting of Table 1 with 3 clients)"

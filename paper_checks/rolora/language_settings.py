@@ -12,12 +12,10 @@ import numpy as np
 from figures.rolora.printed import GLUE, TABLE_4, TABLE_5, TABLE_7, TABLE_9, TABLE_11, TESTS, LayerSet
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.rolora.table_1 import CLIENTS
 from workloads.architectures import LLAMA_2_7B, ROBERTA_LARGE
 from workloads.data.partition import Even
 
-CLIENTS = (3, 20, 50)
-TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702, "QQP": 363_846, "RTE": 2490}
-"""Training samples of the data sets as published."""
 SUB_TASKS: Mapping[str, int] = {
     "BoolQ": 9427,
     "PIQA": 16_113,
@@ -50,7 +48,7 @@ NOT_PRINTED = "the optimiser, the scale alpha, drop-out, the law of A"
     "that was chosen for each method, and for GLUE the number of seeds",
 )
 def exp_6(rates: tuple[str, ...]) -> Evidence:
-    """Undecided: what the text fixes stands in the scope."""
+    """Undecided: the scope gives what the text fixes."""
     values = [Fraction(rate) for rate in rates]
     steps = sorted({float(after / before) for before, after in pairwise(values)})
     rounds = {schedule.rounds for schedule in TABLE_4.values()} | {TABLE_9.rounds, TABLE_11.rounds}
@@ -69,6 +67,10 @@ def exp_6(rates: tuple[str, ...]) -> Evidence:
         "more, and what the validation set of Section 6.1 decides is not said"
     )
     return Evidence(None, scope, cases=len(values), reason=exp_6.expect_reason)
+
+
+TRAINING: Mapping[str, int] = {"SST-2": 67_349, "QNLI": 104_743, "MNLI": 392_702, "QQP": 363_846, "RTE": 2490}
+"""Training samples of the data sets as published."""
 
 
 @claim(
@@ -104,7 +106,7 @@ def exp_glue(training: Mapping[str, int]) -> Evidence:
 
 
 def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
-    """Samples of the merged training set, and the largest and smallest part of 50 clients as the toolkit divides it."""
+    """Return samples of the merged training set, and the largest and smallest part of 50 clients as divided here."""
     merged = sum(SUB_TASKS.values())
     sizes = Even().parts(np.zeros(merged, dtype=np.int64), 50, 0).sizes
     return merged, (int(sizes.max()), int(sizes.min()))
@@ -125,7 +127,7 @@ def merged_parts(context: Context) -> tuple[int, tuple[int, int]]:
     "prompts, how answers are read, and the rate that was chosen",
 )
 def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
-    """Undecided; what the text fixes stands in the scope."""
+    """Undecided; the scope gives what the text fixes."""
     merged, (largest, smallest) = found
     steps = TABLE_9.rounds * TABLE_9.epochs
     scope = (
@@ -152,7 +154,7 @@ def exp_commonsense(found: tuple[int, tuple[int, int]]) -> Evidence:
     f"{NOT_PRINTED}, the prompts, and how completions of HumanEval are drawn",
 )
 def exp_generation(setup: object) -> Evidence:
-    """Undecided: what the text fixes stands in the scope."""
+    """Undecided: the scope gives what the text fixes."""
     each = LLAMA_2_7B.adapters(TABLE_11.layers.matrices, 1, TABLE_11.layers.layers)
     steps = TABLE_11.rounds * TABLE_11.epochs
     scope = (

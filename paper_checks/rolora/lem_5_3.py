@@ -40,7 +40,7 @@ class FirstSteps:
 
 
 def first_steps(context: Context) -> list[FirstSteps]:
-    """Iterations with m = q samples, ten times as many, and the 100 times as many of the correction."""
+    """Run iterations with m = q samples, ten times as many, and the 100 times as many of the correction."""
     found = []
     for s, sine, C in ((1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 1.0), (0.5, 0.28, 100.0)):
         rng, factors, m = context.rng(f"{s} {sine} {C}"), [], ceil(C * THRESHOLDS.q)
@@ -51,7 +51,7 @@ def first_steps(context: Context) -> list[FirstSteps]:
 
 
 def bound(reading: str, s: float, sine: float) -> float:
-    r"""Square of the right side over $\delta^t$."""
+    r"""Return the square of the right side over $\delta^t$."""
     return 1.0 - s * (1.0 - sine**2 if reading == "appendix" else (1.0 - sine) ** 2)
 
 
@@ -130,7 +130,7 @@ def lem_5_3(
 ) -> Evidence:
     r"""How often a first step is larger than stated; the confidence interval must reach the stated probability.
 
-    With $\|b^*\| = 1$ it does not matter where $\|b^*\|^2$ stands in (9).
+    With $\|b^*\| = 1$ the place of $\|b^*\|^2$ in (9) does not matter.
 
     Args:
         found: first steps, and runs on fixed samples.
@@ -139,7 +139,7 @@ def lem_5_3(
         reading: of the bracket in (9).
         fixed: whether runs on fixed samples are judged.
         share: of the first cosine, how far their Gram matrices may be from the identity.
-        probability: whether q stands in it, or max{log N, d}.
+        probability: whether it contains q, or max{log N, d}.
     """
     allowed, worst, told = 2.0 * (THRESHOLDS.q if probability == "q" else THRESHOLDS.least) ** -10.0, None, []
     kept = [one for one in found[0] if one.s <= limit]
@@ -185,7 +185,7 @@ def lem_5_3(
 
 
 def population(case: Mapping[str, Any], s: Any, rate: Any, ordered: bool = True) -> tuple[Any, Any]:
-    """Squares of both sides for infinitely many samples, at any angle up to the first one, or from there on."""
+    """Return the squares of both sides for infinitely many samples, at any angle up to the first, or from there on."""
     u = case["D"] + (1 - case["D"]) * case["place"] if ordered else case["D"] * case["place"]  # squared cosine
     return (1 - 2 * s * u) ** 2 / (1 + 4 * s * s * u * (1 - u)), 1 - rate * s * case["D"]
 

@@ -24,12 +24,11 @@ from paper_checks.rolora.measurements.settings import FACTORS, LEFT_OPEN, Settin
 
 Array = NDArray[np.float64]
 
-
 OF_THRESHOLDS = r"For all $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$ there is a constant K such that, "
 """How the readings begin in which the constants of Omega are one of the thresholds."""
 
 
-def enough(e0: float, e1: float, e2: float) -> float:
+def enough_samples(e0: float, e1: float, e2: float) -> float:
     r"""A constant K of the thresholds with which $m \ge Kq$ gives the printed bound, for $\epsilon_3 = \epsilon_2$."""
     level = e2 / ((1.0 - e0) * (1.0 - e1))
     room = min(1.0, e2 / (1.0 - e0) * level / (1.0 + level))
@@ -48,13 +47,12 @@ def gradient_settings(_: Context) -> tuple[Setting, ...]:
     )
     settings = [Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000))]
     settings += [
-        Setting(1, d, e0, e1, e2, enough(e0, e1, e2)) for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))
+        Setting(1, d, e0, e1, e2, enough_samples(e0, e1, e2)) for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))
     ]
     return tuple(settings)
 
 
 SINE, COSINE = 0.6, 0.8
-
 
 FEW: dict[str, Any] = {
     "N": 39_943_100,
@@ -71,7 +69,7 @@ r"""Three samples of each of many clients: $Nm \ge Kd\log(2/\epsilon_0)/\epsilon
 
 
 def judge_few(power: float, share: float) -> Evidence:
-    """Three samples of each client: the mean of the minimisers is beyond T with a probability of the order 1/N^3."""
+    """Judge three samples of each client: the mean of the minimisers is beyond T with a probability of order 1/N^3."""
     N, m, d, e0, e1, e2, e3, _, T = (float(value) for value in FEW.values())
     level = e2 / ((1.0 - e0) * (1.0 - e1))
     # On the event the deviation is more than the root of the left side, over 2 delta; all else is far less likely.
@@ -89,15 +87,15 @@ def judge_few(power: float, share: float) -> Evidence:
 
 
 def schur_tail(room: float, m: int) -> float:
-    r"""$\log P(|R - 1| > room)$ for $mR \sim \chi^2_{m-1}$."""
+    r"""Return $\log P(|R - 1| > room)$ for $mR \sim \chi^2_{m-1}$."""
     below = float(chi2.logcdf(m * (1.0 - room), m - 1)) if room < 1.0 else -inf
     return float(np.logaddexp(chi2.logsf(m * (1.0 + room), m - 1), below))
 
 
 def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
-    r"""Bounds of the log-probability that the deviation exceeds $2\tilde\epsilon\,factor\,\delta\|b^*\|^2$."""
+    r"""Bound the log-probability that the deviation exceeds $2\tilde\epsilon\,factor\,\delta\|b^*\|^2$."""
     limit = one.e2 / (1.0 - one.e0) * factor
-    # From below: T within one level, R alone beyond the limit; both are independent.
+    # From below: T within one level, only R beyond the limit; both are independent.
     apart = student_tail(one.level, one.m)
     least = COSINE - one.level * SINE
     low = log1p(-np.exp(min(apart, -1e-12))) + schur_tail(limit / least, one.m) if least > 0 else -inf
@@ -114,7 +112,7 @@ COUNTED = {
     "thresholds": "m = K q, K = 300 (1 + log(1/min(eps_1, eps_2))) max(1, (eps_2/r)^2), r = min(1, eps~ eps'/(1 + "
     "eps'))",
 }
-"""Those of Lemma A.10 for one client, by what stands in the probability, or for the constant of the thresholds."""
+"""Scopes of Lemma A.10 for one client, by what the probability contains, or for the constant of the thresholds."""
 
 
 @claim(
@@ -181,10 +179,10 @@ def lem_A_10(
     Args:
         settings: dimensions, thresholds, constants.
         form: the factor of the bound: of the lemma or of its proof.
-        probability: whether q or d stands in it.
+        probability: whether it contains q or d.
         power: printed as 10.
         share: scales the bound.
-        constant: whether those of Omega are absolute, or one of the thresholds.
+        constant: whether the constants of Omega are absolute, or one of the thresholds.
         samples: whether there are enough in all, or of each client.
     """
     if constant == "thresholds" and samples == "all":
@@ -192,7 +190,7 @@ def lem_A_10(
     found = None
     own = constant == "thresholds"
     for C in (0.0,) if own else FACTORS if probability == "q" else (100.0, 1000.0):  # N = 1: 100 in both
-        cases = [one for one in settings if (enough(one.e0, one.e1, one.e2) if own else C) == one.C]
+        cases = [one for one in settings if (enough_samples(one.e0, one.e1, one.e2) if own else C) == one.C]
         factors = [one.level**2 + one.level if form == "lemma" else (1.0 + one.level) ** 2 for one in cases]
         tails = [deviation_tails(one, share * factor) for one, factor in zip(cases, factors, strict=True)]
         right = np.array([log(2.0) - power * log(one.q if probability == "q" else one.d) for one in cases])
@@ -227,12 +225,10 @@ def lem_A_10(
 
 CLIENTS = (1, 2, 3)
 
-
 TRIPLES = (
     "1 to 3 clients, every m of at least 3, every angle: enough, since N^3 times each side is a sum over triples of "
     "clients, a cubic in N that is 0 at N = 0"
 )
-
 
 MEAN = sympy.Symbol("b")
 r"""A given $\bar b$, in units of $b^*$."""
@@ -254,7 +250,7 @@ class Gradients:
 
 
 def sampled_gradient(N: int, b: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    r"""Along a, and across it in the plane of a and $a^*$: $\nabla_al(a, bb^*)$ in units of $\|b^*\|^2$."""
+    r"""Return $\nabla_al(a, bb^*)$ along a and across it in the plane of a and $a^*$, in units of $\|b^*\|^2$."""
     along = across = sympy.Integer(0)
     for i in range(1, N + 1):
         h, g, w = symbols_of(i)
@@ -264,12 +260,12 @@ def sampled_gradient(N: int, b: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def own_mean(N: int) -> sympy.Expr:
-    r"""The mean of the clients' minimisers from their own samples, in units of $b^*$."""
+    r"""Return the mean of the clients' minimisers from their own samples, in units of $b^*$."""
     return sum((scale(i) for i in range(1, N + 1)), sympy.Integer(0)) / N
 
 
 def expected_gradients(_: Context) -> Gradients:
-    """The expectations of polynomials in normal variables, and points on the circle."""
+    """Return the expectations of polynomials in normal variables, and points on the circle."""
     own, given = {}, {}
     for N in CLIENTS:
         b = own_mean(N)
@@ -393,7 +389,7 @@ def eq_77(
         ]
         if last != "none":
             lines.append(-power * log(one.q if last == "q" else min(one.q, one.d)))
-        # Equality of the last pair is no fault of the corrected chain, which says "at least" there.
+        # Equality of the last pair is not a fault of the corrected chain, which says "at least" there.
         pairs = list(pairwise(lines))
         for number, (less, more) in enumerate(pairs):
             left.append(less)

@@ -21,13 +21,12 @@ from paper_checks.rolora.measurements.laws import BEST_C5, NODE_WEIGHTS, NODES, 
 
 Array = NDArray[np.float64]
 
-
 NEARLY_ACROSS = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_3": "1/4"}
 """One client in the plane, a* nearly across a: its minimiser is small, and what it is off by is not."""
 
 
 def most_that_keep(case: Mapping[str, str]) -> float:
-    r"""Upper bound of the probability that the gradient is not far from its mean over all samples, for that client.
+    r"""Return an upper bound of the probability that that client's gradient is near its mean over all samples.
 
     Along u it misses its mean by $2\delta|sR - \cos\frac{m-1}m|$, and $\|M\|_{op}\|\bar b\| = \delta|s|\sqrt{1 +
     T^2}$. Where $10\cos < |T| < 1$ and $R > \frac12$, the first is more than $2e$ times the second for $e \le \frac14$.
@@ -37,7 +36,7 @@ def most_that_keep(case: Mapping[str, str]) -> float:
 
 
 def column_tail(room: float, n: int, d: int) -> float:
-    r"""$P(\|(S - I)v\| \ge room)$ for a unit vector v and S of n samples in d dimensions, room at most 1.
+    r"""Return $P(\|(S - I)v\| \ge room)$ for a unit vector v and S of n samples in d dimensions, room at most 1.
 
     Along v it is $\chi^2_n/n - 1$, across it $\sqrt{\chi^2_n\chi^2_{d-1}}/n$ with independent variables. With
     $room\sin\varphi$ along v the rest is smooth in $\varphi$.
@@ -51,13 +50,13 @@ def column_tail(room: float, n: int, d: int) -> float:
 
 
 def _schur_beyond(apart: Array, t: Array, m: int) -> Array:
-    """Probability that R is that far from 1, times the density of T at that size."""
+    """Return the probability that R is that far from 1, times the density of T at that size."""
     missing = chi2.sf(m * (1.0 + apart), m - 1) + chi2.cdf(m * (1.0 - apart), m - 1)
     return np.asarray(np.exp(log(2.0) - betaln(0.5, 0.5 * m) - 0.5 * (m + 1.0) * np.log1p(t**2)) * missing)
 
 
 def plane_tail(room: float, m: int) -> float:
-    r"""$\log P(\|(S - I)v\| \ge room)$ for v along $Ta - u$ in the plane, one client's own samples, room < 1.
+    r"""Return $\log P(\|(S - I)v\| \ge room)$ for v along $Ta - u$ in the plane, one client's own samples, room < 1.
 
     Along a it is -T and along u it is 1 - R, with $mR \sim \chi^2_{m-1}$, over the root of $1 + T^2$.
     """
@@ -69,7 +68,7 @@ def plane_tail(room: float, m: int) -> float:
 
 
 def across_tail(room: float, m: int) -> float:
-    r"""The same for $u^\top(S - I)v$, from below: without T beyond 50."""
+    r"""Return the log-probability for $u^\top(S - I)v$, from below: without T beyond 50."""
     most = min(50.0, 20.0 / sqrt(m))
     edge = min(most, sqrt(1.0 / room**2 - 1.0))  # beyond, R is never small enough; up to it, smooth in the angle
     angle = 0.25 * pi * (1.0 + NODES)
@@ -83,9 +82,9 @@ def across_tail(room: float, m: int) -> float:
 
 
 def column_tails(_: Context) -> dict[str, Array]:
-    r"""Log-probability that the deviation reaches eps_3 along some direction, and along one, with d, eps_0, eps_3, N m.
+    r"""Return log-probabilities that the deviation reaches eps_3 in some direction and in one; d, eps_0, eps_3, N m.
 
-    From the mean over all samples, that of (49) with b of the same samples, and samples that b is independent of. The
+    From the mean over all samples, from (49) with b of the same samples, and samples that b is independent of. The
     one direction is u for one client's own samples, else M b.
     """
     fresh, own = [], []
@@ -183,14 +182,13 @@ def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, n
 
 
 def chain_grid(_: Context) -> Array:
-    """Sine of the angle, eps', and where in [-eps', eps'] the mean of the minimisers is."""
+    """Return the sine of the angle, eps', and where in [-eps', eps'] the mean of the minimisers is."""
     grid = product((1e-6, 0.1, 0.6, 0.9, 0.999), (1e-6, 0.01, 0.05, 0.5, 3.0), (-1.0, -0.3, 0.0, 0.7, 1.0), (1.0, -1.0))
     return np.array(list(grid))
 
 
 BEYOND = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_2": "1/10", "eps_3": "1/8"}
 """The same client: the gradient is farther from its mean than (66), and m = 360 q."""
-
 
 NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
 """On the grid: (67) is larger than (68) however near b is to g."""
@@ -253,7 +251,7 @@ def eq_65(
         of: whether the probability is judged, with the mean over all samples, or the lines on the events.
         matrix: whether (68) has a matrix, as (67); the number is 0 for a b* across a, which is the case judged.
         one: printed as 1 in $(\epsilon' + 1)^2$.
-        form: the factor of (76), or that of Lemma A.10.
+        form: the factor of (76), or the factor of Lemma A.10.
         power: of $\delta$ in (76).
     """
     if of == "all":

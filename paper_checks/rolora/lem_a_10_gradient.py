@@ -35,16 +35,15 @@ from paper_checks.rolora.measurements.laws import (
     student_tail,
 )
 from paper_checks.rolora.measurements.own_samples import own_samples
-from paper_checks.rolora.measurements.second_iteration import least
+from paper_checks.rolora.measurements.second_iteration import least_values
 
 Array = NDArray[np.float64]
-
 
 NAMES = "x:4 y:4 a0 a1 t0 t1 b0 c0 w0 w1"
 
 
 def two_clients() -> dict[str, sympy.Matrix]:
-    """Two clients with two samples of two entries, a, a*, w, and b and b* of one entry."""
+    """Return symbols of two clients with two samples of two entries, a, a*, w, and b and b* of one entry."""
     symbols = sympy.symbols(NAMES)
     names = ("X", "Y", "a", "truth", "b", "own", "w")
     sizes = (4, 4, 2, 2, 1, 1, 2)
@@ -57,7 +56,7 @@ def two_clients() -> dict[str, sympy.Matrix]:
 
 
 def points_of(context: Context) -> list[Point]:
-    """Values for all of them."""
+    """Return values for all symbols."""
     return generic_points(context, sympy.symbols(NAMES), 3)
 
 
@@ -162,12 +161,11 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
 
 LONGER_BY = (1.0, 1.5, 10.0)
 
-
 COSINES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 def centred_product_norm(correlation: float) -> float:
-    r"""$\psi_1$ norm of $zw - \rho$ for standard normal z, w of correlation $\rho \ge 0$.
+    r"""Return the $\psi_1$ norm of $zw - \rho$ for standard normal z, w of correlation $\rho \ge 0$.
 
     In polar coordinates $zw = Qk$ with k a function of the angle and Q exponential of mean 2; the mean over Q is in
     closed form on either side of $Qk = \rho$.
@@ -222,7 +220,7 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
         c2: of (55).
         c4: of (58).
         own: whether $\bar b$ is made of the same samples, as in Algorithm 2. Then the norm is at least the size of the
-            mean, which for w along u is half of that of $\nabla_al$ and (49) apart.
+            mean, which for w along u is half of the distance of $\nabla_al$ from (49).
     """
     if own:
         samples = own_samples(ZERO_MINIMISER)
@@ -258,7 +256,7 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
 
 
 def sum_tails(_: Context) -> tuple[Array, Array]:
-    """Exact tails of the sum over N m |M||b|: samples that b is independent of, w along M b; then one client's own.
+    """Return exact tails of the sum over N m |M||b|: b independent of the samples, w along M b; then own samples.
 
     For one client of Algorithm 2 and w = a the sum is T over the root of 1 + T^2, with T as in ``laws``.
     """
@@ -270,7 +268,7 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
 
 
 def judge_every_a(c5: float, columns: float) -> Evidence:
-    r"""The event of (59) needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of the $x_{i,j}x_{i,j}^\top$.
+    r"""Judge whether $\|G - I\|_{op} \ge \epsilon_3$, as the event of (59) needs, G the mean of $x_{i,j}x_{i,j}^\top$.
 
     The singular values of all samples are within $\sqrt d + y$ of $\sqrt n$, n = Nm, but for a probability of
     $2e^{-y^2/2}$ (Davidson and Szarek); $y^2 = 2c_5\epsilon_3^2n$.
@@ -292,7 +290,6 @@ def judge_every_a(c5: float, columns: float) -> Evidence:
 
 NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
 """b* = 0, which Assumption 5.1 does not exclude: M and the mean of the minimisers are 0."""
-
 
 SECOND: dict[str, Any] = {
     "cosine": "3/5",
@@ -400,7 +397,7 @@ def eq_59(
         return judge_promises([line], "b* = 0, so many samples that (61) is below 1")
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
-        found_least, missed = least(SECOND)
+        found_least, missed = least_values(SECOND)
         tail = log(1.0 - missed) if found_least.deviation >= e else -inf
         line = Promise(
             "log of a lower bound of the probability",

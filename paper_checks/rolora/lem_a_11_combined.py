@@ -21,14 +21,14 @@ from paper_checks.rolora.measurements.settings import THRESHOLDS, Setting, tried
 
 
 def worst_losses(_: Context) -> np.ndarray:
-    r"""Angle, step, shares of $\epsilon'$ and $\tilde\epsilon$ in D/16, and where the mean of the minimisers is."""
+    r"""Return angle, step, shares of $\epsilon'$ and $\tilde\epsilon$ in D/16, and the place of the mean minimiser."""
     angles = (1e-3, 0.1, 0.3, 0.7071, 0.9, 0.99, 0.9999)
     shares = (1e-9, 1e-3, 0.3, 0.999)
     return np.array(list(product(angles, (1e-6, 0.01, 0.3, 1.0), shares, shares, (-1.0, -0.4, 0.0, 0.7, 1.0))))
 
 
 def slope_tail(one: Setting) -> float:
-    r"""Bound of the log-probability that (116) fails at some a, whatever $\tilde\epsilon$ is, as in its proof."""
+    r"""Bound the log-probability that (116) fails at some a, for every $\tilde\epsilon$, as in its proof."""
     spread = one.e2 * one.m / 100.0
     return log(2.0 * one.N) - spread if one.d <= 2.0 * spread else 0.0
 
@@ -61,7 +61,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
         first: printed as 4, before $\tilde\epsilon$.
         second: printed as 4, before $\epsilon'$.
         one: printed as 1 in $(\epsilon' + 1)^2$.
-        samples: constant of $\Omega$ with which the probability is as printed, whatever is known of (109).
+        samples: constant of $\Omega$ with which the probability is as printed, without (109).
     """
     sine, s, share, tilde_share, place = grid.T
     room, cosine = (1.0 - sine**2) / 16.0, np.sqrt(1.0 - sine**2)
@@ -113,7 +113,7 @@ r"""The largest step and a small angle, $\delta^t = \delta^0$, $\bar b = g$: C i
 
 
 def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
-    """Numerator of the C of (117)."""
+    """Return the numerator of the C of (117)."""
     return 1 - 2 * s * (D - level) + 2 * s * tilde * (1 + level) ** 2
 
 

@@ -17,7 +17,7 @@ from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.lem_a_10 import COSINE, SINE, deviation_tails
 from paper_checks.rolora.lem_a_10_bound import chain_grid
-from paper_checks.rolora.measurements.contraction_steps import Step, misses, run_steps, scope
+from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
 from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
 from paper_checks.rolora.measurements.laws import student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
@@ -37,7 +37,7 @@ from paper_checks.rolora.measurements.settings import Setting, tried_settings
 def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Promises:
     """The square in full, (103), and without the term of second order, (106).
 
-    In (106) any vector may stand for the expectation: it is subtracted and added.
+    In (106) any vector may replace the expectation: it is subtracted and added.
     """
     for one in steps:
         linear = 1.0 - factor * one.s * (one.along + one.slope)
@@ -46,13 +46,13 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Pr
     return scope(steps)
 
 
-def enough(e1: float, e2: float) -> float:
-    """A constant K of the thresholds with which m >= K q is enough for (109)."""
+def enough_samples(e1: float, e2: float) -> float:
+    """Return a constant K of the thresholds with which m >= K q is enough for (109)."""
     return 300.0 * (1.0 - log(min(e1, e2)))
 
 
 def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
-    """Iterations; and one client with the constant of the thresholds."""
+    """Return iterations, and one client with the constant of the thresholds."""
     thresholds = (
         (0.95, 0.95, 0.95),
         (0.5, 0.5, 0.5),
@@ -61,16 +61,16 @@ def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
         (0.9, 0.5, 0.05),
         (0.1, 0.1, 1e-4),
     )
-    return run_steps(context), [Setting(1, d, *e, enough(*e[1:])) for e in thresholds for d in (2, 1000)]
+    return run_steps(context), [Setting(1, d, *e, enough_samples(*e[1:])) for e in thresholds for d in (2, 1000)]
 
 
-def deviates(one: Setting, factor: float) -> float:
-    r"""Lower bound of $\log P$ that the deviation exceeds $2\epsilon'\,factor\,\|b^*\|^2$."""
+def deviation_bound(one: Setting, factor: float) -> float:
+    r"""Bound $\log P$ that the deviation exceeds $2\epsilon'\,factor\,\|b^*\|^2$ from below."""
     return log(0.5) + student_tail(one.level * factor / (SINE * COSINE), one.m)
 
 
 def judge_probability(settings: list[Setting], share: float, power: float) -> Evidence:
-    r"""One client, $\delta = 3/5$: refuted by a lower bound of the law, confirmed by an upper bound."""
+    r"""Judge one client, $\delta = 3/5$: a lower bound of the law can refute, an upper bound can confirm."""
     right = np.array([log(2.0) - power * log(one.q) for one in settings])
     pairs = [(one, share * (1.0 + one.level) ** 2) for one in settings]
 
@@ -86,7 +86,7 @@ def judge_probability(settings: list[Setting], share: float, power: float) -> Ev
             printed=f"log of {side} bound of the probability of failure",
         )
 
-    evidence = judge([deviates(one, size) for one, size in pairs], "a lower")
+    evidence = judge([deviation_bound(one, size) for one, size in pairs], "a lower")
     if not evidence.ok:
         return evidence
     evidence = judge([deviation_tails(one, size / ((1.0 - one.e1) * SINE))[1] for one, size in pairs], "an upper")
@@ -151,8 +151,8 @@ def eq_107(
 
     Args:
         found: iterations, and settings of one client.
-        of: what m = Omega(q) is read as; or on the events alone.
-        form: which threshold stands first in (109), on the events.
+        of: what m = Omega(q) is read as; or only on the events.
+        form: which threshold comes first in (109), on the events.
         factor: printed as 4.
         power: of q, printed as 10.
         share: scales (109) where its probability is judged.
@@ -162,7 +162,7 @@ def eq_107(
     if of == "absolute":
         failed = failure_for_every_constant(
             "(109)",
-            lambda one: misses(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m),
+            lambda one: gradient_tail(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m),
             2.0,
             power,
             exact=False,

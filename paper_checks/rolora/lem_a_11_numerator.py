@@ -20,7 +20,7 @@ from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.lem_a_10 import COSINE, SINE
 from paper_checks.rolora.measurements.contraction_events import lengths, search_steps, thresholds
-from paper_checks.rolora.measurements.contraction_steps import Step, misses, run_steps, scope
+from paper_checks.rolora.measurements.contraction_steps import Step, gradient_tail, run_steps, scope
 from paper_checks.rolora.measurements.failures import ABSOLUTE_SCOPE, failure_for_every_constant
 from paper_checks.rolora.measurements.laws import student_tail
 from paper_checks.rolora.measurements.own_samples import own_samples
@@ -54,7 +54,7 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
     expect=("depends on the reading", "proof"),
 )
 def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "all") -> Evidence:
-    """By expansion and $Pa^* = 0$, for any vector in the place of the gradient, any a, b and b*.
+    """By expansion and $Pa^* = 0$, for any vector instead of the gradient, any a, b and b*.
 
     Args:
         points: values of the entries.
@@ -157,14 +157,14 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
 
     Args:
-        steps: iterations. (49) stands for the expectation; on the event of (62) any vector might (``eq-65``).
+        steps: iterations. (49) replaces the expectation; on the event of (62) any vector could (``eq-65``).
         one: printed as 1.
-        form: the factor of (76), or that of Lemma A.10.
+        form: the factor of (76), or the factor of Lemma A.10.
         of: whether the probability is judged, or the bound on the events.
     """
     if of == "absolute":
         yield failure_for_every_constant(
-            "(91)", lambda at: misses(at.tilde * (one + at.level) ** 2, at.m), 2.0, exact=False
+            "(91)", lambda at: gradient_tail(at.tilde * (one + at.level) ** 2, at.m), 2.0, exact=False
         )
         return ABSOLUTE_SCOPE
     for step in steps:
@@ -176,12 +176,11 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
 
 ON_ITS_EVENT = "on the event of Lemma A.9"
 
-
 NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsilon_2 \to 0$, and $q^{-10}$ goes to 0."
 
 
-def between(low: float, high: float, m: float) -> float:
-    r"""$\log P(low < -T \le high)$ for one client's T."""
+def student_between(low: float, high: float, m: float) -> float:
+    r"""Return $\log P(low < -T \le high)$ for one client's T."""
     near, far = student_tail(low, m), student_tail(high, m)
     return log(0.5) + near + log1p(-exp(far - near))
 
@@ -219,27 +218,27 @@ def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "abso
     if of == "absolute":
         # (95) fails for -(2 cos/delta - eps') < T < -eps'.
         yield failure_for_every_constant(
-            "(95)", lambda at: between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m)
+            "(95)", lambda at: student_between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m)
         )
         return ABSOLUTE_SCOPE
     yield from [
         Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12, at_most=True)
         for one in steps
     ]
-    # The power of the angle is that of |g|, which must be exact.
+    # |g| has this power of the angle, which must be exact.
     yield from [Promise("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
     return scope(steps)
 
 
 def angle_grid(_: Context) -> np.ndarray:
-    """First angle, later angle as a share of it, eps' as a share of D/16."""
+    """Return the first angle, the later angle as a share of it, eps' as a share of D/16."""
     return np.array(list(product((1e-3, 0.3, 0.7071, 0.9, 0.9999), (1e-3, 0.5, 0.8, 1.0), (1e-6, 0.5, 0.999))))
 
 
-def short(level: float, m: float) -> float:
-    r"""$\log P$ that (99) fails at $\delta^t = \delta^0$: $(\cos + \delta T)^2 < \cos^2 - level$."""
+def shortfall_tail(level: float, m: float) -> float:
+    r"""Return $\log P$ that (99) fails at $\delta^t = \delta^0$: $(\cos + \delta T)^2 < \cos^2 - level$."""
     root = (COSINE**2 - level) ** 0.5
-    return between(level / (COSINE + root) / SINE, (COSINE + root) / SINE, m)
+    return student_between(level / (COSINE + root) / SINE, (COSINE + root) / SINE, m)
 
 
 @claim(
@@ -280,7 +279,7 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolu
         of: whether the probability of (99) is judged, or the lines on the event.
     """
     if of == "absolute":
-        failed = failure_for_every_constant("(99)", lambda at: short(less * at.level, at.m))
+        failed = failure_for_every_constant("(99)", lambda at: shortfall_tail(less * at.level, at.m))
         return judge_promises([failed], ABSOLUTE_SCOPE)
     first = grid[:, 0]
     sine = first * grid[:, 1]
@@ -347,7 +346,7 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
         left = abs(1 - 2 * s * (low + (high - low) * case["place"]))
         return left, abs(1 - 2 * s * (case["D"] - less * level))
 
-    # The least length is where the bound is tight: place 0 stands for it.
+    # The least length is where the bound is tight: place 0 means it.
     corner = {key: np.concatenate([column, column]) for key, column in cases.items()}
     corner["place"][len(cases["place"]) :] = 0.0
     left, right = sides(corner)

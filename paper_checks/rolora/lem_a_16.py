@@ -105,7 +105,7 @@ class Algebra:
 
 
 def draw_points(context: Context) -> Algebra:
-    """Points on the circle by its rational parametrisation."""
+    """Draw points on the circle by its rational parametrisation."""
     found = []
     for number, point in enumerate(generic_points(context, (ETA, BETA_1, BETA_2, BETA_3), 4), start=2):
         t = sympy.Rational(1, number)
@@ -114,7 +114,7 @@ def draw_points(context: Context) -> Algebra:
 
 
 def on_circle(expression: sympy.Expr) -> sympy.Expr:
-    """The expression with even powers of the sine replaced: an identity on the circle becomes one of symbols."""
+    """Return the expression with even powers of the sine replaced: an identity on the circle becomes one of symbols."""
     return sympy.rem(sympy.expand(expression), SIN**2 + COS**2 - 1, SIN)
 
 
@@ -155,7 +155,7 @@ def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, 
 
 
 def search_steps(context: Context) -> Searched:
-    """Angles of both iterations, lengths of the mean relative to L_max, and steps relative to their bound."""
+    """Search angles of both iterations, lengths of the mean relative to L_max, and steps relative to their bound."""
     axes = (
         Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT),
         Axis("ratio", 1e-4, 1.0, UNIT, words="angle distance over the first one, delta_t/delta_0"),

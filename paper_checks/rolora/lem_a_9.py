@@ -18,27 +18,25 @@ FOR_ALL_THRESHOLDS = (
     r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge Kq$, "
 )
 
-
 Tails = tuple[tuple[Setting, float], ...]
-
 
 SMALLEST = {1.0: 0.01, 10.0: 0.01, 20.0: 1e-4, 100.0: 1e-12, 1000.0: 1e-110}
 """The smallest threshold tried with each factor C in m = C q: the larger C, the smaller it must be to matter."""
 
 
-def enough(thresholds: tuple[float, float, float]) -> float:
-    r"""A constant K of the thresholds with which $m \ge Kq$ is enough for Lemma A.9."""
+def enough_samples(thresholds: tuple[float, float, float]) -> float:
+    r"""Return a constant K of the thresholds with which $m \ge Kq$ is enough for Lemma A.9."""
     return 20.0 - 50.0 * log(min(thresholds[1:]))
 
 
 def minimiser_tails(context: Context) -> Tails:
-    """Log-probability that Lemma A.9's bound fails: exact for one client, at most that many times it for several."""
+    """Return the log-probability that Lemma A.9's bound fails: exact for one client, an upper bound for several."""
     settings = [
         Setting(N, d, *thresholds, C)
         for C, thresholds, N, d in product(FACTORS, THRESHOLDS, (1, 10, 1000), (2, 20, 1000))
         if thresholds[2] >= SMALLEST[C]
     ]
-    settings += [Setting(N, d, *e, enough(e)) for e, N, d in product(THRESHOLDS, (1, 10, 1000), (2, 20, 1000))]
+    settings += [Setting(N, d, *e, enough_samples(e)) for e, N, d in product(THRESHOLDS, (1, 10, 1000), (2, 20, 1000))]
     return tuple((one, log(one.N) + student_tail(one.level, one.m)) for one in settings)
 
 
@@ -47,10 +45,12 @@ def _numbers(cases: Tails, index: int) -> dict[str, float]:
 
 
 def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str, samples: bool) -> Evidence:
-    """The smallest factor C of which every case passes, or the case in which the largest C fails."""
+    """Judge every case by the smallest factor C at which all pass, or by the case in which the largest C fails."""
     if constant == "thresholds":
         own = tuple(
-            (one, tail) for one, tail in tails if (enough((one.e0, one.e1, one.e2)) if samples else 1.0) == one.C
+            (one, tail)
+            for one, tail in tails
+            if (enough_samples((one.e0, one.e1, one.e2)) if samples else 1.0) == one.C
         )
         found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
         return judge_inequality(
@@ -149,7 +149,7 @@ def lem_A_9(
 
 
 def printed_p0(one: Setting, m: float) -> float:
-    r"""$\log(Np_0)$ with the largest constants $c_1$ and $c_3$."""
+    r"""Return $\log(Np_0)$ with the largest constants $c_1$ and $c_3$."""
     both = np.logaddexp(
         log(2.0) + one.d * log1p(2.0 / one.e0) - BEST_C3 * one.e2**2 * m, -BEST_C1 * one.e1**2 * m * 9.0 / 64.0
     )
@@ -210,12 +210,12 @@ def eq_43(
 
     Args:
         settings: numbers and thresholds.
-        form: which Q stands in the exponentials.
+        form: which Q is in the exponentials.
         C: the constant there; the second inequality needs 10/e at least.
         first: whether the first inequality is judged.
-        factor: constant in the number of samples, if not that of the setting.
+        factor: constant in the number of samples, if not the setting's.
         power: printed as 10.
-        constant: whether that of Omega is absolute, or one of the thresholds.
+        constant: whether the constant of Omega is absolute, or one of the thresholds.
     """
     largest = [one for one in settings if (40.0 if form == "least" else 10.0) == one.C]
     left, right, samples = [], [], []

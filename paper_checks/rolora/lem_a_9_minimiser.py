@@ -24,19 +24,19 @@ from paper_checks.methods.identity import (
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.measurements.laws import BEST_C1, chi_square_tails
-from paper_checks.rolora.measurements.second_iteration import least
+from paper_checks.rolora.measurements.second_iteration import least_values
 from paper_checks.rolora.sec_a_2 import BEST_SHARE, circle_nets
 
 Array = NDArray[np.float64]
 
 
 def symbols_of(context: Context) -> list[Point]:
-    """Values for S, a, a* and b* of two dimensions, S positive definite."""
+    """Return values for S, a, a* and b* of two dimensions, S positive definite."""
     return generic_points(context, sympy.symbols("u b0 b1 r s v"), 3)
 
 
 def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
-    """S = R^T R for a triangular R, a on the first axis, a* a unit vector, b*, and what follows."""
+    """Return S = R^T R for a triangular R, a on the first axis, a* a unit vector, b*, and what follows."""
     u, b0, b1, r, s, v = sympy.symbols("u b0 b1 r s v")
     R = sympy.Matrix([[r, s], [0, v]])
     a = sympy.Matrix([1, 0])
@@ -102,7 +102,7 @@ def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Equation
 
 
 def lower_tails(_: Context) -> Array:
-    r"""Log-probability of $\chi^2_m \le (1 - \epsilon)m$ with epsilon and m."""
+    r"""Return the log-probability of $\chi^2_m \le (1 - \epsilon)m$ with epsilon and m."""
     pairs = product((0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 0.999), (1, 2, 5, 20, 100, 1000, 10_000, 10**6, 10**8))
     return np.array([(chi_square_tails(e, m)[0], e, float(m)) for e, m in pairs])
 
@@ -143,10 +143,10 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
         rows: tails of that law.
         c1: the constant.
         power: of the threshold.
-        own: whether a is that of any iteration of Algorithm 2, judged in the second, or independent of the samples.
+        own: whether a is from any iteration of Algorithm 2, judged in the second, or independent of the samples.
     """
     if own:
-        found, missed = least(LONGER)
+        found, missed = least_values(LONGER)
         n, times = LONGER["n"], float(LONGER["times"])
         more = Promise(
             f"a lower bound of the probability that |X a|^2 > {times:g} m, and an upper one for a normal vector",
@@ -184,7 +184,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
     r"X_i(I_d - aa^\top)a^*b^{*\top}$.",
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3}],
-    stands_in={"share": ("first line",)},  # in the second it stands on both sides
+    stands_in={"share": ("first line",)},  # in the second it is on both sides
     best=BEST_SHARE,
     uses=("rolora/lem-A.7",),
     expect=("holds", "proof"),

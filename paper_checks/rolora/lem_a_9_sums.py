@@ -17,10 +17,9 @@ from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, UP_TO_ONE, tr
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.measurements.laws import BEST_C3, gaussian_product_norm
-from paper_checks.rolora.measurements.second_iteration import least
+from paper_checks.rolora.measurements.second_iteration import least_values
 
 Array = NDArray[np.float64]
-
 
 LARGER: dict[str, Any] = {
     "cosine": "3/5",
@@ -33,7 +32,6 @@ LARGER: dict[str, Any] = {
 }
 """More dimensions, a threshold, and a constant that is too small for it."""
 
-
 OWN_A = (
     "The lines print no condition on m: from the second iteration on a depends on the samples, and the norm grows with "
     "d/m."
@@ -41,11 +39,11 @@ OWN_A = (
 
 
 def size_of_summand() -> tuple[float, str]:
-    """A lower bound of the mean size of a summand of (21) in the second iteration, w along b* of length 1, and scope.
+    """Bound the mean size of a summand of (21) from below, second iteration, w along b* of length 1; with scope.
 
     The summands have one law, so that it is at least the mean size of their mean.
     """
-    found, missed = least(LARGER)
+    found, missed = least_values(LARGER)
     size = (1.0 - missed) * found.summand
     scope = (
         "one client, w along b*, the second iteration on the samples of the first, d = 100 m, and for a larger c_2 "
@@ -75,7 +73,7 @@ def size_of_summand() -> tuple[float, str]:
         ),
     ),
     because=OWN_A,
-    stands_in={"c2": ("step 2",)},  # in the lines after it, it stands on both sides
+    stands_in={"c2": ("step 2",)},  # in the lines after it, it is on both sides
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
     expect=("depends on the reading", "proof"),
 )
@@ -85,7 +83,7 @@ def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     Args:
         norm: of the product of two independent normal variables.
         c2: the constant.
-        own: whether a is that of any iteration of Algorithm 2, judged in the second, or fixed.
+        own: whether a is from any iteration of Algorithm 2, judged in the second, or fixed.
     """
     if own:
         least_size, told = size_of_summand()
@@ -110,7 +108,7 @@ def eq_22(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
 
 
 def product_tail(room: float, m: int) -> float:
-    r"""$\log P(|\sum_j z_jw_j| \ge room\,m)$ for 2m independent normal variables: $|N(0,1)|\,\chi_m \ge room\,m$.
+    r"""Return $\log P(|\sum_j z_jw_j| \ge room\,m)$ for 2m independent normals: $|N(0,1)|\,\chi_m \ge room\,m$.
 
     Conditional on the $z_j$ the sum is normal; by the half-angle form of its density, $P = E\,2\Phi(-room\,m/\chi_m)$.
     The integrand is smooth in $\log\chi_m$ and vanishes at both ends, so that the trapezoidal rule is exact to
@@ -125,7 +123,7 @@ def product_tail(room: float, m: int) -> float:
 
 
 def summed_products(_: Context) -> Array:
-    """Log-probability that a sum of m products of independent normal variables reaches eps m, with eps and m."""
+    """Return the log-probability that a sum of m products of independent normals reaches eps m, with eps and m."""
     pairs = product((0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.999), (1, 3, 10, 100, 1000, 10_000, 10**8))
     return np.array([(product_tail(e, m), e, float(m)) for e, m in pairs])
 
@@ -220,7 +218,7 @@ def eq_30(norm: float, c2: float = 8 / 3, own: bool = True) -> Evidence:
     Args:
         norm: of the product of two independent normal variables.
         c2: the constant.
-        own: whether a is that of any iteration of Algorithm 2, judged in the second, or fixed.
+        own: whether a is from any iteration of Algorithm 2, judged in the second, or fixed.
     """
     if own:
         least_size, told = size_of_summand()

@@ -74,7 +74,7 @@ def eq_32(points: list[Point], every: bool = True, one: int = 1, extra: int = 0,
 
 
 def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
-    """Settings with m, and the log-probability that some client misses."""
+    """Return settings with m, and the log-probability that some client misses."""
     found = []
     thresholds = ((0.95, 0.95, 0.95), (0.1, 0.1, 0.1), (0.5, 0.5, 0.5), (0.5, 0.9, 0.99), (0.01, 0.5, 0.9))
     for (N, d), e, m in product(((1, 2), (5, 2), (100, 10), (10, 1000)), thresholds, (10, 1000, 30_000)):
@@ -125,7 +125,7 @@ def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> E
 
 
 def draw_chains(context: Context) -> list[Mapping[str, float]]:
-    """Both sides of every line of the chain on samples."""
+    """Draw both sides of every line of the chain on samples."""
     found: list[Mapping[str, float]] = []
     rng = context.rng("samples")
     for number in range(context.size(24, 200)):

@@ -26,7 +26,7 @@ Traffic = Mapping[str, Mapping[str, Sequence[int]]]
 
 
 def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
-    """Numbers sent in the communication rounds of one iteration, from the ledger of the algorithms as they run.
+    """Count the numbers sent in the communication rounds of one iteration, from the ledger of the algorithms.
 
     Args:
         context: seeds the problems, which do not matter.
@@ -109,7 +109,7 @@ def txt_half_cost(
 
     Args:
         traffic: from the ledger.
-        shapes: whether the statement is for square matrices alone, or for any.
+        shapes: whether the statement is only for square matrices, or for any.
         over: for other shapes, each communication round, or the two of an iteration together.
         ffa: whether FFA-LoRA is said to send half, or the share of the outputs, for other shapes.
         share: share of what LoRA sends.

@@ -1,4 +1,4 @@
-"""The pages that tell what was found in RoLoRA, and the order of its results."""
+"""The pages of findings on RoLoRA, and the order of its results."""
 
 from __future__ import annotations
 

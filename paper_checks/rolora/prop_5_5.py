@@ -39,7 +39,7 @@ def _symbols(m: int, d: int) -> tuple[sympy.Matrix, ...]:
 
 
 def draw_entries(context: Context) -> list[Point]:
-    """Values of all entries of both shapes."""
+    """Draw values of all entries of both shapes."""
     entries = {symbol for shape in SHAPES for matrix in _symbols(*shape) for symbol in matrix}
     return generic_points(context, sorted(entries, key=str), 3)
 
@@ -96,7 +96,7 @@ class Frozen:
 
 
 def freeze(X: Sequence[Sequence[int]], target: Sequence[Any], a: Sequence[int], b_star: Sequence[int]) -> Frozen:
-    """The least value of eq. (10) over b, exactly and by the toolkit."""
+    """Return the least value of eq. (10) over b, exactly and by the toolkit."""
     ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
     uu, uv, vv = (
         sum(x * y for x, y in zip(p, q, strict=True)) for p, q in ((ours, ours), (ours, theirs), (theirs, theirs))
@@ -115,7 +115,7 @@ def freeze(X: Sequence[Sequence[int]], target: Sequence[Any], a: Sequence[int], 
 
 
 def draw_frozen(context: Context) -> list[Frozen]:
-    """Few and many samples, degenerate ones too; the starts are never parallel to the truth."""
+    """Draw few and many samples, degenerate ones too; the starts are never parallel to the truth."""
     found = [
         freeze([[1, 1]], [Fraction(3, 5), Fraction(4, 5)], [1, 0], [1, 0]),
         freeze([[1, 2], [2, 4], [3, 6]], [1, 1], [1, 0], [1, 1]),
@@ -202,7 +202,7 @@ SETTINGS = {
 
 
 def simulate_freezing(context: Context) -> dict[str, NDArray[np.float64]]:
-    r"""Global losses of FFA-LoRA over $\|b^*\|^2\delta_0^2$, all draws of a setting at once, by the toolkit."""
+    r"""Simulate global losses of FFA-LoRA over $\|b^*\|^2\delta_0^2$, all draws of a setting at once."""
     found = {}
     for name, (N, m, d) in SETTINGS.items():
         rng, draws = context.rng(name), context.size(60000, 400000)
@@ -224,12 +224,12 @@ def simulate_freezing(context: Context) -> dict[str, NDArray[np.float64]]:
 
 
 def squares_and_inverses(N: int) -> tuple[tuple[sympy.Symbol, ...], tuple[sympy.Symbol, ...]]:
-    r"""Symbols $q_i = \chi^2_m/m$ and $w_i = 1/(mq_i)$ of N independent clients."""
+    r"""Return the symbols $q_i = \chi^2_m/m$ and $w_i = 1/(mq_i)$ of N independent clients."""
     return sympy.symbols(f"q:{N}"), sympy.symbols(f"w:{N}")
 
 
 def expected(polynomial: sympy.Expr, N: int, m: int) -> float:
-    """Expectation of a polynomial in those symbols, by moments of chi-square and its inverse.
+    """Return the expectation of a polynomial in those symbols, by moments of chi-square and its inverse.
 
     >>> expected(sympy.Symbol("q0") * sympy.Symbol("w0") + sympy.Symbol("w0"), 1, 4)
     0.75

@@ -16,21 +16,18 @@ from paper_checks.methods.identity import (
     rational,
 )
 
-# Two samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.
+# Two samples: Xa and Xa*, two columns of b* and of any other b, and a number instead of the mean of the s_i.
 OURS, THEIRS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "uv")
-
 
 B_STAR, OTHER_B, SCALE = sympy.symbols("b1:3"), sympy.symbols("f1:3"), sympy.Symbol("s")
 
-
 SAMPLES, A, TRUTH = sympy.Matrix(2, 2, sympy.symbols("x1:5")), *(sympy.Matrix(sympy.symbols(f"{n}1:3")) for n in "at")
-
 
 SCALES = sympy.symbols("s1:4")
 
 
 def draw_entries(context: Context) -> list[Point]:
-    """Values of all symbols."""
+    """Draw values of all symbols."""
     return generic_points(context, (SCALE, *OURS, *THEIRS, *B_STAR, *OTHER_B, *SAMPLES, *A, *TRUTH, *SCALES), 3)
 
 
@@ -49,7 +46,7 @@ def draw_entries(context: Context) -> list[Point]:
     expect=("holds", "proof"),
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Equations:
-    r"""A client's loss at another b exceeds its least by a square, in each column; two samples stand for any number.
+    r"""A client's loss at another b exceeds its least by a square, in each column; two samples represent any number.
 
     All sides are inner products of $X_ia$ and $X_ia^*$, which an orthogonal map of the samples leaves as they are, and
     some such map brings the two vectors into the plane of the first two samples. Columns add up.

@@ -51,7 +51,7 @@ def eq_vv(data: Moments, shift: float = 0.0, factor: float = 1.0) -> Evidence:
 
 
 def first_square(weight: float, noise: float) -> sympy.Expr:
-    r"""$\alpha^2m + 1 - \alpha^2$."""
+    r"""Return $\alpha^2m + 1 - \alpha^2$."""
     return rational(weight) * ALPHA**2 * M + rational(noise) * (1 - ALPHA**2)
 
 
@@ -135,7 +135,7 @@ CUT: Mapping[str, Any] = {"N": 2, "m": 1, "alpha": "3/5", "constant": "5", "halv
 
 
 def without_mean(name: str, share: float) -> Evidence:
-    r"""Whether a size that is independently ``share`` times $|s_2|$ or more has a mean of at most the constant.
+    r"""Return whether a size that is independently ``share`` times $|s_2|$ or more has a mean of at most the constant.
 
     $s_2 = \alpha + \beta R$ with R of Cauchy's law, and $E\min(|R|, 2^k) \ge \frac k\pi\log4$.
     """

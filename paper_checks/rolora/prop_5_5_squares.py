@@ -54,7 +54,7 @@ class Products:
 
 
 def measure_products(_: Context) -> Products:
-    """For up to 4 clients."""
+    """Compute the expectations for up to 4 clients."""
     of_two = {(i, j): expectation(scale(i) * scale(j), 4) for i in CLIENTS for j in CLIENTS}
     sums = {N: sum((scale(i) for i in range(2, N + 1)), sympy.Integer(0)) for N in CLIENTS}
     return Products(of_two, {N: expectation(one**2, 4) for N, one in sums.items()})
@@ -180,7 +180,7 @@ def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1
 
 
 def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
-    r"""$1 + \tilde c$ of eq. (242)."""
+    r"""Return $1 + \tilde c$ of eq. (242)."""
     return 1 + (N * (rational(four) - M) - rational(two)) / (N**power * M * (M - 2))
 
 

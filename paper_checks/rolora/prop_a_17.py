@@ -66,7 +66,7 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
 def eq_274(
     found: list[Iteration], cross: int = 0, split: float = 1.0, projected: bool = True, last: float = 1.0
 ) -> Evidence:
-    """Every line in numbers; the loss is that of the toolkit."""
+    """Every line in numbers; the loss is the toolkit's."""
     promises = []
 
     def line(name: str, left: float, right: float) -> None:

@@ -53,13 +53,19 @@ class Course:
 
 
 def next_tangent_squared(tangent_squared: float, step: float) -> float:
-    """The squared tangent after one iteration on the expected loss, by hand."""
+    """Return the squared tangent after one iteration on the expected loss, by hand."""
     factor = (1.0 + tangent_squared - 2.0 * step) / (1.0 + tangent_squared * (1.0 + 2.0 * step))
     return tangent_squared * factor**2
 
 
+def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
+    """Return the tangent of the angle between two directions."""
+    along = float(a @ truth)
+    return float(torch.linalg.vector_norm(a - along * truth)) / abs(along)
+
+
 def run_courses(context: Context) -> list[Course]:
-    """Runs the algorithm over steps up to the largest that Theorem 5.4 admits."""
+    """Run the algorithm over steps up to the largest that Theorem 5.4 admits."""
     courses = []
     for step, sine in product((0.02, 0.25, 0.5, 0.75, 0.95, 1.0), (0.05, 0.6, 0.95)):
         problem = regression(5, 3, 2, context.rng(f"{step} {sine}"), sine=sine)
@@ -87,10 +93,9 @@ def run_courses(context: Context) -> list[Course]:
     return courses
 
 
-def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
-    """Tangent of the angle between two directions."""
-    along = float(a @ truth)
-    return float(torch.linalg.vector_norm(a - along * truth)) / abs(along)
+def enclose(value: float) -> Rounded:
+    """Return the range of a number computed in double precision."""
+    return Rounded.about(Fraction(value), Fraction(1, 10**12))
 
 
 @claim(
@@ -147,14 +152,14 @@ def txt_exponential(
         step, start = Fraction(str(course.step)), Fraction(str(course.sine))
         inputs = {"step": str(step), "tangent squared": str(start**2 / (1 - start**2))}
         orders[f"{name}, rate below {most:g}"] = Order(exact(Fraction(most)), exact(abs(1 - 2 * step)), inputs)
-        orders[f"{name}, loss below FFA-LoRA's"] = Order(near(course.frozen), near(course.loss), inputs)
+        orders[f"{name}, loss below FFA-LoRA's"] = Order(enclose(course.frozen), enclose(course.loss), inputs)
         if bounded:
             share = Fraction(factor) * step
             bound = max(1 - share / (1 + share * start**2), share - 1)
             # Equality is reached in the limit of small angles or large numbers of iterations.
             slowest = max(after / before for before, after in zip(course.tangents, course.tangents[1:], strict=False))
             allowed = exact(bound + Fraction(1, 10**9))
-            orders[f"{name}, every iteration"] = Order(allowed, near(slowest), inputs)
+            orders[f"{name}, every iteration"] = Order(allowed, enclose(slowest), inputs)
     scope = (
         f"{len(kept)} runs of the algorithm on the expected loss, steps {kept[0].step:g} to {kept[-1].step:g} "
         f"in units of 1/|b*|^2, up to 25 iterations; squared tangents within {mismatch:.1g} of the closed recursion"
@@ -163,11 +168,6 @@ def txt_exponential(
         return Evidence(None, scope, reason="the algorithm does not follow the closed recursion")
     # Between the steps and starts that were run nothing is proved.
     return replace(judge_order(orders, scope), facts=())
-
-
-def near(value: float) -> Rounded:
-    """A number computed in double precision."""
-    return Rounded.about(Fraction(value), Fraction(1, 10**12))
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Interference:
 
 
 def run_interference(context: Context) -> list[Interference]:
-    """Heterogeneous regressions of rank 2 with 96 samples in all, few and many clients."""
+    """Run heterogeneous regressions of rank 2 with 96 samples in all, few and many clients."""
     local, adapter, rounds, found = Descent(3, 0.1), Adapter(2), context.size(5, 60), []
     for clients in context.size((2, 4), (3, 12, 24)):
         problem = regression(6, 4, clients, context.rng("data"), samples=96 // clients, rank=2, heterogeneity=0.5)
@@ -229,7 +229,7 @@ def run_interference(context: Context) -> list[Interference]:
     "products and cuts the mean to the rank, declines by more than LoRA",
 )
 def txt_interference(cases: Sequence[Interference]) -> Evidence:
-    """Undecided: what the tables and a toy federation show stands in the scope."""
+    """Undecided: the scope gives what the tables and a toy federation show."""
     averages = "; ".join(
         f"{method} {', '.join(f'{float(mean_of(TABLE_6, method, clients)):.2f}' for clients in CLIENTS)}"
         for method in ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA")
@@ -252,7 +252,7 @@ def txt_interference(cases: Sequence[Interference]) -> Evidence:
 
 
 def least_q(dimension: int, cosine_squared: float) -> float:
-    r"""The least q whose thresholds satisfy $\epsilon' < (1 - (\delta^0)^2)/16$, from its second term alone.
+    r"""Return the least q whose thresholds satisfy $\epsilon' < (1 - (\delta^0)^2)/16$, from its second term only.
 
     With $\epsilon_2 < (1 - \epsilon_0)(1 - \epsilon_1)\cos^2/16$ it exceeds $256 d \log(2/\epsilon_0) /
     ((1 - \epsilon_0)^2 \cos^4)$.
@@ -262,7 +262,7 @@ def least_q(dimension: int, cosine_squared: float) -> float:
 
 
 def needed_samples(context: Context) -> Mapping[int, float]:
-    """The least q for the median angle of a random start, by dimension: cos^2 has the law Beta(1/2, (d - 1)/2)."""
+    """Return the least q for the median angle of a random start by dimension; cos^2 is Beta(1/2, (d - 1)/2)."""
     return {d: least_q(d, float(beta(0.5, (d - 1) / 2).median())) for d in (2, 10, 100, 784)}
 
 

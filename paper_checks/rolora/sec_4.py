@@ -21,7 +21,7 @@ exact = Rounded.exact
 
 
 def judge_half(points: list[Point], held: str, weight: float, synchronised: bool, number: str) -> Evidence:
-    """The mean of products with one factor the same at all clients."""
+    """Judge the mean of products with one factor the same at all clients."""
     lines = []
     for clients in (1, 2, 3):
         As, Bs = factors(clients)

@@ -25,7 +25,7 @@ from toymodels.regression import Regressor, regression
 
 @dataclass(frozen=True)
 class Sample:
-    """One client's data in full, beside the toolkit's client, which keeps the Gram matrix alone.
+    """One client's data in full, and the toolkit's client, which keeps only the Gram matrix.
 
     Attributes:
         X: ``(m, d)``.
@@ -45,7 +45,7 @@ class Sample:
 
 
 def draw_samples(context: Context) -> list[Sample]:
-    """Clients of every size, fewer samples than dimensions included."""
+    """Draw clients of every size, fewer samples than dimensions included."""
     found = []
     for number, (m, d) in enumerate([(1, 2), (3, 2), (2, 5), (8, 8), (40, 10)] * context.size(2, 6)):
         rng = context.rng(f"{number}")
@@ -80,7 +80,7 @@ def eq_5(samples: list[Sample], power: float = 1.0) -> Promises:
 
 
 def make_problems(context: Context) -> list[Problem]:
-    """Equal clients of the toolkit, with samples and in expectation."""
+    """Return equal clients of the toolkit, with samples and in expectation."""
     return [
         regression(d, d, N, context.rng(f"{d} {m} {N}"), samples=m)
         for d, m, N in ((2, 3, 1), (3, 5, 4), (6, 4, 3), (10, None, 2))
@@ -123,7 +123,7 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
     expect=("holds", "search"),
 )
 def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Promises:
-    """Loss and gradient of the toolkit's clients are those of the samples; the minimum is zero, at the truth."""
+    """Loss and gradient of the toolkit's clients are the samples' own; the minimum is zero, at the truth."""
     for one in samples:
         W = (one.a @ one.b).requires_grad_()
         residual = one.X @ one.truth @ one.own_b - one.X @ W
@@ -137,7 +137,7 @@ def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", fac
 
 
 def steps_of(case: Mapping[str, Any], power: int) -> tuple[Any, Any]:
-    r"""$\eta\|b^*\|^2$ and 1, for $\|b^*\|$ = size, $L_{max}$ = size times excess, $\eta$ = share / L^power."""
+    r"""Return $\eta\|b^*\|^2$ and 1, for $\|b^*\|$ = size, $L_{max}$ = size times excess, $\eta$ = share / L^power."""
     return case["share"] * case["size"] ** 2 / (case["size"] * case["excess"]) ** power, 1 + 0 * case["size"]
 
 
@@ -149,7 +149,7 @@ STEP_AXES = (
 
 
 def search_steps(context: Context) -> Searched:
-    """Sizes of b* and bounds on them, the least bound included."""
+    """Search sizes of b* and bounds on them, the least bound included."""
     return collect_cases(
         context,
         STEP_AXES,
@@ -193,7 +193,7 @@ def asm_5_1(cases: Searched, power: int = 2, limit: float = 1.0) -> Evidence:
 
 
 def on_circle(p: sympy.Symbol) -> sympy.Matrix:
-    """A unit vector of the plane of both vectors, in rational coordinates."""
+    """Return a unit vector of the plane of both vectors, in rational coordinates."""
     return sympy.Matrix([2 * p, 1 - p**2]) / (1 + p**2)
 
 

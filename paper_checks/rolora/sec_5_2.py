@@ -40,7 +40,7 @@ class Layers:
 
 
 def build_layers(context: Context) -> list[Layers]:
-    """Small ones, and the sizes of Section 5.2; derivatives of the sum of squares by automatic differentiation."""
+    """Build small layers, and those of Section 5.2; derivatives of the sum of squares by automatic differentiation."""
     rng = context.rng("networks")
     found = []
     for n, d, r, c in ((1, 2, 1, 2), (4, 6, 2, 3), (5, 3, 3, 1), (3, 784, 16, 10)):
@@ -95,7 +95,6 @@ def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Promi
 
 ROUNDS, RATE, FALL = 3, 0.2, 5e-4
 
-
 SMALL: Mapping[str, Any] = {
     "x": [1, 2],
     "A": ["1", "1/2"],
@@ -143,7 +142,6 @@ class Setting:
 
 METHODS: Mapping[str, type[FedLoRA | FFALoRA | RoLoRA]] = {"LoRA": FedLoRA, "FFA-LoRA": FFALoRA, "RoLoRA": RoLoRA}
 
-
 COUNTS = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
 """Training images of MNIST by label."""
 
@@ -166,7 +164,7 @@ def _started(
 
 
 def _small_step(slope: float) -> float:
-    """How far a step of rate 1 moves A and B of the small network, by automatic differentiation."""
+    """Return how far a step of rate 1 moves A and B of the small network, by automatic differentiation."""
     network = two_layer(2, inputs=2, width=2, base="zero", slope=slope, dtype=torch.float64)
     x, out = torch.tensor([SMALL["x"]], dtype=torch.float64), torch.tensor(SMALL["out"], dtype=torch.float64)
     A = torch.tensor([[1.0], [0.5]], dtype=torch.float64, requires_grad=True)
@@ -177,7 +175,7 @@ def _small_step(slope: float) -> float:
 
 
 def make_runs(context: Context) -> Setting:
-    """Three rounds on positive images of 7 x 7 pixels that are drawn, and the division of MNIST's labels."""
+    """Run three rounds on drawn positive images of 7 x 7 pixels, and divide MNIST's labels."""
     labels = torch.arange(60) % 10
     x = torch.from_numpy(context.rng("images").random((60, 7, 7)))
     runs = {

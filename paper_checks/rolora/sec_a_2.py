@@ -60,7 +60,7 @@ Law = tuple[Array, Array]
 
 
 def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
-    """Laws of two to four values: simple ones, skewed ones, random ones."""
+    """Return laws of two to four values: simple ones, skewed ones, random ones."""
     rng = context.rng("laws")
     simple: list[Law] = [(np.array([-1.0, 1.0]), np.array([0.5, 0.5]))]
     simple += [(np.array([-p / (1.0 - p), 1.0]), np.array([1.0 - p, p])) for p in (0.01, 0.1, 0.3)]
@@ -106,7 +106,7 @@ CORRELATIONS = (-1.0, -0.9, -0.5, -0.1, 0.0, 0.1, 0.3, 0.5, 0.9, 0.99, 1.0)
 
 
 def product_ratios(context: Context) -> Array:
-    """Quotient of the two sides of Lemma A.3 over dependent pairs, equal variables included."""
+    """Return the quotient of the two sides of Lemma A.3 over dependent pairs, equal variables included."""
     rng = context.rng("joint")
     found = [gaussian_product_norm(rho) / (8.0 / 3.0) for rho in CORRELATIONS]
     for number in range(context.size(60, 400)):
@@ -153,13 +153,12 @@ def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
 BEST_C = 16.0 / 3.0 * log(2.0) ** 0.5
 r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{\sqrt{\log 2}\lambda^2\|X\|^2}$, mixed by a normal law."""
 
-
 COUNTS = tuple(2**k for k in range(10))
 """Numbers of signs in a sum."""
 
 
 def sum_ratios(context: Context) -> Array:
-    """Squared norm of the sum over the sum of squared norms, for independent centred variables."""
+    """Return the squared norm of the sum over the sum of squared norms, for independent centred variables."""
     found = []
     sign = discrete_norm(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 2) ** 2
     for count in COUNTS:
@@ -259,7 +258,7 @@ def cor_A_5(
 
 
 def circle_nets(_: Context) -> Array:
-    """For k equally spaced points of the circle, odd k too: k, the radius of the net, the least largest product."""
+    """Return k equally spaced points' k, odd ones too, the radius of the net, and the least largest product."""
     rows = [(k, 2.0 * sin(pi / (2 * k)), float(np.cos(pi / k))) for k in [2, *range(4, 40), 100, 1000, 10000]]
     # Coordinate vectors of both signs in d = 2 and 3; the farthest point has equal coordinates.
     rows += [(2 * d, sqrt(2.0 - 2.0 / sqrt(d)), 1.0 / sqrt(d)) for d in (2, 3)]
@@ -280,7 +279,7 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Promise
     """On the circle equally spaced points are a net for the radius found by hand, and for no smaller one."""
     for k, radius, _ in nets[:30]:
         angles = 2.0 * pi * np.arange(int(k)) / k
-        points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc stands for all; its middle is among them
+        points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc represents all; its middle is among them
         distances = 2.0 * np.abs(np.sin(0.5 * np.subtract.outer(points, angles))).min(axis=1)
         found = distances.min() if smallest else distances.max()
         yield Promise("the farthest point is at the radius found by hand", float(found), factor * radius, 1e-9)
@@ -331,12 +330,12 @@ def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1)
 
 
 def integral(function: Callable[[float], float], low: float, high: float) -> float:
-    """Numerical integral."""
+    """Integrate numerically."""
     return float(quad(function, low, high, limit=200, epsabs=1e-12)[0])
 
 
 def tails(_: Context) -> Array:
-    """Log-probability, t^2/sum of squared norms, t/largest norm and N, for exact laws of sums."""
+    """Return the log-probability, t^2/sum of squared norms, t/largest norm and N, for exact laws of sums."""
     rows = []
     sign = 1.0 / log(2.0)
     for N in (1, 2, 10, 100, 10_000):

@@ -39,7 +39,7 @@ SIGNS = [torch.tensor(signs, dtype=torch.float64).reshape(2, 2) for signs in pro
 
 
 def measure_losses(context: Context) -> list[Model]:
-    """Losses of three models of every federation, by the toolkit."""
+    """Measure losses of three models of every federation, by the toolkit."""
     found = []
     for one in iterations(context):
         for a, b in ((one.a, one.b_after), (one.truth, one.mean_b), (2.0 * one.a, one.own_b[0])):
@@ -84,7 +84,7 @@ class Pair:
     Attributes:
         loss: Global loss of the pair.
         least: Least global loss, by Definition A.13.
-        off: Square distance of its product from that of the minimiser.
+        off: Square distance of its product from the minimiser's.
         sign: The pair is this times $(a^*, \bar b^*)$, or 0 if it is none of these or no unit vector.
         apart: Squared distance from $(a^*, \bar b^*)$.
         case: Case for the witness.
@@ -99,7 +99,7 @@ class Pair:
 
 
 def draw_pairs(context: Context) -> list[Pair]:
-    """Pairs with the product of the minimiser, and others."""
+    """Draw pairs with the product of the minimiser, and others."""
     found = []
     for one in iterations(context):
         truth, mean = one.truth, one.mean_b
@@ -168,7 +168,7 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     expect=("holds", "search"),
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Promises:
-    """It is that of the federation as run, half the mean square distance of all pairs, and the least global loss."""
+    """It is the one of the federation as run, half the mean square distance of all pairs, and the least global loss."""
     for problem in problems:
         own = problem.facts["own_B"][:, 0]
         middle = own.mean(dim=0) if centre == "mean" else own[0]
@@ -194,7 +194,7 @@ class Reached:
 
 
 def run_to_the_end(context: Context) -> list[Reached]:
-    """Runs of 3 and of 40 iterations at different steps, within the bound of Theorem A.14."""
+    """Run 3 and 40 iterations at different steps, within the bound of Theorem A.14."""
     found = []
     for number, problem in enumerate(draw_problems(context)):
         truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))

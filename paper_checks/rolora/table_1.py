@@ -13,12 +13,11 @@ from paper_checks.rolora.measurements.whole_counts import Trials, attainable
 
 printed = Rounded.printed
 
-
 exact = Rounded.exact
 
 
 def mean(values: Iterable[Rounded]) -> Rounded:
-    """The range of the mean of several numbers."""
+    """Return the range of the mean of several numbers."""
     listed = list(values)
     total = listed[0]
     for value in listed[1:]:
@@ -27,7 +26,7 @@ def mean(values: Iterable[Rounded]) -> Rounded:
 
 
 def average_cells(rows: Iterable[Row], shift: float = 0.0) -> dict[str, Cell]:
-    """Every printed average beside the mean of the accuracies of its row."""
+    """Return every printed average with the mean of the accuracies of its row."""
     return {
         row.name: Cell(
             printed(row.average) + exact(Fraction(shift)),
@@ -49,7 +48,7 @@ NOT_FOLLOWING = ((4, 3, "FFA-LoRA"), (4, 20, "FFA-LoRA"), (8, 50, "LoRA"), (8, 5
 
 
 def ranking(rows: Iterable[Row], setting: str, as_printed: bool) -> list[str]:
-    """The methods of one setting from the lowest average to the highest."""
+    """Return the methods of one setting from the lowest average to the highest."""
 
     def average(row: Row) -> Fraction:
         return Fraction(row.average) if as_printed else sum(Fraction(s.mean) for s in row.scores.values()) / Fraction(5)
@@ -91,15 +90,23 @@ def table_1(rows: Sequence[Row], without: tuple[tuple[int, int, str], ...] = (),
 # paper, which does not print them.
 VALIDATION: Mapping[str, tuple[int, int]] = {"SST-2": (872, 444), "RTE": (277, 146)}
 
-
 MOST_RUNS = 50
 """More than enough: 37 runs of 277 examples have means less than a hundredth apart."""
 
 
-def written(text: str, places: int) -> str:
-    """A number with at least so many decimals."""
+def with_decimals(text: str, places: int) -> str:
+    """Write a number with at least so many decimals."""
     whole, _, decimals = text.partition(".")
     return f"{whole}.{decimals.ljust(places, '0')}" if places else text
+
+
+CLIENTS = (3, 20, 50)
+
+
+def describe_accuracies(rows: Sequence[Row], method: str) -> str:
+    """Write the accuracies of a method along 3, 20 and 50 clients."""
+    lines = [f"{name} {', '.join(find(rows, method, n).scores[name].mean for n in CLIENTS)}" for name in GLUE]
+    return f"{method} with 3, 20, 50 clients: {'; '.join(lines)}"
 
 
 @claim(
@@ -119,7 +126,7 @@ def written(text: str, places: int) -> str:
     "deviations are not used",
 )
 def table_1_runs(rows: Sequence[Row]) -> Evidence:
-    """Undecided: the fewest runs, by how each enters its mean, and what three runs miss stand in the scope."""
+    """Undecided: the fewest runs, by how each enters its mean, and what three runs miss are in the scope."""
     sizes = {name: size for name, (size, _) in VALIDATION.items()}
     means = [(row.scores[name].mean, name, row) for name in sizes for row in rows]
     ways: Mapping[Trials, str] = {"rounded": "rounded", "cut": "cut off", "whole": "not rounded"}
@@ -127,7 +134,7 @@ def table_1_runs(rows: Sequence[Row]) -> Evidence:
         (entering, to): next(
             runs
             for runs in range(2, MOST_RUNS)
-            if all(attainable(written(text, to), runs, sizes[name], entering) for text, name, _ in means)
+            if all(attainable(with_decimals(text, to), runs, sizes[name], entering) for text, name, _ in means)
         )
         for entering in ways
         for to in (0, 2)
@@ -146,30 +153,21 @@ def table_1_runs(rows: Sequence[Row]) -> Evidence:
     return Evidence(None, scope, cases=len(means), reason=table_1_runs.expect_reason)
 
 
-CLIENTS = (3, 20, 50)
-
-
 def falls(rows: Sequence[Row], method: str, steps: Iterable[tuple[int, int]]) -> Iterator[tuple[str, Row, Row, str]]:
-    """Name, rows before and after, and data set of every step to more clients, at rank 4."""
+    """Return name, rows before and after, and data set of every step to more clients, at rank 4."""
     for few, many in steps:
         for name in GLUE:
             yield f"{name}, {few} to {many} clients", find(rows, method, few), find(rows, method, many), name
 
 
 def fall(before: Row, after: Row, name: str) -> Rounded:
-    """By how much an accuracy falls."""
+    """Return by how much an accuracy falls."""
     return printed(before.scores[name].mean) - printed(after.scores[name].mean)
 
 
 def spread(before: Row, after: Row, name: str) -> Rounded:
-    """The two standard deviations added."""
+    """Return the sum of the two standard deviations."""
     return printed(before.scores[name].deviation) + printed(after.scores[name].deviation)
-
-
-def told(rows: Sequence[Row], method: str) -> str:
-    """The accuracies of a method along 3, 20 and 50 clients, in words."""
-    lines = [f"{name} {', '.join(find(rows, method, n).scores[name].mean for n in CLIENTS)}" for name in GLUE]
-    return f"{method} with 3, 20, 50 clients: {'; '.join(lines)}"
 
 
 @claim(
@@ -211,8 +209,8 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     count = Order(Rounded(Fraction(sure), Fraction(possible)), exact(Fraction(share) * len(GLUE)), {})
     scope = (
         "significantly: by more than the two printed deviations added, at both steps; most: more than half of the "
-        f"data sets; {told(rows, method)}; not at both steps: {', '.join(kept) or 'none'}; on RTE 51.87 and 52.23 are "
-        "at the "
+        f"data sets; {describe_accuracies(rows, method)}; not at both steps: {', '.join(kept) or 'none'}; "
+        "on RTE 51.87 and 52.23 are at the "
         "level of a constant answer, 52.71, below which there is little to lose; the deviations are those of Table 1 "
         "(for QNLI with 20 clients 2.02, where Table 6 has 0.20)"
     )
@@ -294,12 +292,12 @@ def txt_table1_rolora(
             case = {"before": before.scores[name].mean, "after": after.scores[name].mean}
             case |= {"other before": first.scores[name].mean, "other after": last.scores[name].mean}
             orders[f"{label}, fall of {rival}"] = Order(fall(first, last, name), lost + exact(Fraction(lead)), case)
-    scope = f"{told(rows, method)}; falls beyond the two deviations added: {'; '.join(beyond) or 'none'}"
+    scope = f"{describe_accuracies(rows, method)}; falls beyond the two deviations added: {'; '.join(beyond) or 'none'}"
     return judge_order(orders, scope)
 
 
 def mean_of(rows: Sequence[Row], method: str, clients: int, rank: int = 4) -> Fraction:
-    """Mean of the printed accuracies of a row."""
+    """Return the mean of the printed accuracies of a row."""
     scores = find(rows, method, clients, rank).scores.values()
     return sum((Fraction(score.mean) for score in scores), Fraction(0)) / len(scores)
 
@@ -329,4 +327,6 @@ def txt_table1_ffa(
     means = [
         f"{one} {', '.join(f'{float(mean_of(rows, one, clients)):.2f}' for clients in CLIENTS)}" for one in METHODS
     ]
-    return judge_order(orders, f"{told(rows, method)}; means over the data sets, recomputed: {'; '.join(means)}")
+    return judge_order(
+        orders, f"{describe_accuracies(rows, method)}; means over the data sets, recomputed: {'; '.join(means)}"
+    )

@@ -11,12 +11,11 @@ from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judg
 
 exact = Rounded.exact
 
-
 printed = Rounded.printed
 
 
 def _questions(grouping: str) -> str:
-    """Numbers of questions, in words."""
+    """Write numbers of questions in words."""
     return ", ".join(f"{number:,} in {group}" for group, number in MMLU[grouping].items())
 
 

@@ -19,18 +19,14 @@ from paper_checks.rolora.table_1 import mean
 
 exact = Rounded.exact
 
-
 printed = Rounded.printed
 
-
 Tables = tuple[Sequence[Row], Sequence[Row]]
-
 
 ROUNDED = (
     "Every mean and every deviation, its summed squares divided by 2, are those of three trials, each a whole number "
     "of right answers in per cent, {}; a printed number is within half a unit of its last digit."
 )
-
 
 ENTERING = (
     Reading(
@@ -53,12 +49,11 @@ ENTERING = (
 )
 """How a trial enters mean and deviation, which is not printed."""
 
-
 PUBLISHED = "the sizes of the test sets as published, which the paper does not print"
 
 
 def half_unit(text: str, places: int = 0) -> Fraction:
-    """Half a unit of the last printed digit, or of a further one where so many decimals are meant."""
+    """Return half a unit of the last printed digit, or of a further one where so many decimals are meant."""
     return Fraction(1, 2 * 10 ** max(places, len(text.partition(".")[2])))
 
 
@@ -66,7 +61,7 @@ def half_unit(text: str, places: int = 0) -> Fraction:
 def with_deviation(
     score: Score, size: Fraction | int, entering: Trials = "rounded", divisor: int = 2, places: int = 0
 ) -> bool:
-    """Whether mean and standard deviation together can be those of whole numbers of right answers in three runs.
+    """Return whether whole numbers of right answers in three runs can give this mean and standard deviation.
 
     Args:
         score: both in per cent.
@@ -101,7 +96,7 @@ def with_deviation(
 def missed_cells(
     rows: Iterable[Row], sizes: Mapping[str, Fraction | int], entering: Trials, divisor: int = 2, places: int = 0
 ) -> list[str]:
-    """Cells of which no three runs give mean and deviation."""
+    """Return the cells of which no three runs give mean and deviation."""
     return [
         f"{row.name}, {name}"
         for row in rows
@@ -119,7 +114,7 @@ def judge_runs(
     divisor: int = 2,
     places: int = 0,
 ) -> Evidence:
-    """Judges that mean and deviation of every cell can be those of so many runs on test sets of these sizes.
+    """Judge that so many runs on test sets of these sizes can give mean and deviation of every cell.
 
     Args:
         rows: rows of a table.
@@ -184,11 +179,11 @@ def judge_runs(
 def judge_trials(
     tables: Tables, rows: Sequence[Row], trials: int, entering: Trials, obqa: float, divisor: int, places: int
 ) -> Evidence:
-    """Judges that every mean with its deviation can be that of so many trials on the predefined test sets.
+    """Judge that so many trials on the predefined test sets can give every mean with its deviation.
 
     Args:
         tables: Table 2 and Table 10, whose setup is the same.
-        rows: those of one of them.
+        rows: the rows of one of them.
         trials: number of trials.
         entering: how each trial enters its mean.
         obqa: examples of that test set.
@@ -253,12 +248,12 @@ def table_2(
 
 
 def by_method(rows: Iterable[Row]) -> dict[str, Row]:
-    """The rows of a table of one setting."""
+    """Return the rows of a table of one setting."""
     return {row.method: row for row in rows}
 
 
 def leads(rows: Iterable[Row], method: str, lead: float = 0.0) -> dict[str, Order]:
-    """The statements that a method is above every other on every task, by more than ``lead`` points."""
+    """Return the statements that a method is above every other on every task, by more than ``lead`` points."""
     table = by_method(rows)
     return {
         f"Table {row.table}, {name}, {method} above {rival}": Order(
@@ -271,15 +266,15 @@ def leads(rows: Iterable[Row], method: str, lead: float = 0.0) -> dict[str, Orde
 
 
 def welch(one: Score, two: Score, trials: int = 3, divisor: int = 2) -> float:
-    """Two-sided probability of Welch's test from printed means and deviations, whose squares are divided by this."""
+    """Return Welch's two-sided probability from printed means and deviations, whose squares are divided by this."""
     up = (divisor / (trials - 1)) ** 0.5
     first, second = (up * float(score.deviation) for score in (one, two))
     found = ttest_ind_from_stats(float(one.mean), first, trials, float(two.mean), second, trials, equal_var=False)
     return float(found.pvalue)
 
 
-def insignificant(rows: Iterable[Row], method: str, level: float, divisor: int = 2) -> list[str]:
-    """Leads over a rival with a probability of at least ``level`` by Welch's test."""
+def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor: int = 2) -> list[str]:
+    """Return the leads over a rival with a probability of at least ``level`` by Welch's test."""
     table = by_method(rows)
     return [
         f"{name} against {rival} ({chance:.2g})"
@@ -337,7 +332,7 @@ def txt_table2_best(
         lead: points by which it must be ahead.
     """
     orders = leads(tables[0], method, lead) | leads(tables[1], method)
-    missed = insignificant(tables[0], method, level)
+    missed = insignificant_leads(tables[0], method, level)
     comparisons = (len(METHODS) - 1) * len(COMMONSENSE)
     reached = exact(comparisons - len(missed))
     scores = [by_method(tables[0])[one].scores["BoolQ"] for one in ("RoLoRA", "LoRA")]
@@ -349,7 +344,10 @@ def txt_table2_best(
     }
     orders[f"comparisons of Table 2 below {level:g}"] = Order(reached, exact(Fraction(share) * comparisons), case)
     on_piqa = by_method(tables[0])["RoLoRA"].scores["PIQA"], by_method(tables[0])["FFA-LoRA"].scores["PIQA"]
-    second, divided = insignificant(tables[1], method, level), insignificant(tables[0], method, level, divisor=3)
+    second, divided = (
+        insignificant_leads(tables[1], method, level),
+        insignificant_leads(tables[0], method, level, divisor=3),
+    )
     sizes = [float(order.lead.low + order.lead.high) / 2 + lead for order in leads(tables[0], "RoLoRA", lead).values()]
     scope = (
         f"Tables 2 and 10, highest means; leads of RoLoRA in Table 2 {min(sizes):.2f} to {max(sizes):.2f} points; "
@@ -362,7 +360,7 @@ def txt_table2_best(
 
 
 def _deviates_most(scores: Mapping[str, Mapping[str, Score]], name: str) -> bool:
-    """Whether FFA-LoRA has the largest deviation on a task."""
+    """Return whether FFA-LoRA has the largest deviation on a task."""
     return max(scores, key=lambda method: Fraction(scores[method][name].deviation)) == "FFA-LoRA"
 
 
@@ -401,7 +399,7 @@ def txt_table2_ffa_var(
         tables: Table 2 and Table 10.
         piqa: the first quoted deviation.
         siqa: the second.
-        times: how many times that of a rival the root mean square must be.
+        times: how many times a rival's the root mean square must be.
         of: whether all tasks together are compared, or each of the two that are named.
     """
     scores = {method: row.scores for method, row in by_method(tables[0]).items()}
@@ -495,7 +493,7 @@ def table_10(
     "rows farther at 4",
 )
 def txt_fewer_params(tables: Sequence[Sequence[Row]]) -> Evidence:
-    """Undecided: the means of the tables that are printed stand in the scope."""
+    """Undecided: the scope gives the means of the printed tables."""
     told = []
     for rows in tables:
         for setting in dict.fromkeys((row.clients, row.rank) for row in rows):

@@ -12,7 +12,6 @@ from paper_checks.rolora.table_1 import average_cells
 
 printed = Rounded.printed
 
-
 exact = Rounded.exact
 
 

@@ -16,7 +16,7 @@ from paper_checks.methods.domain import drawn_in_words
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.measurements.contraction_events import events
-from paper_checks.rolora.measurements.failures import near_one
+from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.fixed_samples import FixedRun, excess, fixed_runs
 from paper_checks.rolora.measurements.rates import Rates, quotient_squared, search_rates
 from paper_checks.rolora.measurements.sampled_iterations import FIXED, after_iterations
@@ -44,11 +44,11 @@ class Course:
 
 
 FREE = 0.0
-"""In place of a share: the iterations with c = 1/2, whatever the step is."""
+"""Instead of a share: the iterations with c = 1/2, for any step."""
 
 
 def run_courses(context: Context) -> list[Course]:
-    """The whole range of steps without sampling, some of it with samples."""
+    """Run the whole range of steps without sampling, some of it with samples."""
     found = []
     short = ((0.99, 0.28, 0.18), (0.02, 0.28, 0.18))  # one iteration, and two with c = 1/2: to be followed by hand
     for s, sine, target in (*short, *product((0.95, 0.02, 0.25, 0.5), (0.28, 0.05, 0.8), (1e-3, 1e-8))):
@@ -75,7 +75,7 @@ def run_courses(context: Context) -> list[Course]:
 
 
 def case_of(one: Course, tied: bool) -> dict[str, str] | None:
-    """The run in short decimals, if it can be followed by hand."""
+    """Return the run in short decimals, if it can be followed by hand."""
     return (
         None
         if one.samples
@@ -89,7 +89,7 @@ def case_of(one: Course, tied: bool) -> dict[str, str] | None:
 
 
 def course_scope(kept: Sequence[Course], tied: bool) -> str:
-    """Scope of the check, in words."""
+    """Return the scope of the check, in words."""
     sampled = ", and with 3 clients of 1000 samples, d = 5, for eps = 1e-3" if any(one.samples for one in kept) else ""
     return (
         f"{len(kept)} runs: s = eta |b*|^2 from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, "
@@ -103,7 +103,7 @@ r"""The largest step, at which the tangent of the angle falls like $1/\sqrt{8t}$
 
 
 def largest_step() -> Promises:
-    """The angle after as many iterations as one c asks for, with infinitely many samples."""
+    """Return the angle after as many iterations as one c asks for, with infinitely many samples."""
     s, sine, target, c = (float(value) for value in LARGEST.values())
     delta = sine
     for _ in range(ceil(2.0 / (c * (1.0 - sine**2)) * log(sine / target))):
@@ -194,7 +194,7 @@ def thm_5_4(
 
     Args:
         found: runs, and runs on fixed samples.
-        tied: whether c is that of the step; otherwise c = 1/2, without sampling.
+        tied: whether c is given by the step; otherwise c = 1/2, without sampling.
         limit: largest step.
         sampled: whether runs on samples are judged.
         share: of the number of iterations in the theorem.
@@ -282,7 +282,7 @@ def s5_rolora_loss(
 
     Args:
         courses: runs.
-        tied: whether c is that of the step; otherwise c = 1/2, without sampling.
+        tied: whether c is given by the step; otherwise c = 1/2, without sampling.
         limit: largest step.
         given: whether only runs that reach the accuracy are judged.
         share: of the number of iterations in the theorem.
@@ -346,7 +346,7 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         rate: of the bound on the events, times s.
     """
     free = cases.unlimited
-    if each and not (near := near_one()).ok:
+    if each and not (near := judge_near_one()).ok:
         return near
 
     def exact(case: Mapping[str, Fraction]) -> tuple[Fraction, Fraction]:

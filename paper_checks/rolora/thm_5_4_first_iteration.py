@@ -24,13 +24,13 @@ def _plain(cases: Cases, index: int) -> dict[str, float]:
     return {name: float(column[index]) for name, column in cases.items()}
 
 
-def met_by(x: Any, s: Any) -> Any:
-    """Quantity that must be at most 3 for the first step to keep eq. (166), x = 1 - delta_0^2."""
+def bounded_quantity(x: Any, s: Any) -> Any:
+    """Return the quantity that must be at most 3 for the first step to keep eq. (166), x = 1 - delta_0^2."""
     return 4 * s**2 * x * (1 - x) + 4 * s * (2 * x - 1)
 
 
 def search_first_steps(context: Context) -> Searched:
-    """Angles and steps; the first case is the simplest that has both large."""
+    """Search angles and steps; the first case is the simplest that has both large."""
     axes = (
         Axis("square", 1e-6, 0.9999, OPEN_UNIT, words="square of the first angle distance, (delta^0)^2"),
         Axis("step", 1e-4, 1.0, UNIT, words="step size times squared norm of the target, eta |b*|^2"),
@@ -39,7 +39,7 @@ def search_first_steps(context: Context) -> Searched:
         context,
         axes,
         lambda c: c["step"] <= 1.0,
-        lambda c: np.abs(3 - met_by(1 - c["square"], c["step"])),
+        lambda c: np.abs(3 - bounded_quantity(1 - c["square"], c["step"])),
         examples=context.size(150, 1500),
         restarts=context.size(1, 4),
     )
@@ -49,9 +49,9 @@ def search_first_steps(context: Context) -> Searched:
 
 @cache
 def _bound_is_proved() -> tuple[Fact, ...]:
-    """Times a positive denominator, bound minus square quotient is sx times what the bound has to spare."""
+    """Prove that bound minus square quotient, times a positive denominator, is sx times what the bound can spare."""
     s, x = sympy.symbols("s x")
-    spare = s * x * (3 - met_by(x, s)) / (1 + 4 * s**2 * x * (1 - x))
+    spare = s * x * (3 - bounded_quantity(x, s)) / (1 + 4 * s**2 * x * (1 - x))
     return together(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))
 
 
@@ -90,13 +90,13 @@ def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, lo
         left, right = sides(case)
         if not exactly:
             return left, right
-        met = met_by(1 - case["square"], case["step"]) <= Fraction(bound)
+        met = bounded_quantity(1 - case["square"], case["step"]) <= Fraction(bound)
         return Fraction(0), Fraction(1) if met == (left <= right) else Fraction(-1)
 
     left, right = sides(chosen)
     simplest = np.flatnonzero(left > right * (1 + 1e-9))
     if exactly:
-        met = met_by(1 - chosen["square"], chosen["step"]) <= bound
+        met = bounded_quantity(1 - chosen["square"], chosen["step"]) <= bound
         left, right = np.zeros(len(met)), np.where(met == (left <= right), 1.0, -1.0)
     evidence = judge_inequality(
         left,
@@ -137,7 +137,7 @@ class Steps:
 
 
 def draw_steps(context: Context) -> Steps:
-    """A simple case, then corners and draws."""
+    """Draw a simple case, then corners and draws."""
     rng = context.rng("steps")
     n = context.size(3000, 40000)
     delta = np.where(rng.uniform(size=n) < 0.3, rng.choice([1e-3, 0.1, 0.5, 0.9, 0.999], n), rng.uniform(size=n))
@@ -154,7 +154,7 @@ def draw_steps(context: Context) -> Steps:
 
 
 def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Both sides of every line."""
+    """Return both sides of every line."""
     d, s = data.delta, data.step
     x, c, widest = 1 - d**2, np.sqrt(1 - d**2), max(widest, 0.0)
     eps = data.share * x * widest * (1 - 1e-9)

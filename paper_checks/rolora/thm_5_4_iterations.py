@@ -20,7 +20,7 @@ from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
 from paper_checks.methods.promises import Promise, Promises, promises
-from paper_checks.rolora.measurements.failures import near_one
+from paper_checks.rolora.measurements.failures import judge_near_one
 from paper_checks.rolora.measurements.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.measurements.rates import Rates, search_rates
 from paper_checks.rolora.thm_5_4 import a4_c
@@ -29,7 +29,7 @@ from toymodels.regression_rates import population_map
 
 
 def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
-    """Numbers of iterations and values of q."""
+    """Draw numbers of iterations and values of q."""
     return [(T, Fraction(q)) for T in (1, 2, 3, 10, 100, 1000) for q in ("1.3", "1.5", "2", "5", "100", "10000")]
 
 
@@ -88,7 +88,7 @@ def eq_167(
         cap: the longest step.
     """
     if not given:
-        return near_one()
+        return judge_near_one()
     each = a4_c.judge(found[1], each=False, cap=cap) if step else None
     if each is not None and not each.ok:
         return each
@@ -123,7 +123,7 @@ def eq_167(
 
 
 def judge_need(counts: Sequence[Count]) -> Evidence:
-    r"""Whether (168) holds wherever $\delta_T \le \epsilon$, with unlimited samples and $c = \eta\|b^*\|^2 \le 1/2$."""
+    r"""Judge whether (168) holds wherever $\delta_T \le \epsilon$, unlimited samples, $c = \eta\|b^*\|^2 \le 1/2$."""
     tried, broken = 0, []
     for count in counts:
         delta, c = float(count.delta_0), float(count.c)
@@ -239,7 +239,7 @@ ENDING = {"first": "3/5", "delta": "2/5", "level": "1/50", "target": "1/2"}
 
 
 def draw_endings(context: Context) -> list[Ending]:
-    """The toolkit's Algorithm 2 on samples: few and many, square and not."""
+    """Draw the toolkit's Algorithm 2 on samples: few and many, square and not."""
     rng = context.rng("samples")
     found = []
     for d, k, clients, m in [(2, 2, 1, 5), (3, 3, 2, 20), (5, 4, 3, 50), (10, 10, 5, 400)] * context.size(3, 12):

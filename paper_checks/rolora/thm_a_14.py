@@ -21,7 +21,6 @@ from toymodels.regression_rates import population_map
 
 LONGEST = 20_000
 
-
 TINY = 1e-12
 """An angle distance at which a run ends; it falls in every iteration (Lemma A.16)."""
 
@@ -36,7 +35,7 @@ class Course:
 
 
 def run_courses(context: Context) -> list[Course]:
-    """Runs at short and long steps from every angle; the first can be followed by hand."""
+    """Run short and long steps from every angle; the first can be followed by hand."""
     found = []
     starts = ("0.6", "0.01", "0.3", "0.8", "0.95", "0.999")
     longer = (("0.01", "0.63"), ("0.01", "0.64"), ("0.3", "0.63"), ("0.3", "0.9"))  # than the theorem allows

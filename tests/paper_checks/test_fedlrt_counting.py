@@ -8,7 +8,7 @@ import sympy
 import torch
 
 from figures.fedlrt.fig3 import counted
-from paper_checks.fedlrt.fig_3 import amortised, fig_3
+from paper_checks.fedlrt.fig_3 import equal_cost_rank, fig_3
 from paper_checks.fedlrt.measurements.counting import (
     FACTORISATIONS,
     LOW_RANK,
@@ -17,12 +17,12 @@ from paper_checks.fedlrt.measurements.counting import (
     Operation,
     Recorder,
     Sizes,
-    count,
+    count_round,
+    describe_polynomial,
     evaluate,
     interpolate,
     polynomials,
-    within,
-    written,
+    unbounded_term,
 )
 from paper_checks.fedlrt.replays.shared import boxes
 from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, claim_order_of_magnitude, largest_ranks
@@ -31,7 +31,7 @@ from paper_checks.fedlrt.table_1 import TABLE_1, WIDTH, claim_order_of_magnitude
 @pytest.mark.parametrize("method", METHODS)
 def test_what_travels_is_what_the_figure_counts(method: str) -> None:
     other = counted(method, 12, 3, np.random.default_rng(0))
-    one = count(method, Sizes(12, 3))
+    one = count_round(method, Sizes(12, 3))
     assert one.costs["communication"] == other["communication"] == sum(one.messages.values())
     assert len(one.trips) == other["trips"]
 
@@ -41,20 +41,20 @@ def test_what_travels_is_what_the_figure_counts(method: str) -> None:
 )
 def test_ranks_that_figure_3_tells_of_the_simplified_correction_are_the_counted_ones(cost: str, rank: str) -> None:
     counts = (polynomials(method)[cost] for method in ("FeDLRT, simplified", "FedLin"))
-    assert f"{amortised(*counts, WIDTH):.1f}" == rank
+    assert f"{equal_cost_rank(*counts, WIDTH):.1f}" == rank
     assert rank in fig_3.readings[1].why
 
 
 @pytest.mark.parametrize("method", LOW_RANK)
 def test_polynomials_hold_at_sizes_they_were_not_made_from(method: str) -> None:
     sizes = Sizes(25, 6, 4, 3)
-    costs = count(method, sizes).costs
+    costs = count_round(method, sizes).costs
     for cost, polynomial in polynomials(method).items():
         assert evaluate(polynomial, sizes.n, sizes.r, sizes.s, sizes.b) == costs[cost], cost
 
 
 def test_rectangular_layers_send_both_sides() -> None:
-    one = count("FeDLRT", Sizes(9, 2, rows=14))
+    one = count_round("FeDLRT", Sizes(9, 2, rows=14))
     assert one.costs["communication"] == 3 * (9 + 14) * 2 + 5 * 4
 
 
@@ -89,16 +89,16 @@ def test_a_layer_in_bases_is_the_layer_at_the_product() -> None:
 
 def test_terms_are_bounded_for_all_ranks_up_to_the_width() -> None:
     n_squared, nr, r_cubed, n_cubed = (2, 0, 0, 0), (1, 1, 0, 0), (0, 3, 0, 0), (3, 0, 0, 0)
-    assert within({nr: 7}, {n_squared: 1}) is None
-    assert within({n_squared: 1}, {nr: 100}) == n_squared
-    assert within({r_cubed: 1}, {n_squared: 1}) == r_cubed
-    assert within({r_cubed: 1}, {n_cubed: 1}) is None
+    assert unbounded_term({nr: 7}, {n_squared: 1}) is None
+    assert unbounded_term({n_squared: 1}, {nr: 100}) == n_squared
+    assert unbounded_term({r_cubed: 1}, {n_squared: 1}) == r_cubed
+    assert unbounded_term({r_cubed: 1}, {n_cubed: 1}) is None
 
 
 def test_amortisation_solves_the_quadratic() -> None:
     low, full = {(1, 1, 0, 0): 6, (0, 2, 0, 0): 10}, {(2, 0, 0, 0): 4}
-    assert amortised(low, full, 512) == pytest.approx(512 * (-6 + sqrt(36 + 160)) / 20, rel=1e-12)
-    assert amortised({(1, 1, 0, 0): 1}, {(3, 0, 0, 0): 1}, 8) == float("inf")
+    assert equal_cost_rank(low, full, 512) == pytest.approx(512 * (-6 + sqrt(36 + 160)) / 20, rel=1e-12)
+    assert equal_cost_rank({(1, 1, 0, 0): 1}, {(3, 0, 0, 0): 1}, 8) == float("inf")
 
 
 def test_counts_that_are_no_polynomial_are_refused() -> None:
@@ -107,7 +107,7 @@ def test_counts_that_are_no_polynomial_are_refused() -> None:
 
 
 def test_polynomials_are_written_in_words() -> None:
-    assert written({(1, 1, 0, 0): 6, (0, 2, 0, 0): -5}) == "6nr - 5r^2"
+    assert describe_polynomial({(1, 1, 0, 0): 6, (0, 2, 0, 0): -5}) == "6nr - 5r^2"
 
 
 AT = {boxes.m: 9, boxes.n: 12, boxes.r: 3, boxes.b: 2}
@@ -115,8 +115,8 @@ AT = {boxes.m: 9, boxes.n: 12, boxes.r: 3, boxes.b: 2}
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_lines_of_the_boxes_send_and_decompose_what_the_algorithms_do(method: str) -> None:
-    one = count(method, Sizes(12, 3, b=2, rows=9))
-    sides = [side for trip in boxes.trips(LOW_RANK.get(method, method)) for side in (trip.sent, trip.back)]
+    one = count_round(method, Sizes(12, 3, b=2, rows=9))
+    sides = [side for one in boxes.exchanges(LOW_RANK.get(method, method)) for side in (one.sent, one.back)]
     sent = [sum((sympy.sympify(rows * columns) for rows, columns in side.values()), sympy.Integer(0)) for side in sides]
     assert [numbers.subs(AT) for numbers in sent] == list(one.messages.values())
     if method in LOW_RANK:

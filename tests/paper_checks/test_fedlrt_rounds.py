@@ -5,7 +5,7 @@ import pytest
 
 from algorithms.descent import Descent
 from paper_checks.fedlrt.measurements.least_squares import follow_all
-from paper_checks.fedlrt.measurements.traces import norm, trace, with_slope
+from paper_checks.fedlrt.measurements.traces import norm, trace, with_gradient
 from paper_checks.fedlrt.paper import PAPER
 from paper_checks.replay import Stored, replay_in_fresh_process
 
@@ -48,7 +48,7 @@ def test_the_simplified_correction_fails_however_small_delta_is():
 @pytest.mark.parametrize("correction", ["none", "full", "simplified"])
 def test_a_followed_round_knows_its_gradients_and_its_deltas(correction):
     W = 2.0 * np.outer([1.0, 0.0], [1.0, 0.0])
-    clients = [with_slope(0.0 * np.eye(4), W, np.diag([a, b])) for a, b in ((5.0, 3.0), (3.0, 5.0))]
+    clients = [with_gradient(0.0 * np.eye(4), W, np.diag([a, b])) for a, b in ((5.0, 3.0), (3.0, 5.0))]
     one = trace("two", clients, W, 1, Descent(2, 0.01), correction)
     assert norm(one.gradient) == pytest.approx(norm(np.diag([4.0, 4.0])))
     assert one.outer == pytest.approx(17.0**0.5 / 32.0**0.5)

@@ -21,7 +21,7 @@ from paper_checks.rolora.lem_a_9 import eq_43
 from paper_checks.rolora.lem_a_9_sums import product_tail
 from paper_checks.rolora.lem_a_10 import eq_77
 from paper_checks.rolora.lem_a_10_bound import across_tail, column_tail, plane_tail
-from paper_checks.rolora.lem_a_11_numerator import short
+from paper_checks.rolora.lem_a_11_numerator import shortfall_tail
 from paper_checks.rolora.measurements.contraction_events import events
 from paper_checks.rolora.measurements.expectations import (
     ALPHA,
@@ -38,9 +38,9 @@ from paper_checks.rolora.measurements.iteration_counts import Count, judge_equiv
 from paper_checks.rolora.measurements.laws import chi_square_tails, student_tail
 from paper_checks.rolora.measurements.population import by_hand, iterations
 from paper_checks.rolora.measurements.rates import quotient_squared
-from paper_checks.rolora.measurements.second_iteration import second
+from paper_checks.rolora.measurements.second_iteration import follow_second
 from paper_checks.rolora.prop_5_5 import freeze
-from paper_checks.rolora.thm_5_4_first_iteration import met_by
+from paper_checks.rolora.thm_5_4_first_iteration import bounded_quantity
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction, population_map
 
@@ -115,8 +115,8 @@ def test_the_told_probability_that_99_fails_is_its_probability_and_no_bound():
 
     middle = m**0.5
     total, _ = quad(given, middle - 8.0, middle + 8.0, epsabs=0.0, epsrel=1e-10)
-    assert short(one.level, one.m) == pytest.approx(np.log(total), rel=1e-7)
-    assert short(one.level, one.m) == pytest.approx(-7.155, abs=1e-3)
+    assert shortfall_tail(one.level, one.m) == pytest.approx(np.log(total), rel=1e-7)
+    assert shortfall_tail(one.level, one.m) == pytest.approx(-7.155, abs=1e-3)
 
 
 def test_moments_of_chi_square_variables():
@@ -158,7 +158,7 @@ def test_the_first_step_is_the_toolkits():
     for delta, step in ((0.3, 0.2), (0.8, 1.0), (0.1, 0.75)):
         assert delta**2 * quotient_squared(delta**2, step) == pytest.approx(population_map(delta, step) ** 2)
     edge = Fraction(3, 4)
-    assert met_by(Fraction(1), edge) == 3  # the best bound on the step for all starts
+    assert bounded_quantity(Fraction(1), edge) == 3  # the best bound on the step for all starts
 
 
 def test_one_sample_can_be_fitted_from_any_start():
@@ -202,7 +202,7 @@ def test_the_second_iteration_on_the_same_samples_is_the_algorithms():
     g = rest.T @ r / np.linalg.norm(r)
     across = (rest @ g - np.linalg.norm(r) / (r @ r) * (g @ g) * r) / np.linalg.norm(g)
     eta = across @ x / np.linalg.norm(x)
-    told = second(c, delta, s, n, (x @ x, r @ r, g @ g, across @ across - eta**2, t, eta))
+    told = follow_second(c, delta, s, n, (x @ x, r @ r, g @ g, across @ across - eta**2, t, eta))
     assert found == pytest.approx(told.deviation)
     new = state.A["W"].numpy()[:, 0] / np.linalg.norm(state.A["W"].numpy())
     assert told.square == pytest.approx(np.linalg.norm(X @ new) ** 2 / n)

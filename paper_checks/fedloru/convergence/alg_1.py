@@ -25,7 +25,7 @@ def judge_box(
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
 ) -> Evidence:
-    """The returned model, by listing and by text, the model that training goes on from, and clients' W, in runs.
+    """Judge the returned model, by listing and by text, the model that training resumes from, and clients' W, in runs.
 
     Args:
         followings: the runs.
@@ -79,9 +79,7 @@ ONE_PROMISE = Form(
     {"keep": ("copies",)},
 )
 
-
 CORRECTED_CONSTANTS = {"restart": "random", "leftover": True, "text_power": 1, "text_rounds": "tau"}
-
 
 CORRECTED = Form(
     "The listing returns the model reached in round T, after averaging, if the factors restart at $AB = 0$ after "
@@ -93,7 +91,6 @@ CORRECTED = Form(
     ({"restart": "momentum"}, {"leftover": False}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}),
 )
 
-
 _BOX: dict[str, Any] = {
     "measure": follow_all,
     "control": ONE_PROMISE,
@@ -101,7 +98,6 @@ _BOX: dict[str, Any] = {
     "kind": "algorithm",
     "expect": ("corrected", "search"),
 }
-
 
 alg_1 = claim(
     "fedloru-v2/alg-1",
@@ -129,14 +125,13 @@ def judge_box_over_all_rounds(
     keep: tuple[str, ...] = EVERY_PROMISE,
     counted: str = "start",
 ) -> Evidence:
-    """The returned model, by listing and by text (over all rounds), the model that training goes on from, and W."""
+    """Judge the returned model, by listing and by text (over all rounds), the model training resumes from, and W."""
     return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep, counted)
 
 
 ONE_PROMISE_FROM_THE_START = replace(
     ONE_PROMISE, says=r"With W the model at the start, what the listing returns is what every client holds as W."
 )
-
 
 CORRECTED_WITH_EITHER_W = Form(
     "With W the model at the start, the listing returns the model reached in round T, after averaging, if the factors "
@@ -148,7 +143,6 @@ CORRECTED_WITH_EITHER_W = Form(
     {**CORRECTED_CONSTANTS, "keep": (*EVERY_PROMISE, "updated")},
     (*CORRECTED.mutants, {"counted": "updated"}),
 )
-
 
 alg_1_iclr = claim(
     "fedloru-iclr/alg-1",
@@ -162,7 +156,6 @@ alg_1_iclr = claim(
     "does not reset as the text says.",
     **{**_BOX, "correction": CORRECTED_WITH_EITHER_W, "control": ONE_PROMISE_FROM_THE_START},
 )(judge_box_over_all_rounds)
-
 
 alg_1_v1 = claim(
     "fedloru-v1/alg-1",

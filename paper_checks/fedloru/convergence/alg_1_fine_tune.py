@@ -20,7 +20,7 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
 
 @dataclass(frozen=True)
 class Beside:
-    """The fine-tuning version of a run beside the merged one: models round by round, weights, stored numbers."""
+    """The fine-tuning version of a run and the merged one: models round by round, weights, stored numbers."""
 
     run: Run
     separate: tuple[Tensor, ...]
@@ -30,7 +30,7 @@ class Beside:
 
 
 def run_beside(context: Context) -> list[Beside]:
-    """Both versions from the same start."""
+    """Run both versions from the same start."""
     found = []
     for run in draw_runs(context):
         models: list[list[Tensor]] = []

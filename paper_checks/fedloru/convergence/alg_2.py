@@ -43,7 +43,7 @@ def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
 
 
 def run_personal(context: Context) -> Endings:
-    """PFedLoRU under every restart; `momentum` is the listing."""
+    """Run pFedLoRU under every restart; `momentum` is the listing."""
     drawn = draw_personal(context)
     return {restart: tuple(_personal(*one, restart) for one in drawn) for restart in RESTARTS}
 
@@ -84,7 +84,7 @@ def alg_2(
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
 ) -> Evidence:
-    """The returned model, the model that training goes on from, clients' W, and what they send, in executed runs."""
+    """The returned model, the model that training resumes from, clients' W, and what they send, in executed runs."""
     return judge_return(
         endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale, keep=keep
     )

@@ -43,7 +43,7 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
 
 
 def run_nested(context: Context) -> Endings:
-    """MFedLoRU under every restart, clients of several nested ranks and some that opt out."""
+    """Run mFedLoRU under every restart, clients of several nested ranks and some that opt out."""
     drawn = [by_hand(rounds=2), *draw_runs(context)[2:]]
     rng = context.rng("ranks")
     ranks = []
@@ -89,7 +89,7 @@ def alg_3(
     scale: float = 1.0,
     keep: tuple[str, ...] = PROMISES,
 ) -> Evidence:
-    """The returned model, the model that training goes on from, clients' W, and what they send, in executed runs."""
+    """The returned model, the model that training resumes from, clients' W, and what they send, in executed runs."""
     scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
     return judge_return(
         endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep, scope=scope
@@ -112,16 +112,16 @@ class Flat:
     samples: float = 1.0
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """Zero."""
+        """Return zero."""
         return torch.zeros(())
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Zero, in the type of the weights."""
+        """Return zero, in the type of the weights."""
         return w.map(torch.zeros_like)
 
 
 def count_nested(context: Context) -> list[NestedCount]:
-    """Both readings of what clients send: the nested matrices (text), or their products (listing)."""
+    """Count what clients send in both readings: the nested matrices (text), or their products (listing)."""
     found = []
     for m, n, r, a, b in ((4, 4, 3, 2, 2), (9, 6, 2, 1, 1), (8, 8, 4, 3, 3), (46, 46, 20, 19, 19), (64, 27, 9, 3, 1)):
         sent = []

@@ -25,15 +25,10 @@ class Served:
     """The end of a run of pFedLoRA: the global weights, the personal product and its scale, the model trained.
 
     Attributes:
-        case: The run in plain numbers, if it can be followed by hand.
-        W: Global weights.
-        personal: Personal product of client 0.
-        alpha: Scale of the personal product.
-        model: The model of client 0.
-        sent: Numbers sent by each client.
-        size: Numbers in W.
-        after: Personal products of client 0 and of the last one before and after one more round for client 0 alone,
-            where there are several.
+        case: The run in plain numbers, if it can be followed by hand. W: Global weights. personal: Personal product of
+        client 0. alpha: Scale of the personal product. model: The model of client 0. sent: Numbers sent by each client.
+        size: Numbers in W. after: Personal products of client 0 and of the last one before and after one more round of
+        only client 0, if there are several.
     """
 
     case: Mapping[str, Any] | None
@@ -52,7 +47,7 @@ def _product(fed: Federation, client: int) -> Tensor:
 
 
 def run_pfedlora(context: Context) -> list[Served]:
-    """Both variants of pFedLoRA."""
+    """Run both variants of pFedLoRA."""
     found = []
     for jointly in (False, True):
         for run, own, scale in draw_personal(context):

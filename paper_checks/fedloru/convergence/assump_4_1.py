@@ -48,7 +48,7 @@ class Assumed:
 
 
 def _assumed(trace: Trace, rng_weights: Tensor) -> Assumed:
-    """At the weights of the run, beside each of them, and far out."""
+    """Return the assumed quantities at the weights of the run, next to each of them, and far out."""
     setting = trace.setting
     near = [W + 1e-3 * rng_weights[: W.numel()].reshape(W.shape) for W in trace.visited]
     places = [*trace.visited, *near, setting.W + 1e3, torch.zeros_like(setting.W), 1e-3 + torch.zeros_like(setting.W)]
@@ -72,7 +72,7 @@ def _assumed(trace: Trace, rng_weights: Tensor) -> Assumed:
 
 
 def measure_assumed(context: Context) -> list[Assumed]:
-    """Every run."""
+    """Measure the assumed quantities in every run."""
     weights = torch.from_numpy(context.rng("beside").standard_normal(16))
     return [_assumed(trace, weights) for trace in follow_settings(context)]
 
@@ -154,11 +154,11 @@ class Linear:
 
     @property
     def samples(self) -> float:
-        """Number of samples."""
+        """Return the number of samples."""
         return float(len(self.slopes))
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss, of a batch if one is named."""
+        """Return the loss, of a batch if one is named."""
         return (w["W"] * (self.slopes if batch is None else self.slopes[batch]).mean(dim=0)).sum()
 
 
@@ -191,7 +191,7 @@ def _grow(
 
 
 def measure_growth(context: Context) -> dict[str, list[Growth]]:
-    """By hand, with every restart: one weight whose factors grow as fast as they can, and drawn matrices."""
+    """Grow one weight by hand, whose factors grow as fast as they can, with every restart; then drawn matrices."""
     rng = context.rng("growth")
     one = torch.ones(1, 1, dtype=torch.float64)
     found: dict[str, list[Growth]] = {}

@@ -36,7 +36,7 @@ class Pair:
 
 
 def draw_pairs(context: Context) -> list[Pair]:
-    """Tall, wide and square weights, ranks from 1 beyond the smaller side, close and distant pairs, tiny and large."""
+    """Draw tall, wide and square weights, ranks from 1 beyond the smaller side; close and distant, tiny and large."""
     rng = context.rng("pairs")
     found = []
     for number in range(context.size(250, 2500)):
@@ -81,12 +81,12 @@ def draw_pairs(context: Context) -> list[Pair]:
 def lem_B_5(
     pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: str = "fixed", jointly: bool = False
 ) -> Evidence:
-    """Difference quotients of the factor gradients; ``factor`` says whose norm stands in the constant."""
+    """Difference quotients of the factor gradients; ``factor`` says whose norm is in the constant."""
     lines = []
     for pair in pairs:
         norm = pair.fixed if factor == "fixed" else pair.moving
         bound = constant * pair.L * (max(pair.fixed, pair.moving) if jointly else norm) ** power
-        # The rounding of a difference of gradients, over a small step, is that of the gradients.
+        # Over a small step a difference of gradients has the rounding of the gradients.
         error = 1e-9 * bound * pair.step + 1e-12 * pair.L * (1.0 + pair.fixed) ** 2 * (1.0 + pair.moving)
         left, right = (pair.joint, bound) if jointly else (pair.change, bound * pair.step)
         lines.append(Promise("smooth in one factor", left, right, 1e-6 * bound if jointly else error, True))

@@ -48,7 +48,7 @@ def lem_B_6(traces: tuple[Trace, ...], constant: float = 2.0, gradient: int = 1,
 
 
 def follow_with_corners(context: Context) -> Traces:
-    """The runs of all claims, and before them two steps from given numbers.
+    """Follow the runs of all claims, and before them two steps from given numbers.
 
     The first, of two rows and two columns far out, can be followed by hand; in the second, of one weight, the sample
     that moves A makes it larger.

@@ -33,7 +33,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
 def lem_B_7(
     traces: Traces, constant: float = 2.0, steps_power: int = 2, other: str = "other", rate_power: int = 2
 ) -> Evidence:
-    """Every round; the clients' own moves after every local step. ``other`` says whose bound stands in whose line."""
+    """Every round; the clients' own moves after every local step. ``other`` says whose bound is in whose line."""
     lines = []
     for trace in traces:
         E, rate = trace.setting.steps, trace.setting.rate

@@ -12,15 +12,15 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     drift_rates,
     equal,
     follow_settings,
-    in_full,
     judge_bounds,
     printed_D,
+    with_all_clients,
 )
 from paper_checks.methods.promises import Promise
 
 
 def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
-    """A difference of gradients rounds like the gradients."""
+    """Return the promise of a bound on a drift: a difference of gradients rounds like the gradients."""
     rounding = 1e-28 * (trace.G * (trace.C_A + trace.C_B)) ** 2
     return Promise(name, left, right, 1e-9 * max(left, right) + rounding, True, trace.setting.case)
 
@@ -58,7 +58,7 @@ def lem_B_8(
 ) -> Evidence:
     """The drift of the mean exact gradients of the local steps, in every round with all clients."""
     lines = []
-    for trace in in_full(traces):
+    for trace in with_all_clients(traces):
         E, rate, C_A, C_B = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B
         if comparable:
             C_A = C_B = max(C_A, C_B)

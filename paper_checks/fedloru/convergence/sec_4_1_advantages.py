@@ -63,7 +63,7 @@ class Counted:
 
 
 def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Counted:
-    """Runs both algorithms and reads their ledgers."""
+    """Run both algorithms and read their ledgers."""
     local, start = Descent(1, 0.1), Tree(W=torch.zeros(m, n))
     totals, fed = [], Federation([Flat()] * K)
     for algorithm in (FedAvg(local), FedLoRU(local, Adapter(r), tau)):
@@ -77,7 +77,7 @@ def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Count
 
 
 def count_runs(context: Context) -> list[Counted]:
-    """A small run, then tall, wide and square weights, all clients and some, T a multiple of tau and not."""
+    """Count in a small run, then for tall, wide and square weights, all and some clients, any T against tau."""
     sizes = [
         (4, 2, 1, 2, 1, 2, 1),
         (3, 5, 2, 3, 3, 5, 2),
@@ -90,7 +90,7 @@ def count_runs(context: Context) -> list[Counted]:
 
 
 def _grid() -> Iterator[tuple[int, int, int]]:
-    """Shapes, the tallest first, with ranks from 1 to the smaller side: small ones, and those about a half of it."""
+    """Return shapes, the tallest first, with ranks from 1 to the smaller side: small ones, and those near its half."""
     sides = (1, 2, 3, 5, 8, 10, 64, 100, 576, 1000, 4608)
     for m, n in product(reversed(sides), sides):
         small, half = min(m, n), min(m, n) // 2
@@ -220,7 +220,7 @@ def _by_hand() -> Ranks:
 
 
 def _of_few_samples(rng: np.random.Generator, clients: int, shape: tuple[int, int, int], seed: int) -> Ranks:
-    """Least squares |Wx - y|^2 / 2 with one drawn sample (x, y) a client: rows of a gradient are multiples of x."""
+    """Return losses |Wx - y|^2 / 2 with one drawn sample (x, y) a client: rows of a gradient are multiples of x."""
     m, n, r = shape
     losses = []
     for _ in range(clients):
@@ -237,7 +237,7 @@ def _of_few_samples(rng: np.random.Generator, clients: int, shape: tuple[int, in
 
 
 def measure_ranks(context: Context) -> list[Ranks]:
-    """By hand, of few samples, then drawn quadratic clients with targets of full rank or of rank 1."""
+    """Measure ranks by hand, of few samples, then of drawn quadratic clients with targets of full rank or of rank 1."""
     rng, found = context.rng("ranks"), [_by_hand()]
     few = context.rng("few samples")
     found += [_of_few_samples(few, clients, (4, 4, 1), clients) for clients in (1, 2, 3)]
@@ -353,7 +353,6 @@ def claim_rank_growth(
 SHAPE = (12, 8, 2)
 """Rows, columns and rank of the weights in whole rounds."""
 
-
 CYCLE = "FedLoRU, at the end of a cycle"
 
 
@@ -367,9 +366,9 @@ class Step:
         r: Rank.
         b: Samples of the batch (and positions, for a convolution).
         full: W trained.
-        beside: A and B trained, the input passed through them beside the frozen W.
+        beside: A and B trained, the input passed through them in addition to the frozen W.
         merged: A and B trained, W + AB formed in every step.
-        alone: A and B trained in place of W.
+        alone: A and B trained instead of W.
     """
 
     m: int
@@ -413,7 +412,7 @@ def _operations(m: int, n: int, r: int, b: int, way: str) -> int:
 
 
 def count_steps(context: Context) -> list[Step]:
-    """Square, tall and wide layers, small and large batches, ranks up to those that save communication."""
+    """Count steps of square, tall and wide layers, small and large batches, ranks up to those that save traffic."""
     sizes = [
         (64, 64, 24, 32),
         (64, 64, 16, 32),
@@ -432,7 +431,7 @@ def count_steps(context: Context) -> list[Step]:
 
 
 def _outside_the_steps(algorithm: Callable[[Descent], Any], rounds: int) -> int:
-    """Operations of the last round that do not belong to its local steps: what one step costs less than two."""
+    """Return the operations of the last round outside its local steps: what one step costs less than two."""
     counts = []
     for steps in (1, 2):
         made = random_quadratics(SHAPE[:2], 2, np.random.default_rng(0))
@@ -446,7 +445,7 @@ def _outside_the_steps(algorithm: Callable[[Descent], Any], rounds: int) -> int:
 
 
 def count_arithmetic(context: Context) -> Arithmetic:
-    """Steps, and whole rounds of FedLoRU, at the end of a cycle and not, and of a method that truncates."""
+    """Count steps, and whole rounds of FedLoRU, at the end of a cycle and not, and of a method that truncates."""
     return Arithmetic(
         count_steps(context),
         {
@@ -459,13 +458,12 @@ def count_arithmetic(context: Context) -> Arithmetic:
 
 ROUND = {"clients": 2, "steps": 100}
 
-
 DECOMPOSED = 30
 """Operations of singular values and vectors of an m x n matrix are at most this times m n min(m, n)."""
 
 
 def _beside_fedhm(one: Step) -> Promise:
-    """A round of FedLoRU against one of FedHM: local steps, products of what comes back, one decomposition."""
+    """Compare a round of FedLoRU with one of FedHM: local steps, products of what comes back, one decomposition."""
     m, n, r, b = one.m, one.n, one.r, one.b
     steps = ROUND["clients"] * ROUND["steps"]
     whole = steps * one.alone + ROUND["clients"] * 2 * m * n * r + DECOMPOSED * m * n * min(m, n)
@@ -519,7 +517,7 @@ def claim_noextra(
     formed: float = 6.0,
     alone: float = 6.0,
 ) -> Promises:
-    """Whole rounds beside one of FedHM; or what is outside the local steps, then the counts of a training step."""
+    """Whole rounds against one of FedHM; or what is outside the local steps, then the counts of a training step."""
     if compared:
         yield from [_beside_fedhm(one) for one in found.steps]
     else:

@@ -14,7 +14,6 @@ from paper_checks.methods.promises import Promise, Promises, promises, same
 
 PARTS = ("accumulation", "model", "averages", "rate")
 
-
 FORMS = {
     ("momentum", "printed"): "as listed",
     ("random", "printed"): "with restarts",
@@ -33,7 +32,7 @@ class Section:
     families: list[Family]
 
     def promised(self, restart: str, over: str, scale: float = 1.0, power: float = 0.5) -> dict[str, list[Promise]]:
-        """Promises of one form of the algorithm; the rate is stated for factors that start anew."""
+        """Return the promises of one form of the algorithm; the rate is stated for factors that start again."""
         promised: dict[str, list[Promise]] = {part: [] for part in PARTS}
         for one in self.followed[restart]:
             run, T = one.run, one.run.rounds
@@ -62,7 +61,7 @@ class Section:
 
     @property
     def table(self) -> str:
-        """Form by property."""
+        """Return the table of forms by property."""
         told = []
         for (restart, over), name in FORMS.items():
             found = self.promised(restart, over)
@@ -74,7 +73,7 @@ class Section:
 
 
 def measure_section(context: Context) -> Section:
-    """Runs under both restarts, averages over cohorts, and two families for the rate."""
+    """Run both restarts, averages over cohorts, and two families for the rate."""
     drawn = [replace(run, alpha=1.0, rounds=2 * run.tau) for run in draw_runs(context) if run.case is None]
     runs = [by_hand(alpha=1.0, rounds=4), *drawn]
     followed = {restart: tuple(follow(run, restart) for run in runs) for restart in ("momentum", "random")}

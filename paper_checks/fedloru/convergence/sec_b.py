@@ -28,7 +28,7 @@ FIRST_ORDER = "the first order of the step"
 
 
 def _mean_steps(run: LocalRun, client: int, begins: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Means of E gradients in A and B along a client's steps, from one index on: as drawn, then without noise."""
+    """Return means of E gradients in A and B along a client's steps, from one index on: as drawn, and without noise."""
     setting, A, B = run.setting, run.setting.A, run.setting.B
     rows = []
     for i in range(setting.steps + begins):
@@ -41,7 +41,7 @@ def _mean_steps(run: LocalRun, client: int, begins: int) -> tuple[Tensor, Tensor
 
 
 def measure_means(context: Context) -> list[Mean]:
-    """All clients of every round, in the cohort or not."""
+    """Measure the mean steps of all clients in every round, in the cohort or not."""
     found = []
     for run in run_rounds(context):
         clients = run.setting.everyone if not run.script else run.cohort

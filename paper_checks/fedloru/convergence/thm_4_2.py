@@ -31,12 +31,12 @@ from paper_checks.methods.promises import Promise
 
 
 def mean_square(trace: Trace) -> float:
-    """The left side of eq. (9)."""
+    """Return the left side of eq. (9)."""
     return sum(one["in_A"] + one["in_B"] for one in trace.rounds) / len(trace.rounds)
 
 
 def right_side(trace: Trace, K_1: float, K_2: float, start: float = 4 / 3) -> float:
-    """The right side of eq. (9)."""
+    """Return the right side of eq. (9)."""
     setting = trace.setting
     return (
         start * trace.above / (setting.rate * setting.rounds * setting.steps)
@@ -46,7 +46,7 @@ def right_side(trace: Trace, K_1: float, K_2: float, start: float = 4 / 3) -> fl
 
 
 def both_bounds(trace: Trace, K_1: float, K_2: float) -> list[Promise]:
-    """Both bounds of the corrected theorem, the first one with what the loss has fallen by."""
+    """Return both bounds of the corrected theorem, the first one with what the loss has fallen by."""
     fallen = trace.rounds[0]["loss"] - trace.rounds[-1]["next"]
     E, rate = trace.setting.steps, trace.setting.rate
     exact = fallen / (rate * len(trace.rounds) * E) + (1.5 - 0.75 / E) * K_1 * rate
@@ -75,8 +75,8 @@ FROM_THE_MINIMUM = {"share": "1/2", "A": 1, "B": 1, "zone": 2, "rate": "1/1000",
 """One of two equal clients a round from the minimum of its loss (AB - 1)^2 / 2, linear beyond a zone."""
 
 
-def _raw_cohort() -> tuple[float, float]:
-    """One of two equal clients a round, weight 1/2 each, never normalised: both factors are halved by every average."""
+def _run_raw_cohort() -> tuple[float, float]:
+    """Run one of two equal clients a round, weight 1/2 each, never normalised: every average halves both factors."""
     W, A, B, rate, target, L, z, rounds = 0.0, 1.0, 1.0, 1e-3, 1.0, 1.0, 2.0, 2
     total, C_A, C_B = 0.0, 1.0, 1.0
     for _ in range(rounds):
@@ -89,12 +89,12 @@ def _raw_cohort() -> tuple[float, float]:
     return total / rounds, K_1 * rate + K_2 * rate**2
 
 
-GOING_ON = {"W": -1, "A": 1, "B": 1, "zone": 2, "rate": "1/1000", "rounds": 2}
+KEPT_FACTORS = {"W": -1, "A": 1, "B": 1, "zone": 2, "rate": "1/1000", "rounds": 2}
 """One client from the minimum of its loss w^2 / 2, linear beyond a zone, w = W + AB; an accumulation every round."""
 
 
-def _factors_that_go_on() -> tuple[float, float]:
-    """One client, one step and one accumulation a round, after which the factors stay as they are."""
+def _run_kept_factors() -> tuple[float, float]:
+    """Run one client, one step and one accumulation a round, after which the factors stay as they are."""
     W, A, B, rate, z, rounds = -1.0, 1.0, 1.0, 1e-3, 2.0, 2
     total, C_A, C_B = 0.0, 1.0, 1.0
     for _ in range(rounds):
@@ -116,7 +116,7 @@ def _factors_that_go_on() -> tuple[float, float]:
     r"$\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] \le "
     r"\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E, "
     r"\sigma^2)$ (see Appendix B).",
-    measure=lambda context: Runs(follow_settings(context), _raw_cohort(), _factors_that_go_on()),
+    measure=lambda context: Runs(follow_settings(context), _run_raw_cohort(), _run_kept_factors()),
     readings=(
         Reading(
             "as analysed in Appendix B",
@@ -195,7 +195,7 @@ def thm_4_2(
     raw: bool = False,
     going_on: bool = False,
 ) -> Evidence:
-    """Both sides for every run; ``power`` is that of the step size beside K_1; ``some`` constants are the corrected."""
+    """Both sides for every run; ``power``: of the step size next to K_1; ``some``: with the corrected constants."""
     lines = []
     for trace in runs.traces:
         constants = Constants.of(trace)
@@ -211,20 +211,19 @@ def thm_4_2(
         name = "(9) with weights that do not sum to 1"
         lines = [Promise(name, *runs.raw, at_most=True, case=FROM_THE_MINIMUM), *lines]
     if going_on:
-        lines = [Promise("(9) with factors that go on", *runs.kept, at_most=True, case=GOING_ON), *lines]
+        lines = [Promise("(9) with factors that go on", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
     return judge_bounds(lines, WITH_COHORTS)
 
 
 UNSEEN = {"target": "0 0 0 1", "A": "1 0", "C_B": "1/10", "eta_0": "1/2"}
 """One client, loss |W - target|^2 / 2 from W = 0 and B = 0: A^T times the gradient is 0, and nothing moves."""
 
-
 ZIGZAG = {"eta_0": "1/2", "rounds": 64}
 """One client and weight, A = B = 1 and W = 0: slopes 1 and -1 by turns at the models where the rounds start."""
 
 
-def factors_that_go_on(lengths: Sequence[int]) -> Family:
-    """One local step and one accumulation a round, after which the factors stay as they are.
+def follow_kept_factors(lengths: Sequence[int]) -> Family:
+    """Run one local step and one accumulation a round, after which the factors stay as they are.
 
     The loss falls and rises by as much between two rounds. Its slope goes to 0 beyond them, and from there stays.
     """
@@ -252,7 +251,7 @@ def factors_that_go_on(lengths: Sequence[int]) -> Family:
 
 
 def measure_families(context: Context) -> list[Family]:
-    """Slopes that the constants allow and T rounds do not level; factors that cannot see the gradient; drawn runs."""
+    """Follow slopes that T rounds do not level, factors that cannot see the gradient, and drawn runs."""
     lengths = context.size((4, 256), (4, 64, 1024))
     blind = []
     for T in lengths:
@@ -263,7 +262,7 @@ def measure_families(context: Context) -> list[Family]:
     unseen = replace(family_of("factors that cannot see the gradient", blind, 0.5), case=UNSEEN)
     found = [not_levelled(lengths), unseen]
     found.append(printed_weights(int(str(ONE_OF_TWO["rounds"]))))
-    found.append(factors_that_go_on((64, 256, 1024)))
+    found.append(follow_kept_factors((64, 256, 1024)))
     drawn = [s for s in draw_settings(context.rng("settings"), 1) if s.name == "without noise"]
     for setting in drawn[: context.size(1, 4)]:
         of_all = [replace(setting, rate=0.03 / T**0.5, rounds=T) for T in (4, 16, 36)]
@@ -272,7 +271,7 @@ def measure_families(context: Context) -> list[Family]:
 
 
 KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",), "going on": ("going on",)}
-"""Families of runs that are judged, by what the sums run over, or by what goes on."""
+"""Families of runs that are judged, by what the sums run over, or by the factors that stay."""
 
 
 @claim(
@@ -361,7 +360,7 @@ SCALED = {**BACK_AND_FORTH, "alpha": "1/4", "L": 1600, "zone": "1/400"}
 
 
 def follow_scaled(context: Context) -> tuple[Trace, ...]:
-    """Back and forth at several scales with the same curvature and gradient in AB, and drawn runs."""
+    """Follow back and forth at several scales with the same curvature and gradient in AB, and drawn runs."""
     found = []
     for alpha in (0.25, 4.0):
         case = {**BACK_AND_FORTH, "L": 100 / alpha**2, "zone": alpha / 100, "rounds": 60}

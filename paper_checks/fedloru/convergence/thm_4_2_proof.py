@@ -17,13 +17,14 @@ from paper_checks.facts import identity
 from paper_checks.fedloru.convergence.measurements.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     SCOPE,
+    Traces,
     at_most,
     drift_rates,
     equal,
     follow_settings,
-    in_full,
     judge_bounds,
     printed_D,
+    with_all_clients,
 )
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
@@ -52,7 +53,7 @@ class Knotted(Bounded):
     knots: tuple[tuple[float, float], ...] = ()
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The integral of the slope from the first knot on."""
+        """Return the integral of the slope from the first knot on."""
         end, places = float(w["W"]), [x for x, _ in self.knots]
         ends = np.array([places[0], *(x for x in places[1:] if x < end), end])
         slopes = self._at(ends)
@@ -69,8 +70,8 @@ KNOTS = {"knots": "-1/10 -1/20 -1/80 0", "slopes": "-1/2 5/2 1/4 1", "rate": "1/
 """Two local steps from slope 1 at 0, beyond a valley and half the way back, to where the slope is 5/2."""
 
 
-def knotted(A: int, B: int) -> Trace:
-    """One round of two local steps on the knots; one factor is 1, and hardly moves, the other starts at 0."""
+def run_on_knots(A: int, B: int) -> Trace:
+    """Run one round of two local steps on the knots; one factor is 1, and hardly moves, the other starts at 0."""
     places, slopes = ([float(Fraction(text)) for text in KNOTS[name].split()] for name in ("knots", "slopes"))
     L = max(abs(np.diff(slopes) / np.diff(places)))
     zero, one = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
@@ -80,7 +81,7 @@ def knotted(A: int, B: int) -> Trace:
 
 
 def draw_descents(context: Context) -> Descents:
-    """Gradient a, drift d, change of the gradient delta and step h = eta E, with the vectors that meet equality."""
+    """Draw gradient a, drift d, change delta of the gradient and step h = eta E, with vectors that meet equality."""
     axes = [
         Axis("a", 0.1, 10.0, POSITIVE, signed=True, words="the gradient, one coordinate"),
         Axis("d", 0.1, 10.0, POSITIVE, signed=True, words="the clients' mean drift from the gradient, one coordinate"),
@@ -94,11 +95,11 @@ def draw_descents(context: Context) -> Descents:
     found = collect_cases(context, axes, anything, anything, examples=context.size(200, 2000), restarts=0)
     met = {**found, "d": -found["a"] / 2.0, "delta": -found["h"] * found["a"]}
     tight = found.holding({name: np.concatenate([met[name], found[name]]) for name in found})
-    return Descents(tight, [knotted(0, 1), knotted(1, 0), *in_full(follow_settings(context))])
+    return Descents(tight, [run_on_knots(0, 1), run_on_knots(1, 0), *with_all_clients(follow_settings(context))])
 
 
 def _squares(square: float, change: float, kept: float, drift: float) -> sympy.Expr:
-    """Right minus left side of what eqs. (67) and (69) do with inner products, for the change -h(a + d) of B."""
+    """Return right minus left side of what eqs. (67) and (69) do with inner products, for the change -h(a + d) of B."""
     a, d, delta, h = GRADIENT, DRIFT, CHANGE, STEP
     moved = -h * (a + d)
     left = (a + delta) * moved
@@ -112,7 +113,7 @@ def _squares(square: float, change: float, kept: float, drift: float) -> sympy.E
 
 
 def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
-    """An inequality between inner products: proved if it is a sum of squares, else looked for a violation."""
+    """Judge an inequality between inner products: prove it by a sum of squares, or else look for a violation."""
     square = identity("right - left and a sum of squares", difference - squares)
     if square is not None:
         return Evidence(
@@ -130,16 +131,14 @@ def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr,
 
 BECAUSE = r"(59) averages over $i = 1, \ldots, E$, not over the steps taken: "
 
-
 AVERAGED = {0: "drift_", 1: "later_"}
 """The drift of the mean gradient from the first, by the index from which the mean is taken."""
-
 
 INNER = "all vectors (an inequality between inner products)"
 
 
 def of_the_steps(why: str, *mutants: dict[str, float]) -> Reading:
-    """The lines with the averages of (59) and (60) taken over the gradients of the local steps."""
+    """Return the lines with the averages of (59) and (60) taken over the gradients of the local steps."""
     says = r"The same lines with $\Delta$ and $\tilde\Delta$ averaged over the gradients of the local steps, "
     return Reading(
         "averages of the local steps",
@@ -151,7 +150,7 @@ def of_the_steps(why: str, *mutants: dict[str, float]) -> Reading:
 
 
 def _split(name: str) -> list[Equation]:
-    """The equalities of (69) and (73): a is added and taken off in the average a + d, and the product expanded."""
+    """Return the equalities of (69) and (73): a is added to and taken off the average a + d, then all is expanded."""
     a, d, h = GRADIENT, DRIFT, STEP
     left, split, expanded = -h * a * (a + d), -h * a * ((a + d) - a + a), -h * a * d - h * a**2
     return [Equation(f"{name}, first equality", left, split), Equation(f"{name}, second equality", split, expanded)]
@@ -312,9 +311,6 @@ def eq_71_75(
     return replace(judge_bounds(lines, f"{INNER}; every member of (71), (74) and (75); {SCOPE}"), slack=1.0)
 
 
-Traces = tuple[Trace, ...]
-
-
 @claim(
     "fedloru-v2/eq-76",
     where="Appendix B.2, eq. (76)",
@@ -350,9 +346,9 @@ def eq_76(
     drift: int = 1,
     comparable: bool = False,
 ) -> Evidence:
-    """Every round of every run with all clients; ``power`` is that of C_B before the brace's first part."""
+    """Every round of every run with all clients; ``power`` is the exponent of C_B before the brace's first part."""
     lines = []
-    for trace in in_full(traces):
+    for trace in with_all_clients(traces):
         E, rate, C_A, C_B, L, G = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B, trace.L, trace.G
         if comparable and (C_B > 1.0 or L > 1.0):
             continue
@@ -375,7 +371,7 @@ NAMES = ("L", "G", "sigma2", "C_A", "C_B", "E", "eta")
 
 
 def draw_constants(context: Context) -> list[dict[str, Fraction]]:
-    """Constants and step sizes in fractions, ones first."""
+    """Draw constants and step sizes in fractions, ones first."""
     rng = context.rng("constants")
     found = [dict.fromkeys(NAMES, Fraction(1))]
     for _ in range(context.size(30, 300)):
@@ -387,7 +383,7 @@ def draw_constants(context: Context) -> list[dict[str, Fraction]]:
 def _constants(
     case: dict[str, Fraction], first: Fraction, second: Fraction, largest: Fraction | None
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """K_1, K_2 at a step size (or at the largest one), and the last two terms of (76) times 4/(3 eta E)."""
+    """Return K_1, K_2 at a step size (or at the largest one), and the last two terms of (76) times 4/(3 eta E)."""
     L, G, s, C_A, C_B, E, eta = (case[name] for name in NAMES)
     s2 = s + G**2
     brace = (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
@@ -448,7 +444,7 @@ def eq_77_K(
 
 
 def draw_sequences(context: Context) -> list[tuple[list[float], list[float], float]]:
-    """Sequences f_0.. f_{T+1} and g_t with (77): g_t = f_t - f_{t+1} + K at every t; a short one by hand first."""
+    """Draw sequences f_0.. f_{T+1} and g_t with (77): g_t = f_t - f_{t+1} + K at every t; a short one by hand first."""
     rng = context.rng("sequences")
     found = [([0.0, 1.0, 0.0], [0.0, 2.0], 1.0)]
     for _ in range(context.size(200, 2000)):

@@ -45,7 +45,7 @@ class Nested:
     B_u: sympy.Matrix
 
     def updated(self, alpha_A: sympy.Expr, alpha_B: sympy.Expr) -> sympy.Matrix:
-        """The right side of eq. (14)."""
+        """Return the right side of eq. (14)."""
         return (self.A + alpha_A * self.A_d * self.A_u) * (self.B + alpha_B * self.B_d * self.B_u)
 
 
@@ -80,7 +80,7 @@ def _blocks(shape: Shape) -> dict[str, tuple[int, int]]:
 
 
 def measure_updates(context: Context) -> Updates:
-    """Small shapes with every entry a symbol; larger ones with integers, also with degenerate blocks."""
+    """Return small shapes with every entry a symbol; larger ones with integers, also with degenerate blocks."""
     symbolic = tuple(
         Nested(
             shape,

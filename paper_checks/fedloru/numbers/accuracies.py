@@ -20,7 +20,7 @@ from paper_checks.methods.printed import (
 )
 
 TABLE_1_IS = "iclr Table 1 (the numbers of v2 Table 1 are missing from the text at hand; iclr says the same of its own)"
-ALL_OTHERS = ("FedLoRA", "FedHM", "FedAvg")
+
 ONE, HUNDRED = Rounded.exact(1), Rounded.exact(100)
 printed = Rounded.printed
 
@@ -28,35 +28,20 @@ Versions = Mapping[str, tuple[Case, ...]]
 
 
 def best_in(case: Case, method: str, lead: float = 0.0, with_fedavg: bool = False) -> Order:
-    """The statement that a method is ahead of the other low-rank methods of its cell by more than ``lead`` points."""
+    """Return the statement that a method leads the other low-rank methods of its cell by more than ``lead`` points."""
     rivals = [printed(value) for name, value in case.accuracies.items() if name != method]
     rivals += [printed(case.fedavg)] if with_fedavg else []
     return Order(printed(case.accuracies[method]), largest(rivals) + Rounded.exact(Fraction(lead)), {**case.accuracies})
 
 
-def best_of_sizes(cases: Sequence[Case], method: str, rivals: Iterable[str], lead: float = 0.0) -> Order:
-    """The statement that a method's best accuracy over the sizes of a setting is above the best of its rivals."""
-    rows = [{**case.accuracies, "FedAvg": case.fedavg} for case in cases]
-    values = {name: [row[name] for row in rows if name in row] for name in (method, *rivals)}
-    best = {name: largest(printed(value) for value in listed) for name, listed in values.items()}
-    setting = {"dataset": cases[0].dataset, "split": cases[0].split, "clients": cases[0].clients}
-    inputs = {**setting, **{name: " ".join(listed) for name, listed in values.items()}}
-    return Order(best[method], largest(best[name] for name in rivals) + Rounded.exact(Fraction(lead)), inputs)
-
-
 def cells_won(cases: Iterable[Case], method: str = "FedLoRU") -> str:
-    """In how many cells a method is the best of the low-rank methods, in words."""
+    """Say in how many cells a method is the best of the low-rank methods."""
     won = [best_in(case, method).holds for case in cases]
     return f"{won.count(True)} of {len(won)}"
 
 
-def average(values: Sequence[Rounded]) -> Rounded:
-    """Their mean, whatever the rounding."""
-    return sum(values, Rounded.exact(0)) * Rounded.exact(Fraction(1, len(values)))
-
-
 def within_deviation(cases: Iterable[Case], rivals: Sequence[str]) -> str:
-    """How many differences from the best of some methods are below the largest standard deviations stated in v2."""
+    """Say how many differences from the best of some methods are below the largest standard deviations stated in v2."""
     largest_deviation = {"IID": Fraction("0.382"), "NonIID": Fraction("0.969")}
     leads = [
         (case.split, abs(Fraction(case.accuracies["FedLoRU"]) - max(Fraction(case.accuracies[r]) for r in rivals)))
@@ -104,7 +89,7 @@ def txt_20of27(
     lead: float = 0.0,
     with_fedavg: bool = True,
 ) -> Evidence:
-    """Cells of the table in which FedLoRU is ahead, whatever the rounding; ``lead`` is what is asked for, in points."""
+    """Cells of the table in which FedLoRU is ahead for every rounding; ``lead`` is what is asked for, in points."""
     orders = {case.name: best_in(case, method, lead, with_fedavg) for case in tables[version]}
     settings = {case.setting for case in tables["v1"]}
     both = [case for case in tables["iclr"] if case.setting in settings]
@@ -189,6 +174,24 @@ def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedL
     )
     scope = f"cells of {tables_read}; in iclr Table 1 {within_deviation(tables['iclr'], ('FedLoRA',))}"
     return judge_order(orders, scope)
+
+
+ALL_OTHERS = ("FedLoRA", "FedHM", "FedAvg")
+
+
+def best_of_sizes(cases: Sequence[Case], method: str, rivals: Iterable[str], lead: float = 0.0) -> Order:
+    """Return the statement that a method's best accuracy over the sizes of a setting exceeds the best of its rivals."""
+    rows = [{**case.accuracies, "FedAvg": case.fedavg} for case in cases]
+    values = {name: [row[name] for row in rows if name in row] for name in (method, *rivals)}
+    best = {name: largest(printed(value) for value in listed) for name, listed in values.items()}
+    setting = {"dataset": cases[0].dataset, "split": cases[0].split, "clients": cases[0].clients}
+    inputs = {**setting, **{name: " ".join(listed) for name, listed in values.items()}}
+    return Order(best[method], largest(best[name] for name in rivals) + Rounded.exact(Fraction(lead)), inputs)
+
+
+def average(values: Sequence[Rounded]) -> Rounded:
+    """Return the mean of the accuracies, for every rounding."""
+    return sum(values, Rounded.exact(0)) * Rounded.exact(Fraction(1, len(values)))
 
 
 @claim(

@@ -1,4 +1,4 @@
-"""Section 5: how far the printed accuracies of FedLoRU are below or above those of FedAvg."""
+"""Section 5: how far the printed accuracies of FedLoRU are below or above FedAvg's."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from paper_checks.fedloru.tables import TABLE_1, Case, by_setting
 from paper_checks.methods.printed import Order, Rounded, judge_order, largest
 
 
+def middle(values: Iterable[Rounded]) -> Rounded:
+    """Return the median of the decreases."""
+    ordered = sorted(values, key=lambda value: value.low)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) * Rounded.exact(Fraction(1, 2))
+
+
 def decreases(cases: Iterable[Case]) -> str:
-    """The decreases from FedAvg to FedLoRU, in points and relative, in words."""
+    """Return the decreases from FedAvg to FedLoRU, in points and relative, in words."""
     pairs = [(Fraction(case.fedavg), Fraction(case.accuracies["FedLoRU"]), case.name) for case in cases]
     points = sorted((fedavg - ours, name) for fedavg, ours, name in pairs)
     relative = sorted((100 * (fedavg - ours) / fedavg, name) for fedavg, ours, name in pairs)
@@ -36,34 +42,28 @@ class Sides:
 
     @property
     def accuracies(self) -> tuple[Rounded, Rounded]:
-        """FedAvg's, and the larger of FedLoRU's."""
+        """Return FedAvg's accuracy, and the larger of FedLoRU's."""
         return printed(self.fedavg), largest(map(printed, self.fedloru))
 
     def decrease(self, relative: bool) -> Rounded:
-        """From FedAvg to FedLoRU, in percentage points or in per cent of FedAvg's accuracy."""
+        """Return the decrease from FedAvg to FedLoRU, in percentage points or in per cent of FedAvg's accuracy."""
         fedavg, ours = self.accuracies
         return HUNDRED * (ONE - ours / fedavg) if relative else fedavg - ours
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Printed numbers, for a witness."""
+        """Return the printed numbers, for a witness."""
         return {"FedAvg": self.fedavg, "FedLoRU": " ".join(self.fedloru)}
 
 
 def sides_by_side(cases: Sequence[Case], best: bool) -> dict[str, Sides]:
-    """FedAvg and FedLoRU: in every cell, or at FedLoRU's best parameter ratio in every setting."""
+    """Return FedAvg and FedLoRU in every cell, or at FedLoRU's best parameter ratio in every setting."""
     if not best:
         return {case.name: Sides(case.fedavg, (case.accuracies["FedLoRU"],)) for case in cases}
     return {
         name: Sides(of[0].fedavg, tuple(case.accuracies["FedLoRU"] for case in of))
         for name, of in by_setting(cases).items()
     }
-
-
-def middle(values: Iterable[Rounded]) -> Rounded:
-    """Their median."""
-    ordered = sorted(values, key=lambda value: value.low)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) * Rounded.exact(Fraction(1, 2))
 
 
 AT_BEST = "Appendix F.1 takes the accuracy at the best ratio, 57.96 %, as FedLoRU's in a setting."
@@ -170,7 +170,7 @@ def txt_5pct(
     expect=("depends on the reading", "proof"),
 )
 def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clients: int = 100) -> Evidence:
-    """The accuracies of both methods in the two settings, whatever the rounding; ``lead`` is in points."""
+    """The accuracies of both methods in the two settings, for every rounding; ``lead`` is in points."""
     names = ("CIFAR-10", "CIFAR-100")
     named = [c for c in tables["iclr"] if c.dataset in names and (c.split, c.clients) == ("IID", clients)]
     demanded = Rounded.exact(Fraction(lead))

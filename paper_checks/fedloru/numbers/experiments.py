@@ -1,4 +1,4 @@
-"""Sections 5, D to F: what the tables and figures of the experiments say, beside runs at laptop scale."""
+"""Sections 5, D to F: what the tables and figures of the experiments say, and runs at laptop scale."""
 
 from __future__ import annotations
 
@@ -30,19 +30,18 @@ NOT_CARRIED = (
     "learning rate that was chosen is printed"
 )
 
-
 CIFAR = "CIFAR-10 and CIFAR-100"
 ALL_DATA = f"Fashion-MNIST, {CIFAR}"
 
 
 def reason(data: str = CIFAR, networks: str = "") -> str:
-    """Why a table is undecided."""
+    """Say why a table is undecided."""
     usual = "ResNet-10 and ResNet-18" if data == ALL_DATA else "ResNet-18"
     return WHY.format(networks=networks or usual, data=data, lacking=NOT_CARRIED)
 
 
 def as_printed(number: int, pairs: Sequence[tuple[str, str]] = ()) -> Callable[[pd.DataFrame], Comparisons]:
-    """The order of each pair of methods as a table prints it, setting by setting; default: all its pairs."""
+    """Return the order of each pair of methods as a table prints it, setting by setting; default: all its pairs."""
 
     def compared(stored: pd.DataFrame) -> Comparisons:
         name = str(number)
@@ -65,7 +64,7 @@ def table(
     in_print: str = "",
     **rest: Any,
 ) -> Claim:
-    """Claim of a table: the order of each pair of methods as it is printed; ``in_print`` says how it agrees with it."""
+    """Return the claim of a table: the order of each pair of methods as printed; ``in_print`` says how it agrees."""
     compared, why = as_printed(number, pairs), "; ".join(filter(None, (reason(data), in_print)))
     return experiment(__name__, id, f"fedloru/tab-{number}", where, says, why, compared, also, **rest)
 
@@ -109,7 +108,7 @@ TAB_1_V1 = table(
     also=("fedloru-iclr/tab-A4",),
 )
 def tab_5(runs: StoredRuns) -> Evidence:
-    """Undecided: FedAvg's accuracies in stored runs stand in the scope."""
+    """Undecided: the scope lists FedAvg's accuracies in stored runs."""
     if runs.table is None:
         return judge_runs(runs, tab_5.expect_reason)
     ends = finals(runs.table, EVALUATIONS)
@@ -149,22 +148,6 @@ TAB_4 = experiment(  # not counted: printed in one order on CIFAR-100, in the ot
     also=("fedloru-iclr/tab-3", "fedloru-v1/tab-4"),
 )
 
-
-def gains_grow(table: pd.DataFrame) -> Comparisons:
-    """Whether the relative difference of the caption is larger with the most clients than with the fewest."""
-    ends = finals(table, EVALUATIONS)
-    for method in ("FedLoRA", "FedLoRU"):
-        gains = []
-        for clients in (int(ends.clients.max()), int(ends.clients.min())):
-            ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
-            gains.append({seed: 1 - base[seed] / ours[seed] for seed in base})
-        more = replace(paired(*gains), unit=f"% of {method}'s accuracy")
-        yield (
-            f"the relative difference of {method} to FedAvg is larger with the most clients than with the fewest",
-            more,
-        )
-
-
 TAB_6 = table(
     6,
     "fedloru-v2/tab-6",
@@ -187,6 +170,23 @@ TAB_2_V1 = table(
     pairs=[("FedLoRU", "FedAvg")],
     counted="the order that the table prints at that number of clients",
 )
+
+
+def gains_grow(table: pd.DataFrame) -> Comparisons:
+    """Return whether the relative difference of the caption is larger with the most clients than with the fewest."""
+    ends = finals(table, EVALUATIONS)
+    for method in ("FedLoRA", "FedLoRU"):
+        gains = []
+        for clients in (int(ends.clients.max()), int(ends.clients.min())):
+            ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
+            gains.append({seed: 1 - base[seed] / ours[seed] for seed in base})
+        more = replace(paired(*gains), unit=f"% of {method}'s accuracy")
+        yield (
+            f"the relative difference of {method} to FedAvg is larger with the most clients than with the fewest",
+            more,
+        )
+
+
 FIG_2 = experiment(
     __name__,
     "fedloru-v2/fig-2",
@@ -225,7 +225,7 @@ TAB_7 = table(
 
 
 def cheaper(table: pd.DataFrame) -> Comparisons:
-    """The share of FedAvg's bytes that FedLoRU saves on the way to the target, by number of clients."""
+    """Return the share of FedAvg's bytes that FedLoRU saves on the way to the target, by number of clients."""
     for (data, clients), of in costs_to_target(table).groupby(["data", "clients"], sort=False):
         spent = {
             method: dict(zip(mine.seed.astype(int), mine.bytes, strict=True)) for method, mine in of.groupby("method")
@@ -288,10 +288,6 @@ TXT_ALIGN = experiment(
 )
 
 
-def nothing(context: Context) -> None:
-    """No run of the experiment is at hand."""
-
-
 def fine_tuned(table: pd.DataFrame) -> Comparisons:
     """FedLoRU's loss below FedLoRA's at the end."""
     lower = replace(gain(table), unit="hundredths of a nat")
@@ -328,13 +324,17 @@ TXT_FT_TRAIN = experiment(
 )
 
 
+def measure_nothing(context: Context) -> None:
+    """Return nothing: no run of the experiment is at hand."""
+
+
 @claim(
     "fedloru-iclr/fig-1",
     where="Figure 1 (iclr, v1)",
     says=r"Pictures of FedLoRU, and of pFedLoRU and mFedLoRU with all scales $\alpha$ equal to 1: who holds and sends "
     "which matrices. The caption: training is solely with rank-r matrices, and communication confined to them; clients "
     r"add low-rank update matrices to their base model every $\tau$ rounds, which makes a model of higher rank.",
-    measure=nothing,
+    measure=measure_nothing,
     kind="algorithm",
     importance="detail",
     also=("fedloru-v1/fig-1",),

@@ -29,7 +29,7 @@ class Convolution:
 
     @property
     def weights(self) -> int:
-        """Number of weights."""
+        """Return the number of weights."""
         return self.kernel**2 * self.inputs * self.outputs
 
 
@@ -41,7 +41,7 @@ class Network:
         depth: 10 or 18.
         classes: number of logits.
         channels: channels of its images.
-        convolutions: those of layer1 to layer4, which the papers factorise.
+        convolutions: all of layer1 to layer4, which the papers factorise.
         stem: parameters of the first convolution.
         norms: parameters of all batch norms.
         head: parameters of the linear layer.
@@ -57,22 +57,22 @@ class Network:
 
     @property
     def rest(self) -> int:
-        """Parameters outside the convolutions of layer1 to layer4."""
+        """Return the parameters outside the convolutions of layer1 to layer4."""
         return self.stem + self.norms + self.head
 
     @property
     def total(self) -> int:
-        """All parameters."""
+        """Return the number of all parameters."""
         return self.rest + sum(layer.weights for layer in self.convolutions)
 
     @property
     def name(self) -> str:
-        """Depth, classes and image channels."""
+        """Return depth, classes and image channels."""
         return f"ResNet-{self.depth}, {self.classes} classes, {self.channels} image channel{'s'[: self.channels - 1]}"
 
 
 def count_network(depth: int, classes: int, channels: int) -> Network:
-    """Counts the parameters of a network as it is trained here, from its modules, without allocating it."""
+    """Count the parameters of a network as it is trained here, from its modules, without allocating it."""
     from torch import nn
 
     from workloads.image_networks.resnet import resnet_shapes
@@ -93,11 +93,6 @@ def count_network(depth: int, classes: int, channels: int) -> Network:
 
 # The networks of Table 1: Fashion-MNIST (grey levels), CIFAR-10 and CIFAR-100.
 TRAINED = {"Fashion-MNIST": (10, 10, 1), "CIFAR-10": (18, 10, 3), "CIFAR-100": (18, 100, 3)}
-
-
-def count_trained(context: Context) -> dict[str, Network]:
-    """The networks of Table 1, by data set."""
-    return {dataset: count_network(*shape) for dataset, shape in TRAINED.items()}
 
 
 @claim(
@@ -160,7 +155,7 @@ class Reading:
     limit: str
 
     def trained(self, network: Network, rank: Rank) -> Rank:
-        """Trained parameters of layer1 to layer4."""
+        """Return the trained parameters of layer1 to layer4."""
         count: Rank = 0
         for layer in network.convolutions:
             if layer.shortcut and self.shortcuts != "factorised":
@@ -176,6 +171,11 @@ READINGS = [Reading(*choice) for choice in product(FACTORISATIONS, SHORTCUTS, LI
 ROUNDINGS: dict[str, tuple[Rank, Rank]] = {"nearest": (Fraction(1, 2), Fraction(1, 2)), "up": (1, 0), "any": (1, 1)}
 
 
+def gap(cell: Cell) -> Fraction:
+    """Return the distance between printed and recomputed; 0 where they meet."""
+    return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high, Fraction(0))
+
+
 def ratio_cells(
     networks: Mapping[str, Network],
     reading: Reading,
@@ -185,15 +185,15 @@ def ratio_cells(
     changed: Mapping[str, str],
     counts: bool,
 ) -> dict[str, Cell]:
-    """Every printed ratio beside that of the nearest rank; with v1's absolute counts if asked for.
+    """Return every printed ratio with the ratio of the nearest rank; with v1's absolute counts if asked for.
 
     Args:
         networks: by data set.
         reading: the factorisation.
         ranks: admitted ranks.
-        counted: whether stem, norms and head count as trained: ``all``, ``factors`` alone, or ``any`` part of them.
+        counted: whether stem, norms and head count as trained: ``all``, only ``factors``, or ``any`` part of them.
         rounding: how the per cents are rounded.
-        changed: ratios read in place of printed ones.
+        changed: ratios to use instead of printed ones.
         counts: whether the numbers of parameters in v1 Table 1 are included.
     """
     cells = {}
@@ -227,15 +227,15 @@ def ratio_cells(
     return cells
 
 
-def gap(cell: Cell) -> Fraction:
-    """Distance between printed and recomputed; 0 where they meet."""
-    return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high, Fraction(0))
-
-
-def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
-    """How many cells do not follow, and by how much at most."""
+def count_misses(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
+    """Return how many cells do not follow, and by how much at most."""
     gaps = [gap(cell) for cell in cells.values()]
     return sum(distance > 0 for distance in gaps), max(gaps)
+
+
+def count_trained(context: Context) -> dict[str, Network]:
+    """Count the parameters of the networks of Table 1, by data set."""
+    return {dataset: count_network(*shape) for dataset, shape in TRAINED.items()}
 
 
 @claim(
@@ -303,7 +303,7 @@ def txt_ratios(
 
     Args:
         networks: by data set.
-        extra: a rank admitted beside those printed; 0 for none.
+        extra: a rank admitted in addition to the printed ones; 0 for none.
         factorisation: empty for any.
         shortcuts: empty for any, or factorised where the factorisation is named.
         limit: empty for any, or none where the factorisation is named.
@@ -317,7 +317,7 @@ def txt_ratios(
     readings = [named] if factorisation else READINGS
     changed = {"44%": f"{largest_fmnist}%"}
     found = {reading: ratio_cells(networks, reading, ranks, counted, rounding, changed, counts) for reading in readings}
-    best = min(found, key=lambda reading: badness(found[reading]))
+    best = min(found, key=lambda reading: count_misses(found[reading]))
     which = f"{best.factorisation}; shortcuts {best.shortcuts}; limit {best.limit}"
     scope = (
         f"{len(readings)} reading{'s' if len(readings) > 1 else ''} (factorisation, shortcuts, limit in narrow "
@@ -379,7 +379,7 @@ def txt_peft(
                 Rounded.printed(stated), HUNDRED * Rounded.exact(adapters / whole), {}
             )
         found[name, denominator] = cells
-    best = min(found, key=lambda option: badness(found[option]))
+    best = min(found, key=lambda option: count_misses(found[option]))
     sizes = ", ".join(f"{name} {models[name].parameters:,}" for name in names)
     scope = f"parameters: {sizes}; share over {' or '.join(over)}"
     if names == THREE_BILLION:

@@ -84,7 +84,7 @@ def txt_std_a(
     f"{within_deviation(TABLE_1_ICLR, ('FedLoRA', 'FedHM'))}",
 )
 def txt_std_b(runs: StoredRuns) -> Evidence:
-    """Undecided: the deviations of stored runs stand in the scope."""
+    """Undecided: the scope lists the deviations of stored runs."""
     if runs.table is None:
         return judge_runs(runs, txt_std_b.expect_reason)
     ends = finals(runs.table, EVALUATIONS)
@@ -102,11 +102,11 @@ PRINTED_SETS: Mapping[str, tuple[int, int, int, int, int]] = {
     "CIFAR-10": (10, 50_000, 10_000, 5000, 1000),
     "CIFAR-100": (100, 50_000, 10_000, 500, 100),
 }
-"""Classes, training and validation images, and those of each class, as Table A1 prints them."""
+"""Classes, training and validation images, in all and per class, as Table A1 prints them."""
 
 
 def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:
-    """The same numbers from the genuine files of those data sets that are here."""
+    """Count the same numbers in the genuine files of those data sets that are here."""
     found = {}
     for name, title in (("fashion-mnist", "Fashion-MNIST"), ("cifar-10", "CIFAR-10"), ("cifar-100", "CIFAR-100")):
         if find(name) is None:
@@ -165,13 +165,13 @@ COUNTED = {10: 490, 18: 1117}
 
 
 def _parameters(network: nn.Module, projections: bool = True) -> int:
-    """Number of parameters, with the 1 x 1 convolutions of the shortcuts or without."""
+    """Return the number of parameters, with the 1 x 1 convolutions of the shortcuts or without."""
     kept = [part for name, part in network.named_parameters() if projections or "shortcut" not in name]
     return sum(part.numel() for part in kept)
 
 
 def _determined(networks: Mapping[int, nn.Module], left_open: tuple[str, ...]) -> list[Promise]:
-    """Whether networks that fit the table agree: maps of layer4 for images of 32 x 32, and parameters."""
+    """Return whether networks that fit the table agree: maps of layer4 for images of 32 x 32, and parameters."""
     promises = []
     halved = Fraction(32, 2**3)  # once in each of layer2 to layer4
     for other, choice in ((Fraction(32), "strides"), (halved / 2, "pooling")):

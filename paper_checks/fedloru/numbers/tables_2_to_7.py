@@ -30,6 +30,11 @@ ONE = Rounded.exact(1)
 printed = Rounded.printed
 
 
+def gap_order(row: Ratio) -> Order:
+    """Return the statement that a method is above FedAvg."""
+    return Order(printed(row.accuracy), printed(row.fedavg), {})
+
+
 @claim(
     "fedloru-v2/txt-scal",
     where="Section 5.2 and Appendix F.4 (v2), Table 6 = iclr Table A5; Section 4.2 (v1), Table 2",
@@ -88,11 +93,6 @@ def txt_scal(
     return judge_order(orders, f"{scope} K = {gap_from:g} on")
 
 
-def gap_order(row: Ratio) -> Order:
-    """The statement that a method is above FedAvg."""
-    return Order(printed(row.accuracy), printed(row.fedavg), {})
-
-
 @claim(
     "fedloru-v2/txt-part",
     where="Section 5.2 and Appendix F.4 (v2), Table 7 against Table 6",
@@ -121,7 +121,7 @@ def txt_part(
     reinforced: bool = True,
     lead: float = 0.0,
 ) -> Evidence:
-    """Order within Table 7, and the gaps to FedAvg of Table 7 against those of Table 6 at the same K."""
+    """Order within Table 7, and Table 7's gaps to FedAvg against Table 6's at the same K."""
     half, tenth = tables
     orders, demanded = {}, Rounded.exact(Fraction(lead))
     for clients, row in tenth.items():
@@ -143,7 +143,7 @@ def txt_part(
 
 
 def printed_ratios(context: Context) -> tuple[Ratio, ...]:
-    """All ratios of v2 Table 6 (the same as iclr Table A5) and v1 Table 2."""
+    """Return all ratios of v2 Table 6 (the same as iclr Table A5) and v1 Table 2."""
     return TABLE_6 + TABLE_2_V1
 
 
@@ -166,7 +166,7 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
 def txt_ratio(
     ratios: Sequence[Ratio], denominator: str = "X", without: tuple[tuple[int, str], ...] = (), shift: float = 0.0
 ) -> Evidence:
-    """Each ratio from the two accuracies beside it; written so that every input occurs once."""
+    """Each ratio from the two accuracies next to it; written so that every input occurs once."""
     cells = {}
     for row in ratios:
         if (row.clients, row.method) in without:

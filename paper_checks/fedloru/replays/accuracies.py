@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values
 
 
 def accuracies(text: str) -> list[tuple[Fraction, Fraction]]:
-    """Printed accuracies, separated by spaces, each as the ends of what it is rounded from."""
+    """Return printed accuracies, separated by spaces, each as the ends of what it is rounded from."""
     found = [(Fraction(number), Fraction(1, 2 * 10 ** len(number.partition(".")[2]))) for number in text.split()]
     return [(number - half, number + half) for number, half in found]
 
@@ -21,7 +21,7 @@ def percentages(cells: list[tuple[Fraction, Fraction]]) -> tuple[Hypothesis, ...
 
 
 def _best_rival(values: Values, where: str) -> Violation:
-    """The best value of the other low-rank methods, rounded down, and FedLoRU's best, rounded up, over all sizes."""
+    """Return the rivals' best value, rounded down, and FedLoRU's best, rounded up, over all sizes."""
     ours, theirs = accuracies(values["FedLoRU"]), accuracies(values["FedLoRA"]) + accuracies(values["FedHM"])
     return Violation(
         max(low for low, _ in theirs),
@@ -35,19 +35,19 @@ def _best_rival(values: Values, where: str) -> Violation:
 
 @replay("fedloru-iclr/txt-100")
 def txt_100(values: Values) -> Violation:
-    """Fashion-MNIST in the older version's table."""
+    """Evaluate Fashion-MNIST in the older version's table."""
     return _best_rival(values, "Fashion-MNIST, IID, 100 clients")
 
 
 @replay("fedloru-v1/txt-surpass")
 def txt_surpass(values: Values) -> Violation:
-    """A setting of v1 Table 1."""
+    """Evaluate a setting of v1 Table 1."""
     return _best_rival(values, "CIFAR-100, NonIID, 20 clients")
 
 
 @replay("fedloru-v2/txt-20of27")
 def txt_20of27(values: Values) -> Violation:
-    """Cells that FedAvg wins, FedAvg rounded down against FedLoRU rounded up."""
+    """Compare cells that FedAvg wins, FedAvg rounded down with FedLoRU rounded up."""
     fedavg, ours = (accuracies(" ".join(values[method])) for method in ("FedAvg", "FedLoRU"))
     assumes = assuming(
         Hypothesis("cells of Table 1", len(ours), "=", 27), Hypothesis("settings of FedAvg", len(fedavg), "=", 9)

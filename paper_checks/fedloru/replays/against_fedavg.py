@@ -1,4 +1,4 @@
-"""Sections 5.2 and F.1: printed accuracies against those of FedAvg, each with every rounding."""
+"""Sections 5.2 and F.1: printed accuracies against FedAvg's, each with every rounding."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from paper_checks.stored_values import Values
 
 
 def _sides(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """FedAvg's accuracy rounded down and the best of FedLoRU's rounded up."""
+    """Return FedAvg's accuracy rounded down and the best of FedLoRU's rounded up."""
     (fedavg,), ours = accuracies(values["FedAvg"]), accuracies(values["FedLoRU"])
     return fedavg[0], max(high for _, high in ours), percentages([fedavg, *ours])
 
 
 @replay("fedloru-v2/txt-5pct")
 def txt_5pct(values: Values) -> Violation:
-    """One cell of Table 1, in points."""
+    """Evaluate one cell of Table 1, in points."""
     fedavg, ours, assumes = _sides(values)
     return Violation(
         fedavg - ours,
@@ -29,7 +29,7 @@ def txt_5pct(values: Values) -> Violation:
 
 
 def relative_decrease(values: Values) -> Violation:
-    """FedLoRU's accuracy in a cell, or the best over the ratios of a setting, relative to FedAvg's."""
+    """Return FedLoRU's accuracy in a cell, or the best over the ratios of a setting, relative to FedAvg's."""
     fedavg, ours, assumes = _sides(values)
     return Violation(
         100 * (1 - ours / fedavg),
@@ -43,13 +43,12 @@ def relative_decrease(values: Values) -> Violation:
 
 every_cell = replay("fedloru-v2/txt-5pct@relative-every-cell")(relative_decrease)
 
-
 best_ratio = replay("fedloru-v2/txt-5pct@relative-best-ratio")(relative_decrease)
 
 
 @replay("fedloru-v2/txt-beats-avg")
 def txt_beats_avg(values: Values) -> Violation:
-    """One cell: FedAvg rounded down against FedLoRU rounded up."""
+    """Compare FedAvg rounded down with FedLoRU rounded up in one cell."""
     fedavg, ours, assumes = _sides(values)
     return Violation(
         fedavg,

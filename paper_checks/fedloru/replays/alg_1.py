@@ -9,17 +9,17 @@ from paper_checks.stored_values import Values
 
 @replay("fedloru-v2/alg-1")
 def alg_1(values: Values) -> Violation:
-    """The listing."""
+    """Follow the listing."""
     return listing(values)
 
 
 @replay("fedloru-iclr/alg-1")
 def alg_1_iclr(values: Values) -> Violation:
-    """As in the newest version."""
+    """Follow the listing, as in the newest version."""
     return listing(values)
 
 
 @replay("fedloru-v1/alg-1")
 def alg_1_v1(values: Values) -> Violation:
-    """As in the newest version."""
+    """Follow the listing, as in the newest version."""
     return listing(values)

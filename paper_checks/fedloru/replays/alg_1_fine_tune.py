@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedloru-v2/alg-1-fine-tune")
 def fine_tune(values: Values) -> Violation:
-    """The share of the model in one stored pair of rank 16, rounded down, times their number, against the model."""
+    """Compare the share of one stored pair of rank 16, rounded down, times their number, with the model."""
     share, pairs = Fraction(values["share"]), int(values["accumulations"])
     assumes = [
         Hypothesis("share of a pair in per cent, as printed for rank 16", share, "=", Fraction("0.248")),

@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedloru-v2/alg-2")
 def alg_2(values: Values) -> Violation:
-    """The listing of pFedLoRU: what is returned against the model of the last round."""
+    """Follow the listing of pFedLoRU: compare what is returned with the model of the last round."""
     run, tau, T, assumes = start(values, most=5)  # digits multiply faster with two pairs of factors
     L, U, own = fractions(values, "L", "U", "personal_alpha")
     W_0, products, trained = run.W, Fraction(0), run.W

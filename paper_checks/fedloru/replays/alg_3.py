@@ -15,7 +15,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedloru-v2/alg-3")
 def alg_3(values: Values) -> Violation:
-    """The listing of mFedLoRU with a client that opts out: what is returned against the model of the last round."""
+    """Follow the listing of mFedLoRU with a client that opts out: what it returns, and the last round's model."""
     run, tau, T, assumes = start(values)
     W_0, products, trained = run.W, Fraction(0), run.W
     for t in range(1, T + 1):
@@ -69,7 +69,7 @@ def claim_mcomm_low_rank(
 
 @replay("fedloru-v2/claim-mcomm")
 def claim_mcomm_as_printed(values: Values) -> Violation:
-    """Numbers that a client receives and sends with nested matrices, against both ways of the whole matrix."""
+    """Compare numbers that a client receives and sends with nested matrices, with both ways of the whole matrix."""
     m, n, r, a, b = (int(values[name]) for name in ("m", "n", "r", "r_A", "r_B"))
     shapes = ((m, r), (r, n), (m, a), (a, r), (r, b), (b, n))
     assumes = (
@@ -104,7 +104,7 @@ def eq_83(factor: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/eq-83")
 def eq_83_as_printed(values: Values) -> Violation:
-    """The model of (82) against that of the factors of (83): m = n = 1, r = 2, nested ranks 1."""
+    """Compare the model of (82) with the model of the factors of (83): m = n = 1, r = 2, nested ranks 1."""
     A1, A2, B1, B2, p, q1, q2, u1, u2, v = fractions(values, "A1", "A2", "B1", "B2", "p", "q1", "q2", "u1", "u2", "v")
     a, b = fractions(values, "a", "b")
     left, right = (A1 + a * p * q1, A2 + a * p * q2), (u1 * v, u2 * v)

@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values, followed, fractions
 
 @replay("fedloru-v2/alg-4")
 def alg_4(values: Values) -> Violation:
-    """pFedLoRA, its first variant: what is returned against the model that the steps descend in."""
+    """Follow pFedLoRA, its first variant: compare what is returned with the model that the steps descend in."""
     W, target, rate, L, U, own = fractions(values, "W", "target", "rate", "L", "U", "personal_alpha")
     T = followed(values, "rounds")
     for _ in range(T):

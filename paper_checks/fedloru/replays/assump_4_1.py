@@ -28,7 +28,7 @@ def assump_4_1(
     client's loss is the mean over its samples, of which a step draws one uniformly: (A.5). The slope in r is
     $\frac{Lr}{\sqrt{1+r^2/z^2}} < Lz = G$: (A.2). The Hessian has the eigenvalues slope over r and second derivative,
     $L(1+r^2/z^2)^{-3/2}$, both at most L: (A.1). A variance is at most the mean square, $\sigma^2 = G^2$: (A.4). From
-    $\|A\| + \|B\| \le c$, where each cycle starts anew, a step with $\alpha = 1$ makes the sum at most $1 + \eta G$
+    $\|A\| + \|B\| \le c$, where each cycle starts, a step with $\alpha = 1$ makes the sum at most $1 + \eta G$
     times as large (claim-B3-just): $C_A = C_B = (1 + \eta G)^{\tau E}c$ serve for (A.3).
 
     Nothing smaller serves for all of these: the second derivative is L at r = 0; the slope tends to G far away, and the
@@ -54,7 +54,7 @@ def assump_4_1(
 
 @replay("fedloru-v2/claim-B3-just")
 def claim_B3_just_as_printed(values: Values) -> Violation:
-    """The factors after a cycle in which every step draws the first sample, against (1 + eta G)^(tau E).
+    """Compare the factors after a cycle in which every step draws the first sample, with (1 + eta G)^(tau E).
 
     The loss of a sample is its slope times the weight; G is the root of the slopes' mean square, as (A.2) has it.
     """

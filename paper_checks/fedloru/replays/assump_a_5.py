@@ -15,7 +15,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedloru-v2/assump-A.5@with-what-is-drawn-from-it", **TWO_CLIENTS)
 def assump_A_5_as_read(values: Values) -> Violation:
-    """The cosine at the last outlier, where the printed limit is the same for every beta."""
+    """Evaluate the cosine at the last outlier, where the printed limit is the same for every beta."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "=", outliers(values)))
 
 

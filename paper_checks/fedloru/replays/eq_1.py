@@ -21,13 +21,13 @@ POINTS = (
 
 
 def _covariance(terms: list[tuple[Fraction, Fraction, Fraction]]) -> Fraction:
-    """From all values with their probabilities."""
+    """Return the covariance, from all values with their probabilities."""
     first, second = (sum((term[0] * term[k] for term in terms), Fraction(0)) for k in (1, 2))
     return sum((p * (a - first) * (b - second) for p, a, b in terms), Fraction(0))
 
 
 def _two_and_one(values: Values) -> tuple[Fraction, Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """Covariances of an entry h with an entry g: of one data point with the mean of two, of each with itself.
+    """Return covariances of an entry h with an entry g: of one data point with the mean of two, of each with itself.
 
     A data point is one of three, with probabilities p1, p2 and what is missing to 1; the client's is either of the
     server's two.
@@ -67,7 +67,7 @@ def one_matrix(values: Values) -> Violation:
 
 @proof("fedloru-v2/eq-1")
 def eq_1(power: int = 1) -> str:
-    r"""For all N and M: two means of independent terms, of which those of the same data point are correlated.
+    r"""For all N and M: two means of independent terms, where only terms of the same data point are correlated.
 
     The noises have mean 0, since the Hessians have the mean $H_{\mathrm{true}}$ (def-risk). Of the pairs of a term of
     one mean and a term of the other only those that come from the same data point have a covariance, V. $\epsilon_N$
@@ -77,8 +77,8 @@ def eq_1(power: int = 1) -> str:
     The model as printed: with the loss $\frac12\omega^T(H_{\mathrm{true}} + cG)\omega$ of a data point G, whose
     elements on and above the diagonal are independent Gaussian ones of mean 0 and variance $\sigma^2/R$, $\epsilon_N$
     is c times a mean of N such matrices. Its elements are independent Gaussian again, of the variance
-    $c^2\sigma^2/(RN)$, as those of $s_NX^R$ with $s_N = cN^{-1/2}$, which falls with N and lies between 0 and 1 for
-    $0 < c < 1$.
+    $c^2\sigma^2/(RN)$, like the elements of $s_NX^R$ with $s_N = cN^{-1/2}$, which falls with N and lies between 0 and
+    1 for $0 < c < 1$.
     """
     V = sympy.Symbol("V", positive=True)
     c, variance = sympy.symbols("c v", positive=True)
@@ -95,11 +95,11 @@ def v1_eq_3_4(scale: Fraction = Fraction(1)) -> str:
     r"""The named ensembles have limit laws of compact support, and one ensemble meets all that is assumed at once.
 
     Wigner matrices, with entries $R^{-1/2}$ times a fixed law of finite variance, and with them the Gaussian ensembles,
-    have the semicircle (Wigner), for which $z = \sigma^2g + 1/g$. Wishart matrices $\frac1nYY^T$, Y of R x n entries
-    of one law and $R/n \to c$, have the law of Marchenko and Pastur, for which $z = 1/(1 - cg) + 1/g$. Either support
-    ends where these functions of g have a critical point: at $\pm2\sigma$, and at $(1 \pm \sqrt c)^2$ (for c = 1 at 0,
-    where the density is not bounded; for c > 1 there is a mass at 0 beside, and no density: the assumption of one
-    leaves c < 1). Inside the supports the densities are smooth.
+    have the semicircle (Wigner), for which $z = \sigma^2g + 1/g$. Wishart matrices $\frac1nYY^T$, Y of R x n entries of
+    one law and $R/n \to c$, have the law of Marchenko and Pastur, for which $z = 1/(1 - cg) + 1/g$. Either support ends
+    where these functions of g have a critical point: at $\pm2\sigma$, and at $(1 \pm \sqrt c)^2$ (for c = 1 at 0, where
+    the density is not bounded; for c > 1 a mass at 0 is added and no density exists, so that assuming one leaves c <
+    1). Inside the supports the densities are smooth.
 
     All at once: $X^R = O\,\mathrm{diag}(q_1, \ldots, q_R)\,O^T$ with a uniformly random rotation O and the quantiles
     $q_i$, at $(i - \frac12)/R$, of any law of compact support whose density is smooth everywhere. It is random, real

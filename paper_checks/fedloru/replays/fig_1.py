@@ -12,7 +12,7 @@ from paper_checks.stored_values import Values
 
 
 def semicircle_quantile(share: float) -> float:
-    """Quantile of the semicircle of radius 1, by bisection of its distribution function."""
+    """Return the quantile of the semicircle of radius 1, by bisection of its distribution function."""
     low, high = -1.0, 1.0
     for _ in range(60):
         x = 0.5 * (low + high)
@@ -23,7 +23,7 @@ def semicircle_quantile(share: float) -> float:
 
 @replay("fedloru-v2/eq-87")
 def eq_87(values: Values) -> Violation:
-    """Sums over grid points and eigenvalues, one by one; the kernel's mass beyond six widths is below 1e-8."""
+    """Sum over grid points and eigenvalues, one by one; the kernel's mass beyond six widths is below 1e-8."""
     R, (top, width, spacing) = int(values["R"]), (float(values[name]) for name in ("top", "width", "spacing"))
     assumes = assuming(
         Hypothesis("R", R, ">", 1),
@@ -59,7 +59,7 @@ def smoothed_squares(power: int) -> None:
     r"""The smoothed density has $\sum_ix^2p(x)\Delta = \|H\|_F^2/R + h^2$, up to $10^{-30}$ of it for $\Delta \le h/2$.
 
     A kernel, the normal density of standard deviation h, turns the square $\lambda^2$ of an eigenvalue into
-    $\lambda^2 + h^2$. A sum over a grid in the place of the integral adds, by Poisson's formula, terms with the factors
+    $\lambda^2 + h^2$. A sum over a grid instead of the integral adds, by Poisson's formula, terms with the factors
     $e^{-2\pi^2j^2h^2/\Delta^2}$, $j = 1, 2, \ldots$, times $2(\lambda^2 + h^2 + 4\pi j|\lambda|h^2/\Delta +
     4\pi^2j^2h^4/\Delta^2)$, the last bracket at most $(1 + 2\pi jh/\Delta)^2(\lambda^2 + h^2)$.
     """
@@ -93,10 +93,10 @@ def eq_87_corrected(power: int = 2, factor: Fraction = Fraction(1)) -> str:
     r"""As for masses; with densities $p(\sigma_1)$ is the height $1/(Rh\sqrt{2\pi})$ of one kernel.
 
     At a separate $\sigma_1$, many widths away from the other eigenvalues, and a grid through it. The sum without
-    $\Delta$ is $(\|H\|_F^2/R + h^2)/\Delta$, so that the quotient is $\sqrt{2\pi}\,h/\Delta$ times that of masses. A
-    weight that pyHessian returns for $\sigma_1$ is $\langle e, v\rangle^2$ with its eigenvector e and the start v, a
-    vector of random signs over $\sqrt R$: the mean is $|e|^2/R$, and by the central limit theorem
-    $\sqrt R\langle e, v\rangle$ is nearly normal where no entry of e is large.
+    $\Delta$ is $(\|H\|_F^2/R + h^2)/\Delta$, so that the quotient is $\sqrt{2\pi}\,h/\Delta$ times the quotient of
+    masses. A weight that pyHessian returns for $\sigma_1$ is $\langle e, v\rangle^2$ with its eigenvector e and the
+    start v, a vector of random signs over $\sqrt R$: the mean is $|e|^2/R$, and by the central limit theorem $\sqrt
+    R\langle e, v\rangle$ is nearly normal where no entry of e is large.
     """
     total, R, h, top, spacing = sympy.symbols("F R h sigma Delta", positive=True)
     squares = total / R + h**2

@@ -57,7 +57,7 @@ def products_of_kernels() -> bool:
 def limit_of_atoms(stays: Fraction) -> tuple[Fraction, Fraction]:
     """Mass of the limit, and limit of the integral of 1, for an atom that stays at 0 and the rest moving to infinity.
 
-    The transform tends to stays/z, which is that of the mass at 0; a moving atom at n contributes 1/(z - n) to it.
+    The transform tends to stays/z, the transform of the mass at 0; a moving atom at n contributes 1/(z - n) to it.
     """
     z, at = sympy.symbols("z n")
     limit = sympy.limit(rational(stays) / z + rational(1 - stays) / (z - at), at, sympy.oo)
@@ -98,7 +98,7 @@ def lem_A_1b(least_mass: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/lem-A.1b")
 def lem_A_1b_as_printed(values: Values) -> Violation:
-    """Total mass of the measure behind the limit of the transforms, against the mass 1 that weak limits keep.
+    """Compare total mass of the measure behind the limit of the transforms, with the mass 1 that weak limits keep.
 
     An atom of fixed mass at a fixed place stays, and one that moves away, at n, has a transform that tends to 0.
     """

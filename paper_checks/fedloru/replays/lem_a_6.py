@@ -41,10 +41,10 @@ def def_phi_as_printed(values: Values) -> Violation:
 
 @proof("fedloru-v2/lem-A.6@its-cosine-with-gaussian-noise")
 def lem_A_6(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> str:
-    """By independence the expectation of a product is that of the two limits; parts across the spikes vanish.
+    """By independence the expectation of a product is the product of the two limits; parts across the spikes vanish.
 
     For a w that is uniform in the complement of the outliers of its client, as the printed proof takes it, the
-    expectations with w are 0 exactly, whatever the noise is: its law is symmetric given these and given the other
+    expectations with w are 0 exactly, for any noise: its law is symmetric given these and given the other
     client. The model's own bulk eigenvectors, treated below, are not uniform and need the noise that is invariant.
     """
     inner_products(power, cross)
@@ -78,9 +78,9 @@ def eq_49_50(bulk: Fraction = Fraction(0), mixed: Fraction = Fraction(0)) -> str
     $1/(R - p - q)$; along them $|V^Tx| \le 1$ and $E|V^Tw| \to 0$.
 
     The printed premise, a w uniform in the complement of its client's outliers, gives it a law that is symmetric given
-    these and given the other client, so that every expectation is 0 exactly, whatever the noise is. Assumption A.5
-    alone, random orthonormal vectors, does not. The model's own bulk eigenvectors, treated above, are not uniform
-    and need the noise that is invariant, with twice the variance on the diagonal.
+    these and given the other client, so that every expectation is 0 exactly, for any noise. Assumption A.5 by itself,
+    random orthonormal vectors, does not. The model's own bulk eigenvectors, treated above, are not uniform and need the
+    noise that is invariant, with twice the variance on the diagonal.
     """
     away_from_spikes()
     across_the_spikes(bulk)

@@ -35,7 +35,7 @@ def lem_B_6(constant: Fraction = Fraction(2)) -> str:
 def means_of_two_samples(
     L: Fraction, zone: Fraction, rate: Fraction, centres: list[Fraction]
 ) -> tuple[Fraction, Fraction]:
-    """E[A'^2 D^2] and E[A'^2] E[D^2] of one weight from W = 0, A = B = 1, over the sample that its step draws."""
+    """Return E[A'^2 D^2] and E[A'^2] E[D^2] of one weight from W = 0, A = B = 1, over the sample that a step draws."""
 
     def slopes(w: Fraction) -> list[Fraction]:
         return [L * min(max(w - c, -zone), zone) for c in centres]
@@ -50,7 +50,7 @@ def means_of_two_samples(
 
 @replay("fedloru-v2/lem-B.6-mid", samples="the centres of the samples of one weight, for the second display")
 def lem_B_6_mid_as_printed(values: Values) -> Violation:
-    """The move of A in one step, with two rows, and the gradient of two rows and two columns, against each other."""
+    """Compare the move of A in one step, with two rows, with the gradient of two rows and two columns."""
     L, zone, rate = fractions(values, "L", "zone", "rate")
     W, A, B = ([Fraction(text) for text in values[name].split()] for name in ("W", "A", "B"))
     assumes = assuming(

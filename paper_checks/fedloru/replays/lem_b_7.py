@@ -48,8 +48,8 @@ def lem_B_7_mid(constant: Fraction = Fraction(1), steps: tuple[int, ...] = (1, 2
     r"""The square of a mean is at most the mean of the squares, each of which is at most $G^2C_B^2$.
 
     The first because s times the sum of s squares less the square of the sum is the sum of the squares of all
-    differences: by induction, since v beside s numbers of sum S, whose squares sum to Q, adds $Q - 2vS + sv^2$ to both.
-    The second because a sample's gradient has at most the norm G and B at most $C_B$.
+    differences: by induction, since v added to s numbers of sum S, whose squares sum to Q, adds $Q - 2vS + sv^2$ to
+    both. The second because a sample's gradient has at most the norm G and B at most $C_B$.
     """
     require(non_negative(constant * G**2 * b**2 - (moved_a / (i * eta)) ** 2), "the mean of the squares")
     x, s, Q, S = sympy.symbols("x s Q S")

@@ -50,18 +50,18 @@ def lem_B_8_as_printed(values: Values) -> Violation:
 
 
 def first_order(expression: Any) -> sympy.Expr:
-    """A polynomial in the step size up to its first power."""
+    """Return a polynomial in the step size up to its first power."""
     expanded = sympy.expand(expression)
     return expanded.coeff(eta, 0) + eta * expanded.coeff(eta, 1)
 
 
 def at_the_edge(A: sympy.Expr, B: sympy.Expr) -> sympy.Expr:
-    r"""The slope of $\frac12Lw^2$ at w = AB, whose largest is G at the start: G = L C_A C_B."""
+    r"""Return the slope of $\frac12Lw^2$ at w = AB, whose largest is G at the start: G = L C_A C_B."""
     return L * A * B
 
 
 def from_the_edge(steps: int) -> list[tuple[sympy.Expr, sympy.Expr]]:
-    """The same on a parabola, to first order in the step size, which is all that a derivative at 0 can see."""
+    """Return the same on a parabola, to first order in the step size, which is all that a derivative at 0 can see."""
     path = [(a, b)]
     for _ in range(steps):
         A, B = path[-1]
@@ -98,7 +98,7 @@ def lem_B_8(quarter: Fraction = Fraction(1, 4), steps: tuple[int, ...] = (1, 2, 
 
 @replay("fedloru-v2/eq-63-66")
 def eq_63_66_as_printed(values: Values) -> Violation:
-    """The change of the gradient in W after the first local step against the last line of (66)."""
+    """Compare the change of the gradient in W after the first local step with the last line of (66)."""
     one = run(values)
     s2, square = one.s2, one.rate**2 * one.E**2
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)

@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values
 
 
 def convolutions(blocks: int) -> list[tuple[int, int, int]]:
-    """Kernel, inputs and outputs of the convolutions of layer1 to layer4, stem of 64 channels."""
+    """Return kernel, inputs and outputs of the convolutions of layer1 to layer4, stem of 64 channels."""
     layers, channels = [], 64
     for width in (64, 128, 256, 512):
         for _ in range(blocks):
@@ -21,7 +21,7 @@ def convolutions(blocks: int) -> list[tuple[int, int, int]]:
 
 @replay("fedloru-iclr/txt-ratios")
 def txt_ratios(values: Values) -> Violation:
-    """The smallest distance of the printed ratio from that of any rank, factorisation and selection of layers."""
+    """Evaluate how far the printed ratio is from the ratios of all ranks, factorisations and selections of layers."""
     blocks, classes, channels = values["blocks per stage"], values["classes"], values["channels"]
     ratio, ranks = Fraction(values["ratio"].removesuffix("%")), [int(rank) for rank in values["ranks"].split()]
     layers = convolutions(blocks)
@@ -68,7 +68,7 @@ def txt_ratios(values: Values) -> Violation:
 
 @replay("fedloru-v2/txt-peft")
 def txt_peft(values: Values) -> Violation:
-    """The distance of a printed share from the nearest model and denominator, the worse of the two ranks."""
+    """Evaluate the distance of a printed share from the nearest model and denominator, the worse of the two ranks."""
     models = {name: [int(n) for n in text.split()] for name, text in values.items() if isinstance(text, str)}
     shares = {Fraction(name): int(rank) for name, rank in values.items() if isinstance(rank, int)}
     printed = {Fraction("0.124"): 8, Fraction("0.248"): 16}

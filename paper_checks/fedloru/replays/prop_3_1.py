@@ -83,12 +83,12 @@ def wigner_matrix(
     threshold: Fraction = Fraction(1),
     moment: int = 3,
 ) -> str:
-    r"""Proposition 3.1 as corrected, with an exchange of the entries in the place of theorem (I).
+    r"""Proposition 3.1 as corrected, with an exchange of the entries instead of theorem (I).
 
     By the exchange $V^T(z - \epsilon_N)^{-1}V \to g(z)I$ in probability for every z that is not real, as for Gaussian
     entries. By (B), which holds in probability, these functions are analytic and bounded on compact sets off $[L, U]$
     for large R, so that they converge there as well. The determinant, the outliers and the eigenvalues at the edges are
-    then those of Gaussian noise, in probability.
+    then as for Gaussian noise, in probability.
     """
     z = theta + coefficient * n**2 / theta
     exchange_of_entries(moment)

@@ -18,11 +18,11 @@ LAW = "entries of X are size sigma, of either sign, with probability R^-1.5/size
 
 
 def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
-    r"""R, the probability p of a large entry, and what is assumed of the law of all entries.
+    r"""Return R, the probability p of a large entry, and what is assumed of the law of all entries.
 
     Independent entries from one law: $\pm a\sigma$ with probability $p = R^{-3/2}/a^2$, Gaussian otherwise. The large
-    entries touch $O(\sqrt R)$ of the R rows, so the limiting density is that of the Gaussian part, whose entries have
-    variance $(1 - R^{-1/2})/(1-p)$ of $\sigma^2/R$.
+    entries touch $O(\sqrt R)$ of the R rows, so the limiting density is the density of the Gaussian part, whose entries
+    have variance $(1 - R^{-1/2})/(1-p)$ of $\sigma^2/R$.
     """
     root, (size, edge) = int(values["root_of_R"]), fractions(values, "size", "edge")
     known = assuming(Hypothesis("root of R", root, ">", 0), Hypothesis("large entries over sigma", size, ">", 0))
@@ -42,7 +42,7 @@ def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
 
 
 def without_large(p: Fraction, pairs: int) -> Fraction:
-    """P(no large entry among some) = (1 - p)^pairs <= exp(-x) <= 1/(1 + x + x^2/2 + ...), x = p * pairs."""
+    """Bound P(no large entry among some) = (1 - p)^pairs <= exp(-x) <= 1/(1 + x + x^2/2 + ...), x = p * pairs."""
     return 1 / sum(((p * pairs) ** k / factorial(k) for k in range(12)), Fraction(0))
 
 
@@ -71,7 +71,7 @@ def for_wigner_matrices(edge: Fraction = Fraction(2)) -> str:
 
 @proof("fedloru-v2/eq-26-27")
 def eq_26_27(edge: Fraction = Fraction(2)) -> str:
-    r"""(26) by (W) alone, as a positive share of the eigenvalues lies near each edge; (27) by (B).
+    r"""(26) by (W) only, as a positive share of the eigenvalues lies near each edge; (27) by (B).
 
     For the other law, $P(X_{ij} = \pm3\sigma) = R^{-3/2}/9$ gives $R^{1/2}/18$ large entries on average, a number that
     is a sum of independent ones, and so tends to infinity in probability. A large entry at $i \ne j$ has Rayleigh
@@ -106,7 +106,7 @@ def eq_28_as_printed(values: Values) -> Violation:
 def eq_28(edge: Fraction = Fraction(2), past: int = 1) -> str:
     r"""The lower limit by $\lambda_i(H_N) \ge \lambda_{i+q}(\epsilon_N)$, for every fixed i; mirrored from below.
 
-    $\liminf\lambda_{i+q}(\epsilon_N) \ge U$ needs (W) alone. Equality past the outliers is eq. (29), and needs (B).
+    $\liminf\lambda_{i+q}(\epsilon_N) \ge U$ needs only (W). Equality past the outliers is eq. (29), and needs (B).
     """
     past_the_outliers(edge, past)
     return "indices as symbols; the edge of the semicircle from its variance"

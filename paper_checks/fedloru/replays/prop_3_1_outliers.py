@@ -43,9 +43,9 @@ def eq_30_31(
     r"""Eq. (30): $g_{H_N}$ and $g_{\epsilon_N}$ differ by at most $(p+q)\pi/(Rv)$, since the ranks do (interlacing).
 
     $g_{\epsilon_N}(z) \to g_\mu(z) = 1/k(z)$ by (W), and $\hat g_{H_{\mathrm{true}}}(k) = \frac1R\sum_j1/(k - \theta_j)
-    + (1 - \frac{p+q}R)/k \to 1/k$. The outliers are those of Proposition 3.1 (for Wigner matrices that are not Gaussian
-    those of prop-3.1-dist); beyond the edge k takes the values beyond $n$ only, so that the other $\theta_j$ belong to
-    no $\lambda$.
+    + (1 - \frac{p+q}R)/k \to 1/k$. The outliers are as in Proposition 3.1 (for Wigner matrices that are not Gaussian as
+    in prop-3.1-dist); beyond the edge k takes the values beyond $n$ only, so that the other $\theta_j$ belong to no
+    $\lambda$.
     """
     z = theta + coefficient * n**2 / theta
     k = sympy.Symbol("k", positive=True)

@@ -25,7 +25,7 @@ def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
     """
     w, v, t, u, m, a = sympy.symbols("w v t u m a")
     step = (t * w**2 + u * v**2) / (2 * m)
-    risk = m * step + a * step**2 / 2  # the mean loss to second order at c; two weights stand for any
+    risk = m * step + a * step**2 / 2  # the mean loss to second order at c; two weights represent any number
     hessian = sympy.hessian(risk, (w, v)).subs({w: 0, v: 0})
     k = sympy.Symbol("k", positive=True)
     require(sympy.simplify(hessian - sign * sympy.diag(t, u)) == sympy.zeros(2), "the true Hessian of the model")
@@ -35,7 +35,7 @@ def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
 
 @replay("fedloru-v2/claim-union")
 def claim_union_as_printed(values: Values) -> Violation:
-    """Non-zero eigenvalues of the Hessian of h - y, h a quadratic form of one weight, by its second difference at 0."""
+    """Count non-zero eigenvalues of the Hessian of h - y, h a quadratic form of one weight, by second differences."""
     ((form,),) = square(values["hessian"], 1)
 
     def risk(w: int) -> Fraction:

@@ -37,8 +37,8 @@ def def_risk(factor: Fraction = Fraction(1), divisor_shift: int = 0) -> str:
 def def_srank(power: int = 2, n_shift: int = 0, sizes: tuple[int, ...] = (1, 2, 5)) -> str:
     r"""For every matrix $A \ne 0$ of any shape, by its singular value decomposition.
 
-    Rotations on either side leave both norms alone, so that $\|A\|_F^2$ is the sum of all $\sigma_i^2$ and $\|A\|_2$ is
-    $\sigma_1$; those past the rank n are 0. As $\sigma_1$ is the largest of the n, their squares add up to at least
+    Rotations on either side do not change either norm, so that $\|A\|_F^2$ is the sum of all $\sigma_i^2$ and $\|A\|_2$
+    is $\sigma_1$; those past the rank n are 0. As $\sigma_1$ is the largest of the n, their squares add up to at least
     $\sigma_1^2$ and at most $n\sigma_1^2$: $1 \le \mathrm{srank}(A) \le n$. Of A = 0 there is none.
     """
     for n in positive_sizes(sizes):
@@ -54,17 +54,16 @@ def def_srank(power: int = 2, n_shift: int = 0, sizes: tuple[int, ...] = (1, 2, 
 
 DIAGONALS = {"copies": "multiplicity of a", "kernel": "multiplicity of 0"}
 
-
 FINE = 10**12
 
 
 def _root_above(square: Fraction) -> Fraction:
-    """A fraction just above the square root."""
+    """Return a fraction just above the square root."""
     return Fraction(isqrt(square.numerator * FINE**2 // square.denominator) + 1, FINE)
 
 
 def _change(values: Values, norm: str) -> Violation:
-    """A = diag(1, a, ..., 0, ...) and E = diag(x, y, ..., z, ...): by how much the stable rank changes."""
+    """Return the change of the stable rank for A = diag(1, a, ..., 0, ...) and E = diag(x, y, ..., z, ...)."""
     a, m, k, x, y, z = (Fraction(values[name]) for name in ("a", "copies", "kernel", "x", "y", "z"))
     before, after = 1 + m * a**2, ((1 + x) ** 2, (a + y) ** 2, z**2)
     ratio = (after[0] + m * after[1] + k * after[2]) / max(after) / before
@@ -100,7 +99,7 @@ def in_the_frobenius_norm(values: Values) -> Violation:
 
 
 def stable_rank(spectrum: list[tuple[Fraction, int]]) -> Fraction:
-    """Stable rank of a diagonal matrix, by entries and how often each stands there."""
+    """Return the stable rank of a diagonal matrix, by entries and how often each of them occurs."""
     return sum(v**2 * count for v, count in spectrum) / max(v**2 for v, _ in spectrum)
 
 

@@ -74,7 +74,7 @@ def claim_overlap_mono(coefficient: Fraction = Fraction(1), lost: Fraction = Fra
 
 @replay("fedloru-v2/claim-overlap-mono@sets-by-condition")
 def claim_overlap_mono_as_read(values: Values) -> Violation:
-    r"""A spike below both thresholds: it meets $g_N^{-1}(\theta) > U_N$, and no eigenvector leans towards it.
+    r"""Evaluate a spike below both thresholds: it meets $g_N^{-1}(\theta) > U_N$, and no eigenvector leans towards it.
 
     For $|\theta| \le \sigma s$ the overlap of the extreme eigenvector tends to 0, by the stored proof of eq. (5).
     """
@@ -125,7 +125,7 @@ def assump_bulk(lean: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/assump-bulk")
 def assump_bulk_as_printed(values: Values) -> Violation:
-    r"""Weighted moments of the bulk, unit noise: those of the spike's direction v less the part of its outlier.
+    r"""Weighted moments of the bulk, unit noise: the moments in the spike's direction v less the part of its outlier.
 
     $\langle v, Hv\rangle \to \theta$ and $|Hv|^2 \to \theta^2 + 1$ by the law of large numbers; the outlier has the
     weight of eq. (5). Uniform weights have the moments of the semicircle, 0 and 1.

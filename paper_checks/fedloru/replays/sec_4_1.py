@@ -18,12 +18,12 @@ from paper_checks.stored_values import Values, followed, fractions
 
 @replay("fedloru-v2/eq-agg")
 def eq_agg_as_printed(values: Values) -> Violation:
-    """With the printed weights of a cohort."""
+    """Average with the printed weights of a cohort."""
     return product_of_averages(values)
 
 
 def of_one_client_more(scale: Fraction) -> None:
-    """The sum of the spreads, from the four sums over the clients so far: by induction, for any number of them."""
+    """Return the sum of the spreads from the four sums over the clients so far: by induction, for any number."""
     w, s = sympy.symbols("w s")
     A, B, P, Q, R, M, N = sympy.symbols("A B P Q R M N", commutative=False)
 
@@ -70,8 +70,9 @@ def eq_WT(
 ) -> str:
     r"""By induction over the rounds: W changes where $\tau$ divides t, and then by $\alpha A_tB_t$.
 
-    Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train
-    $W + \alpha AB$, so that $\alpha A_TB_T$ is beside W unless $\tau$ divides T and the factors restart with $AB = 0$.
+    Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train $W
+    + \alpha AB$, so that $\alpha A_TB_T$ is left next to W unless $\tau$ divides T and the factors restart with $AB =
+    0$.
     """
     A, B = sympy.symbols("A B", commutative=False)
     joins = sympy.expand(alpha * A * B - scale * alpha**power * A * B) == 0

@@ -31,7 +31,7 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
 
 @replay("fedloru-v2/claim-comm")
 def claim_comm_as_printed(values: Values) -> Violation:
-    """Numbers of both factors against those of the matrix, at a rank of at most a hundredth of one side."""
+    """Compare the sizes of both factors with the size of the matrix, at a rank of at most a hundredth of one side."""
     m, n, r = (int(values[name]) for name in ("m", "n", "r"))
     factors = sum(1 for _ in range(m * r)) + sum(1 for _ in range(r * n))
     assumes = (
@@ -43,7 +43,7 @@ def claim_comm_as_printed(values: Values) -> Violation:
 
 
 def rows_of_one_sample() -> bool:
-    r"""Whether one local step on $\frac12|Wx - y|^2$ keeps the rows of B multiples of x, where they are: 2 x 2."""
+    r"""Return whether one local step on $\frac12|Wx - y|^2$ keeps the rows of B multiples of x: 2 x 2."""
     x, y, A, b = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "xyAb")
     merged = sympy.Matrix(2, 2, sympy.symbols("w1:5"))
     B = b[0] * x.T
@@ -52,7 +52,7 @@ def rows_of_one_sample() -> bool:
 
 
 def ranks(rows: int, columns: int, rank: int, steps: int, cycles: int, kept: bool = False) -> list[int]:
-    r"""Ranks of W after each cycle of local steps of $\eta = \frac13$ on $\frac12\|W - C\|^2$, C ones on the diagonal.
+    r"""Return ranks of W after each cycle of steps of $\eta = \frac13$ on $\frac12\|W - C\|^2$, C ones on the diagonal.
 
     From W = 0; A starts a cycle at the unit vectors of the next places of the diagonal, or always of the first, B at 0.
     """
@@ -128,7 +128,7 @@ def claim_rank_growth(per: Fraction = Fraction(1), fewer: int = 0, sizes: Sequen
 def claim_rank_growth_in_general_position(gain: int = 1, sizes: Sequence[Sequence[int]] = SIZES) -> str:
     r"""The rank after N accumulations is $\min(m, n, rN)$ almost everywhere, which grows with N until it is full.
 
-    As for the correction: the rank is no larger, and by one example no smaller but on a set of measure 0, of
+    As for the correction: the rank is not larger, and by one example not smaller except on a set of measure 0, of
     coefficients, starts, drawn A and step sizes. $r \ge 1$.
     """
     ranks_grow(sizes, gain, Fraction(1), 0)
@@ -140,7 +140,7 @@ def claim_rank_growth_in_general_position(gain: int = 1, sizes: Sequence[Sequenc
 
 @replay("fedloru-v2/claim-rank-growth")
 def claim_rank_growth_as_printed(values: Values) -> Violation:
-    """Two cycles of one step on |W - C|^2 / 2 from W = 0 with B = 0: the rank of W, 2 x 2, after each."""
+    """Run two cycles of one step on |W - C|^2 / 2 from W = 0 with B = 0: the rank of W, 2 x 2, after each."""
     C, numbers = ([Fraction(text) for text in values[name].split()] for name in ("target", "A"))
     rate, rounds = Fraction(values["rate"]), int(values["rounds"])
     assumes = assuming(
@@ -166,7 +166,7 @@ def claim_rank_growth_as_printed(values: Values) -> Violation:
 
 
 def products(*shapes: tuple[sympy.Symbol, sympy.Symbol, sympy.Symbol]) -> sympy.Expr:
-    """Operations of products of p x q by q x s matrices."""
+    """Count the operations of products of p x q by q x s matrices."""
     return sympy.expand(sum(2 * p * q * s for p, q, s in shapes))
 
 
@@ -185,10 +185,11 @@ def claim_noextra(
 ) -> str:
     r"""The products of a step, one by one; a p x q by a q x s matrix takes 2pqs operations.
 
-    Through a matrix W of m x n go $xW^T$ forward, and backward the gradient of x and, where W is trained, that of W:
-    2mnb each. Through the factors go $xB^T$ and $(xB^T)A^T$ forward, and backward two gradients for each of the two:
-    2nrb three times and 2mrb three times. With $W + AB$ formed, AB and the gradients of A and B from that of $W + AB$
-    come on top of a step in which W is trained. Outside local training the listing has averages, and $\alpha A_tB_t$.
+    Through a matrix W of m x n go $xW^T$ forward, and backward the gradient of x and, where W is trained, the gradient
+    of W: 2mnb each. Through the factors go $xB^T$ and $(xB^T)A^T$ forward, and backward two gradients for each of the
+    two: 2nrb three times and 2mrb three times. With $W + AB$ formed, AB and the gradients of A and B from the gradient
+    of $W + AB$ come on top of a step in which W is trained. Outside local training the listing has averages, and
+    $\alpha A_tB_t$.
     """
     b = sympy.Symbol("b", positive=True)
     through = products((b, n, m), (b, m, n))
@@ -208,8 +209,8 @@ def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
     r"""The lines of Algorithm 1, one by one.
 
     The server sends A and B; the clients take their local steps and send theirs; the server averages both, entry by
-    entry. Where $\tau$ divides t, $\alpha A_tB_t$ is formed, with 2mnr operations, and added to W. There is no other
-    line, so that nothing is factorised or truncated.
+    entry. Where $\tau$ divides t, $\alpha A_tB_t$ is formed, with 2mnr operations, and added to W. No other line
+    exists, so that nothing is factorised or truncated.
     """
     merging_count(merging)
     return "the lines of the listing; the product at the end of a cycle"
@@ -217,7 +218,7 @@ def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
 
 @replay("fedloru-v2/claim-noextra")
 def claim_noextra_as_printed(values: Values) -> Violation:
-    """Operations of one linear layer in a round: FedLoRU's local steps alone, and all that FedHM does.
+    """Compare operations of one linear layer in a round: only FedLoRU's local steps, and all that FedHM does.
 
     A product of p x q by q x s takes 2pqs. FedHM's server multiplies what comes back and decomposes W once, with at
     most 30 mn min(m, n) operations (Golub and Van Loan: 14 mn^2 + 8 n^3 for m >= n).

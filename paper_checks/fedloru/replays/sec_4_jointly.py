@@ -25,7 +25,7 @@ def sec_4_jointly_as_printed(values: Values) -> Violation:
 
 @replay("fedloru-v2/sec-4-jointly@with-sums-over-all-clients")
 def sec_4_jointly_over_all(values: Values) -> Violation:
-    """The same: one client is all."""
+    """Evaluate the same: one client is all."""
     return listing(values)
 
 
@@ -39,7 +39,7 @@ def sec_4_jointly(
     r"""The four statements, each proved under hypotheses that hold together.
 
     Restarts at $AB = 0$ leave the model (claim-reinit), sums over all clients have weights of sum 1 (eq-agg), W is the
-    start and all products (eq-WT with $\alpha = 1$), beside which nothing is left where $\tau$ divides T, and the
+    start and all products (eq-WT with $\alpha = 1$), with nothing left over where $\tau$ divides T, and the
     corrected theorem, whose hypotheses these are, gives the rate.
     """
     claim_reinit.evaluate(accumulated=accumulated)

@@ -33,7 +33,7 @@ def a_6_limitation(
     frames = (((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), (turned, (-turned[1], turned[0])))
 
     def squared_cosine(rank: int, steps: int) -> Fraction:
-        """The square of the cosine, with its sign."""
+        """Return the square of the cosine, with its sign."""
         updates = []
         for frame, minimiser in zip(frames, (first, second), strict=True):
             moved = [

@@ -19,7 +19,7 @@ QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = step
 
 
 def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """How far the mean step in A of E local steps on L w^2/2 is from the gradients' mean over i = 1..E; and eta E."""
+    """Return how far the mean step in A of E steps on L w^2/2 is from the gradients' mean over i = 1..E; and eta E."""
     L, zone, W, A, B, rate = fractions(values, "L", "zone", "W", "A", "B", "rate")
     E, start, weights, later = followed(values, "steps"), A, list[Fraction](), list[Fraction]()
     assumes = assuming(
@@ -38,7 +38,7 @@ def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...
 
 @replay("fedloru-v2/eq-59-60")
 def eq_59_60_as_printed(values: Values) -> Violation:
-    """The whole move of A over eta E against the mean gradient with the printed indices."""
+    """Compare the whole move of A over eta E with the mean gradient with the printed indices."""
     apart, _, assumes = mean_step(values)
     return Violation(
         apart, 0, assumes=assumes, reads=QUADRATIC + "distance of the mean step in A from the printed mean"
@@ -70,7 +70,7 @@ def eq_59_60(begins: int = 0, steps: tuple[int, ...] = (1, 2, 5)) -> str:
 
 @replay("fedloru-v2/eq-61-62")
 def eq_61_62_as_printed(values: Values) -> Violation:
-    """The change of A at the server, which has one client of weight 1: eta E times the mean step."""
+    """Evaluate the change of A at the server, which has one client of weight 1: eta E times the mean step."""
     apart, scale, assumes = mean_step(values)
     return Violation(
         scale * apart,

@@ -13,7 +13,7 @@ STATED = {"IID": "0.382", "non-IID": "0.969"}
 
 
 def _above(values: Values, unit: int) -> Violation:
-    """The stated deviation, rounded down, against the bound in percentage points."""
+    """Return the stated deviation, rounded down, against the bound in percentage points."""
     least = Fraction(values["deviation"]) - Fraction(1, 2000)
     assumes = [
         Hypothesis("unit in percentage points", int(values["unit"]), "=", unit),
@@ -30,19 +30,19 @@ def _above(values: Values, unit: int) -> Violation:
 
 @replay("fedloru-v2/txt-std-a")
 def txt_std_a(values: Values) -> Violation:
-    """With accuracies as shares of 1."""
+    """Evaluate with accuracies as shares of 1."""
     return _above(values, 100)
 
 
 @replay("fedloru-v2/txt-std-a@percentage-points")
 def txt_std_a_in_points(values: Values) -> Violation:
-    """With accuracies in per cent."""
+    """Evaluate with accuracies in per cent."""
     return _above(values, 1)
 
 
 @replay("fedloru-iclr/tab-A2")
 def tab_a2(values: Values) -> Violation:
-    """Parameters of two networks that fit the table, with 1 x 1 convolutions in three shortcuts and with none."""
+    """Count parameters of two networks that fit the table, with 1 x 1 convolutions in three shortcuts and with none."""
     depth, classes, channels = values["depth"], values["classes"], values["channels"]
     layers = convolutions((depth - 2) // 8)
     assumes = (

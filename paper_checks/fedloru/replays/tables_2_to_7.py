@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedloru-v2/txt-ratio")
 def txt_ratio(values: Values) -> Violation:
-    """Corners of the rounding box of the two accuracies, against the printed ratio and its rounding."""
+    """Compare corners of the rounding box of the two accuracies, with the printed ratio and its rounding."""
     half = Fraction(1, 200)
     fedavg, accuracy, ratio = Fraction(values["FedAvg"]), Fraction(values["X"]), Fraction(values["ratio"])
     corners = [((accuracy + a) - (fedavg + b)) / (accuracy + a) for a in (-half, half) for b in (-half, half)]
@@ -28,7 +28,7 @@ def txt_ratio(values: Values) -> Violation:
 
 @replay("fedloru-v2/txt-scal")
 def txt_scal(values: Values) -> Violation:
-    """The gap to FedAvg at the fewer clients, rounded down, against that at the more, rounded up."""
+    """Compare the gap to FedAvg at the fewer clients, rounded down, with that at the more, rounded up."""
     half, (fewer, more) = Fraction(1, 200), (int(values[name]) for name in ("fewer", "more"))
     fedavg, ours = ([Fraction(text) for text in values[name].split()] for name in ("FedAvg", "accuracy"))
     accuracies = [*fedavg, *ours]
@@ -51,7 +51,7 @@ def txt_scal(values: Values) -> Violation:
 
 @replay("fedloru-v2/txt-total20")
 def txt_total20(values: Values) -> Violation:
-    """The counts added up."""
+    """Add up the counts."""
     counts = [int(values[name]) for name in values if name.startswith("r=")]
     assumes = [Hypothesis("ranks", len(counts), "=", 3), Hypothesis("least count", min(counts), ">=", 1)]
     return Violation(

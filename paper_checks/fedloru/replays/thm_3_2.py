@@ -21,7 +21,7 @@ from paper_checks.stored_values import Values, expression, fractions
 
 @replay("fedloru-v2/thm-3.2@estimates-sets-by-limit")
 def thm_3_2_by_limit(values: Values) -> Violation:
-    """Right side of eq. (4) against the difference of the expressions (36), with the sets by limits."""
+    """Compare right side of eq. (4) with the difference of the expressions (36), with the sets by limits."""
     spikes, n_M, n_N, assumes = read(values)
     assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 1))
     (g_M, U_M), (g_N, U_N), total = shares(spikes, n_M), shares(spikes, n_N), len(spikes) + int(values["rest"])
@@ -113,7 +113,7 @@ def between_the_estimates(first: Fraction = Fraction(8), second: Fraction = Frac
 
 @replay("fedloru-v2/thm-3.2-mono", s_larger="s at the larger sample size")
 def infinite_bounds(values: Values) -> Violation:
-    r"""The reciprocal of the right side of (4) at both sample sizes, with $1/B_N = 0$ by eq. (29).
+    r"""Evaluate the reciprocal of the right side of (4) at both sample sizes, with $1/B_N = 0$ by eq. (29).
 
     The right side is at least $B_N$ times what one index adds, $4(m^2 - n^2)(\theta_0^2 - m^2n^2/\theta_0^2)$ over a
     square with $m = \sigma s_M$, $n = \sigma s_N$: positive at either size, so that both right sides are infinite.
@@ -133,11 +133,11 @@ def infinite_bounds(values: Values) -> Violation:
 def thm_3_2_mono(certificate: Values) -> str:
     r"""The right side of eq. (4) grows with $m = \sigma s_M$, which falls as M grows; $n = \sigma s_N$ stays.
 
-    The count $B_N$ is finite, at least 1, and that of the server, the same for every M. Let $t = |\theta_0| \ge m >
-    n$, $g_M = (t^2 + m^2)/t$, and W the sum of the weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$. By eq.
-    (43) the right side is $8nWh/g_N^2$ with $h = m(m^2 - n^2)/g_M^2$, plus $4B_N$ times $m^2/g_M^2 - n^2/g_N^2$.
-    The derivative of $m/g_M$ by m has the sign of $t^2 - m^2 \ge 0$, and that of h the sign of $3m^2t^2 - m^4 -
-    n^2t^2 + 3m^2n^2 = m^2(t^2 - m^2) + t^2(m^2 - n^2) + m^2t^2 + 3m^2n^2 > 0$.
+    The count $B_N$ is finite, at least 1, and the count of the server, the same for every M. Let $t = |\theta_0| \ge m
+    > n$, $g_M = (t^2 + m^2)/t$, and W the sum of the weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$. By eq.
+    (43) the right side is $8nWh/g_N^2$ with $h = m(m^2 - n^2)/g_M^2$, plus $4B_N$ times $m^2/g_M^2 - n^2/g_N^2$. The
+    derivative of $m/g_M$ by m has the sign of $t^2 - m^2 \ge 0$, and the derivative of h has the sign of $3m^2t^2 - m^4
+    - n^2t^2 + 3m^2n^2 = m^2(t^2 - m^2) + t^2(m^2 - n^2) + m^2t^2 + 3m^2n^2 > 0$.
 
     The certificate holds the derivative, times $g_M^3g_N^2 > 0$ of t, as a sum of products of positive quantities for
     $m = n + a$ and $t = m + b$, $n, a, b > 0$, two weights and B indices at the edge.
@@ -160,7 +160,7 @@ def thm_3_2_mono(certificate: Values) -> str:
 
 
 def negative_gap(values: Values, relative: bool) -> Violation:
-    """The spike, or its quotient by the noise at M, where the expressions (36) have a negative difference."""
+    """Return the spike, or its quotient by the noise at M, where the expressions (36) have a negative difference."""
     theta, sigma, s_M, s_N, most = fractions(values, "theta_0", "sigma", "s_M", "s_N", "most")
     rest = int(values["rest"])
     assumes = assuming(
@@ -188,7 +188,7 @@ def negative_gap(values: Values, relative: bool) -> Violation:
 
 @replay("fedloru-v2/claim-ill")
 def claim_ill_as_printed(values: Values) -> Violation:
-    r"""The spike, where the expressions (36) at M and at N have a negative difference, against a fixed number.
+    r"""Evaluate the spike, where the expressions (36) at M and at N have a negative difference, against a fixed number.
 
     One spike, whose own term is $g^{-1}(\theta_0)^2/g^{-1}(\theta_0)^2 = 1$ at both, and as many edges at both.
     """
@@ -197,7 +197,7 @@ def claim_ill_as_printed(values: Values) -> Violation:
 
 @replay("fedloru-v2/claim-ill@extremely-small-against-the-noise")
 def extremely_small(values: Values) -> Violation:
-    """The same, the spike in units of the noise at M."""
+    """Evaluate the same, the spike in units of the noise at M."""
     return negative_gap(values, relative=True)
 
 
@@ -208,9 +208,9 @@ def claim_ill(share: Fraction = Fraction(3, 20), product: Fraction = Fraction(1)
     Above n the difference over R has a positive limit (Theorem 3.2 as corrected), whether the noise at M and at N is
     independent or, as printed, one X. Below both thresholds each stable rank is $\frac R4(1 - \xi R^{-2/3} +
     o(R^{-2/3}))$ with independent $\xi$ of one law: $\|\epsilon\|_F^2/(Rn^2)$ is 1 up to the order of 1/R, and for
-    spikes below the threshold the extreme eigenvalues of H are those of the noise up to $o(R^{-2/3})$ (Benaych-Georges,
-    Guionnet and Maida), $n(2 + R^{-2/3}\xi)$ with $\xi$ the larger of two independent variables of Tracy and Widom's
-    law, which is continuous. By symmetry the client has the larger $\xi$ with probability 1/2.
+    spikes below the threshold the extreme eigenvalues of H equal those of the noise up to $o(R^{-2/3})$
+    (Benaych-Georges, Guionnet and Maida), $n(2 + R^{-2/3}\xi)$ with $\xi$ the larger of two independent variables of
+    Tracy and Widom's law, which is continuous. By symmetry the client has the larger $\xi$ with probability 1/2.
 
     Expressions (36): the term of a spike is the square of $(\theta_j + n^2/\theta_j)/(\theta_0 + n^2/\theta_0)$, a
     multiple of $(\theta_j^2 + n^2)/(\theta_0^2 + n^2)$, which does not fall as n grows to m, since $|\theta_j| \le

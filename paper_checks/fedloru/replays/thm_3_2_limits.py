@@ -16,7 +16,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedloru-v2/eq-36", **NOISES)
 def eq_36_as_printed(values: Values) -> Violation:
-    """The expected squared Frobenius norm over R from the entry variances of eq. (1), against the printed numerator."""
+    """Compare the expected squared Frobenius norm over R, from the entry variances of eq. (1), with the printed one."""
     noise, R, spikes = Fraction(values["client"]), int(values["R"]), [Fraction(spike) for spike in values["spikes"]]
     expected = (sum(spike**2 for spike in spikes) + R * R * noise**2 / R) / R
     outliers = [spike + noise**2 / spike for spike in spikes]
@@ -65,7 +65,7 @@ def eq_36_conv(bulk: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/eq-37", **NOISES)
 def eq_37_as_printed(values: Values) -> Violation:
-    """The gap of the printed stable ranks over R less that of the stable ranks over R."""
+    """Evaluate the gap of the printed stable ranks over R less the gap of the stable ranks over R."""
     gap, printed = gap_and_printed(values)
     return Violation(
         printed - gap,

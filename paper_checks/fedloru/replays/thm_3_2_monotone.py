@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedloru-v2/eq-41", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
 def eq_41(values: Values) -> Violation:
-    r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
+    r"""Evaluate the factor of $\partial s_M/\partial M < 0$ in (41), which must be positive; noise $\sigma s_M$."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
     theta_j = ratio * theta_0
     assumes = [
@@ -32,7 +32,7 @@ def eq_41(values: Values) -> Violation:
 
 
 def two_sizes(sigma: Fraction, theta_0: Fraction, s_M: Fraction, s_larger: Fraction, s_N: Fraction) -> list[Hypothesis]:
-    """Theorem 3.2's assumptions at M and at a larger sample size below N."""
+    """Read Theorem 3.2's assumptions at M and at a larger sample size below N."""
     return [
         Hypothesis("sigma", sigma, ">", 0),
         Hypothesis("s_N", s_N, ">", 0),
@@ -45,7 +45,7 @@ def two_sizes(sigma: Fraction, theta_0: Fraction, s_M: Fraction, s_larger: Fract
 
 @replay("fedloru-v2/claim-Fj-mono")
 def claim_Fj_mono(values: Values) -> Violation:
-    r"""The sum at M and at a larger sample size; it is said to be positive and to increase with the sample size.
+    r"""Evaluate the sum at M and at a larger sample size; the paper says it is positive and increases with the size.
 
     All spikes of the witness lie beyond the threshold of N, so that either definition of the index set holds them all.
     """

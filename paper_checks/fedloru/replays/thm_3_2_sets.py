@@ -69,7 +69,7 @@ def eq_38(values: Values) -> Violation:
 
 @replay("fedloru-v2/eq-42")
 def eq_42(values: Values) -> Violation:
-    """The middle of the chain against its right end, which are printed as equal, under either definition."""
+    """Compare the middle of the chain with its right end, which are printed as equal, under either definition."""
     spikes, n_M, n_N, assumes = read(values)
     assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 0))
     (_, U_M), (_, U_N), total = shares(spikes, n_M), shares(spikes, n_N), len(spikes) + int(values["rest"])

@@ -12,7 +12,7 @@ from paper_checks.stored_values import Values, expression, fractions
 
 @replay("fedloru-v2/claim-Fj-sign", ratio="theta_j/theta_0", noise="sigma s_M", shrink="s_N/s_M")
 def claim_Fj_sign(values: Values) -> Violation:
-    """The sign of F_j from its definition."""
+    """Evaluate the sign of F_j from its definition."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
     theta_j, noise_N = ratio * theta_0, shrink * noise
     assumes = (
@@ -55,7 +55,7 @@ def eq_40(certificate: Values) -> str:
 
 @replay("fedloru-v2/eq-44")
 def eq_44(values: Values) -> Violation:
-    """Lines 2 and 3 at the witness, in fractions."""
+    """Evaluate lines 2 and 3 at the witness, in fractions."""
     theta, sigma, s = fractions(values, "theta_0", "sigma", "s_M")
     U, g = 2 * sigma * s, theta + sigma**2 * s**2 / theta
     slope_g = 2 * sigma**2 * s / theta

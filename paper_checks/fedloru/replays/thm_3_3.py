@@ -100,13 +100,13 @@ def thm_3_3_as_printed(values: Values) -> Violation:
 def thm_3_3(noise: Fraction = Fraction(1)) -> str:
     r"""The limit of $E[C_r]$ for every r, its differences, and the two examples.
 
-    Slopes without spread make the quotient that of (54) and (57), which falls strictly by (55) and (58). For b = 0,
+    Slopes without spread give the quotient of (54) and (57), which falls strictly by (55) and (58). For b = 0,
     $A_r = 1$: below the last outlier the quotient falls by eq. (55), past it nothing changes. For b > 0 the quotient
     stays past the last outlier and $A_r$ falls. Below it can increase: for $m_1 \to 0$, $A_1 \to 0$ and with it
     $E[C_1]$, while $A_2$ and $E[C_2]$ stay positive. For $\theta_1 = -\theta_2$, b = 0 and clients that order their
     own eigenvalues by magnitude each keeps either eigenvector first with probability 1/2 if the noise has twice the
     variance on the diagonal: for the reflection Q that swaps $v_1$ and $v_2$, $-Q\epsilon Q$ has the law of
-    $\epsilon$, and, without further spikes, $-QHQ$ that of H, with both eigenvectors exchanged. (Further spikes move
+    $\epsilon$, and, without further spikes, $-QHQ$ the law of H, with both eigenvectors exchanged. (Further spikes move
     both eigenvalues by $O(1/R)$, less than their fluctuations, which have the order $R^{-1/2}$; so 1/2 is the limit.)
     Both clients keep the same one with probability 1/2, so that
     $E[C_1] \to \phi^2/2$, and $E[C_2] \to \phi^2$. With $u_1$ at $g_N^{-1}(\theta_1)$ for both clients they keep the

@@ -20,7 +20,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedloru-v2/eq-51-54", **TWO_CLIENTS)
 def eq_51_54_as_printed(values: Values) -> Violation:
-    """The cosine up to the last outlier against the printed limit."""
+    """Compare the cosine up to the last outlier with the printed limit."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), "<=", outliers(values)))
 
 
@@ -58,7 +58,7 @@ def eq_52_53_as_printed(values: Values) -> Violation:
 
 @proof("fedloru-v2/eq-52-53@slopes-of-bounded-mean-square")
 def eq_52_53(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> str:
-    r"""Any slopes $a_i$, $a_j'$ of bounded mean square, whatever they depend on at their own client.
+    r"""Any slopes $a_i$, $a_j'$ of bounded mean square, however they depend on their own client.
 
     The numerator is $\sum_{i,j}a_ia_j'\langle u_i, u_j'\rangle$, which (52) sorts. Clients are independent, so that
     $a_ia_j'$ has a bounded mean square, and $E[a_ia_j'] = \alpha_i\alpha_j$. The inner product is at most 1 and tends
@@ -131,7 +131,7 @@ def eq_55(power: int = 2, factor: Fraction = Fraction(1)) -> str:
 
 @replay("fedloru-v2/eq-56")
 def eq_56(values: Values) -> Violation:
-    """Both readings of client 2's vector, coordinate by coordinate."""
+    """Evaluate both readings of client 2's vector, coordinate by coordinate."""
     u, w, ut, wt = (fractions(values, f"{name}_1", f"{name}_2") for name in ("u", "w", "ut", "wt"))
     a, b, at, bt = fractions(values, "a", "b", "at", "bt")
     first = [a * x + b * y for x, y in zip(u, w, strict=True)]
@@ -146,7 +146,7 @@ def eq_56(values: Values) -> Violation:
 
 @replay("fedloru-v2/eq-57-58", **TWO_CLIENTS)
 def eq_57_58_as_printed(values: Values) -> Violation:
-    """The cosine from the last outlier on against the printed limit with beta = 0."""
+    """Compare the cosine from the last outlier on with the printed limit with beta = 0."""
     return cosine_and_limit(values, Hypothesis("r, against the outliers", rank_of(values), ">=", outliers(values)))
 
 

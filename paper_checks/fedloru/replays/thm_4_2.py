@@ -20,7 +20,7 @@ from paper_checks.stored_values import Values, followed, fractions
 
 @replay("fedloru-v2/thm-4.2")
 def thm_4_2_as_printed(values: Values) -> Violation:
-    """Both sides of eq. (9) with the printed constants; the least value of the loss is 0, at w = 0."""
+    """Evaluate both sides of eq. (9) with the printed constants; the least value of the loss is 0, at w = 0."""
     one = run(values)
     left = sum((one.in_factors(one.E * t) for t in range(one.T)), Fraction(0)) / one.T
     K_1 = Fraction(8, 3) * one.E * one.s2 * one.brace
@@ -29,13 +29,16 @@ def thm_4_2_as_printed(values: Values) -> Violation:
     return Violation(left, right, assumes=one.assumes, reads=ONE_WEIGHT + "mean squared gradient in the factors")
 
 
+Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
+
+
 @replay("fedloru-v2/thm-4.2@with-some-constants-as-listed")
 def thm_4_2_as_listed(values: Values) -> Violation:
     """Eq. (9) from the minimum, for one client of a few equal ones a round, with its share of all as its weight.
 
     The loss of every client is x^2/2 up to |x| = zone, x = AB - 1, W = 0, E = 1. At the start AB = 1: nothing moves,
     and the server multiplies both factors by the share. The gradient of the second round does not depend on the step
-    size, and K_1 eta + K_2 eta^2 vanishes with it, whatever K_1 and K_2 are; compared is the corrected bound.
+    size, and K_1 eta + K_2 eta^2 vanishes with it for all K_1 and K_2; the comparison is with the corrected bound.
     """
     share, A, B, zone, rate = fractions(values, "share", "A", "B", "zone", "rate")
     T = followed(values, "rounds")
@@ -73,8 +76,8 @@ def thm_4_2_going_on(values: Values) -> Violation:
     """Eq. (9) from the minimum, for one client whose factors stay as they are after an accumulation in every round.
 
     The loss is w^2/2 up to |w| = zone, w = W + AB, E = 1. At the start w = 0: nothing moves, AB is added to W, and
-    training goes on at W + AB + AB, whatever the step size is. K_1 eta + K_2 eta^2 vanishes with it, whatever K_1 and
-    K_2 are; compared is the corrected bound.
+    training resumes at W + AB + AB, for every step size. K_1 eta + K_2 eta^2 vanishes with it for all K_1 and K_2; the
+    comparison is with the corrected bound.
     """
     W, A, B, zone, rate = fractions(values, "W", "A", "B", "zone", "rate")
     T = followed(values, "rounds")
@@ -102,9 +105,6 @@ def thm_4_2_going_on(values: Values) -> Violation:
         "for every rate, against K_1 eta + K_2 eta^2, here of the corrected theorem, which vanishes with the rate for "
         "any K_1 and K_2; Delta_0 = 0, L = 1, G = zone, C_A and C_B the largest |A| and |B|",
     )
-
-
-Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
 
 
 def raw_weights(z: Fraction, eta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
@@ -160,7 +160,7 @@ def thm_4_2(
     $|g|^2 \le (f - f_+)/(\eta E) + cG^2Q\eta$ must have $cG^2Q \ge \frac12(2E-1)g^THg$ as $\eta \to 0$. One weight on
     $\frac12Lw^2$ up to the start $w = AB$, and linear beyond, has $g^THg = 2G^2Q$ there, with $G = LC_AC_B$.
 
-    No smaller factor than 4/3 before $G^2Q\eta$ for E = 1 beside $\frac43\Delta_0$: take one weight at the bottom of
+    No smaller factor than 4/3 before $G^2Q\eta$ for E = 1 next to $\frac43\Delta_0$: take one weight at the bottom of
     $\frac12Lx^2$ and samples with the slopes g more and g less, so that G is nearly g. The gradient is 0 and the loss
     grows by $\frac12L\eta^2g^2(C_A^2+C_B^2)^2$ but for higher orders, which the factor c has to make up for: $c\,G^2Q
     \ge \frac43\cdot\frac12Lg^2(C_A^2+C_B^2)^2$, and $Q \to \frac12L(C_A^2+C_B^2)^2$ for small g.
@@ -207,7 +207,7 @@ def thm_4_2(
 def some_constants(
     start: Fraction = Fraction(4, 3), first_factor: Fraction = Fraction(4, 3), second_factor: Fraction = Fraction(1, 3)
 ) -> str:
-    """The second bound of the theorem as corrected, with the constants that stand there, or with any larger ones.
+    """The second bound of the theorem as corrected, with its constants, or with any larger ones.
 
     For E = 1 its second constant is 0, and any positive one serves.
     """
@@ -242,11 +242,11 @@ def thm_4_2_rate(start: Fraction = Fraction(1), power: Fraction = Fraction(1, 2)
 
 @replay("fedloru-v2/thm-4.2-rate")
 def thm_4_2_rate_as_printed(values: Values) -> Violation:
-    """The square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
+    """Evaluate the square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
 
     One client a round, uniformly; it moves A by 0 and B by -eta A (w - target), the printed weight multiplies both, and
     their product is added to w. The start has sum p^2 (w - target) = 0, so that the mean of w stays where it is for
-    every T, whatever eta: this is what no bound of order T^(-1/2) allows.
+    every T and eta, which no bound of order T^(-1/2) allows.
     """
     shares, targets = ([Fraction(text) for text in values[name].split()] for name in ("shares", "targets"))
     W, A, eta_0 = fractions(values, "W", "A", "eta_0")
@@ -384,9 +384,10 @@ def claim_alpha_ext(curvature_power: int = 2, gradient_power: int = 1) -> str:
 
 @replay("fedloru-v2/claim-alpha-ext")
 def claim_alpha_ext_as_printed(values: Values) -> Violation:
-    """Both sides of (9) with the printed constants, with L, G and sigma of the loss as a function of AB.
+    """Evaluate both sides of (9) with the printed constants, with L, G and sigma of the loss as a function of AB.
 
-    The loss is L w^2/2 up to |w| = zone and linear beyond, w = W + alpha AB; its least value is 0. There is no noise.
+    The loss is L w^2/2 up to |w| = zone and linear beyond, w = W + alpha AB; its least value is 0. The gradients are
+    exact.
     """
     L, zone, W, A, B, rate, share, alpha = fractions(values, "L", "zone", "W", "A", "B", "rate", "share", "alpha")
     E, T = followed(values, "steps"), followed(values, "rounds")

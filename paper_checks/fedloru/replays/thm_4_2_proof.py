@@ -57,17 +57,17 @@ class TwoSteps:
     assumes: tuple[Hypothesis, ...]
 
     def later(self, factor: int) -> Fraction:
-        """The squared drift of the mean gradient in A (0) or B (1) over i = 1, 2, from that at i = 0."""
+        """Return the squared drift of the mean gradient in A (0) or B (1) over i = 1, 2, from that at i = 0."""
         return (self.slopes_in(factor) / 2 - self.slopes[0] * self.path[0][1 - factor]) ** 2
 
     def slopes_in(self, factor: int) -> Fraction:
-        """The sum of the gradients in A (0) or B (1) over i = 1, 2."""
+        """Return the sum of the gradients in A (0) or B (1) over i = 1, 2."""
         each = [slope * at[1 - factor] for slope, at in zip(self.slopes, self.path, strict=True)]
         return each[1] + each[2]
 
 
 def two_steps(values: Values) -> TwoSteps:
-    """Follows eq. (7) for E = 2."""
+    """Follow eq. (7) for E = 2."""
     places, given = ([Fraction(text) for text in values[name].split()] for name in ("knots", "slopes"))
     A, B, rate = fractions(values, "A", "B", "rate")
     assumes = assuming(
@@ -102,7 +102,7 @@ KNOTS = "one weight AB, slope of the loss linear between knots, one client, two 
 
 @replay("fedloru-v2/eq-67-70")
 def eq_67_70_as_printed(values: Values) -> Violation:
-    """The loss after the round against the right side of (70), with the averages of (59) over i = 1, 2."""
+    """Compare the loss after the round with the right side of (70), with the averages of (59) over i = 1, 2."""
     one, (rate,) = two_steps(values), fractions(values, "rate")
     (A, B), _, (new_A, new_B) = one.path
     C_A, C_B = (max(abs(at[k]) for at in one.path) for k in (0, 1))
@@ -151,7 +151,7 @@ def eq_67_70(
 
 @replay("fedloru-v2/eq-71-75")
 def eq_71_75_as_printed(values: Values) -> Violation:
-    """The equality of (71), with the averages of (59) over i = 1, 2, and the sides of (74)."""
+    """Evaluate the equality of (71), with the averages of (59) over i = 1, 2, and the sides of (74)."""
     one, (rate,) = two_steps(values), fractions(values, "rate")
     (A, B), _, (new_A, _) = one.path
     C_B, slope = max(abs(B) for _, B in one.path), one.slopes[0] * B
@@ -192,7 +192,7 @@ def eq_71_75(
 
 @replay("fedloru-v2/eq-76")
 def eq_76_as_printed(values: Values) -> Violation:
-    """The loss after the first round against the right side of (76)."""
+    """Compare the loss after the first round with the right side of (76)."""
     one = run(values)
     right = one.loss(0) - Fraction(3, 4) * one.rate * one.E * one.in_factors(0)
     right += 2 * one.rate**2 * one.s2 * one.E**2 * one.brace
@@ -205,9 +205,9 @@ def eq_76(kept: Fraction = Fraction(3, 4), first: Fraction = Fraction(1), quarte
     r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8.
 
     No smaller factor than 1 before $\eta^2G^2E^2$: take one weight, one step, and samples $h(w) \pm gw$ with h a
-    parabola of curvature L about w = AB up to a slope that is small beside g, so that $G \approx g$. The gradient is 0,
-    and the loss grows by $\frac12L\eta^2g^2(A^2+B^2)^2$ but for higher orders of $\eta$. With $L = 1/B^2$, $A = sB$ and
-    $g = s^2$ its quotient by $\eta^2G^2$ times the brace tends to 1 as $s \to 0$.
+    parabola of curvature L about w = AB up to a slope that is small compared with g, so that $G \approx g$. The
+    gradient is 0, and the loss grows by $\frac12L\eta^2g^2(A^2+B^2)^2$ but for higher orders of $\eta$. With $L =
+    1/B^2$, $A = sB$ and $g = s^2$ its quotient by $\eta^2G^2$ times the brace tends to 1 as $s \to 0$.
     """
     changes = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2
     second = first * eta**2 * G**2 * E**2 * (changes * b**2 + (1 + L * a**2 / 2) * a**2)
@@ -225,7 +225,7 @@ def eq_76(kept: Fraction = Fraction(3, 4), first: Fraction = Fraction(1), quarte
 
 @replay("fedloru-v2/eq-77-K")
 def eq_77_K_as_printed(values: Values) -> Violation:
-    """K_2 at a step size and at twice that, which should be one number."""
+    """Evaluate K_2 at a step size and at twice that, which should be one number."""
     L, G, sigma2, C_A, C_B, E, eta = fractions(values, "L", "G", "sigma2", "C_A", "C_B", "E", "eta")
     positive = {"L": L, "G": G, "sigma^2": sigma2, "C_A": C_A, "C_B": C_B, "eta": eta, "E": E}
     assumes = [Hypothesis(name, value, ">", 0) for name, value in positive.items()]

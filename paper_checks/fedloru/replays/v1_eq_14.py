@@ -14,7 +14,7 @@ from paper_checks.stored_values import Values, fractions
 def eq_14(cross: Fraction = Fraction(1), cross_power: int = 1, rank_shift: int = 0) -> str:
     r"""The product multiplied out, in matrices that do not commute; what has an inner size of r has at most rank r.
 
-    $A + \alpha_AA_dA_u$ has r columns and $B + \alpha_BB_dB_u$ has r rows, whatever $r_A$ and $r_B$ are. For m = n = r
+    $A + \alpha_AA_dA_u$ has r columns and $B + \alpha_BB_dB_u$ has r rows, for all $r_A$ and $r_B$. For m = n = r
     and $A = B = I$, $A_d = B_d = 0$ the rank is r.
     """
     A, A_d, A_u, B, B_d, B_u = sympy.symbols("A A_d A_u B B_d B_u", commutative=False)
@@ -29,7 +29,7 @@ def eq_14(cross: Fraction = Fraction(1), cross_power: int = 1, rank_shift: int =
 
 @replay("fedloru-v1/eq-14")
 def eq_14_as_printed(values: Values) -> Violation:
-    """The determinant of a 2 x 2 matrix A, which for a product of inner size 1 is 0."""
+    """Evaluate the determinant of a 2 x 2 matrix A, which for a product of inner size 1 is 0."""
     a, b, c, d = fractions(values, "A11", "A12", "A21", "A22")
     return Violation(
         abs(a * d - b * c),

@@ -14,10 +14,10 @@ from paper_checks.stored_values import Values, fractions
 
 
 def _moment_with_profile(rho: Fraction, power: int) -> Fraction:
-    """The limit of the normalised trace of a power of X + D, over the rows with x = 1 and x = -1."""
+    """Return the limit of the normalised trace of a power of X + D, over the rows with x = 1 and x = -1."""
     rows = [(Fraction(1), Fraction(1))]
     for n in range(1, power + 1):
-        averages = [((a + b) / 2, rho * (a - b) / 2) for a, b in rows]  # of m(y), and rho times that of y m(y)
+        averages = [((a + b) / 2, rho * (a - b) / 2) for a, b in rows]  # of m(y), and rho times the mean of y m(y)
         after = [
             sum(((averages[k][0] + x * averages[k][1]) * rows[n - 2 - k][side] for k in range(n - 1)), Fraction(0))
             for side, x in enumerate((1, -1))
@@ -31,7 +31,7 @@ def v1_lem_A_2_as_printed(values: Values) -> Violation:
     r"""D = diag(x), half of the x are 1 and half -1; Gaussian X with entries of variance $(1 + \rho x_ax_b)/N$.
 
     D is deterministic. X is a generalised Wigner matrix, since the variances of a row add up to 1 and lie between fixed
-    multiples of 1/N: its eigenvectors have QUE (Bourgade and Yau), and its limit is the semicircle whatever $\rho$.
+    multiples of 1/N: its eigenvectors have QUE (Bourgade and Yau), and its limit is the semicircle for every $\rho$.
 
     The distance of spectral measures concentrates: $W_1(\hat\mu_X, \hat\mu_Y) \le N^{-1/2}\|X - Y\|_F$ (Hoffman and
     Wielandt), each entry off the diagonal counts twice in the norm, and entries have standard deviations of at most
@@ -41,8 +41,8 @@ def v1_lem_A_2_as_printed(values: Values) -> Violation:
     e^{-N^2\delta^2/(16(1 + |\rho|))}$, so $\tau = 2$.
 
     Integration by parts in the first factor gives the limits of the rows, $m_n(x) = x\,m_{n-1}(x) +
-    \sum_k\eta(m_k)(x)\,m_{n-2-k}(x)$ for $m_n(x_a) = \lim E[((X + D)^n)_{aa}]$ and $\eta(m)(x) = E_y[(1 +
-    \rho xy)m(y)]$; with $\rho = 0$ X is invariant under rotations, and the moments are those of the free convolution.
+    \sum_k\eta(m_k)(x)\,m_{n-2-k}(x)$ for $m_n(x_a) = \lim E[((X + D)^n)_{aa}]$ and $\eta(m)(x) = E_y[(1 + \rho
+    xy)m(y)]$; with $\rho = 0$ X is invariant under rotations, and the moments are the moments of the free convolution.
     """
     (rho,) = fractions(values, "rho")
     power = int(values["power"])

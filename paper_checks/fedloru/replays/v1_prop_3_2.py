@@ -71,7 +71,7 @@ def branches(coefficient: Fraction, edge: Fraction, threshold: Fraction) -> None
 def v1_prop_3_2(
     coefficient: Fraction = Fraction(1), edge: Fraction = Fraction(1), threshold: Fraction = Fraction(1)
 ) -> str:
-    r"""Both branches, and fixed indices past the outliers, as told under Branches.
+    r"""Both branches, and fixed indices past the outliers, as in the part on branches.
 
     Where the density vanishes like a square root at the edge, g has an infinite slope there, so that its inverse
     $R_{\mu_N}(w) + 1/w$ has a critical point, with the value $U_N$, at the threshold, and exceeds $U_N$ on both sides

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from paper_checks.fedloru.replays.shared.sample_sizes import NOISES
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
-NOISES = {"client": "sigma s_M", "server": "sigma s_N"}
-
 
 def spectrum(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:
-    """Spikes, both noise scales, and what is assumed."""
+    """Return spikes, both noise scales, and what is assumed."""
     spikes = [Fraction(spike) for spike in values["spikes"]]
     client, server = fractions(values, "client", "server")
     assumes = [
@@ -26,7 +25,7 @@ def spectrum(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[H
 
 @replay("fedloru-v1/proof-3.3-sets", **NOISES)
 def proof_3_3_sets(values: Values) -> Violation:
-    """Negative outliers at both sample sizes, by the printed condition and by what leaves the bulk."""
+    """Evaluate the negative outliers at both sample sizes, by the printed condition and by what leaves the bulk."""
     spikes, client, server, assumes = spectrum(values)
     by_limit = [sum(-spike > n for spike in spikes) for n in (client, server)]
     below = [spike for spike in spikes if spike < 0]
@@ -40,13 +39,13 @@ def proof_3_3_sets(values: Values) -> Violation:
 
 
 def edge(first: Fraction, n: Fraction) -> Fraction:
-    """The square of U/g(theta_1), both written out."""
+    """Return the square of U/g(theta_1), both written out."""
     return 4 * n**2 / ((first**2 + n**2) / first) ** 2
 
 
 @replay("fedloru-v1/eq-35", **NOISES)
 def eq_35(values: Values) -> Violation:
-    """The sum over the positive end of what is at the edge at both, term by term."""
+    """Sum over the positive end, term by term, what is at the edge at both sample sizes."""
     spikes, client, server, assumes = spectrum(values)
     first, alpha = max(spikes), int(values["alpha"])
     total = Fraction(0)
@@ -64,13 +63,13 @@ def eq_35(values: Values) -> Violation:
 
 
 def ratio(theta: Fraction, first: Fraction, n: Fraction) -> Fraction:
-    """The square of g(theta)/g(theta_1), both written out."""
+    """Return the square of g(theta)/g(theta_1), both written out."""
     return ((theta**2 + n**2) / theta) ** 2 / ((first**2 + n**2) / first) ** 2
 
 
 @replay("fedloru-v1/Gj", server="sigma s_N")
 def gj(values: Values) -> Violation:
-    """F_j from its definition with sigma s_M = 1."""
+    """Evaluate F_j from its definition with sigma s_M = 1."""
     first, theta, server = fractions(values, "theta_1", "theta_j", "server")
     F = ratio(theta, first, Fraction(1)) - ratio(theta, first, server)
     assumes = (
@@ -84,7 +83,7 @@ def gj(values: Values) -> Violation:
 
 @replay("fedloru-v1/S3", **NOISES)
 def s3(values: Values) -> Violation:
-    """The sum term by term, against the printed prefactor times the bracket."""
+    """Compare the sum, term by term, with the printed prefactor times the bracket."""
     spikes, client, server, assumes = spectrum(values)
     first, bracket = max(spikes), edge(max(spikes), client) - edge(max(spikes), server)
     p, alpha = sum(spike > 0 for spike in spikes), int(values["alpha"])

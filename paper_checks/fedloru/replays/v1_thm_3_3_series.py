@@ -18,7 +18,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedloru-v1/eq-36")
 def eq_36(values: Values) -> Violation:
-    """The numerator multiplied out, against the printed one, for the semicircle of variance 1: R(w) = w."""
+    """Compare the numerator, multiplied out, with the printed one, for the semicircle of variance 1: R(w) = w."""
     t1, tj, sM, sN = fractions(values, "theta_1", "theta_j", "s_M", "s_N")
     assumes = assuming(
         Hypothesis("s_N", sN, ">", 0),
@@ -39,7 +39,7 @@ def eq_36(values: Values) -> Violation:
 
 @replay("fedloru-v1/Fj1", x="s_M/theta_j", ratio="theta_j/theta_1", shrink="s_N/s_M")
 def fj1_as_printed(values: Values) -> Violation:
-    """F_{j,1} from its definition at theta_1 = 1, for the semicircle of mean -1/2: R(w) = w - 1/2."""
+    """Evaluate F_{j,1} from its definition at theta_1 = 1, for the semicircle of mean -1/2: R(w) = w - 1/2."""
     x, tj, shrink = fractions(values, "x", "ratio", "shrink")
     sM, sN = x * tj, shrink * x * tj
 
@@ -146,7 +146,7 @@ def fj1(shift: int = 0) -> str:
 
 @replay("fedloru-v1/Fj2")
 def fj2_as_printed(values: Values) -> Violation:
-    """The coefficient n = 2 of the Cauchy product, a_1 b_2 + a_2 b_1, against the printed a_1 b_2 + a_2 b_2."""
+    """Compare the coefficient n = 2 of the Cauchy product, a_1 b_2 + a_2 b_1, with the printed a_1 b_2 + a_2 b_2."""
     a1, a2, b1, b2 = fractions(values, "a1", "a2", "b1", "b2")
     coefficient, printed = a1 * b2 + a2 * b1, a1 * b2 + a2 * b2
     return Violation(

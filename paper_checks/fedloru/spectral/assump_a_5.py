@@ -32,12 +32,11 @@ class Slopes:
 
 SCENE = "own errors"
 
-
 GRADIENTS = ClientGradients((1.0, 0.5, 2.0), elsewhere=0.3, noise_square=1.0)
 
 
 def measure_bulk_slopes(context: Context) -> Slopes:
-    """Directional derivatives along the leading bulk eigenvectors of both clients, oriented towards the spikes."""
+    """Measure directional derivatives along both clients' leading bulk eigenvectors, oriented towards the spikes."""
     rng, found = context.rng("errors"), []
     clients = draw_pairs_of_clients(context)
     for pair in clients:
@@ -51,8 +50,8 @@ def measure_bulk_slopes(context: Context) -> Slopes:
     return Slopes(along, measure_alignment(context, (SCENE,))[SCENE])
 
 
-def _drawn(clients: Alignment) -> Evidence:
-    r"""Eq. (57) at the rank where neither $\beta$ nor the signs of the w enter."""
+def _judge_drawn(clients: Alignment) -> Evidence:
+    r"""Judge eq. (57) at the rank where neither $\beta$ nor the signs of the w enter."""
     scene = SCENES[SCENE]
     rank = scene.outliers
     label = f"C_{rank}"
@@ -99,7 +98,7 @@ def assump_A_5(
 ) -> Evidence:
     """The value that the model itself gives, no slope along the bulk on average; then the cosine of such clients."""
     if drawn:
-        return _drawn(data.clients)
+        return _judge_drawn(data.clients)
 
     def predict(beta: float, by_index: float, by_client: float) -> Predictions:
         return {name: beta + by_index * ("w_2" in name) + by_client * ("client 2" in name) for name in data.along}

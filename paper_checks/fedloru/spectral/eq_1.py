@@ -41,7 +41,7 @@ ENTRIES = tuple(sympy.symbols(f"{name}1:4") for name in ("h", "g"))  # two entri
 
 
 def _covariance(weighted: Iterable[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]) -> sympy.Expr:
-    """Covariance of two random variables from all their values with probabilities."""
+    """Return the covariance of two random variables from all their values with probabilities."""
     terms = list(weighted)
     first, second, both = (
         sum((p * value for p, value in values), start=sympy.Integer(0))
@@ -51,7 +51,7 @@ def _covariance(weighted: Iterable[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]) -
 
 
 def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covariances], list[Point]]:
-    """Every sample of N points and every subset of M, with symbolic entries and probabilities."""
+    """Measure every sample of N points and every subset of M, with symbolic entries and probabilities."""
     h, g = ENTRIES
 
     def mean(values: tuple[sympy.Symbol, ...], sample: tuple[int, ...]) -> sympy.Expr:
@@ -134,12 +134,11 @@ def eq_1(
 
 RATIOS = (0.25, 0.02, 0.8, 1.0, 4.0)  # dimensions over samples of a Wishart matrix
 
-
 DIMENSION = 400
 
 
 def named_laws(context: Context) -> dict[str, tuple[Law, NDArray[np.float64]]]:
-    """The ensembles that the text names, in their usual normalisation: limiting law, and eigenvalues of one matrix."""
+    """Return the ensembles that the text names, normalised as usual: limiting law, and eigenvalues of one matrix."""
     rng, R = context.rng("ensembles"), context.size(DIMENSION, 2 * DIMENSION)
     square = rng.standard_normal((R, R))
     signs = np.triu(rng.choice([-1.0, 1.0], (R, R)))
@@ -156,7 +155,7 @@ def named_laws(context: Context) -> dict[str, tuple[Law, NDArray[np.float64]]]:
 
 
 def _conditions(law: Law, spectrum: NDArray[np.float64]) -> dict[str, float]:
-    """How far a law is from each condition; 0 where it meets it, up to the fluctuation of one finite spectrum."""
+    """Return how far a law is from each condition: 0 where it meets it, up to the fluctuation of one spectrum."""
     lower, upper = law.support
     places = lower + (upper - lower) * np.linspace(0.0, 1.0, 41)[1:-1]
     share = np.searchsorted(np.sort(spectrum), places, side="right") / len(spectrum)
@@ -170,7 +169,6 @@ def _conditions(law: Law, spectrum: NDArray[np.float64]) -> dict[str, float]:
 
 
 LIMITS = ("limiting law", "compact support")
-
 
 CLOSE = 0.01
 """Distance of two distribution functions: several times the rigidity of eigenvalues, a third of the nearest rival's."""

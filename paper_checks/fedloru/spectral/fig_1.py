@@ -37,12 +37,12 @@ class Estimate:
     density: NDArray[np.float64]
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {"R": self.R, "top": self.top, "width": self.width, "spacing": self.spacing}
 
 
-def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float) -> Estimate:
-    """The densities of one spectrum on one grid."""
+def smooth_spectrum(bulk: NDArray[np.float64], top: float, width: float, spacing: float) -> Estimate:
+    """Return the densities of one spectrum on one grid."""
     from hessian.fits.density_estimate import (
         smoothed_density,  # with torch behind it, which a list of claims does not need
     )
@@ -62,18 +62,18 @@ def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float
 
 
 def known_spectra(context: Context) -> list[Estimate]:
-    """Spectra, widths and spacings, with the defaults of PyHessian (variance 1e-5 of the range, 10,000 points) last."""
+    """Return spectra, widths and spacings, PyHessian's defaults (variance 1e-5 of the range, 10,000 points) last."""
     found = []
     for R in (50, context.size(400, 4000)):
         bulk = Semicircle(0.5).quantile((np.arange(R - 1) + 0.5) / (R - 1))
         for top in (3.0, 20.0):
             settings = [(0.05, 0.02), (0.02, 0.01), (0.1, 0.01), (float(np.sqrt(1e-5 * (top + 1))), (top + 1) / 10_000)]
-            found += [smoothed(bulk, top, width, spacing) for width, spacing in settings]
+            found += [smooth_spectrum(bulk, top, width, spacing) for width, spacing in settings]
     return found
 
 
-def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power: float) -> float:
-    """Eq. 87 from densities, or from masses with 1/R for the top eigenvalue."""
+def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: str, power: float) -> float:
+    """Evaluate eq. (87) on densities, or on masses with 1/R for the top eigenvalue."""
     from hessian.fits.density_estimate import density_stable_rank
 
     if weights == "densities":
@@ -129,7 +129,7 @@ def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0,
     """The estimate on exact spectra against their stable rank, up to the error that the smoothing itself makes."""
     left, right = [], []
     for case in cases:
-        found = factor * estimated(case, case.density, weights, power)
+        found = factor * estimate_stable_rank(case, case.density, weights, power)
         smoothing = case.R * case.width**2
         left.append(abs(found / (case.squared / case.top**2) - 1.0))
         right.append(smoothing / case.squared)
@@ -147,8 +147,8 @@ def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0,
     )
 
 
-def no_measurement(context: Context) -> None:
-    """Nothing that this claim could be judged on is at hand."""
+def measure_nothing(context: Context) -> None:
+    """Return nothing: there is nothing at hand that could decide this claim."""
 
 
 @claim(
@@ -157,7 +157,7 @@ def no_measurement(context: Context) -> None:
     says="Hessians trained on the smaller data set (50 random samples of CIFAR-100, ResNet-18, every 5 epochs, "
     "averaged over several runs) consistently exhibit higher estimated stable ranks than those trained on the larger "
     "one (500).",
-    measure=no_measurement,
+    measure=measure_nothing,
     expect=("not checkable here", None),
     expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which is not among the "
     "project's data, with a kernel, a grid and epochs that the paper leaves open (eq-87 shows that the estimate "

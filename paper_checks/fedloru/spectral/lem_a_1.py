@@ -20,7 +20,6 @@ from rmt.general_laws import DensityLaw
 
 Complex = NDArray[np.complex128]
 
-
 Transform = Callable[[Complex], Complex]
 
 
@@ -31,10 +30,10 @@ class Converging:
     Attributes:
         name: what converges to what.
         at: the Stieltjes transform of the n-th law.
-        limit: that of the limit.
+        limit: the transform of the limit.
         distance: distance of the n-th law from the limit; tends to 0.
         power: 2 for the distance $W_1$, 1 for total variation.
-        elsewhere: mass beside the part that has this distance, for any law; tends to 0.
+        elsewhere: mass outside the part that has this distance, for any law; tends to 0.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Approaches:
 
 
 def _cauchy(scale: float) -> Transform:
-    """Stieltjes transform of the Cauchy law, which has no moments, in the upper half plane."""
+    """Return the Stieltjes transform of the Cauchy law, which has no moments, in the upper half plane."""
     return lambda z: 1.0 / (z + 1j * scale)
 
 
@@ -66,12 +65,12 @@ GRID = 2000  # finest grid
 
 
 def _grid(n: int) -> AtomicLaw:
-    """Equal atoms at the middles of n cells of [0, 1], at W_1 = 1/(4n) from the uniform law."""
+    """Return equal atoms at the middles of n cells of [0, 1], at W_1 = 1/(4n) from the uniform law."""
     return AtomicLaw([(k + 0.5) / n for k in range(n)], [1.0 / n] * n)
 
 
 def converging_laws() -> tuple[Converging, ...]:
-    """Moving, merging, escaping and reweighted atoms, grids, densities of moving shape, a law without moments."""
+    """Return moving, merging, escaping, reweighted atoms, grids, densities of moving shape, a law with no moments."""
     uniform = DensityLaw(lambda x: 1.0, (0.0, 1.0), "uniform")
     mean = MarchenkoPastur(0.5).mean
     return (
@@ -148,7 +147,7 @@ def converging_laws() -> tuple[Converging, ...]:
 
 
 def measure_approaches(context: Context) -> Approaches:
-    """Points with imaginary parts over twelve decades, above the atoms, inside and outside of the supports."""
+    """Measure at points with imaginary parts over twelve decades, above the atoms, inside and outside the supports."""
     rng = context.rng("points")
     real = [0.0, 0.3, 1.0, -1.0, 2.0, *rng.uniform(-4.0, 4.0, context.size(6, 40)), 1e3]
     heights = [1e-6, 1e-3, 0.1, 1.0, 1e3, 1e6, *10.0 ** rng.uniform(-4, 2, context.size(2, 20))]
@@ -171,7 +170,7 @@ def measure_approaches(context: Context) -> Approaches:
 def lem_A_1a(
     data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: float = 1.0, uniform: bool = False
 ) -> Evidence:
-    """The distance of the transforms against that of the laws, which tends to 0; ``uniform`` takes |z| for v."""
+    """The distance of the transforms against the laws' distance, which tends to 0; ``uniform`` takes |z| for v."""
     left, right, error, places = [], [], [], []
     limits: dict[str, Complex] = {}
     height = data.z.imag
@@ -180,7 +179,7 @@ def lem_A_1a(
             limits[laws.name] = mass * laws.limit(data.z - shift)
         left.append(np.abs(values - limits[laws.name]))
         right.append(constant * laws.bound(n, np.abs(data.z) if uniform else height))
-        # Rounding of z - x, relative to z - x, plus that of the closed forms; 1e-10 is the accuracy of the uniform law.
+        # Rounding of z - x, relative to z - x, plus the closed forms'; 1e-10 is the accuracy of the uniform law.
         rounding = 64 * np.finfo(float).eps * (2.0 + np.abs(data.z) / height) / height
         error.append(rounding + (1e-10 * np.abs(limits[laws.name]) if "uniform" in laws.name else 0.0))
         places += [{"laws": laws.name, "n": n, "u": float(z.real), "v": float(z.imag)} for z in data.z]
@@ -203,7 +202,6 @@ def lem_A_1a(
 
 N, X, Z = sympy.symbols("n x z")
 
-
 # Bounded continuous test functions; the last three vanish at infinity.
 TESTS = {
     "1": sympy.Integer(1),
@@ -213,12 +211,11 @@ TESTS = {
     "1/(1+(x-1)^2)": 1 / (1 + (X - 1) ** 2),
 }
 
-
 VANISHING = ("1/(1+x^2)", "x/(1+x^2)", "1/(1+(x-1)^2)")
 
 
 def limit_in_n(expression: sympy.Expr) -> sympy.Expr:
-    """Limit of a rational function as n grows, by its leading coefficients; infinite if the degree is positive."""
+    """Return the limit of a rational function as n grows, by leading coefficients; infinite for a positive degree."""
     above, below = (sympy.Poly(part, N) for part in sympy.fraction(sympy.together(expression)))
     if above.degree() > below.degree():
         return sympy.oo
@@ -241,7 +238,7 @@ class Escaping:
 
     @classmethod
     def of(cls, atoms: tuple[str, ...]) -> Escaping:
-        """Takes all limits."""
+        """Take all limits."""
         pairs = [tuple(sympy.sympify(part, locals={"n": N}) for part in atom.split()) for atom in atoms]
         transform = limit_in_n(sum((mass / (Z - at) for mass, at in pairs), sympy.Integer(0)))
         roots = sympy.roots(sympy.Poly(sympy.fraction(sympy.together(transform))[1], Z))
@@ -269,7 +266,7 @@ SEQUENCES = (
 
 
 def measure_escaping(context: Context) -> list[Escaping]:
-    """The sequences as they are and, of the first ones, shifted by a drawn fraction."""
+    """Return the sequences as they are and, of the first ones, shifted by a drawn fraction."""
     found = [Escaping.of(atoms) for atoms in SEQUENCES]
     rng = context.rng("shifts")
     for atoms in SEQUENCES[: context.size(2, 6)]:

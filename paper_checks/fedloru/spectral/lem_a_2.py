@@ -13,9 +13,7 @@ from rmt.dense import ENTRY_LAWS, wigner
 
 MOMENT_DIMENSION = 400
 
-
 ATOMS = ((-1.0, 0.5), (0.5, 0.25), (2.0, 0.25))
-
 
 LINEAR_STATISTICS = "traces of powers of a Wigner matrix obey a central limit theorem (Lytova and Pastur)"
 
@@ -25,7 +23,7 @@ def _moment(name: str) -> int:
 
 
 def sum_moments(convolution: str, variance: float) -> dict[int, float]:
-    """Moments 2, 3, 4 of the sum of a semicircle of given variance and the atoms, free or independent."""
+    """Return moments 2, 3, 4 of the sum of a semicircle of given variance and the atoms, free or independent."""
     atoms = [sum(mass * location**k for location, mass in ATOMS) for k in range(1, 5)]
     if convolution == "free":
         cumulants = list(free_cumulants_from_moments(atoms))
@@ -38,7 +36,7 @@ def sum_moments(convolution: str, variance: float) -> dict[int, float]:
 
 
 def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
-    """Normalised traces of powers of X + D."""
+    """Measure normalised traces of powers of X + D."""
     R = MOMENT_DIMENSION
     diagonal = np.concatenate([np.full(round(mass * R), location) for location, mass in ATOMS])
     found: dict[str, NDArray[np.float64]] = {}
@@ -66,7 +64,7 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     expect=("holds", "proof"),
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
-    """Mean normalised moments of X + D against those of the free convolution."""
+    """Mean normalised moments of X + D against the moments of the free convolution."""
     predicted = sum_moments(convolution, variance)
     return judge_means(
         draws,

@@ -11,7 +11,7 @@ from paper_checks.fedloru.spectral.measurements.weyl_pairs import Pair, Row, dra
 
 
 def measure_pairs(context: Context) -> list[Pair]:
-    """Pairs of Hermitian matrices of size 1 to 6."""
+    """Draw pairs of Hermitian matrices of size 1 to 6."""
     values = strategies.one_of(strategies.integers(-3, 3).map(float), strategies.floats(-1e3, 1e3))
     spectra = strategies.integers(1, 6).flatmap(lambda n: strategies.lists(values, min_size=n, max_size=n))
     return draw_pairs(context, spectra, context.size(60, 1000))
@@ -44,7 +44,7 @@ def lem_A_3(
     tighten: float = 0.0,
     increasing: bool = False,
 ) -> Evidence:
-    """All admissible index pairs of every pair of matrices; ``tighten`` asks for room in units of the norms."""
+    """All admissible index pairs of every pair of matrices; ``tighten`` asks for a margin in units of the norms."""
     rows: list[Row] = []
     for pair in pairs:
         *spectra, error = pair.eigenvalues()

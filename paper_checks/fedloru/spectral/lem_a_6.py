@@ -13,7 +13,7 @@ from paper_checks.methods.limit import Ladder, judge_limit
 
 
 def outlier_overlaps(context: Context) -> Spectra:
-    """Own overlaps of the spikes that leave the bulk, not squared."""
+    """Measure own overlaps of the spikes that leave the bulk, not squared."""
     measured = measure_overlaps(context)
     kept = {name: pair for name, pair in measured.spikes.items() if abs(pair[1]) > pair[0].noise}
     ladders = {name: Ladder(tuple((R, np.sqrt(draws)) for R, draws in measured.ladders[name].rungs)) for name in kept}
@@ -43,7 +43,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     expect=("corrected", "proof"),
 )
 def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
-    """Overlaps of outliers of either sign, near the threshold and far from it, alone and together."""
+    """Overlaps of outliers of either sign, near the threshold and far from it, one at a time and together."""
 
     def predict(power: float, coefficient: float) -> Predictions:
         return {
@@ -64,7 +64,7 @@ def _name(index: int) -> str:
 
 
 def measure_inner_products(context: Context) -> dict[str, Ladder]:
-    """Inner products of leading eigenvectors of two clients, each oriented towards its nearest spike."""
+    """Measure inner products of leading eigenvectors of two clients, each oriented towards its nearest spike."""
     clients = draw_pairs_of_clients(context)
     table = np.array([pair.oriented().inner for pair in clients])
     return {
@@ -75,9 +75,9 @@ def measure_inner_products(context: Context) -> dict[str, Ladder]:
 
 
 def inner_products(power: float, cross: float, agreement: float) -> Predictions:
-    r"""Limits $\phi_i\phi_j 1\{i = j\}$ of Lemma A.6 for all pairs of leading eigenvectors.
+    r"""Return the limits $\phi_i\phi_j 1\{i = j\}$ of Lemma A.6 for all pairs of leading eigenvectors.
 
-    ``cross`` stands for the limit at different or bulk eigenvectors, ``agreement`` for the expected product of the two
+    ``cross`` is the limit at different or bulk eigenvectors, ``agreement`` for the expected product of the two
     clients' orientations: 1 towards the spike, 0 where signs are arbitrary.
     """
     found = {}

@@ -21,7 +21,7 @@ FEATURES = 5
 
 
 def noise_deviation(M: int) -> float:
-    r"""Standard deviation of $\|H_M - I\|_F^2 / V$, from the moments of $\|x\|^2$, a $\chi^2$ of d degrees.
+    r"""Return the standard deviation of $\|H_M - I\|_F^2 / V$, from the moments of $\|x\|^2$, a $\chi^2$ of d degrees.
 
     A mean of M independent $g_i = x_ix_i^\top - I$ has $E\|\bar g\|^4 = (E\|g\|^4 + (M-1)(V^2 + 2\,\mathrm{tr}\,C^2))
     / M^3$, where their covariance C is 2 on the symmetric matrices, of trace $V = d(d+1)$.
@@ -34,7 +34,7 @@ def noise_deviation(M: int) -> float:
 
 
 def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
-    r"""$\|H_M - I\|_F^2 / V$ with $V = d(d+1)$ for $x \sim N(0, I_d)$."""
+    r"""Measure $\|H_M - I\|_F^2 / V$ with $V = d(d+1)$ for $x \sim N(0, I_d)$."""
     d, repeats = FEATURES, context.size(20_000, 80_000)
     found = {}
     for M in (4, 16, 64):
@@ -65,7 +65,7 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     seen_in=("hessian/fmnist-exact", "hessian/predictions"),
 )
 def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
-    """Squared noise of the mean of M sample Hessians, in units of that of one sample."""
+    """Squared noise of the mean of M sample Hessians, in units of the squared noise of one sample."""
     tails = Tails({name: noise_deviation(int(name.split()[-1])) for name in draws})
     if decreasing:
         names = sorted(draws, key=lambda name: int(name.split()[-1]))
@@ -96,15 +96,13 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
 
 CONSTANT_VARIANCE = 2.0  # sigma, with a spike of half of it
 
-
 CENTRE = 20.0  # in units of sigma; the edges of the bulk lie at 200 where eigenvalues are counted
-
 
 CENTRAL = f"eigenvalues within {CENTRE:g} sigma of 0, over the root of R"
 
 
 def measure_growth(context: Context) -> dict[str, Ladder]:
-    """Extreme eigenvalues of noise of constant entry variance, and its central eigenvalues over the root of R."""
+    """Measure extreme eigenvalues of noise of constant entry variance, and its central ones over the root of R."""
     sigma, low, middle, high = CONSTANT_VARIANCE, 10**4, 10**6, 10**8
     rng, draws = context.rng("growth"), context.size(16, 80)
 

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.fedloru.spectral.measurements.spectra import NOISES, Setting, Spectra, single_spikes
+from paper_checks.fedloru.spectral.measurements.spectra import NOISES, UNIT_LAW, Setting, Spectra, single_spikes
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.parts import judge_parts
@@ -23,7 +23,6 @@ from rmt.dense import ENTRY_LAWS, wigner
 from rmt.spiked import SpikedModel
 
 FIXED_LAWS = ("gaussian", "rademacher", "uniform", "three-point", "exponential")
-
 
 SPIKE = 3.0  # in units of sigma
 
@@ -44,7 +43,7 @@ class Draws:
 
 
 def measure_laws(context: Context) -> Draws:
-    """Norms and outliers at R = 250 for every law."""
+    """Measure norms and outliers at R = 250 for every law."""
     norms, outliers = {}, {}
     for name in FIXED_LAWS:
         rng = context.rng(name)
@@ -62,7 +61,7 @@ FAR = 0.4  # more than five standard deviations of that outlier at the dimension
 
 
 def star_probability(R: int, degree: int) -> float:
-    r"""Lower bound on $P(\|X\| \ge \sigma\sqrt{degree})$ when an entry is $\pm\sigma$ with probability 1/R, else 0.
+    r"""Bound $P(\|X\| \ge \sigma\sqrt{degree})$ from below when an entry is $\pm\sigma$ with probability 1/R, else 0.
 
     The non-zero entries of the rows i <= R/2 in the columns j > R/2 number Binomial(R/2, 1/R) each, independently. A
     row with d of them holds a star, and one of the two vectors that weigh its centre against its leaves has a
@@ -73,7 +72,7 @@ def star_probability(R: int, degree: int) -> float:
 
 
 def _events(data: Draws, name: str, factor: float, outlier: float, level: float) -> Iterator[Evidence]:
-    """The one or two events of one law, each of which must have a probability of at most one half."""
+    """Return the one or two events of one law, each of which must have a probability of at most one half."""
     excess = f"||epsilon|| > {factor:g} * 2 sigma s, {name} entries"
     if name == "one-per-row":
         degree = int(np.floor((2.0 * factor) ** 2)) + 1
@@ -145,7 +144,7 @@ TOGETHER = (3.0, 1.5, 0.6, -0.3, -1.8, -2.5)
 
 
 def measure_extremes(context: Context) -> Spectra:
-    """Extreme eigenvalue of one spike at growing R, then all six spikes of both signs together."""
+    """Measure the extreme eigenvalue of one spike at growing R, then all six spikes of both signs together."""
     ladders, spikes = {}, {}
     dimensions = (10**6, 10**9)
     for name, setting in single_spikes():
@@ -173,7 +172,7 @@ def measure_extremes(context: Context) -> Spectra:
 def limiting_eigenvalue(
     setting: Setting, theta: float, rule: str, coefficient: float, edge: float, threshold: float, s_power: float
 ) -> float:
-    """The two branches of Proposition 3.1, by the printed rule or by the threshold."""
+    """Return the two branches of Proposition 3.1, by the printed rule or by the threshold."""
     g = theta + coefficient * setting.sigma**2 * setting.s**s_power / theta
     limit = float(np.copysign(edge * setting.noise, theta))
     outside = (g > limit if theta > 0 else g < limit) if rule == "printed" else abs(theta) > threshold * setting.noise
@@ -217,7 +216,7 @@ def prop_3_1(
     s_power: float = 2.0,
     supercritical_only: bool = False,
 ) -> Evidence:
-    """Every branch: spikes of both signs, below and above the threshold, alone and together."""
+    """Every branch: spikes of both signs, below and above the threshold, one at a time and together."""
 
     def predict(rule: str, coefficient: float, edge: float, threshold: float, s_power: float, **_: Any) -> Predictions:
         return {
@@ -250,15 +249,11 @@ class Ordered:
 
 BULK = Setting((2.0, -2.0), 2.0, 0.5)
 
-
 SLOW = "lambda_i at i = floor(log2 R)"
 
 
-_UNIT = Semicircle(1.0)
-
-
 def measure_bulk(context: Context) -> Ordered:
-    """Eigenvalues at a fixed index past the outliers, at one that grows slowly, and at shares of the spectrum."""
+    """Measure eigenvalues at a fixed index past the outliers, a slowly growing one, and shares of the spectrum."""
     ladders, inside, edges, shares = {}, {}, {}, {}
     positive, rungs = SpikedModel(BULK.spikes[:1], Semicircle(BULK.sigma), BULK.s), []
     for R in (10**6, 10**8):
@@ -277,7 +272,7 @@ def measure_bulk(context: Context) -> Ordered:
             draws = [draw_banded(positive, R, rng, top=R, rows=R) for _ in range(context.size(12, 40))]
             rungs.append((R, np.array([draw.at(round(share * R)) for draw in draws])))
         ladders[name], shares[name] = Ladder(tuple(rungs)), share
-        inside[name] = BULK.noise * float(_UNIT.quantile(1.0 - share))
+        inside[name] = BULK.noise * float(UNIT_LAW.quantile(1.0 - share))
         edges[name] = float(np.copysign(2.0 * BULK.noise, inside[name] or 1.0))
     return Ordered(ladders, inside, edges, shares)
 

@@ -26,7 +26,7 @@ RARE_SIZE = 3.0
 
 
 def rare_rate(R: int) -> float:
-    """Probability that an entry of the rare law is large: about the root of R of the R^2/2 entries are."""
+    """Return the probability that an entry of the rare law is large: about the root of R of the R^2/2 entries are."""
     return R**-1.5 / RARE_SIZE**2
 
 
@@ -40,15 +40,13 @@ def _rare(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:
 
 RARE = EntryLaw("rare", _rare, np.inf)
 
-
 LAWS = {**{name: ENTRY_LAWS[name] for name in FIXED_LAWS}, RARE.name: RARE}
-
 
 DIMENSION = 200
 
 
 def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
-    """All eigenvalues of dense pure noise in units of sigma s, decreasing, shape (draws, R), by law."""
+    """Measure all eigenvalues of dense pure noise in units of sigma s, decreasing, shape (draws, R), by law."""
     found = {}
     for name, entries in LAWS.items():
         rng = context.rng(name)
@@ -59,9 +57,7 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
 
 RARE_DIMENSIONS = (10**4, 10**6, 10**8)
 
-
 INDICES = (1, 2, 3)
-
 
 # Distance from an edge that counts, in units of sigma s: 14 R^(-2/3) at that dimension, where the third eigenvalue lags
 # by 4.4 R^(-2/3) and, with the rare law, by another 0.07.
@@ -69,7 +65,7 @@ FAR = 0.4
 
 
 def rare_probability(R: int) -> float:
-    r"""Probability that $X_{ij} = \pm 3\sigma$ for some $i < j$.
+    r"""Return the probability that $X_{ij} = \pm 3\sigma$ for some $i < j$.
 
     The Rayleigh quotients of $(e_i \pm e_j)/\sqrt2$ are then $3\sigma$ above and below $(X_{ii} + X_{jj})/2$, so that
     $\lambda_1(X) \ge 3\sigma$ or $\lambda_R(X) \le -3\sigma$.
@@ -80,7 +76,7 @@ def rare_probability(R: int) -> float:
 def _edge_events(
     data: dict[str, NDArray[np.float64]], converging: tuple[str, ...], edge: float, share: float
 ) -> Iterator[Evidence]:
-    """Events that must have a probability of at most one half, since they have none in the limit."""
+    """Judge events that must have a probability of at most one half, since they have none in the limit."""
     level = LEVEL / (2 * len(data))
     for name, spectra in data.items():
         draws, R = spectra.shape
@@ -159,7 +155,7 @@ def eq_26_27(
     edge: float = 2.0,
     share: float = 0.0,
 ) -> Evidence:
-    """Eq. 26 for every law and eq. 27 for the laws ``converging``; ``share`` > 0 lets the index grow like that of R."""
+    """Eq. 26 for every law and eq. 27 for the laws ``converging``; with ``share`` > 0 the index grows like R."""
     judged = judge_parts(_edge_events(data, converging, edge, share))
     scope = f"{judged.scope}; (26) for {', '.join(data)}; (27) for {', '.join(converging) or 'none'}"
     return replace(judged, scope=scope, cases=len(data))
@@ -169,7 +165,7 @@ EDGES = Setting((2.0, -2.0), 2.0, 0.5)  # one spike of either sign, far above th
 
 
 def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4, 10**6)) -> dict[str, Ladder]:
-    """The first eigenvalues at either end, for one spike of either sign, by the index counted from the top."""
+    """Measure the first eigenvalues at either end, for one spike of either sign, by the index counted from the top."""
     rng, rungs = context.rng("banded"), []
     for R in dimensions:
         draws = [
@@ -206,7 +202,7 @@ def eq_28(
     """One-sided limits through what exceeds them; ``equal`` asks for both sides at every index above ``past``."""
 
     def quantities(second: str, edge: float, equal: bool, past: int) -> dict[str, tuple[str, float, float]]:
-        """Statement of each form: the ladder, its limit, and on which side of it the ladder counts (0: on both)."""
+        """Return each form's statement: the ladder, its limit, and on which side of it the ladder counts (0: both)."""
         found = {}
         for i in INDICES:
             for half, prefix, sign in (("liminf", "lambda_", 1.0), ("limsup", second, -1.0)):
@@ -240,7 +236,7 @@ FAR_OUT = RARE_SIZE - 0.5  # in units of sigma s: what the eigenvalues of severa
 
 
 def far_probability(R: int, positive: int, negative: int) -> float:
-    r"""Probability, from below, that $\lambda_{p+1}(H_N) \ge 2.5\sigma s_N$, whatever the p + q spikes.
+    r"""Bound the probability of $\lambda_{p+1}(H_N) \ge 2.5\sigma s_N$ from below, for any p + q spikes.
 
     In each of $m = p + q + 1$ blocks of $R/m$ indices let there be a large entry $X_{ij}$ with $i < j$. The $(e_i \pm
     e_j)/\sqrt2$, of its sign, are m orthonormal vectors on which $\epsilon_N/s_N$ is $3\sigma I + E$. The entries of

@@ -30,15 +30,13 @@ from rmt.spiked import wigner_outlier
 # Spikes of both signs, outside and inside of the range of k, which takes only values beyond sigma s.
 PLANTED = Setting((1.5, 0.65, 0.3, -0.2, -1.0), 2.0, 0.25)
 
-
 POINTS = tuple(PLANTED.noise * z for z in (0.7 + 0.5j, -1.5 + 0.8j, 2.2 + 1.2j))
-
 
 TRANSFORM_DIMENSION = 250
 
 
 def subordination(z: complex, strength: float) -> complex:
-    r"""$k(z) = 1/g_{\mu_N}(z)$ for the semicircle, its variance times ``strength``; z itself for strength 0."""
+    r"""Return $k(z) = 1/g_{\mu_N}(z)$ for the semicircle, its variance times ``strength``; z itself for strength 0."""
     return complex(1.0 / Semicircle(PLANTED.noise * strength**0.5).stieltjes(z)) if strength else z
 
 
@@ -60,7 +58,7 @@ class Planted:
 
 
 def measure_planted(context: Context) -> Planted:
-    """Eigenvalues at large R in band form, transforms from dense spectra."""
+    """Measure eigenvalues at large R in band form, transforms from dense spectra."""
     model, rng = PLANTED.model(), context.rng("eigenvalues")
     above = [theta for theta in PLANTED.spikes if theta > 0]
     below = [theta for theta in PLANTED.spikes if theta < 0]
@@ -158,7 +156,6 @@ def eq_30_31(
 
 ORDER = 7
 
-
 CUMULANTS = sympy.symbols(f"C1:{ORDER + 1}")
 
 
@@ -172,7 +169,7 @@ def _products(gaps: list[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
 
 
 def noncrossing_partitions(elements: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
-    """All noncrossing partitions, by the block of the first element; independent of any recursion for moments."""
+    """Return all noncrossing partitions, by the block of the first element; no recursion for moments is used."""
     if not elements:
         yield []
         return
@@ -198,12 +195,11 @@ def _compositions(total: int, parts: int, least: int) -> Iterator[tuple[int, ...
 
 MOMENTS = sympy.symbols(f"m1:{ORDER + 1}")
 
-
 S, X = sympy.symbols("s x")
 
 
 def draw_cumulants(context: Context) -> list[Point]:
-    """Exact values for the cumulants (and s), to refute a false line."""
+    """Draw exact values for the cumulants (and s), to refute a false line."""
     return generic_points(context, (*CUMULANTS, *MOMENTS, S, X), 6)
 
 
@@ -296,7 +292,7 @@ def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, 
 
 
 def collect_spikes(context: Context) -> Searched:
-    """Spikes of both signs over six decades around the threshold."""
+    """Collect spikes of both signs over six decades around the threshold."""
     return collect_cases(
         context,
         (Axis("theta", 1e-3, 1e3, POSITIVE, signed=True), Axis("noise", 1e-2, 1e2, POSITIVE, words="sigma s_N")),

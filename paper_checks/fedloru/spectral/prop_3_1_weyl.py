@@ -16,7 +16,7 @@ from paper_checks.fedloru.spectral.measurements.weyl_pairs import Pair, Row, dra
 
 
 def measure_hessians(context: Context) -> list[Pair]:
-    """H_true with p positive and q negative eigenvalues (small ones too) and symmetric noise, R from p + q to 6."""
+    """Draw H_true with p positive and q negative eigenvalues (also small) and symmetric noise, R from p + q to 6."""
     sizes = strategies.sampled_from([0.001, 0.5, 1.0, 2.0, 50.0])
     spectra = strategies.integers(1, 6).flatmap(
         lambda R: strategies.integers(0, R).flatmap(
@@ -48,7 +48,7 @@ def measure_hessians(context: Context) -> list[Pair]:
     expect=("holds", "proof"),
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
-    """Every line at every index; the shifts replace p and q by one less, ``tighten`` asks for room.
+    """Every line at every index; the shifts replace p and q by one less, ``tighten`` asks for a margin.
 
     Where there are indices p < i < R - q the two eigenvalues said to be 0 are so; (25) holds for p + q = R too.
     """
@@ -97,7 +97,7 @@ class Decomposed:
 
 
 def measure_weyl_steps(context: Context) -> list[Decomposed]:
-    """Every pair of small diagonal matrices with p = q = 1 up to order, then drawn pairs with any p + q <= R."""
+    """Return every pair of small diagonal matrices with p = q = 1 up to order, then drawn pairs with any p + q <= R."""
     found = []
     for R in (4, 5):
         for middle in combinations_with_replacement((1, 0, -1), R - 2):
@@ -119,7 +119,7 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
 def _weyl_lines(
     at: Decomposed, first: int, second: int, first_shift: int, second_shift: int
 ) -> Iterator[tuple[str, int, int, float]]:
-    """Name of the line with j and k, its direction, the index i on its left side, and its right side."""
+    """Return the name of the line with j and k, its direction, the index i on its left side, and its right side."""
     R = len(at.both)
     for j, k in product(range(1, R + 1), repeat=2):
         bound = float(at.true[k - 1] + at.noise[j - 1])  # 1 + i - j = k in the first line, R + i - j = k in the second

@@ -15,12 +15,9 @@ from paper_checks.methods.identity import Equation, Equations, Point, generic_po
 
 T, SLOPE, CURVATURE, CENTRE = sympy.symbols("t l_slope l_curvature centre")
 
-
 LARGEST_DIMENSION = 5
 
-
 THETAS = sympy.symbols("theta1:4", nonzero=True)
-
 
 SPECTRA = {
     "one": THETAS[:1],
@@ -32,7 +29,7 @@ SPECTRA = {
 
 
 def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr]], list[Point]]:
-    r"""Characteristic polynomials of the true Hessians of one model per spectrum and dimension.
+    r"""Compute characteristic polynomials of the true Hessians of one model per spectrum and dimension.
 
     The model is $h(x;\omega) = c + \frac12\sum_i\theta_i\omega_i^2/\ell'(c)$ at $\omega = 0$. The loss is any with a
     non-zero mean slope at some constant prediction c, to second order there.
@@ -97,7 +94,7 @@ class Pair:
 
     @property
     def dimension(self) -> int:
-        """The number of weights."""
+        """Return the number of weights."""
         return len(self.hessian)
 
 
@@ -109,7 +106,7 @@ def _pair(matrix: sympy.Matrix) -> Pair:
 
 
 def measure_pairs(context: Context) -> list[Pair]:
-    r"""Models $h = \frac12\omega^TS\omega$ of one to three weights at $\omega = 0$ under the loss $\ell = h - y$."""
+    r"""Return models $h = \frac12\omega^TS\omega$ of one to three weights at $\omega = 0$, loss $\ell = h - y$."""
     rng = context.rng("matrices")
     found = []
     for R in (1, 2, 3):
@@ -182,7 +179,7 @@ LOSS = quadratic("l", OUTPUTS)
 
 
 def draw_weights(context: Context) -> list[Point]:
-    """Exact values for every symbol, to refute a false line."""
+    """Draw exact values for every symbol, to refute a false line."""
     symbols = {*LOSS.free_symbols, *(s for h in MODEL for s in h.free_symbols), *WEIGHTS, sympy.Symbol("t")}
     return generic_points(context, sorted(symbols, key=str), 4)
 

@@ -28,7 +28,6 @@ from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 W = sympy.symbols("w1 w2")
 
-
 # The loss of one data point as a function of the weights, to second order at w = 0: all that a Hessian there can see.
 JETS = tuple(
     sympy.Symbol(f"c{a}")
@@ -42,7 +41,7 @@ JETS = tuple(
 
 
 def draw_jets(context: Context) -> list[Point]:
-    """Exact laws and losses, to refute a false line."""
+    """Draw exact laws and losses, to refute a false line."""
     return draw_laws(context, {symbol for jet in JETS for symbol in jet.free_symbols} - {*W})
 
 
@@ -71,7 +70,7 @@ def def_risk(
     law: str = "psi",
     smooth: bool = True,
 ) -> Equations:
-    """H_N is the Hessian of f_N, and H_N and H_M have the means that they stand for, over all samples."""
+    """H_N is the Hessian of f_N, and H_N and H_M have the stated means, over all samples."""
     hessians = [sympy.hessian(jet, W) for jet in JETS]
     shares = SHARES if law == "psi" else (sympy.Rational(1, 3),) * 3
     risk = sum(p * jet for p, jet in zip(shares, JETS, strict=True))
@@ -106,7 +105,6 @@ def def_risk(
 
 SHAPES = ((1, 1), (1, 3), (3, 1), (2, 2), (2, 3), (3, 2), (3, 3))
 
-
 SINGULAR = sympy.symbols("sigma1:4", positive=True)
 
 
@@ -131,13 +129,13 @@ U, V = sympy.symbols("u1:4"), sympy.symbols("v1:4")
 
 
 def _reflection(axis: tuple[sympy.Symbol, ...]) -> sympy.Matrix:
-    """A reflection times the squared length of its axis: orthogonal up to that factor, without denominators."""
+    """Return a reflection times the squared length of its axis: orthogonal up to that factor, without denominators."""
     column = sympy.Matrix(axis)
     return (column.T * column)[0] * sympy.eye(len(axis)) - 2 * column * column.T
 
 
 def _singular_values(count: int) -> Iterator[tuple[sympy.Expr, ...]]:
-    """Distinct, rank-deficient, and repeated ones."""
+    """Return distinct, rank-deficient, and repeated singular values."""
     distinct = SINGULAR[:count]
     yield distinct
     for rank in range(1, count):
@@ -147,7 +145,7 @@ def _singular_values(count: int) -> Iterator[tuple[sympy.Expr, ...]]:
 
 
 def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
-    """Every shape and every pattern of singular values, and exact axes and singular values in decreasing order."""
+    """Return every shape with every pattern of singular values, and exact axes and decreasing singular values."""
     points: list[Point] = []
     for point in generic_points(context, (*SINGULAR, *U, *V), 4):
         ordered = sorted((abs(point[s]) for s in SINGULAR), reverse=True)
@@ -184,7 +182,7 @@ def def_srank(
     largest: bool = True,
     factor: float = 1.0,
 ) -> Evidence:
-    """Both forms by the singular value decomposition, whose rotations leave both norms alone; then 1 <= srank <= n."""
+    """Both forms by the singular value decomposition, whose rotations change neither norm; then 1 <= srank <= n."""
     matrices, points = data
     lines = []
     for matrix in matrices:
@@ -229,7 +227,7 @@ class Perturbed:
 
     @classmethod
     def of(cls, cases: Cases) -> Perturbed:
-        """The closed forms."""
+        """Evaluate the closed forms."""
         a, m, k, x, y, z = (cases[axis.name] for axis in ROBUST_AXES)
         squared = 1.0 + m * a**2
         after = ((1.0 + x) ** 2, (a + y) ** 2, z**2)
@@ -242,7 +240,7 @@ class Perturbed:
 
 
 def factors(e: NDArray[np.float64], d: NDArray[np.float64], power: float) -> tuple[Any, Any]:
-    """By how much a perturbation of relative sizes e (spectral) and d (Frobenius) can change the stable rank."""
+    """Return by how much relative sizes e (spectral) and d (Frobenius) of a perturbation can change the stable rank."""
     low, high = np.maximum(1.0 - d, 0.0) / (1.0 + e), (1.0 + d) / np.maximum(1.0 - e, 1e-9)
     return low**power, high**power
 
@@ -251,7 +249,7 @@ SMALL = 0.01
 
 
 def search_perturbations(context: Context) -> Searched:
-    """Perturbations of relative spectral size below 1, driven towards equality on either side of the bound."""
+    """Search perturbations of relative spectral size below 1, driven towards equality on either side of the bound."""
 
     def whole(cases: Cases) -> Cases:
         return {name: np.rint(column) if name in ("copies", "kernel") else column for name, column in cases.items()}

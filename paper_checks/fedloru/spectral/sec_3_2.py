@@ -9,7 +9,7 @@ import numpy as np
 
 from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.spectral.measurements.spectra import Spectra, limiting_overlap, measure_overlaps
+from paper_checks.fedloru.spectral.measurements.spectra import UNIT_LAW, Spectra, limiting_overlap, measure_overlaps
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.banded import draw_banded
@@ -97,7 +97,7 @@ BELOW = 0.25  # a spike below the threshold of the server's noise, 1/2
 
 
 def measure_pairs(context: Context) -> Pairs:
-    """Overlaps of one spike at two sample sizes; the client may have lost its outlier."""
+    """Measure overlaps of one spike at two sample sizes; the client may have lost its outlier."""
     ladders, settings = {}, {}
     server_noise = 0.5
     for theta in (0.6, 1.0, -2.5, BELOW):
@@ -154,7 +154,7 @@ def claim_overlap_mono(
     """The difference of the two overlaps, which must be positive, against what eq. (5) gives for it.
 
     ``lost`` is the limit of a client's overlap that has no outlier left. For a spike that is one at neither size
-    (``below``) the difference is that of the squares, for which eq. (5) gives a number that is not 0.
+    (``below``) the difference is between the squares, for which eq. (5) gives a number that is not 0.
     """
     kept = {name: ladder for name, ladder in data.ladders.items() if below or data.settings[name][0] != BELOW}
 
@@ -184,18 +184,14 @@ def claim_overlap_mono(
 
 THETA = 2.0  # in units of sigma s
 
-
 MOMENTS = ("weighted mean of bulk eigenvalues", "weighted mean square of bulk eigenvalues")
 
 
-_UNIT = Semicircle(1.0)
-
-
 def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
-    r"""Mean and mean square of the bulk eigenvalues, weighted by $|\langle w, v\rangle|^2$, at unit noise.
+    r"""Measure mean and mean square of the bulk eigenvalues, weighted by $|\langle w, v\rangle|^2$, at unit noise.
 
     The spike's direction v has the spectral moments $\langle v, Hv\rangle$ and $|Hv|^2$; without the part of its
-    outlier they are those of the bulk.
+    outlier they are the moments of the bulk.
     """
     model, ladders = SpikedModel((THETA,)), {}
     for law, R, draws in (("gaussian", 10**7, context.size(40, 120)), ("rademacher", 300, context.size(160, 400))):
@@ -249,7 +245,7 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:
     """How the weights of a spike's direction lean over the bulk: 0 for uniform ones, 1 for the spectral measure."""
     shares = (np.arange(4000) + 0.5) / 4000
-    eigenvalues = _UNIT.quantile(shares)
+    eigenvalues = UNIT_LAW.quantile(shares)
     density = THETA**2 / (1.0 + THETA**2 - THETA * eigenvalues)  # relative to uniform weights
     limits = dict(zip(MOMENTS, (float(np.mean(density * eigenvalues**k)) for k in (1, 2)), strict=True))
     uniform = dict(zip(MOMENTS, (0.0, 1.0), strict=True))

@@ -16,7 +16,7 @@ Plane = tuple[Fraction, Fraction]
 def displacement(
     curvatures: Plane, frame: tuple[Plane, Plane], minimiser: Plane, rank: int, step: Fraction, steps: int
 ) -> Plane:
-    """Where gradient descent from 0 on a quadratic ends, restricted to the first ``rank`` eigenvectors; exact."""
+    """Return where gradient descent from 0 on a quadratic ends within the first ``rank`` eigenvectors; exact."""
     end = [Fraction(0), Fraction(0)]
     for curvature, vector in list(zip(curvatures, frame, strict=True))[:rank]:
         along = sum((v * m for v, m in zip(vector, minimiser, strict=True)), Fraction(0))
@@ -26,7 +26,7 @@ def displacement(
 
 
 def signed_square_cosine(first: Plane, second: Plane) -> Fraction:
-    """Square of the cosine, with its sign."""
+    """Return the square of the cosine, with its sign."""
     dot = first[0] * second[0] + first[1] * second[1]
     norms = (first[0] ** 2 + first[1] ** 2) * (second[0] ** 2 + second[1] ** 2)
     return dot * abs(dot) / norms if norms else Fraction(0)
@@ -42,7 +42,7 @@ SOON = (
 
 
 def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]:
-    """Pairs of quadratic clients in the plane: curvatures, the second client's first eigenvector, both minimisers."""
+    """Draw pairs of quadratic clients in the plane: curvatures, the second one's first eigenvector, both minimisers."""
     turns = [(Fraction(4, 5), Fraction(3, 5)), (Fraction(12, 13), Fraction(5, 13)), (Fraction(3, 5), Fraction(4, 5))]
     curvatures = [(Fraction(4), Fraction(1)), (Fraction(10), Fraction(1)), (Fraction(3), Fraction(2))]
     rng = context.rng("minimisers")

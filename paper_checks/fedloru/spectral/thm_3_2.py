@@ -60,7 +60,7 @@ from rmt.spiked import wigner_outlier
 
 
 def difference(instance: Instance, sets: SetReading) -> Fraction:
-    """Eq. (36) at M minus eq. (36) at N: each index with its outlier or with the edge, by the sets at M and at N."""
+    """Return eq. (36) at M minus eq. (36) at N: each index with its outlier or the edge, by the sets at M and at N."""
     at_M, at_N = instance.outside(instance.noise_M, sets), instance.outside(instance.noise_N, sets)
     edge_M, edge_N = instance.edges
     spikes = sum(
@@ -71,7 +71,7 @@ def difference(instance: Instance, sets: SetReading) -> Fraction:
 
 
 def _sums(instance: Instance, sets: SetReading) -> tuple[Fraction, Fraction]:
-    """The two sums of eq. (4) without its factors."""
+    """Return the two sums of eq. (4) without its factors."""
     m, n, theta = instance.noise_M, instance.noise_N, instance.theta_0
     at_N = instance.outside(n, sets)
     norms = (wigner_outlier(theta, m) * wigner_outlier(theta, n)) ** 2
@@ -82,7 +82,7 @@ def _sums(instance: Instance, sets: SetReading) -> tuple[Fraction, Fraction]:
 
 
 def bound(instance: Instance, sets: SetReading, first: Fraction, second: Fraction) -> Fraction:
-    """Right side of eq. (4), with factors for the printed 8 and 4."""
+    """Return the right side of eq. (4), with factors for the printed 8 and 4."""
     spikes, edges = instance.once(("sums of the bound", sets), lambda: _sums(instance, sets))
     return first * spikes + second * edges
 
@@ -111,14 +111,14 @@ def _proof() -> tuple[Fact, ...]:
 def judge_estimates(
     instances: Sequence[Instance], sets: SetReading, first: float, second: float, assumption: bool
 ) -> Evidence:
-    """Whether the difference of the estimates is positive and at least the right side of eq. (4).
+    """Return whether the difference of the estimates is positive and at least the right side of eq. (4).
 
     Args:
         instances: those with no eigenvalue at an edge are left out.
         sets: which indices count as outliers.
         first: the printed 8.
         second: the printed 4.
-        assumption: whether to ask for that of the theorem.
+        assumption: whether to ask for the theorem's.
     """
     factors = Fraction(str(first)), Fraction(str(second))
 
@@ -139,7 +139,7 @@ def judge_estimates(
 
 
 def printed_bound(sizes: Sizes) -> float:
-    r"""Right side of eq. 4 over R, with $B_N$ = R minus the number of outliers (all spikes, by the printed sets)."""
+    r"""Return the right side of (4) over R, with $B_N$ = R minus the number of outliers (printed sets: all spikes)."""
     theta, client, server = sizes.theta_0, sizes.client, sizes.server
     below = (wigner_outlier(theta, client) * wigner_outlier(theta, server)) ** 2
     pairs = sum(8.0 * NOISE_SIGMA**2 * client * server * abs(theta / t - t / theta) for t in sizes.spikes)
@@ -156,7 +156,7 @@ class Theorem:
 
 
 def measure_theorem(context: Context) -> Theorem:
-    """Both."""
+    """Measure stable ranks, and draw instances."""
     return Theorem(measure_ranks(context), draw_instances(context))
 
 
@@ -233,7 +233,7 @@ def thm_3_2(
     second: float = 4.0,
     assumption: bool = True,
 ) -> Evidence:
-    """The difference over R against the printed bound from below, or the limit; or that of the estimates (36)."""
+    """The difference over R against the printed bound from below, or the limit; or the same of the estimates (36)."""
     if form == "estimates":
         return judge_estimates(data.instances, sets, first, second, assumption)
     settings = ABOVE if form == "bound" else ABOVE | BETWEEN
@@ -257,7 +257,7 @@ WEIGHT, COUNT = sympy.symbols("weight count", positive=True)
 
 
 def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:
-    r"""Right side of eq. 4 for any kind of number.
+    r"""Return the right side of eq. 4 for any kind of number.
 
     Args:
         values: the paper's parameters.
@@ -272,7 +272,7 @@ def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2
 
 
 def _bounds(case: Mapping[str, Any], g_power: int = 2, least: float = 1) -> tuple[Any, Any]:
-    """The bound at a sample size between M and N and at M; ``least`` shifts the count to start there or to infinity."""
+    """Return the bound at a size between M and N and at M; ``least`` shifts the count to start there or to infinity."""
     at_M = parameters({**case, "shrink": case["shrink"] * case["shrink_N"]})
     weight = abs(1 / case["ratio"] - case["ratio"])
     count = case["count"] // 1 + (least - 1)
@@ -281,7 +281,6 @@ def _bounds(case: Mapping[str, Any], g_power: int = 2, least: float = 1) -> tupl
 
 
 BORDER = (1.0, 0.999, 0.99, 0.9, 0.6, 0.34)
-
 
 BOUND_AXES = (  # with a sample size between M and N
     SPIKE,
@@ -294,7 +293,7 @@ BOUND_AXES = (  # with a sample size between M and N
 
 
 def search_bounds(context: Context) -> Searched:
-    """Cases of Theorem 3.2's assumption, driven to where the bound hardly moves, and cases at and beyond its border."""
+    """Search cases of Theorem 3.2's assumption, towards where the bound hardly moves, and at and beyond its border."""
 
     def gap(cases: Cases) -> np.ndarray:
         between, at_M = _bounds(cases)
@@ -346,7 +345,7 @@ def thm_3_2_mono(
 ) -> Evidence:
     """The bound at two sample sizes below N; ``reach`` extends the range of sigma s_M, ``least`` is the least B_N.
 
-    Where the count is that of limits the reciprocals are compared, which are 0 for infinite bounds.
+    Where limits are counted the reciprocals are compared, which are 0 for infinite bounds.
     """
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -389,7 +388,7 @@ def thm_3_2_mono(
 
 @dataclass(frozen=True)
 class Gaps:
-    """How often the difference of the stable ranks was negative, and exact instances for those of eq. (36).
+    """How often the difference of the stable ranks was negative, and exact instances for the expressions (36).
 
     Attributes:
         counts: Negative differences for the largest spike above both thresholds, between them and below both.
@@ -417,7 +416,7 @@ BELOW = {"theta_0 below both": Sizes((0.3,), 1.0, 0.5)}
 
 
 def measure_gaps(context: Context) -> Gaps:
-    """Signs at R = 10^5, and exact instances."""
+    """Draw signs at R = 10^5, and exact instances."""
     counts = {}
     for place, settings in (("above", ABOVE), ("between", BETWEEN), ("below", BELOW)):
         name, sizes = list(settings.items())[-1]
@@ -429,7 +428,7 @@ def measure_gaps(context: Context) -> Gaps:
 def _judge_signs(
     counts: dict[str, Counted], possible: tuple[str, ...], impossible: tuple[str, ...], share: float
 ) -> Evidence:
-    """Where a negative gap has a probability of more than ``share``, and where of less."""
+    """Judge where a negative gap has a probability of more than ``share``, and where of less."""
     level = LEVEL / (len(possible) + len(impossible))
     shares = {place: counts[place].interval(level) for place in (*possible, *impossible)}
     room = min([shares[place][0] - share for place in possible] + [share - shares[place][1] for place in impossible])
@@ -451,7 +450,7 @@ def _judge_signs(
 
 
 def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidence:
-    r"""Between the expressions (36): negative only for $\theta_0^2 < \sigma^2s_Ms_N$, and so for one spike."""
+    r"""Judge the expressions (36): negative only for $\theta_0^2 < \sigma^2s_Ms_N$, and so for one spike."""
 
     def gap(one: Instance, sets: Sets) -> Gap:
         turns = Fraction(str(product)) * one.noise_M * one.noise_N
@@ -470,7 +469,7 @@ def _judge_expressions(instances: Sequence[Instance], product: float) -> Evidenc
 
 
 def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> Evidence:
-    """That the spike is at most a fixed number wherever the expressions (36) have a negative gap, by either sets.
+    """Judge that the spike is at most a fixed number wherever the expressions (36) have a negative gap, by either sets.
 
     The number is one of the noise at M, if ``relative``.
     """
@@ -556,7 +555,7 @@ def claim_ill(
     product: float = 1.0,
     most: float = 1.0,
 ) -> Evidence:
-    """The signs of the stable ranks' gaps and of those of (36), or the sizes of the spike where the latter is < 0."""
+    """The signs of the gaps of the stable ranks and of (36), or the sizes of the spike where the latter is < 0."""
     if against != "noise":
         return _judge_sizes(data.single, most, against == "noise at M")
     expressions = _judge_expressions((*data.single, *data.drawn), product)

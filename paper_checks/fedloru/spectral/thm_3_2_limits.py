@@ -19,7 +19,7 @@ from paper_checks.methods.limit import Ladder, judge_limit
 
 
 def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
-    """Both sample sizes of every setting in which Theorem 3.2 speaks."""
+    """Judge both sample sizes of every setting in which Theorem 3.2 speaks."""
     quantity = {"numerator": "||H||_F^2 / R", "norm": "||H||_2", "stable rank": "srank(H)/R"}[part]
     people = ("client", "server")
     columns = {f"{quantity}, {who}, {name}": (name, place) for name in ABOVE for place, who in enumerate(people)}

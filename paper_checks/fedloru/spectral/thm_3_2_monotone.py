@@ -55,12 +55,12 @@ class PointsAndCases:
 
 
 def search_slopes(context: Context) -> PointsAndCases:
-    """Points and cases of all signs and magnitudes."""
+    """Search points and cases of all signs and magnitudes."""
     return PointsAndCases(draw_points(context), search_signs(context))
 
 
 def where(cases: Cases, kept: Any) -> Cases:
-    """The cases that are kept."""
+    """Return the cases that are kept."""
     return {name: column[kept] for name, column in cases.items()}
 
 
@@ -70,7 +70,7 @@ A, B, C = sympy.symbols("a b c", positive=True)
 
 @cache
 def _slope_is_positive() -> tuple[Fact, ...]:
-    r"""That $\partial F_j/\partial s_M > 0$ for $|\theta_j| < |\theta_0|$ (squares: signs drop out)."""
+    r"""Prove that $\partial F_j/\partial s_M > 0$ for $|\theta_j| < |\theta_0|$ (squares: signs drop out)."""
     return together(positive("slope of F_j", sympy.diff(F_j(SYMBOLS), S_M), {THETA_0: THETA_J + A}))
 
 
@@ -108,13 +108,13 @@ def eq_41(
     swapped: bool = False,
     anywhere: bool = False,
 ) -> Evidence:
-    """The derivative by expansion; its sign is that of theta_j^2 - theta_0^2.
+    """The derivative by expansion; its sign is the sign of theta_j^2 - theta_0^2.
 
     ``swapped`` drops that theta_0 is the largest.
     """
 
     def slope(values: Mapping[str, Any], four: Any) -> Any:
-        """Factor of the derivative of s_M."""
+        """Return the factor of the derivative of s_M."""
         g_Mj, _, _, g_M0 = outliers(values)
         t0, tj = values["theta_0"], values["theta_j"]
         return sign * four * values["sigma"] ** 2 * values["s_M"] * (t0**2 - tj**2) / (t0 * tj) * g_Mj / g_M0**g_power
@@ -199,7 +199,7 @@ def claim_Fj_mono(
             return Gap(False, 0, "")
 
         def total(noise: Fraction) -> Fraction:
-            """Sum of the shares at one noise scale minus that at N."""
+            """Return the sum of the shares at one noise scale minus that at N."""
             at, at_N = wigner_outlier(theta_0, noise), wigner_outlier(theta_0, instance.noise_N)
             return sign * sum(
                 (
@@ -234,14 +234,14 @@ def claim_Fj_mono(
 
 
 def beside_border(cases: Searched, *ratios: float) -> Searched:
-    r"""The cases, and the same with $|\theta_0|$ at given multiples of $\sigma s_M$."""
+    r"""Return the cases, and the same with $|\theta_0|$ at given multiples of $\sigma s_M$."""
     moved = {name: np.tile(column, len(ratios)) for name, column in cases.items()}
     moved["theta_0"] = np.copysign(np.repeat(ratios, len(cases["noise"])) * moved["noise"], moved["theta_0"])
     return cases.holding({name: np.concatenate([cases[name], moved[name]]) for name in cases})
 
 
 def search_boundary(context: Context) -> Searched:
-    """Cases on both sides of the assumption on theta_0 and on it, with s_N up to s_M."""
+    """Search cases on both sides of the assumption on theta_0 and on it, with s_N up to s_M."""
     axes = (SPIKE, NOISE, Axis("shrink", 1e-3, 1.0, UP_TO_ONE, words=SHRINK.words))
     found = collect_cases(
         context,

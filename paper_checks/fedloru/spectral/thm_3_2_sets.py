@@ -35,7 +35,7 @@ A, B, C = sympy.symbols("a b c", positive=True)
 
 
 def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], frozenset[int]]:
-    """The sets at M and at N."""
+    """Return the sets at M and at N."""
     return instance.outside(instance.noise_M, reading), instance.outside(instance.noise_N, reading)
 
 
@@ -145,16 +145,16 @@ class Index:
 
     @property
     def difference(self) -> Any:
-        """Contribution of the index to the left side of eq. 38, by eq. 36."""
+        """Return the contribution of the index to the left side of eq. 38, by eq. 36."""
         return (self.share_m if self.at_m else self.edge_m) - (self.share_n if self.at_n else self.edge_n)
 
     @property
     def edges(self) -> Any:
-        """The bracket behind the counts."""
+        """Return the bracket behind the counts."""
         return self.edge_m - self.edge_n
 
     def printed(self) -> tuple[Any, Any, Any]:
-        """Contributions to the three sums of eq. 38 as printed."""
+        """Return the contributions to the three sums of eq. 38 as printed."""
         return (
             (self.share_m - self.share_n) * int(self.at_n),
             (self.share_m - self.edge_n) * int(self.at_m and not self.at_n),
@@ -162,7 +162,7 @@ class Index:
         )
 
     def matched(self) -> tuple[Any, Any, Any]:
-        """The same with the sets the other way round: what leaves the bulk at M leaves it at N."""
+        """Return the contributions with the sets the other way round: what leaves the bulk at M leaves it at N."""
         return (
             (self.share_m - self.share_n) * int(self.at_m),
             (self.edge_m - self.share_n) * int(self.at_n and not self.at_m),
@@ -177,7 +177,7 @@ def _listed(instance: Instance, reading: SetReading) -> list[tuple[Index, int]]:
 
 
 def _indices(instance: Instance, reading: SetReading) -> list[tuple[Index, int]]:
-    """Each spike's index once, and one index of the rest with how many there are."""
+    """Return each spike's index once, and one index of the rest with how many there are."""
     return instance.once(("indices", reading), lambda: _listed(instance, reading))
 
 
@@ -234,9 +234,9 @@ def eq_38(
     extra: int = 0,
     by_condition: str = "",
 ) -> Evidence:
-    """Both sides index by index: an outlier at both sizes, at N alone, or an edge at both.
+    """Both sides index by index: an outlier at both sizes, only at N, or an edge at both.
 
-    ``counted_at`` takes the last sum over another set, ``sign`` is that of the second.
+    ``counted_at`` takes the last sum over another set, ``sign`` is the sign of the second.
 
     ``by_condition`` adds the printed equation with the sets by the condition, with or without spikes at M's threshold.
     """
@@ -276,10 +276,10 @@ def eq_38(
 
 @cache
 def _shares_are_ordered() -> tuple[Fact, ...]:
-    r"""The signs behind eq. 42 for $\theta_0^2 \ge \sigma^2 s_M^2$ (squares: signs drop out).
+    r"""Prove the signs behind eq. 42 for $\theta_0^2 \ge \sigma^2 s_M^2$ (squares: signs drop out).
 
-    The edge share grows from N to M; beyond the threshold at M a spike's share exceeds that of the edge, and at that of
-    N, by the condition; between the thresholds its share at N is below that of the edge at M.
+    The edge share grows from N to M; beyond the threshold at M a spike's share exceeds the edge's, and by the condition
+    also at the threshold of N; between the thresholds its share at N is below the edge's at M.
     """
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     edge_M, edge_N = (2 * SIGMA * S_M / g_M0) ** 2, (2 * SIGMA * S_N / g_N0) ** 2
@@ -356,7 +356,7 @@ def eq_42(
     times = Fraction(factor)
 
     def sums(index: Index) -> tuple[Any, Any, Any, Any]:
-        """Left end, middle, right end, and the second and third sum of the corrected eq. 38."""
+        """Return the left end, middle, right end, and the second and third sum of the corrected eq. 38."""
         _, second, third = index.printed()
         middle = index.edges * ((index.at_m and not index.at_n) + (not index.at_m))
         right = times * index.edges * (everything or not index.at_n)

@@ -139,7 +139,7 @@ WEIGHTS = {"theta_0": 1, "theta_j": 1, "sigma": 1}
 
 
 def lower_bound(values: Mapping[str, Any], constant: Any = 8, sigma_power: int = 4) -> Any:
-    """Right side of eq. 40 for any kind of number."""
+    """Return the right side of eq. 40 for any kind of number."""
     _, g_N0, _, g_M0 = outliers(values)
     t0, tj, s_M, s_N = values["theta_0"], values["theta_j"], values["s_M"], values["s_N"]
     numerator = constant * values["sigma"] ** sigma_power * s_M * s_N * (s_M**2 - s_N**2)
@@ -151,7 +151,7 @@ def _above_threshold(cases: Cases) -> np.ndarray:
 
 
 def search_eq_40(context: Context) -> Searched:
-    """Cases of Theorem 3.2's assumption, driven towards equality in eq. 40."""
+    """Search cases of Theorem 3.2's assumption, driven towards equality in eq. 40."""
 
     def gap(cases: Cases) -> np.ndarray:
         values = parameters(cases)
@@ -257,7 +257,7 @@ def eq_43(
 
 
 def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str, Any]:
-    """Lines 2 to 4 of eq. 44 without the common factor, for any kind of number."""
+    """Return lines 2 to 4 of eq. 44 without the common factor, for any kind of number."""
     t0, sigma, s = values["theta_0"], values["sigma"], values["s_M"]
     U, g = 2 * sigma * s, wigner_outlier(t0, sigma * s)
     return {

@@ -23,18 +23,15 @@ from paper_checks.methods.limit import Ladder, judge_limit
 
 DIMENSION = 4
 
-
 OUTLIERS = 2
 
-
 COMPONENTS = sympy.symbols(f"g1:{DIMENSION + 1}")
-
 
 SPIKE, *NOISE = sympy.symbols("theta_1 e11 e12 e22")
 
 
 def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
-    """Exact orthonormal bases, by the Cayley transform of skew matrices, and values of gradient, spike and noise."""
+    """Draw exact orthonormal bases, by the Cayley transform of skew matrices; values of gradient, spike and noise."""
     rng, bases = context.rng("bases"), []
     for _ in range(3):
         skew = sympy.zeros(DIMENSION)

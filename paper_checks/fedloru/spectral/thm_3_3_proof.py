@@ -42,12 +42,12 @@ CLEAR = ("no own errors", "own errors")
 
 
 def measure_clear(context: Context) -> dict[str, Alignment]:
-    """Draws of two scenes."""
+    """Draw two scenes."""
     return measure_alignment(context, CLEAR)
 
 
 def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> float:
-    r"""Limit of the denominator in eq. 51: the printed $\sum\alpha_i^2$, or the square of $E\|m + \sqrt b z\|$."""
+    r"""Return the limit of the denominator in (51): printed $\sum\alpha_i^2$, or the square of $E\|m + \sqrt b z\|$."""
     total = float((outlier_slopes(scene.model, scene.gradients)[0][:rank] ** 2).sum())
     noise_square = noise * scene.gradients.noise_square
     if form == "expectations" or noise_square == 0.0:
@@ -187,7 +187,7 @@ def eq_52_53(data: dict[str, Alignment], slopes: str = "any", power: float = 2.0
 
 
 def _drop(squares: list[Any], overlaps: list[Any], r: int) -> Any:
-    """g(r) of eq. 55 for any number type, from alpha_i^2 and phi_i^2 of the first r + 1 directions."""
+    """Return g(r) of eq. 55 for any number type, from alpha_i^2 and phi_i^2 of the first r + 1 directions."""
     last, first = squares[r], sum(squares[:r])
     spread = sum(a * (p - overlaps[r]) for a, p in zip(squares[:r], overlaps[:r], strict=True))
     return last * spread / (first * (first + last))
@@ -202,7 +202,7 @@ OVERLAP_AXES = (
 
 
 def _overlaps(case: Mapping[str, Any]) -> list[Any]:
-    """Overlaps of spikes theta_3 = theta, theta_2 and theta_1 by their ratios, at unit noise, for any number type."""
+    """Return overlaps of spikes theta_3 = theta, theta_2 and theta_1 by their ratios, unit noise, any number type."""
     squares = [1 / case["theta"] ** 2]
     for name in ("ratio_2", "ratio_1"):
         squares.insert(0, squares[0] * case[name] ** 2)
@@ -210,7 +210,7 @@ def _overlaps(case: Mapping[str, Any]) -> list[Any]:
 
 
 def search_drops(context: Context) -> Searched:
-    """Three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, with non-zero slopes."""
+    """Search three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, with non-zero slopes."""
 
     def distinct(cases: Cases) -> np.ndarray:
         first, second = cases["ratio_1"], cases["ratio_2"]
@@ -224,7 +224,7 @@ def search_drops(context: Context) -> Searched:
 
 
 def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidence:
-    """The sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
+    """Judge the sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
         squares = [case[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
@@ -306,12 +306,11 @@ def eq_55(
 
 VECTORS = {name: sympy.symbols(f"{name}_1:3") for name in ("u", "w", "ut", "wt")}  # client 1, and client 2 with a t
 
-
 SLOPES = sympy.symbols("a b at bt")  # along u and w of client 1, and of client 2
 
 
 def draw_vectors(context: Context) -> list[Point]:
-    """Slopes and coordinates of an outlier and a bulk eigenvector of each client: orthonormal ones, then any."""
+    """Draw slopes and coordinates of an outlier and a bulk eigenvector of each client: orthonormal ones, then any."""
     symbols = (*SLOPES, *(c for vector in VECTORS.values() for c in vector))
     plain = ["1", "1", "1", "1", "1", "0", "0", "1", "3/5", "4/5", "-4/5", "3/5"]
     return [dict(zip(symbols, map(rational, plain), strict=True)), *generic_points(context, symbols, 4)]

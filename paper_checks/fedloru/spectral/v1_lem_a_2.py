@@ -23,18 +23,14 @@ from rmt.laws import Law
 
 POWERS = (2, 3, 4, 6)
 
-
 SUM_DIMENSION = 160
-
 
 NEARLY_NORMAL = (
     "traces of powers obey a central limit theorem, for sums of rotated matrices (Pastur and Vasilchuk) and for "
     "Gaussian ones with a variance profile (Guionnet)"
 )
 
-
 ALIGNMENT = 0.5
-
 
 Moments = tuple[float, ...]
 
@@ -56,7 +52,6 @@ class Sums:
 
 SIGMA = 1.0
 
-
 # Every X is a rotation-invariant matrix with this limit law; its mean is 0, positive or negative, its shape lopsided.
 SUMMANDS: dict[str, Law] = {
     "GOE": Semicircle(SIGMA),
@@ -65,19 +60,17 @@ SUMMANDS: dict[str, Law] = {
     "rotated negative mean": MarchenkoPastur(0.4, 0.8).shifted(-2.0),
 }
 
-
 DIAGONALS: dict[str, Law] = {
     "D of three atoms": AtomicLaw(*zip(*ATOMS, strict=True)),
     "D of two atoms": AtomicLaw((-0.5, 1.5), (0.4, 0.6)),
 }
-
 
 # D = diag(x) with as many +1 as -1, entries of X of variance (1 + rho x_a x_b)/R: the variances of a row add up to 1.
 SIGNS = AtomicLaw((-1.0, 1.0), (0.5, 0.5))
 
 
 def _traces(matrix: NDArray[np.float64]) -> list[float]:
-    """Normalised traces of the powers in ``POWERS``."""
+    """Return normalised traces of the powers in ``POWERS``."""
     square = matrix @ matrix
     cube = square @ matrix
     pairs = ((matrix, matrix), (square, matrix), (square, square), (cube, cube))
@@ -89,7 +82,7 @@ def _central_moments(law: Law) -> Moments:
 
 
 def measure_sums(context: Context) -> Sums:
-    """Sums with a variance profile of X that follows D, with diagonal D, and with D rotated independently of X."""
+    """Draw sums with a variance profile of X that follows D, with diagonal D, and with D rotated independently of X."""
     R, draws = SUM_DIMENSION, context.size(40, 200)
     traces: dict[str, NDArray[np.float64]] = {}
     parts: dict[str, tuple[int, Moments, Moments]] = {}
@@ -127,7 +120,7 @@ def _by_pair(names: Iterable[str], parts: Mapping[str, tuple[int, Moments, Momen
 
 @cache
 def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, weight: float) -> float:
-    """A moment of X + D: free cumulants add (D's times ``weight``), or classical ones, or the moments themselves."""
+    """Return a moment of X + D: free (D's times ``weight``) or classical cumulants add, or the moments themselves."""
     if convolution == "free":
         pairs = zip(*(free_cumulants_from_moments(moments[:power]) for moments in (own, added)), strict=True)
         return float(moments_from_free_cumulants([a + weight * b for a, b in pairs])[-1])

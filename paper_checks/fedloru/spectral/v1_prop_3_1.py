@@ -16,7 +16,6 @@ from paper_checks.methods.identity import Equation, Point, generic_points, judge
 
 G_NAMES = ("value", "slope", "curvature", "third")
 
-
 LOSS_FLAT = "Hessian of the loss of g"
 
 
@@ -39,7 +38,7 @@ POINT = WEIGHTS[2]  # the new weight z, at 0 like the others
 
 
 def measure_added(context: Context) -> tuple[list[Added], sympy.Matrix, list[Point]]:
-    r"""Any h to second order and any cubic loss, every combination of orders in g, and the Hessian for h alone."""
+    r"""Return any h to second order and any cubic loss, all combinations of orders in g, and the Hessian for h only."""
     y = OUTPUTS[0]
     slope, square, cube = sympy.symbols("l_1 l_11 l_111")
     loss = slope * y + square * y**2 / 2 + cube * y**3 / 6

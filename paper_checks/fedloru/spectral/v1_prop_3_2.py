@@ -55,29 +55,29 @@ class Spot:
 
     @property
     def name(self) -> str:
-        """Readable name."""
+        """Return a readable name."""
         place = f"lambda_{self.index}" if self.index > 0 else f"lambda_R-{-1 - self.index}"
         listed = ", ".join(f"{spike:.3g}" for spike in self.spikes)
         return f"{place}, {self.noise.name}{' with a stray eigenvalue' if self.stray else ''}, spikes {listed}"
 
     @cached_property
     def model(self) -> SpikedModel:
-        """The spiked model."""
+        """Return the spiked model."""
         return SpikedModel(self.spikes, self.noise.law, self.s)
 
     def numbers(self) -> dict[str, float]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {"theta": self.theta, "s": self.s, "spikes": len(self.spikes), **dict(self.noise.numbers)}
 
     @cached_property
     def relative(self) -> float:
-        """The spike in units of the threshold on its side; infinite where every spike separates."""
+        """Return the spike in units of the threshold on its side; infinite where every spike separates."""
         below, above = self.model.thresholds
         threshold = above if self.theta > 0 else below
         return self.theta / threshold if threshold else np.inf
 
     def observe(self, draw: RotatedDraw) -> float:
-        """The eigenvalue in one draw."""
+        """Return the eigenvalue in one draw."""
         return draw.eigenvalue(self.index if self.index > 0 else draw.R + 1 + self.index)
 
 
@@ -94,7 +94,6 @@ def _mirrored(w: Any) -> Any:
 
 
 MIRRORED = Noise("mirrored Marchenko-Pastur (negative mean)", RTransformLaw(_mirrored), _mirrored)
-
 
 NOISES = (MARCHENKO_PASTUR, SEMICIRCLE, MIRRORED, SKEWED, UNIFORM)
 
@@ -120,7 +119,7 @@ SPOTS = _spots()
 
 
 def observe(context: Context, spots: Sequence[Spot], dimensions: Sequence[int] = (10**3, 10**4)) -> dict[Spot, Ladder]:
-    """Draws every model at each dimension once for all spots on it."""
+    """Draw every model at each dimension once for all spots on it."""
     found: dict[Spot, Ladder] = {}
     models = {(spot.noise, spot.spikes, spot.stray): spot.model for spot in spots}
     for (noise, spikes, stray), model in models.items():
@@ -135,7 +134,7 @@ def observe(context: Context, spots: Sequence[Spot], dimensions: Sequence[int] =
 
 
 def measure_extremes(context: Context) -> Observed:
-    """All spots."""
+    """Measure all spots."""
     return Observed(observe(context, SPOTS), {})
 
 
@@ -158,7 +157,7 @@ def limiting_eigenvalue(
     inner: bool = True,
     **_: Any,
 ) -> float:
-    """The two branches, by the printed rule or by the threshold; ``inner`` puts the scale into the argument of R."""
+    """Return the two branches, by the printed rule or by the threshold; ``inner`` scales the argument of R."""
     lower, upper = spot.model.bulk_edges
     limit = edge * (upper if spot.index > 0 else lower)
     if not spot.theta:
@@ -244,12 +243,11 @@ def v1_prop_3_2(
 
 SHARES = (0.2, 0.4, 0.8)
 
-
 BULK_SPIKE, BULK_SCALE = 1.0, 0.5
 
 
 def measure_with_bulk(context: Context) -> Observed:
-    """Marchenko-Pastur and uniform noise: the spots, and eigenvalues at fixed shares of the spectrum."""
+    """Measure Marchenko-Pastur and uniform noise: the spots, and eigenvalues at fixed shares of the spectrum."""
     ladders = observe(context, [s for s in SPOTS if s.noise is MARCHENKO_PASTUR and not s.stray])
     inside, dimensions = {}, (10**3, 10**4)
     for noise in (UNIFORM, MARCHENKO_PASTUR):
@@ -269,7 +267,7 @@ def _quantile(noise: Noise, level: float) -> float:
 
 
 def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> float:
-    """Limit of the eigenvalue at a share of the spectrum; of a set of limits the nearest is taken."""
+    """Return the limit of the eigenvalue at a share of the spectrum; of a set of limits the nearest is taken."""
     quantile = _quantile(noise, 1.0 - share)
     if interior == "set":
         ends = (edge * BULK_SCALE * end for end in noise.law.support)
@@ -360,7 +358,7 @@ def iclr_prop_3_1(
 
 @dataclass(frozen=True)
 class Continued:
-    """A noise law with its R-transform in closed form, which goes on where no z outside the support belongs to it.
+    """A noise law with its R-transform in closed form, also where no z outside the support belongs to it.
 
     Attributes:
         name: what the law is called.
@@ -386,7 +384,7 @@ class Mapped:
         s: factor of the noise, one per spike.
         theta: the spikes.
         threshold: threshold of the same sign, 0 where every spike separates.
-        cumulants: by s, those of the scaled law from the moments of its density, and those of the law.
+        cumulants: by s, of the scaled law from the moments of its density, and of the law.
     """
 
     of: Continued
@@ -400,7 +398,7 @@ SCALES = (0.9, 0.25, 0.0075)
 
 
 def continued_laws() -> tuple[Continued, ...]:
-    """Laws with smooth densities: one-sided, symmetric, of negative mean, lopsided; one that jumps at its edges."""
+    """Return laws with smooth densities: one-sided, symmetric, of negative mean, lopsided; one that jumps at edges."""
 
     def poisson(ratio: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         return lambda w: 1.0 / (1.0 - ratio * w)
@@ -428,7 +426,7 @@ ORDER = 6
 
 
 def _cumulants_by_quadrature(law: Law) -> tuple[float, ...]:
-    r"""Free cumulants from moments of the density, by Gauss and Legendre in the angle $x = c + h \sin\phi$."""
+    r"""Return free cumulants from moments of the density, by Gauss and Legendre in the angle $x = c + h \sin\phi$."""
     nodes, weights = np.polynomial.legendre.leggauss(120)
     (lower, upper), angles = law.support, 0.5 * np.pi * nodes
     x = 0.5 * (lower + upper) + 0.5 * (upper - lower) * np.sin(angles)
@@ -437,7 +435,7 @@ def _cumulants_by_quadrature(law: Law) -> tuple[float, ...]:
 
 
 def measure_maps(context: Context) -> list[Mapped]:
-    """Spikes of both signs from far below to far above the thresholds of each law."""
+    """Return spikes of both signs from far below to far above the thresholds of each law."""
     found = []
     for of in continued_laws():
         rng, rows = context.rng(of.name), []

@@ -45,21 +45,21 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Readable name."""
+        """Return a readable name."""
         return f"{self.noise.name}, theta = {self.theta:g}, s_M = {self.s_M:g}, s_N = {self.s_N:g}"
 
     @cached_property
     def models(self) -> dict[str, SpikedModel]:
-        """Client (M) and server (N)."""
+        """Return the models of client (M) and server (N)."""
         scales = {"M": self.s_M, "N": self.s_N}
         return {which: SpikedModel((self.theta,), self.noise.law, s) for which, s in scales.items()}
 
     def numbers(self) -> dict[str, float]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {"theta": self.theta, "s_M": self.s_M, "s_N": self.s_N, **dict(self.noise.numbers)}
 
     def spike_decides(self, which: str) -> bool:
-        """Whether the spike, not the bulk, determines the limit of the norm."""
+        """Return whether the spike, not the bulk, determines the limit of the norm."""
         model = self.models[which]
         return model.spectral_norm > max(map(abs, model.bulk_edges))
 
@@ -75,7 +75,7 @@ class Gaps:
     negative: NDArray[np.float64]
 
 
-# The spike decides both norms, or the server's alone, or the bulk decides both.
+# The spike decides both norms, or only the server's, or the bulk decides both.
 CASES = (
     Case(UNIFORM, 1.0, 0.8, 0.1),
     Case(SEMICIRCLE, 1.0, 0.6, 0.3),
@@ -89,7 +89,7 @@ CASES = (
 
 
 def measure_gaps(context: Context) -> Gaps:
-    """Client and server drawn independently."""
+    """Draw client and server independently."""
 
     def gaps(case: Case, R: int, draws: int) -> NDArray[np.float64]:
         rng, spectrum = context.rng(f"{case.name}, R = {R}"), case.noise.spectrum(R)
@@ -115,13 +115,13 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
 
 
 def limiting_gap(case: Case, second_moment: float, moment: str, norm: str, **_: Any) -> float:
-    """Limit of the gap over R; ``norm`` g takes the spike's outlier for the norm even where the bulk decides."""
+    """Return the limit of the gap over R; ``norm`` g takes the spike's outlier as norm even where the bulk decides."""
     client, server = (_rank_over_dimension(case, which, moment, norm) for which in "MN")
     return second_moment * (client - server)
 
 
 def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
-    """Judges that the gap is positive in every case, at its largest dimension."""
+    """Judge that the gap is positive in every case, at its largest dimension."""
     intervals = {case: mean_interval(ladder.rungs[-1][1], LEVEL / len(ladders)) for case, ladder in ladders.items()}
     case, worst = min(intervals.items(), key=lambda item: item[1].low)
     ok = True if worst.low > 0 else False if worst.high <= 0 else None

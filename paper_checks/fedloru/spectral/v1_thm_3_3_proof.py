@@ -32,11 +32,11 @@ class Instance:
     beta: int
 
     def counts(self, noise: Fraction) -> tuple[int, int]:
-        """Numbers a, b of positive and negative outliers."""
+        """Return the numbers a, b of positive and negative outliers."""
         return sum(spike > noise for spike in self.spikes), sum(spike < -noise for spike in self.spikes)
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {
             "spikes": [str(spike) for spike in self.spikes],
             "client": str(self.client),
@@ -47,7 +47,7 @@ class Instance:
 
 
 def draw_instances(context: Context) -> list[Instance]:
-    """All choices of spikes around the thresholds 1/2 and 1, one an outlier at M; few of both signs first."""
+    """Draw all choices of spikes around the thresholds 1/2 and 1, one an outlier at M; few of both signs first."""
     values = [Fraction(n, 10) for n in (31, 17, 8, 3)]
     rng, found = context.rng("edges"), []
     for size in range(1, 5):
@@ -115,17 +115,17 @@ def proof_3_3_sets(
 
 
 def _ratio(theta: Any, first: Any, noise: Any) -> Any:
-    """(g(theta) / g(theta_1))^2 for the semicircle."""
+    """Return (g(theta) / g(theta_1))^2 for the semicircle."""
     return (wigner_outlier(theta, noise) / wigner_outlier(first, noise)) ** 2
 
 
 def _edge(first: Any, noise: Any) -> Any:
-    """(U / g(theta_1))^2 for the semicircle."""
+    """Return (U / g(theta_1))^2 for the semicircle."""
     return (2 * noise / wigner_outlier(first, noise)) ** 2
 
 
 def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fraction]:
-    """The six sums of eq. 35 with their numbers of terms, and the difference of the limiting stable ranks itself."""
+    """Return the six sums of (35) with their numbers of terms, and the difference of the limiting stable ranks."""
     M, N, first = instance.client, instance.server, instance.spikes[0]
     positive = [spike for spike in instance.spikes if spike > 0]
     negative = [spike for spike in reversed(instance.spikes) if spike < 0]  # the most negative one first
@@ -154,7 +154,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
 
 @cache
 def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
-    """0 < G_j for N < theta < M < theta_1, as a difference of squares, and F_j - G_j as a square."""
+    """Prove 0 < G_j for N < theta < M < theta_1, as a difference of squares, and F_j - G_j as a square."""
     first, theta, M, N, a, b, c = sympy.symbols("theta_1 theta M N a b c")
     factor, order = sympy.Rational(str(edge)), {theta: N + a, M: N + a + b, first: N + a + b + c}
     root = 2 * factor * M / wigner_outlier(first, M) - wigner_outlier(theta, N) / wigner_outlier(first, N)
@@ -164,7 +164,7 @@ def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
 
 @cache
 def _six_sums_in_full() -> tuple[Fact, ...]:
-    """For all spikes and counts: on each side the terms add up, and those of each sum are not negative.
+    """For all spikes and counts: on each side the terms add up, and no term of a sum is negative.
 
     With n = N, M = n + a and the size of a spike: at most N + a + b beyond the edge of neither, between, or beyond M.
     """
@@ -256,7 +256,7 @@ GAP_AXES = (
 
 
 def search_gaps(context: Context) -> Searched:
-    r"""A spike between the thresholds: $\sigma s_N < \theta_j \le \sigma s_M = 1 < \theta_1$."""
+    r"""Search for a spike between the thresholds: $\sigma s_N < \theta_j \le \sigma s_M = 1 < \theta_1$."""
 
     def between(cases: Cases) -> NDArray[np.bool_]:
         return (cases["server"] < cases["theta_j"]) & (cases["theta_1"] > 1.0)
@@ -329,7 +329,7 @@ def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: floa
 
 
 def _bracket_in_full(power: int) -> tuple[Fact, ...]:
-    """The bracket by the ratio of the edges, and its sign, for all values; the sum has as many equal terms."""
+    """Return the bracket by the ratio of the edges, and its sign, for all values; the sum has as many equal terms."""
     first, M, N, a, b = sympy.symbols("theta_1 M N a b")
     shrunk = (2 * M / wigner_outlier(first, N)) ** 2 * (N / M) ** power
     above = {M: N + a, first: N + a + b}

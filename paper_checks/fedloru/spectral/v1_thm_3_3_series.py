@@ -21,7 +21,7 @@ R_SYMBOLS = sympy.symbols("R_Mj R_Nj R_M1 R_N1 theta_1 theta_j s_M s_N")
 
 
 def draw_values(context: Context) -> list[Point]:
-    """Values of R at the four arguments, of both spikes and of both factors; first those of a semicircle, R(w) = w."""
+    """Draw values of R at the four arguments, of both spikes and factors; first for a semicircle, R(w) = w."""
     theta_1, theta_j, s_M, s_N = sympy.Integer(2), sympy.Integer(1), sympy.Rational(1, 2), sympy.Rational(1, 4)
     of_law = s_M / theta_j, s_N / theta_j, s_M / theta_1, s_N / theta_1
     semicircle: Point = dict(zip(R_SYMBOLS, (*of_law, theta_1, theta_j, s_M, s_N), strict=True))
@@ -77,12 +77,9 @@ R_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "mirrored Marchenko-Pastur": lambda x: -1 / (1 + x / 2),
 }
 
-
 NON_NEGATIVE = tuple(R_TRANSFORMS)[:2]
 
-
 ORDER = 7
-
 
 AXES = (
     Axis("x", 1e-3, 0.82, UNIT, words="scale of the client's noise over the spike, s_M/theta_j"),
@@ -98,7 +95,7 @@ def _scales(case: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
 
 
 def first_part(case: Mapping[str, Any], law: str) -> Any:
-    """F_{j,1} as printed, for any kind of number."""
+    """Return F_{j,1} as printed, for any kind of number."""
     theta_1, theta_j, s_M, s_N = _scales(case)
     R = R_TRANSFORMS[law]
     return theta_1 * (s_N * R(s_N / theta_j) - s_M * R(s_M / theta_j)) + theta_j * (
@@ -107,7 +104,7 @@ def first_part(case: Mapping[str, Any], law: str) -> Any:
 
 
 def search_cases(context: Context) -> Searched:
-    r"""At $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$.
+    r"""Search at $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$.
 
     The threshold of Marchenko-Pastur, the largest, is at $x = 1/(1/2 + 1/\sqrt2) = 0.828$.
     """
@@ -122,14 +119,14 @@ def search_cases(context: Context) -> Searched:
 
 @cache
 def cumulants(law: str) -> list[Fraction]:
-    """The first free cumulants of a law of ``R_TRANSFORMS``, exactly."""
+    """Return the first free cumulants of a law of ``R_TRANSFORMS``, exactly."""
     x = sympy.Symbol("x")
     series = sympy.series(sympy.simplify(R_TRANSFORMS[law](x)), x, 0, ORDER).removeO()
     return [Fraction(str(series.coeff(x, n))) for n in range(ORDER)]
 
 
 def term(case: Mapping[str, Any], law: str, n: int) -> Any:
-    """T(n) as defined, for any kind of number."""
+    """Return T(n) as defined, for any kind of number."""
     theta_1, theta_j, s_M, s_N = _scales(case)
     C = [c if isinstance(case["x"], Fraction) else float(c) for c in cumulants(law)]
     return sum(
@@ -144,7 +141,7 @@ def term(case: Mapping[str, Any], law: str, n: int) -> Any:
 
 
 def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: bool) -> Evidence:
-    """That F_{j,1} (n = 0) and the T(n) of the named laws are negative, or not positive, exactly in every case."""
+    """Judge that F_{j,1} (n = 0) and T(n) of the named laws are negative, or not positive, exactly, in all cases."""
     names = list(R_TRANSFORMS)
 
     def value(case: Mapping[str, Any], law: str, n: int) -> Any:
@@ -221,7 +218,7 @@ def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int
 
 
 def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
-    """The Cauchy product, and both pairings of T(n), with cumulants, factors and spikes as symbols."""
+    """Return the Cauchy product, and both pairings of T(n), with cumulants, factors and spikes as symbols."""
     a, b = sympy.symbols("a1:6"), sympy.symbols("b1:6")
     C = sympy.symbols("C1:8")
     t1, tj, sM, sN, t = sympy.symbols("theta_1 theta_j s_M s_N t")
@@ -260,7 +257,7 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
 
 
 def _wrong_bracket() -> str:
-    """An n and a k at which a bracket of T(n) has another sign than stated, for s_N < s_M and theta_j < theta_1."""
+    """Return an n and a k at which a bracket of T(n) does not have the stated sign, s_N < s_M and theta_j < theta_1."""
     s_N, s_M, theta_j, theta_1 = Fraction(1, 3), Fraction(1, 2), Fraction(3, 4), Fraction(5, 4)
     for n, k in [(order, place) for order in range(2, 8) for place in range(1, order + 1)]:
         first = s_N ** (k - 1) * s_M ** (n - k) - s_M ** (k - 1) * s_N ** (n - k)

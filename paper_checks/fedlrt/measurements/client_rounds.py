@@ -18,13 +18,9 @@ class Round:
     """The exact worst case of one round, L = 1, mean gradient of norm 1.
 
     Attributes:
-        clients: how many; 0 stands for any number.
-        steps: of each.
-        step: learning rate.
-        drift: largest distance of a client from the start before its last step.
-        change: largest change of the mean loss.
-        corrected: whether the clients' gradients are corrected; if not, the numbers are those of one instance, and
-            there is no largest.
+        clients: how many; 0 means any number. steps: of each. step: learning rate. drift: largest distance of a client
+        from the start before its last step. change: largest change of the mean loss. corrected: whether the clients'
+        gradients are corrected; if not, the numbers belong to one instance, because no largest value exists.
     """
 
     clients: int
@@ -36,23 +32,23 @@ class Round:
 
     @cached_property
     def whole(self) -> float:
-        """The product s λ L."""
+        """Return the product s λ L."""
         return float(self.steps * self.step)
 
     @cached_property
     def ratio(self) -> float:
-        """The drift over s λ |g|."""
+        """Return the drift over s λ |g|."""
         return float(self.drift / (self.steps * self.step))
 
     @cached_property
     def needed(self) -> float:
-        r"""The constant for which $-s\lambda(1 - \kappa s\lambda L)|g|^2$ is the change, rounded once at the end."""
+        r"""Return $\kappa$ for which the change is $-s\lambda(1 - \kappa s\lambda L)|g|^2$, rounded once at the end."""
         whole = self.steps * self.step
         return float((1 + self.change / whole) / whole)
 
 
 def run_round(curvatures: Sequence[int], slopes: Sequence[int], steps: int, step: Fraction, corrected: bool) -> Round:
-    r"""One exact round of clients $\frac{h_c}{2}w^2 + b_cw$ from 0, in units of their mean slope."""
+    r"""Run one exact round of clients $\frac{h_c}{2}w^2 + b_cw$ from 0, in units of their mean slope."""
     count = len(curvatures)
     mean = Fraction(sum(slopes), count)
     ends, drift = [], Fraction(0)

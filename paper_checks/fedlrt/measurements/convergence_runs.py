@@ -11,7 +11,8 @@ import numpy as np
 
 from paper_checks.fedlrt.measurements.traces import Trace, norm
 
-LIMIT = 1.0 / 12.0  # of s λ L in the theorems
+LIMIT = 1.0 / 12.0
+"""Bound on s λ L in the theorems."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +49,27 @@ class Run:
 
     @property
     def whole(self) -> float:
-        """The product s λ L."""
+        """Return the product s λ L."""
         return self.steps * self.step
 
     @property
     def shown(self) -> Mapping[str, object]:
-        """The instance in short numbers, or its name."""
+        """Return the instance in short numbers, or its name."""
         return self.witness or {"instance": self.name}
 
     @property
     def least(self) -> float:
-        """Smallest squared gradient of all rounds."""
+        """Return the smallest squared gradient of all rounds."""
         return min(self.slopes) ** 2
 
     @property
     def cost(self) -> float:
-        """Mean over the rounds of what a truncation can cost."""
+        """Return the mean over the rounds of what a truncation can cost."""
         return float(np.mean([lost * b + lost**2 / 2.0 for lost, b in zip(self.lost, self.before, strict=True)]))
 
 
 def as_run(traces: Sequence[Trace], given: Mapping[str, Any] | None = None, simplified: bool = False) -> Run:
-    """The numbers of rounds that follow each other.
+    """Return the numbers of rounds that follow each other.
 
     Args:
         traces: the rounds.

@@ -1,4 +1,4 @@
-r"""Costs of a round, counted while the algorithms run: what travels, what is computed and held, by client and server.
+r"""Costs of a round, counted while the algorithms run: what clients and server send, compute and hold.
 
 A client is one layer with b samples, $\frac1{2b}\|XW - T\|^2$, evaluated factor by factor where the weights come as
 factors, as a network does it. Counts at many sizes are turned into polynomials in the width n, the rank r, the local
@@ -34,37 +34,19 @@ from paper_checks.recorded_federation import Seen, Watched
 
 FULL_RANK = ("FedAvg", "FedLin")
 
-
 LOW_RANK: dict[str, Correction] = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}
 """Variants of FeDLRT and their corrections."""
 
-
 METHODS = (*FULL_RANK, *LOW_RANK)
-
 
 COSTS = ("client compute", "client memory", "server compute", "server memory", "communication")
 
-
 CLIENTS = 2
-
 
 Powers = tuple[int, int, int, int]
 """Exponents of n, r, s and b."""
 
-
 Polynomial = Mapping[Powers, int]
-
-
-_TIMES = {"mm", "bmm", "mv", "dot", "addmm"}
-
-
-_EACH_ENTRY = {"add", "sub", "mul", "div", "neg", "pow", "sum", "mean", "rsub"}
-
-
-_FOREACH = "_foreach_"
-
-
-FACTORISATIONS = {"linalg_qr": "QR", "_linalg_svd": "SVD"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,17 +67,17 @@ class Layer:
 
     @property
     def samples(self) -> float:
-        """Number of samples."""
+        """Return the number of samples."""
         return float(len(self.X))
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """Half the mean squared distance."""
+        """Return half the mean squared distance."""
         if self.U is None or self.V is None:
             return self._of(self.X @ w["W"])
         return self._of(self.X @ self.U @ w["W"] @ self.V.mT)
 
     def factored(self, U: Mapping[str, Tensor], S: Mapping[str, Tensor], V: Mapping[str, Tensor]) -> Tensor:
-        """The loss at U S V^T, which is not formed."""
+        """Return the loss at U S V^T, which is not formed."""
         return self.projected(U, V).loss({"W": S["W"]})
 
     def projected(self, U: Mapping[str, Tensor], V: Mapping[str, Tensor]) -> Layer:
@@ -104,6 +86,11 @@ class Layer:
 
     def _of(self, output: Tensor) -> Tensor:
         return 0.5 * ((output - self.T) ** 2).sum() / self.samples
+
+
+_TIMES = {"mm", "bmm", "mv", "dot", "addmm"}
+
+_EACH_ENTRY = {"add", "sub", "mul", "div", "neg", "pow", "sum", "mean", "rsub"}
 
 
 @dataclass(frozen=True)
@@ -117,7 +104,7 @@ class Operation:
 
     @property
     def multiplications(self) -> int:
-        """Multiplications, each with its addition; of factorisations and single entries the leading order."""
+        """Return the multiplications, each with its addition; for factorisations and entries the leading order."""
         if self.name in _TIMES:
             first, second = self.shapes[-2:]
             return prod(first) * (second[-1] if len(second) > 1 else 1)
@@ -131,6 +118,9 @@ class Operation:
         return 0
 
 
+_FOREACH = "_foreach_"
+
+
 class Recorder(TorchDispatchMode):
     """Writes down every operation, with the place that is named at the time."""
 
@@ -139,7 +129,7 @@ class Recorder(TorchDispatchMode):
         self.place, self.operations = "server", list[Operation]()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Runs an operation and notes it."""
+        """Run an operation and note it."""
         found = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__.rstrip("_")
         lists = [arg for arg in args if isinstance(arg, list | tuple) and any(isinstance(one, Tensor) for one in arg)]
@@ -156,7 +146,7 @@ class Recorder(TorchDispatchMode):
         self.operations.append(Operation(self.place, name, shapes, max(results, key=prod, default=())))
 
     def replies(self, trip: Trip) -> Iterator[Reply]:
-        """The clients' work, one after the other; the operations of the first are noted as the client's."""
+        """Run the clients' work, one after the other; note the operations of the first as the client's."""
         assert trip.clients is not None
         for place, number in enumerate(trip.cohort):
             client = trip.clients[number]
@@ -166,11 +156,11 @@ class Recorder(TorchDispatchMode):
             yield reply
 
     def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, as replies arrive."""
+        """Return the sum of share times upload, as replies arrive."""
         return fold(trip, self.replies(trip), shares)
 
     def tell(self, trip: Trip) -> None:
-        """Nothing to do: all clients are here."""
+        """Do nothing: all clients are here."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +175,15 @@ class Sizes:
 
     @property
     def m(self) -> int:
-        """Rows of the weights."""
+        """Return the number of rows of the weights."""
         return self.n if self.rows is None else self.rows
+
+
+def _numbers(message: Any) -> int:
+    return sum(array.numel() for array in tensors(message))
+
+
+FACTORISATIONS = {"linalg_qr": "QR", "_linalg_svd": "SVD"}
 
 
 @dataclass(frozen=True)
@@ -197,7 +194,7 @@ class Counted:
         sizes: Sizes of the layer.
         trips: Messages that were sent and answered.
         operations: Operations on the server and at the first client.
-        costs: Costs by name. A client's memory is what its local steps need beside data: bases, coefficients (or
+        costs: Costs by name. A client's memory is what its local steps need besides data: bases, coefficients (or
             weights), their gradient, the correction; the server's is what it holds when it makes the next state.
         messages: Numbers per client, for each trip and direction.
     """
@@ -209,16 +206,16 @@ class Counted:
     messages: Mapping[tuple[int, Direction], int] = field(default_factory=dict)
 
     def factorisations(self) -> list[Operation]:
-        """Orthogonal factors and singular values, wherever they were computed."""
+        """Return the orthogonal factors and singular values, wherever they were computed."""
         return [one for one in self.operations if one.name in FACTORISATIONS]
 
     @property
     def last_upload(self) -> int:
-        """Numbers that a client sends at the end of its local steps."""
+        """Return the numbers that a client sends at the end of its local steps."""
         return _numbers(self.trips[-1].uploads[0])
 
     def largest(self) -> int:
-        """Entries of the largest matrix that was formed, at any place; samples do not count."""
+        """Return the entries of the largest matrix that was formed, at any place; samples do not count."""
         sides = {self.sizes.m, self.sizes.n}
         return max(
             (
@@ -231,8 +228,8 @@ class Counted:
 
 
 @cache
-def count(method: str, sizes: Sizes, seed: int = 0) -> Counted:
-    """One round of a method, with all its singular values kept; `naive` is Algorithm 6."""
+def count_round(method: str, sizes: Sizes, seed: int = 0) -> Counted:
+    """Count one round of a method, with all its singular values kept; `naive` is Algorithm 6."""
     rng = np.random.default_rng(seed)
 
     def normal(*shape: int) -> Tensor:
@@ -276,12 +273,8 @@ def count(method: str, sizes: Sizes, seed: int = 0) -> Counted:
     return Counted(sizes, tuple(fed.trips), seen, costs, messages)
 
 
-def _numbers(message: Any) -> int:
-    return sum(array.numel() for array in tensors(message))
-
-
 def grid(method: str) -> list[Sizes]:
-    """Sizes enough to tell the polynomials apart, and some to confirm them.
+    """Return sizes enough to tell the polynomials apart, and some to confirm them.
 
     There are samples enough for basis gradients of rank r, as a layer has: with fewer a basis is completed by columns
     of its own, which takes another orthogonal factor.
@@ -291,12 +284,12 @@ def grid(method: str) -> list[Sizes]:
 
 
 def evaluate(polynomial: Mapping[Powers, Any], n: Any, r: Any, s: Any = 1, b: Any = 1) -> Any:
-    """The value of a polynomial."""
+    """Evaluate a polynomial."""
     return sum(factor * n**i * r**j * s**k * b**h for (i, j, k, h), factor in polynomial.items())
 
 
 def interpolate(counts: Mapping[Sizes, int]) -> dict[Powers, int]:
-    """The polynomial with whole coefficients that gives all counts.
+    """Return the polynomial with whole coefficients that gives all counts.
 
     Raises:
         ValueError: There is none of low degree.
@@ -318,13 +311,13 @@ def interpolate(counts: Mapping[Sizes, int]) -> dict[Powers, int]:
 
 @cache
 def polynomials(method: str) -> dict[str, dict[Powers, int]]:
-    """Every cost of a method in n, r, s and b."""
-    counts = {size: count(method, size).costs for size in grid(method)}
+    """Return every cost of a method in n, r, s and b."""
+    counts = {size: count_round(method, size).costs for size in grid(method)}
     return {cost: interpolate({size: of[cost] for size, of in counts.items()}) for cost in COSTS}
 
 
-def written(polynomial: Mapping[Powers, Any]) -> str:
-    """A polynomial in words."""
+def describe_polynomial(polynomial: Mapping[Powers, Any]) -> str:
+    """Write a polynomial in words."""
     terms = []
     for (i, j, k, h), factor in sorted(polynomial.items(), reverse=True):
         letters = "".join(
@@ -334,8 +327,8 @@ def written(polynomial: Mapping[Powers, Any]) -> str:
     return " + ".join(terms).replace("+ -", "- ")
 
 
-def within(cost: Mapping[Powers, Any], entry: Mapping[Powers, Any]) -> Powers | None:
-    """The first term of a cost that no term of an entry bounds up to a factor, for all 1 <= r <= n; None if all are.
+def unbounded_term(cost: Mapping[Powers, Any], entry: Mapping[Powers, Any]) -> Powers | None:
+    """Return the first term of a cost that no term of an entry bounds up to a factor, for all 1 <= r <= n, or None.
 
     A term with exponents (i, j) of (n, r) is bounded by (i', j') for all 1 <= r <= n if it is at r = 1 and at r = n.
     """

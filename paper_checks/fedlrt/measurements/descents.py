@@ -1,4 +1,4 @@
-"""Section 2: local training by FedAvg and FedLin on small problems."""
+"""Local training by FedAvg and FedLin on small problems (Section 2)."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ class Descents:
 
 
 def two_parabolas(rate: float = 0.125, steps: int = 2) -> tuple[tuple[Quadratic, ...], Mapping[str, Any]]:
-    """The losses (w - 1)^2 / 2 and (w + 1/2)^2 of two clients; the mean is least at 0."""
+    """Return the losses (w - 1)^2 / 2 and (w + 1/2)^2 of two clients; the mean is least at 0."""
     clients = (centred([[1.0]], [[1.0]]), centred([[2.0]], [[-0.5]]))
     return clients, {"curvatures": [1.0, 2.0], "centres": [1.0, -0.5], "rate": rate, "steps": steps}

@@ -17,23 +17,23 @@ ROUND_SCOPE = f"{SCOPE}; the first round, of {STEPS} local steps"
 
 
 def first_rounds(context: Context, correction: Correction, steps: int = STEPS) -> list[Round]:
-    """The first round of every case."""
+    """Follow the first round of every case."""
     return [watch(case, correction, steps)[0] for case in draw_cases(context)]
 
 
 def rate_of(one: Round, steps: int = STEPS) -> float:
-    """The learning rate that was watched."""
+    """Return the learning rate that was watched."""
     return 0.5 / (12.0 * one.case.smoothness * steps)
 
 
-def differentiated(one: Round, client: Any, S: Tensor) -> Tensor:
-    r"""The gradient of the client's loss of $\tilde US\tilde V^\top$ in S, by automatic differentiation."""
+def gradient_by_autograd(one: Round, client: Any, S: Tensor) -> Tensor:
+    r"""Return the gradient of the client's loss of $\tilde US\tilde V^\top$ in S, by automatic differentiation."""
     slope: Tensor = torch.func.grad(lambda free: client.loss({"W": one.U @ free @ one.V.mT}))(S)
     return slope
 
 
-def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
-    r"""The same gradient as $\tilde U^\top\nabla_W\mathcal{L}_c\tilde V$."""
+def projected_gradient(one: Round, client: Any, S: Tensor) -> Tensor:
+    r"""Return the gradient as $\tilde U^\top\nabla_W\mathcal{L}_c\tilde V$."""
     slope: Tensor = one.U.mT @ client.gradient({"W": one.U @ S @ one.V.mT})["W"] @ one.V
     return slope
 
@@ -48,6 +48,6 @@ class Corrected:
 
 
 def measure_full(context: Context) -> Corrected:
-    """Rounds with the full correction."""
+    """Follow rounds with the full correction."""
     plain = watch(draw_cases(context)[0], "none")[0]
     return Corrected(tuple(first_rounds(context, "full")), tuple(first_rounds(context, "full", 1)), plain.trips)

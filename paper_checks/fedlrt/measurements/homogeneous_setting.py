@@ -1,7 +1,7 @@
-"""Section 4.1, homogeneous test: its setting, in the normalisations that the text leaves open, and its step size.
+"""The setting of the homogeneous test of Section 4.1 and its step size, in the normalisations left open.
 
 The paper leaves open the normalisation of the polynomials, the distribution of the target, and rank and size of the
-start: normal factors, and a normal start of size 0.01 cut to rank 8, if nothing else is said. Normal factors whose
+start: unless stated otherwise, normal factors, and a normal start of size 0.01 cut to rank 8. Normal factors whose
 last singular value is small are drawn again, see ``WEAKEST``.
 """
 
@@ -20,14 +20,12 @@ from toymodels.legendre import legendre_features
 
 RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 
-
 SETTING = (
     "n = 20, target AB/sqrt(20) of rank 4 with normal factors, drawn again until its last singular value is above "
     f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
     "normal entries times 0.01/sqrt(20), or another size if one is named, cut to rank 8, tail after the last kept "
     "value below tau = 0.1 of the norm"
 )
-
 
 NORMALISED = {
     "plain": (
@@ -48,19 +46,18 @@ NORMALISED = {
 }
 """Name of the reading, what it says, and why, by basis."""
 
-
 COMMAND = "benchmarks/ranges_over_points.py"
-"""Program that computes the ranges over many draws told by cards."""
+"""Program that computes the ranges over many draws that the cards print."""
 
 
-def called(run: str) -> str:
-    """A run, or a basis, by the name of its reading: "plain, size 1" is "value 1 at 1, size 1"."""
+def name_reading(run: str) -> str:
+    """Name a run, or a basis, by its reading: "plain, size 1" is "value 1 at 1, size 1"."""
     basis, *rest = run.split(", ")
     return ", ".join((NORMALISED[basis][0] if basis in NORMALISED else basis, *rest))
 
 
-def started(size: str, one: str = "target, points and start") -> str:
-    """Conditions of a statement on a run beside the normalisation: law and scale of the target, start, what is one."""
+def run_conditions(size: str, one: str = "target, points and start") -> str:
+    """Return the conditions of a statement on a run besides the normalisation: law and scale of the target, start."""
     return (
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
         rf"$B \in \mathbb R^{{4 \times 20}}$, if $\sigma_4(W_r) > {WEAKEST}\|W_r\|$, as for 99.5 % of such targets, "
@@ -69,10 +66,10 @@ def started(size: str, one: str = "target, points and start") -> str:
     )
 
 
-def read_in(
+def normalisation_readings(
     statement: str, *bases: str, run: bool = True, one: str = "target, points and start", why: str = ""
 ) -> tuple[Reading, ...]:
-    """A statement with each normalisation, for a run also with its target and start; the first is the default.
+    """Return a statement with each normalisation, for a run also with its target and start; the first is the default.
 
     The parts in ``one`` are drawn once; ``why`` says what else is read into the text. The start has size 0.01,
     unless the basis names another ("uniform, size 1").
@@ -82,7 +79,7 @@ def read_in(
         normalisation, _, size = basis.partition(", size ")
         name, says, reason = NORMALISED[normalisation]
         start, left = (
-            (started(size or "0.01", one), " Law of $W_r$ and start are not given either.") if run else ("", "")
+            (run_conditions(size or "0.01", one), " Law of $W_r$ and start are not given either.") if run else ("", "")
         )
         found.append(
             Reading(
@@ -98,7 +95,6 @@ def read_in(
 LOST = 50
 """Rounds after which a median that has fallen below the rank is looked at by the replays."""
 
-
 NOT_FOLLOWED = (
     "with value 1 at 1 starts of size 0.1 and 1, whose runs take hundreds of thousands of rounds, are not judged; with "
     "dx no start of size 1 is looked at"
@@ -107,20 +103,20 @@ NOT_FOLLOWED = (
 
 
 def stream_of_one_target(context: Context) -> int:
-    """One seed for the claims on one run, so that it is made once."""
+    """Return one seed for the claims on one run, so that it is made once."""
     return Context("fedlrt/exp-homogeneous", context.seed).integer_seed()
 
 
 def expected_spread(basis: str, n: int) -> float:
-    """The least curvature over the largest of the expected loss, points uniform: n nodes of Gauss are exact here."""
+    """Return the least over the largest curvature of the expected loss, uniform points: n Gauss nodes are exact."""
     nodes, weights = leggauss(n)
     p = legendre_features(nodes, n, basis)
     low, *_, high = np.linalg.eigvalsh(p.T * (weights / 2.0) @ p)
     return float(low / high) ** 2
 
 
-def determined(bases: Sequence[str], n: int) -> list[Promise]:
-    """Whether the text determines the expected curvatures: in all bases they spread as in the first, up to a half.
+def promise_determined(bases: Sequence[str], n: int) -> list[Promise]:
+    """Return whether the text determines the expected curvatures: they spread alike in all bases, up to a half.
 
     Args:
         bases: Bases that may be meant.

@@ -1,4 +1,4 @@
-"""Section 4.1 with Figure 4: runs of the homogeneous test, Legendre least squares with one target."""
+"""Runs of the homogeneous test of Section 4.1 and Figure 4: Legendre least squares with one target."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Followed:
     full: Mapping[str, tuple[tuple[float, float], ...]]
 
     def ranks(self, basis: str) -> list[float]:
-        """The median rank round by round; of the first start alone where the others are not followed."""
+        """Return the median rank round by round; only the first start's where the others are not followed."""
         medians = self.medians.get(basis, ())
         return [*medians, *self.runs[basis].ranks[len(medians) :]]
 
     def full_rank(self, basis: str, distance: float) -> float:
-        """Rounds that FedLin needs, from below: the last of the grid that is not yet so near."""
+        """Return the rounds that FedLin needs, from below: the last of the grid that is not yet so near."""
         pairs = zip(GRID, self.full[basis], strict=True)
         return float(max((count for count, (d, _) in pairs if d > distance), default=0))
 
 
-def settled(ranks: Sequence[float], rank: int = RANK) -> int:
-    """The round from which on a run has a rank, given its ranks round by round."""
+def settling_round(ranks: Sequence[float], rank: int = RANK) -> int:
+    """Return the round from which on a run has a rank, given its ranks round by round."""
     return max((count for count, r in enumerate(ranks) if r != rank), default=-1) + 1
 
 
@@ -70,11 +70,11 @@ FOLLOWED = {
     "plain": (Choice(basis="plain"), 2000),
     "uniform, size 1": (Choice(scale=1.0), 10_000),
 }
-"""Runs by basis and start, and the rounds within which they come to 1e-5, or for which they are followed."""
+"""Runs by basis and start, and the rounds within which they reach 1e-5, or for which they are followed."""
 
 
 def follow_all(context: Context) -> Followed:
-    """The long runs until 1e-5, shorter ones in other readings, and FedLin from the same start; one draw for any seed.
+    """Follow long runs to 1e-5, shorter ones in other readings, and FedLin from the same start; one draw for any seed.
 
     The other starts are followed for twice the rounds to the first one's rank, at the full budget for a quarter of its
     run. So are the algorithm's own rounds for a while, and then to the end of the first run.
@@ -84,7 +84,7 @@ def follow_all(context: Context) -> Followed:
     medians = {}
     for name, (choice, _) in FOLLOWED.items():
         quarter = (len(runs[name].ranks) - 1) // 4
-        watched = context.size(min(quarter, 200, 2 * settled(runs[name].ranks)), quarter)
+        watched = context.size(min(quarter, 200, 2 * settling_round(runs[name].ranks)), quarter)
         medians[name] = median_ranks(seed, choice, watched)
     runs["tau 0.5"] = long_run(seed, Choice(tau=0.5), 200)
     W = torch.zeros(1, 20, 20, dtype=torch.float64)

@@ -22,9 +22,17 @@ from toymodels.legendre import legendre_features
 
 Places = NDArray[np.int64]
 
-
 FEW = 20_000
 """Entries of all clients' second derivatives up to which they are worth writing down."""
+
+
+@cache
+def _pairs(k: int) -> tuple[Places, Places, Places]:
+    """Return pairs a <= b of k columns, and the place of each among them."""
+    a, b = np.triu_indices(k)
+    place = np.empty((k, k), dtype=np.int64)
+    place[a, b] = place[b, a] = np.arange(len(a))
+    return a, b, place
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +52,12 @@ class Grid:
     target: Array
 
     def gradients(self, W: Array) -> Array:
-        """Gradients of the clients' losses, ``(clients, n, n)``."""
+        """Return the gradients of the clients' losses, ``(clients, n, n)``."""
         residual = self.features @ (W - self.target) @ self.features.T
         return np.asarray(self.features.T @ (self.weights * residual) @ self.features)
 
     def hessians(self, U: Array, V: Array) -> Array:
-        """Hessians of the clients' losses in the coefficients S of U S V', ``(clients, kl, kl)``."""
+        """Return the Hessians of the clients' losses in the coefficients S of U S V', ``(clients, kl, kl)``."""
         rows, columns = self.features @ U, self.features @ V
         (a, b, i), (c, d, j) = _pairs(U.shape[1]), _pairs(V.shape[1])
         moments = (rows[:, a] * rows[:, b]).T @ self.weights @ (columns[:, c] * columns[:, d])
@@ -58,16 +66,16 @@ class Grid:
 
     @cached_property
     def mean_weights(self) -> Array:
-        """Weights of the mean loss, ``(nodes, nodes)``."""
+        """Return the weights of the mean loss, ``(nodes, nodes)``."""
         return np.tensordot(self.shares, self.weights, 1)
 
     def excess(self, W: Array) -> float:
-        """The mean loss."""
+        """Return the mean loss."""
         residual = self.features @ (W - self.target) @ self.features.T
         return float(0.5 * (self.mean_weights * residual**2).sum())
 
     def step(self, U: Array, V: Array, rate: float) -> Step:
-        """A step by second derivatives, or by values at the nodes, which cost less for many clients or coefficients."""
+        """Return a step by second derivatives, or by values at the nodes, cheaper for many clients or coefficients."""
         left, right = U.shape[1], V.shape[1]
         if len(self.weights) * (left * right) ** 2 <= FEW:
             return by_matrices(self.hessians(U, V), rate)
@@ -80,17 +88,8 @@ class Grid:
         return step
 
 
-@cache
-def _pairs(k: int) -> tuple[Places, Places, Places]:
-    """Pairs a <= b of k columns, and the place of each among them."""
-    a, b = np.triu_indices(k)
-    place = np.empty((k, k), dtype=np.int64)
-    place[a, b] = place[b, a] = np.arange(len(a))
-    return a, b, place
-
-
 def on_grid(parts: Sequence[tuple[Array, Array]], target: Array, basis: str) -> Grid:
-    """The losses over the points of some clients, with exact values of a square target.
+    """Return the losses over the points of some clients, with exact values of a square target.
 
     Args:
         parts: Coordinates x and y of each client.

@@ -10,12 +10,16 @@ import numpy as np
 from algorithms.descent import Descent
 from algorithms.fedlrt import Correction
 from paper_checks.context import Context
-from paper_checks.fedlrt.measurements.traces import E1, Trace, bowl, trace
+from paper_checks.fedlrt.measurements.traces import E1, Trace, distance_loss, trace
 from toymodels.quadratic import random_quadratics
+
+SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
+
+ROUNDING = 1e-11
 
 
 def random_traces(rng: np.random.Generator, count: int, correction: Correction) -> list[Trace]:
-    """Rounds of one and three indefinite quadratics of tall and wide weights, with and without truncation."""
+    """Follow rounds of one and three indefinite quadratics of tall and wide weights, with and without truncation."""
     found = []
     for number in range(count):
         clients, steps, rank = (1, 3)[number % 2], (1, 2, 5)[number % 3], 1 + number // 2 % 2
@@ -31,6 +35,19 @@ def random_traces(rng: np.random.Generator, count: int, correction: Correction) 
     return found
 
 
+@lru_cache(maxsize=2)
+def _rounds(context: Context) -> list[Trace]:
+    uphill = trace("integers", [distance_loss([[65.0, 48.0], [48.0, 136.0]])], E1, 1, Descent(1, 0.01), "full", kept=1)
+    aligned = trace("aligned", [distance_loss([[1.0, 1e-4], [1e-4, 0.1]])], E1, 1, Descent(1, 1e-3), "full", kept=1)
+    long = trace("long", [distance_loss([[0.5, 0.2], [0.3, 1.0]])] * 2, E1, 1, Descent(24, 1 / 288), "full", kept=2)
+    return [uphill, aligned, long, *random_traces(context.rng("rounds"), context.size(16, 80), "full")]
+
+
+def measure_rounds(context: Context) -> list[Trace]:
+    """Follow two quadratics of few digits, one that truncation moves uphill, and random rounds, for all claims."""
+    return _rounds(Context("fedlrt/rounds", context.seed, context.budget))
+
+
 WITNESS = {
     "W": [["1", "0"], ["0", "0"]],
     "B": [["65", "48"], ["48", "136"]],
@@ -42,25 +59,6 @@ WITNESS = {
 }
 
 
-SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
-
-
-ROUNDING = 1e-11
-
-
-def measure_rounds(context: Context) -> list[Trace]:
-    """Two bowls of few digits, one that the truncation moves uphill, and random rounds; the same for all claims."""
-    return _rounds(Context("fedlrt/rounds", context.seed, context.budget))
-
-
-@lru_cache(maxsize=2)
-def _rounds(context: Context) -> list[Trace]:
-    uphill = trace("integers", [bowl([[65.0, 48.0], [48.0, 136.0]])], E1, 1, Descent(1, 0.01), "full", kept=1)
-    aligned = trace("aligned", [bowl([[1.0, 1e-4], [1e-4, 0.1]])], E1, 1, Descent(1, 1e-3), "full", kept=1)
-    long = trace("long", [bowl([[0.5, 0.2], [0.3, 1.0]])] * 2, E1, 1, Descent(24, 1 / 288), "full", kept=2)
-    return [uphill, aligned, long, *random_traces(context.rng("rounds"), context.size(16, 80), "full")]
-
-
 def by_hand(one: Trace) -> Mapping[str, object] | None:
-    """The instance of few digits, ready for storage."""
+    """Return the instance of few digits, ready for storage."""
     return WITNESS if one.name == "integers" else None

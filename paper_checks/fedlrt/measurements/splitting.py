@@ -16,7 +16,7 @@ from toymodels.quadratic import Quadratic
 
 
 def flow(loss: Quadratic, start: Tensor, time: float) -> Tensor:
-    """The gradient flow of a quadratic, exactly."""
+    """Return the gradient flow of a quadratic, exactly."""
     values, turn = torch.linalg.eigh(loss.matrix)
     level = torch.where(values.abs() < 1e-14, torch.full_like(values, time), -torch.expm1(-values * time) / values)
     x, b = turn.mT @ start.reshape(-1), turn.mT @ loss.B.reshape(-1)
@@ -24,7 +24,7 @@ def flow(loss: Quadratic, start: Tensor, time: float) -> Tensor:
 
 
 def split_step(loss: Quadratic, factors: USV, time: float, theta: float) -> tuple[Tensor, float]:
-    """One step of K, L, augmentation, S and truncation; also the largest slope at nine times."""
+    """Take one step of K, L, augmentation, S and truncation; return also the largest slope at nine times."""
     U, S, V = (part["W"] for part in factors)
     eyes = [Tree(W=torch.eye(side, dtype=S.dtype)) for side in loss.B.shape]
     K = flow(loss.projected(eyes[0], factors.V), U @ S, time)
@@ -64,12 +64,12 @@ class Step:
 
     @property
     def fits(self) -> bool:
-        """Whether 2r columns fit beside each other."""
+        """Return whether 2r columns fit side by side."""
         return 2 * self.S.shape[0] <= min(self.G.shape)
 
     @property
     def sides(self) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], ...]:
-        """For U and for V: the basis, the start K(0) or L(0), its gradient, and the gradient in the factor."""
+        """Return for U and for V: the basis, the start K(0) or L(0), its gradient, and the gradient in the factor."""
         K_slope, L_slope = self.G @ self.V, self.G.mT @ self.U
         return (
             (self.U, self.U @ self.S, K_slope, K_slope @ self.S.mT),
@@ -78,7 +78,10 @@ class Step:
 
 
 SHAPES = (((2, 2), 1), ((5, 5), 2), ((6, 4), 2), ((4, 9), 2), ((9, 8), 3))
+"""Shapes and ranks at which 2r columns fit."""
 
+BEYOND = (((3, 3), 2), ((2, 5), 2))
+"""Shapes and ranks at which 2r columns do not fit."""
 
 STEP_SCOPE = (
     "square, tall and wide matrices of rank 1 to 3, S with condition numbers up to 1e4, gradients that are generic, of "
@@ -86,13 +89,8 @@ STEP_SCOPE = (
 )
 
 
-def measure_steps(context: Context) -> list[Step]:
-    """Points of every kind, of all shapes."""
-    return draw_steps(context.rng("points"), SHAPES * context.size(1, 5))
-
-
 def draw_steps(rng: np.random.Generator, shapes: Sequence[tuple[tuple[int, int], int]]) -> list[Step]:
-    """Points of every kind, those with singular S at the end of each shape."""
+    """Draw points of every kind, those with singular S at the end of each shape."""
     found = []
     for (m, n), r in shapes:
         for rate in (1e-2, 1.0, 10.0):
@@ -112,3 +110,8 @@ def draw_steps(rng: np.random.Generator, shapes: Sequence[tuple[tuple[int, int],
                 S = turns[0] * sigma @ turns[1]
                 found.append(Step(kind, U, S, V, slope, rate))
     return found
+
+
+def measure_steps(context: Context) -> list[Step]:
+    """Draw points of every kind, of all shapes."""
+    return draw_steps(context.rng("points"), SHAPES * context.size(1, 5))

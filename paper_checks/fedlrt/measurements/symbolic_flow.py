@@ -24,17 +24,17 @@ class Flow:
 
     @property
     def name(self) -> str:
-        """Size and rank."""
+        """Return size and rank."""
         return f"n = {self.G.rows}, r = {self.S.rows}"
 
 
 def symbolic_flow(m: int, n: int, r: int) -> Flow:
-    """Symbols for a matrix of m rows and n columns and rank r."""
+    """Return symbols for a matrix of m rows and n columns and rank r."""
     S = sympy.Matrix(r, r, lambda i, j: sympy.Symbol(f"S_{i}{j}"))
     G = sympy.Matrix(m, n, lambda i, j: sympy.Symbol(f"G_{i}{j}"))
     return Flow(sympy.eye(m)[:, :r], S, sympy.eye(n)[:, :r], G)
 
 
 def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equation]:
-    """One equation for each entry."""
+    """Return one equation for each entry."""
     return [Equation(name, left[i, j], right[i, j]) for i in range(left.rows) for j in range(left.cols)]

@@ -1,4 +1,4 @@
-"""Rounds of FeDLRT followed step by step: what every client holds, beside what the real algorithm returns."""
+"""Rounds of FeDLRT followed step by step: what every client holds, and what the real algorithm returns."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from algorithms.tree import Tree
 from paper_checks.methods.domain import FROM_ONE, UNIT, Stated, Tried, tried
 from toymodels.quadratic import Quadratic, centred, mean_of
 
+Array = NDArray[np.float64]
+
 CHAIN_ROUNDING = 1e-11
 
 
-def error_of(one: Trace) -> float:
-    """Bound on the rounding of a round's squares and products."""
-    return CHAIN_ROUNDING * (1.0 + norm(one.slope_at_start) ** 2 + float((one.local_slopes**2).max()))
+def norm(matrix: Array) -> float:
+    """Return the Frobenius norm."""
+    return float(np.linalg.norm(matrix))
 
 
 def inner(A: Array, B: Array) -> float:
-    """Sum of the products of the entries."""
+    """Return the sum of the products of the entries."""
     return float((A * B).sum())
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Trace:
         steps: local steps.
         step: learning rate.
         rank: r, of the start.
-        U: Wide basis ``(m, 2r)``; the first r columns are those of the start.
+        U: Wide basis ``(m, 2r)``; its first r columns are the basis of the start.
         V: Wide basis ``(n, 2r)``.
         W: Model at the start.
         coefficients: of every client at every point, ``(C, steps + 1, 2r, 2r)``.
@@ -71,97 +70,97 @@ class Trace:
 
     @property
     def whole(self) -> float:
-        """The product s λ L."""
+        """Return the product s λ L."""
         return self.steps * self.step
 
     @cached_property
     def mean(self) -> Quadratic:
-        """The global loss."""
+        """Return the global loss."""
         return mean_of(self.clients, [1.0 / len(self.clients)] * len(self.clients))
 
     def loss(self, W: Array) -> float:
-        """The global loss of a model."""
+        """Return the global loss of a model."""
         return float(self.mean.loss({"W": torch.from_numpy(W)}))
 
     def slope(self, W: Array, client: int | None = None) -> Array:
-        """Gradient of a client's loss, or of the global one, by the model."""
+        """Return the gradient of a client's loss, or of the global one, by the model."""
         whose = self.mean if client is None else self.clients[client]
         gradient: Array = whose.gradient({"W": torch.from_numpy(W)})["W"].numpy()
         return gradient
 
     def model(self, coefficients: Array) -> Array:
-        """The model of wide coefficients."""
+        """Return the model of wide coefficients."""
         return self.U @ coefficients @ self.V.T
 
     def wide(self, matrix: Array) -> Array:
-        """A gradient by the model as one by the wide coefficients."""
+        """Convert a gradient in the model to one in the wide coefficients."""
         return self.U.T @ matrix @ self.V
 
     def block(self, coefficients: Array) -> Array:
-        """The upper left block, ``(r, r)``."""
+        """Return the upper left block, ``(r, r)``."""
         return coefficients[..., : self.rank, : self.rank]
 
     def outside(self, coefficients: Array) -> Array:
-        """The same with zeros in that block."""
+        """Return the matrix with zeros in the upper left block."""
         other = coefficients.copy()
         other[..., : self.rank, : self.rank] = 0.0
         return other
 
     @cached_property
     def start(self) -> Array:
-        """Wide coefficients at the start."""
+        """Return the wide coefficients at the start."""
         first: Array = self.coefficients[0, 0]
         return first
 
     @cached_property
     def aggregate(self) -> Array:
-        """Wide coefficients before truncation."""
+        """Return the wide coefficients before truncation."""
         mean: Array = self.coefficients[:, -1].mean(axis=0)
         return mean
 
     @cached_property
     def local_slopes(self) -> Array:
-        """Each client's gradient by the model at its points, the last one left out, ``(C, steps, m, n)``."""
+        """Return each client's gradient by the model at its points, the last one left out, ``(C, steps, m, n)``."""
         return np.array([[self.slope(self.model(S), c) for S in own[:-1]] for c, own in enumerate(self.coefficients)])
 
     @cached_property
     def travelled(self) -> Array:
-        r"""$\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$, with F the negative gradient."""
+        r"""Return $\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$, F the negative gradient."""
         return -self.step * self.model(self.wide(self.local_slopes.mean(axis=0).sum(axis=0)))
 
     @cached_property
     def losses(self) -> tuple[float, float, float]:
-        """The global loss at the start, before and after truncation."""
+        """Return the global loss at the start, before and after truncation."""
         return self.loss(self.W), self.loss(self.star), self.loss(self.end)
 
     @cached_property
     def slope_at_start(self) -> Array:
-        """Gradient of the global loss by the model at the start."""
+        """Return the gradient of the global loss by the model at the start."""
         return self.slope(self.W)
 
     @cached_property
     def gradient(self) -> Array:
-        """Gradient of the global loss by the wide coefficients at the start."""
+        """Return the gradient of the global loss by the wide coefficients at the start."""
         return self.wide(self.slope_at_start)
 
     @cached_property
     def change(self) -> float:
-        """Change of the global loss, before truncation."""
+        """Return the change of the global loss, before truncation."""
         return self.losses[1] - self.losses[0]
 
     @cached_property
     def lost(self) -> float:
-        """Norm of what the truncation takes away."""
+        """Return the norm of what the truncation takes away."""
         return norm(self.star - self.end)
 
     @cached_property
     def before(self) -> float:
-        """Norm of the global gradient before truncation."""
+        """Return the norm of the global gradient before truncation."""
         return norm(self.slope(self.star))
 
     @cached_property
     def needed(self) -> float:
-        """The least number that Assumption 1 admits for delta, at all points of all clients; infinite if there is none.
+        """Return the least delta that Assumption 1 admits at all points of all clients; infinite if there is none.
 
         The inequality is strict: delta must be greater.
         """
@@ -178,28 +177,33 @@ class Trace:
 
     @cached_property
     def outer(self) -> float:
-        """Root mean square over the clients of their gradients outside the block at the start, over the global one."""
+        """Return the root mean square of the clients' gradients outside the block at the start, over the global one."""
         total = norm(self.gradient)
         return self.outside_at_start / total if total else float("inf")
 
     @property
     def outside_at_start(self) -> float:
-        """Root mean square over the clients of the norms of their gradients outside the block at the start."""
+        """Return the root mean square of the norms of the clients' gradients outside the block at the start."""
         return float(np.sqrt(np.mean([norm(self.outside(self.wide(own[0]))) ** 2 for own in self.local_slopes])))
 
     @cached_property
     def outer_throughout(self) -> float:
-        """Largest gradient outside the block at all of the clients' points, over the global one at the start."""
+        """Return the largest of the clients' gradients outside the block at all points, over the first global one."""
         total = norm(self.gradient)
         largest = max(norm(self.outside(self.wide(slope))) for slopes in self.local_slopes for slope in slopes)
         return largest / total if total else float("inf")
 
     @cached_property
     def outer_in_mean(self) -> float:
-        """Root mean square of the clients' gradients outside the block in all steps, over the global one at first."""
+        """Return the root mean square of the clients' gradients outside the block in all steps, over the first one."""
         total = norm(self.gradient)
         squares = [norm(self.outside(self.wide(slope))) ** 2 for slopes in self.local_slopes for slope in slopes]
         return float(np.sqrt(np.mean(squares))) / total if total else float("inf")
+
+
+def error_of(one: Trace) -> float:
+    """Bound on the rounding of a round's squares and products."""
+    return CHAIN_ROUNDING * (1.0 + norm(one.slope_at_start) ** 2 + float((one.local_slopes**2).max()))
 
 
 class Rounds(Protocol):
@@ -207,17 +211,17 @@ class Rounds(Protocol):
 
     @property
     def steps(self) -> int:
-        """Local steps of a round."""
+        """Return the local steps of a round."""
         ...
 
     @property
     def whole(self) -> float:
-        """The product s λ L."""
+        """Return the product s λ L."""
         ...
 
 
 def tried_rates(rounds: Sequence[Rounds], stated: Stated, deltas: Sequence[float] | None = None) -> Tried:
-    """The rates and numbers of local steps of rounds, and delta where a statement has one in [0, 1].
+    """Return the rates and numbers of local steps of rounds, and delta where a statement has one in [0, 1].
 
     Products of rate and steps are rounded to nine digits of the greatest one, so that equal ones are.
     """
@@ -228,16 +232,11 @@ def tried_rates(rounds: Sequence[Rounds], stated: Stated, deltas: Sequence[float
 
 
 def descent_constant(steps: int | None, delta: float = 0.0) -> float:
-    r"""The constant of the descent, $\frac12(1 + (1 - \frac1s)\sqrt{1 + \delta^2})$; its limit for many steps if None.
+    r"""Return the constant of the descent, $\frac12(1 + (1 - \frac1s)\sqrt{1 + \delta^2})$; without steps its limit.
 
     With $\delta$ bounding what the correction leaves out, 0 for the full one.
     """
     return 0.5 * (1.0 + (1.0 - (1.0 / steps if steps else 0.0)) * float(np.sqrt(1.0 + delta**2)))
-
-
-def norm(matrix: Array) -> float:
-    """Frobenius norm."""
-    return float(np.linalg.norm(matrix))
 
 
 def trace(
@@ -249,7 +248,7 @@ def trace(
     correction: Correction,
     kept: int | None = None,
 ) -> Trace:
-    """Follows a round by the recursion of the paper's box.
+    """Follow a round by the recursion of the paper's box.
 
     Args:
         name: of the instance.
@@ -322,7 +321,7 @@ def run_of(
     rounds: int,
     kept: int | None = None,
 ) -> list[Trace]:
-    """Several rounds, one after the other; the rank after the first is the kept one, or what is there."""
+    """Follow several rounds, one after the other; the rank after the first is the kept one, or what is there."""
     traces = [trace(name, clients, start, rank, local, correction, kept)]
     for _ in range(rounds - 1):
         end = traces[-1].end
@@ -333,8 +332,8 @@ def run_of(
     return traces
 
 
-def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
-    """A quadratic loss with a chosen gradient at W; H has shape ``(mn, mn)``."""
+def with_gradient(H: Array, W: Array, slope: Array) -> Quadratic:
+    """Return a quadratic loss with a chosen gradient at W; H has shape ``(mn, mn)``."""
     m, n = W.shape
     B = (H @ W.reshape(-1)).reshape(m, n) - slope
     return Quadratic(
@@ -344,8 +343,8 @@ def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
     )
 
 
-def bowl(B: Sequence[Sequence[float]]) -> Quadratic:
-    r"""The loss $\frac12\|W - B\|^2$."""
+def distance_loss(B: Sequence[Sequence[float]]) -> Quadratic:
+    r"""Return the loss $\frac12\|W - B\|^2$."""
     target = torch.tensor(B, dtype=torch.float64)
     return centred(torch.eye(target.numel(), dtype=torch.float64), target)
 

@@ -20,7 +20,6 @@ from paper_checks.recorded_federation import Watched
 
 STEPS, TAU, ROUNDS = 4, 0.1, 3
 
-
 ROOM = Dropped(r"$2r \le n$ in every round, as the shapes of eq. (6) imply", {"beyond": True})
 """A later round may have a higher rank than the first."""
 
@@ -53,7 +52,7 @@ class Round:
 
     @property
     def start(self) -> Tensor:
-        """The wide coefficients at the start: S in the corner of zeros."""
+        """Return the wide coefficients at the start: S in the corner of zeros."""
         S = self.before.S["W"]
         wide = torch.zeros(self.U.shape[1], self.V.shape[1], dtype=S.dtype)
         wide[: S.shape[0], : S.shape[1]] = S
@@ -61,37 +60,17 @@ class Round:
 
     @property
     def fits(self) -> bool:
-        """Whether 2r columns fit beside each other."""
+        """Return whether 2r columns fit side by side."""
         return 2 * self.before.S["W"].shape[0] <= min(self.case.shape)
 
     @property
     def model(self) -> Tensor:
-        """The model before truncation."""
+        """Return the model before truncation."""
         return self.U @ torch.stack(self.coefficients).mean(dim=0) @ self.V.mT
 
 
-def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]:
-    """Some rounds of FeDLRT at half the admissible step of Theorem 2."""
-    local = Descent(steps, 0.5 / (12.0 * case.smoothness * steps))
-    algorithm = FeDLRT(local, case.rank, Truncation(TAU), correction)
-    fed = Watched(case.clients)
-    state, rounds = case.factors, []
-    for _ in range(ROUNDS):
-        before, state = state, one_round(algorithm.round, fed, state)
-        bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
-        U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
-        wide = [client.projected(U, V) for client in case.clients]
-        watched = Round(
-            case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (), len(fed.trips)
-        )
-        start = watched.start
-        slopes = tuple(client.gradient({"W": start})["W"] for client in wide)
-        rounds.append(_with_corrections(watched, fed, correction, slopes))
-    return rounds
-
-
 def _with_corrections(watched: Round, fed: Watched, correction: Correction, slopes: tuple[Tensor, ...]) -> Round:
-    """Corrections that clients add: the mean that was sent minus their own, from the trips, not from the algorithm."""
+    """Return the corrections that clients add, from the trips: the mean that was sent minus their own gradient."""
     last = fed.trips[-1].sent
     own: list[Tensor] = [torch.zeros_like(watched.start) for _ in slopes]
     r = watched.before.S["W"].shape[0]
@@ -113,6 +92,26 @@ def _with_corrections(watched: Round, fed: Watched, correction: Correction, slop
     )
 
 
+def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]:
+    """Run some rounds of FeDLRT at half the admissible step of Theorem 2."""
+    local = Descent(steps, 0.5 / (12.0 * case.smoothness * steps))
+    algorithm = FeDLRT(local, case.rank, Truncation(TAU), correction)
+    fed = Watched(case.clients)
+    state, rounds = case.factors, []
+    for _ in range(ROUNDS):
+        before, state = state, one_round(algorithm.round, fed, state)
+        bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
+        U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
+        wide = [client.projected(U, V) for client in case.clients]
+        watched = Round(
+            case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (), len(fed.trips)
+        )
+        start = watched.start
+        slopes = tuple(client.gradient({"W": start})["W"] for client in wide)
+        rounds.append(_with_corrections(watched, fed, correction, slopes))
+    return rounds
+
+
 @dataclass(frozen=True)
 class Watching:
     """Rounds that were watched, by correction, and with one local step under the full one."""
@@ -120,12 +119,12 @@ class Watching:
     rounds: Mapping[str, tuple[Round, ...]]
 
     def of(self, kind: str, beyond: bool, each: int = 1) -> list[Round]:
-        """The rounds that have room for the wide bases, or all of them; or only each so many of these."""
+        """Return the rounds that have room for the wide bases, or all of them; or only each so many of these."""
         return [one for one in self.rounds[kind][::each] if beyond or one.fits]
 
 
 def watch_all(context: Context) -> Watching:
-    """Every case, and at the end one without room for the wide bases."""
+    """Watch every case, and at the end one without room for the wide bases."""
     cases = [*draw_cases(context), draw_beyond(context)]
     kinds: tuple[Correction, ...] = ("none", "full", "simplified")
     watched: dict[str, tuple[Round, ...]] = {
@@ -135,7 +134,7 @@ def watch_all(context: Context) -> Watching:
 
 
 def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
-    """Promises of the text for every variant of FeDLRT in a round."""
+    """Return the promises of the text for every variant of FeDLRT in a round."""
     U, S, V = (part["W"] for part in one.after)
     sigma = S.diagonal()
     wide = torch.stack([one.U @ S_c @ one.V.mT for S_c in one.coefficients]).mean(dim=0)

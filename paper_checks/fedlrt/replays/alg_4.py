@@ -12,7 +12,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedlrt/alg-4")
 def alg_4_as_printed(values: Values) -> Violation:
-    """Line 9 from a stationary point: clients with losses h (w - c)^2 / 2 of one number."""
+    """Follow line 9 from a stationary point: clients with losses h (w - c)^2 / 2 of one number."""
     curvatures = [Fraction(h) for h in values["curvatures"]]
     centres = [Fraction(c) for c in values["centres"]]
     rate, steps = Fraction(values["rate"]), int(values["steps"])
@@ -42,7 +42,7 @@ def alg_4_as_printed(values: Values) -> Violation:
 def alg_4(inside: Fraction = Fraction(1)) -> str:
     r"""With $V_c = G - G_c$ inside the bracket a step is along $\nabla \mathcal{L}_c(w) - (G_c - G)$, as in (4).
 
-    At a stationary point of the global loss G = 0; a client that stands there steps along $G_c + 0 - G_c = 0$ and
+    At a stationary point of the global loss G = 0; a client at that point steps along $G_c + 0 - G_c = 0$ and
     stays, by induction over the steps.
     """
     w, rate, slope, G, G_c = sympy.symbols("w lambda g G G_c")

@@ -18,7 +18,7 @@ from paper_checks.stored_values import Values, square
 
 @replay("fedlrt/alg-6")
 def alg_6(values: Values) -> Violation:
-    """One step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.
+    """Take one step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.
 
     The gradients in U and V are -(T - W) e1 and -(T - W)' e1, so that client c's bases are e1 and, up to sign, the
     axis of its target. Whatever the signs, a mean of coefficients in the bases of either client has no entry outside
@@ -64,7 +64,7 @@ def alg_6(values: Values) -> Violation:
 
 @replay("fedlrt/claim-alg6")
 def claim_alg6_as_printed(values: Values) -> Violation:
-    """The mean of S_c U_c V_c' over the columns, that is U diag(S)/count V': its singular values are those of diag."""
+    """Evaluate the mean of S_c U_c V_c' over the columns, U diag(S)/count V': its singular values are in diag."""
     size, weights = int(values["size"]), [Fraction(s) for s in values["S"]]
     count, assumes = len(weights), list[Hypothesis]()
     for name in ("U", "V"):
@@ -90,10 +90,11 @@ def claim_alg6(
 ) -> str:
     r"""With $[U_1|\ldots|U_C] = Q_UR_U$ and $[V_1|\ldots|V_C] = Q_VR_V$ the mean is $Q_U(R_UDR_V^\top)Q_V^\top$.
 
-    $CD$ has $S_1, \ldots, S_C$ along its diagonal. For $Cr < n$ the core $R_UDR_V^\top$ is Cr by Cr; its SVD gives
-    that of the mean, as $Q_U$ and $Q_V$ have orthonormal columns. The rank is at most that of D, hence Cr, and n.
-    Attained: let client c have the axes $(c-1)r + 1, \ldots, cr$, counted around the n axes, for its columns in U and
-    in V, and $S_c = I$. The mean is diagonal and not negative, with as many positive entries as there are axes used.
+    $CD$ has $S_1, \ldots, S_C$ along its diagonal. For $Cr < n$ the core $R_UDR_V^\top$ is Cr by Cr; its SVD gives the
+    SVD of the mean, as $Q_U$ and $Q_V$ have orthonormal columns. The rank is at most the rank of D, hence at most Cr
+    and n. Attained: let client c have the axes $(c-1)r + 1, \ldots, cr$, counted around the n axes, for its columns in
+    U and in V, and $S_c = I$. The mean is diagonal and not negative, with as many positive entries as there are axes
+    used.
     """
     require(len(cases) > 0, "no cases")
     for C in (1, 2, 3):

@@ -11,7 +11,7 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.fedlrt.replays.sec_2 import parabolas
-from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.fedlrt.replays.shared.boxes import exchanges
 from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
@@ -77,16 +77,16 @@ def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3,
     r"""L-smooth clients, L bounded below, any constant $0 < \lambda \le 1/(Ls_*)$; the clients need not be convex.
 
     FedLin, where each client descends by $\nabla\mathcal{L}_c - V_c$, is the full correction with $U = V = I$, so that
-    each round lowers the loss by at least $\frac\lambda2\|\nabla\mathcal{L}(w^t)\|^2$, by what `local_steps` proves and
-    $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The sum over all rounds is at most $\mathcal{L}(w^1) - \inf\mathcal{L}$:
-    the gradients tend to 0, and every limit of iterates is a stationary point. If $\mathcal{L}$ is convex and has one
-    minimiser, the set where $\mathcal{L} \le \mathcal{L}(w^1)$ is bounded; the iterates stay in it, all of their limits
-    are stationary, hence the minimiser, and they converge to it. The correction needs the mean gradient at the start,
-    one more trip than FedAvg's weights and their mean.
+    each round lowers the loss by at least $\frac\lambda2\|\nabla\mathcal{L}(w^t)\|^2$, by what `shared.local_steps`
+    proves and $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The sum over all rounds is at most $\mathcal{L}(w^1) -
+    \inf\mathcal{L}$: the gradients tend to 0, and every limit of iterates is a stationary point. If $\mathcal{L}$ is
+    convex and has one minimiser, the set where $\mathcal{L} \le \mathcal{L}(w^1)$ is bounded; the iterates stay in it,
+    all of their limits are stationary, hence the minimiser, and they converge to it. The correction needs the mean
+    gradient at the start, one more trip than FedAvg's weights and their mean.
     """
     full_correction_descends(limit, steps)
-    rounds = len(trips("FedAvg")) + more
-    require(len(trips("FedLin")) == rounds, "another number of communication rounds")
+    rounds = len(exchanges("FedAvg")) + more
+    require(len(exchanges("FedLin")) == rounds, "another number of communication rounds")
     return (
         "every round descends by a share of the squared gradient; then the sum over the rounds, and bounded level "
         "sets of a convex loss with one minimiser"
@@ -95,7 +95,7 @@ def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3,
 
 @replay("fedlrt/claim-drift")
 def claim_drift_as_printed(values: Values) -> Violation:
-    """The weights at which a round of FedAvg stays, with fewer and with more local steps."""
+    """Return the weights at which a round of FedAvg stays, with fewer and with more local steps."""
     pairs, rate, more, assumes = parabolas(values)
     fewer = int(values["fewer"])
     assumes += [

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import SQUARE_OF_ROOT, descent_for_all_steps
-from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, opposite
+from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, follow_opposite
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
@@ -32,7 +32,7 @@ def cor_1(
         {"1/12": Fraction("13.35"), "1/24": Fraction("25.28"), "1/94": Fraction(96), "1/2": Fraction(96)}
     ),
 ) -> str:
-    r"""The corrected Theorem 4, summed over the rounds, and what its constant comes to.
+    r"""The corrected Theorem 4, summed over the rounds, and a bound on its constant.
 
     Each round has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}\mathcal{L}\|^2 \le \mathcal{L}(W_r^t) -
     \mathcal{L}(W_r^{t+1})$ plus the cost of its truncation. The sum over T rounds telescopes, and the least squared
@@ -56,8 +56,8 @@ def cor_1(
 
 @replay("fedlrt/cor-1")
 def cor_1_as_printed(values: Values) -> Violation:
-    """T = 1, L = 1."""
-    at, small = opposite(values), Fraction(1, 1000)
+    """Evaluate T = 1, L = 1."""
+    at, small = follow_opposite(values), Fraction(1, 1000)
     rate = Hypothesis("s lambda (12 L + delta^2)", at.whole * (12 + at.delta**2), "<=", 1)
     slow = Hypothesis(
         "squared gradient, one client with the loss <slope, w> at s lambda = 1/1000, against 96 L times its descent",
@@ -83,7 +83,7 @@ def cor_2_proof(kappa: str = "1.2072", constant: Fraction = Fraction(96), share:
     \mathcal{L}(W_r^t) - \mathcal{L}(W_r^{t+1})$ plus the cost of truncation, $\kappa \le \frac12(1 + \sqrt2) < 1.2072$
     for all $\delta \le 1$. Where $L \ge \delta^2/82$, x lies between $\frac1{94}$ and $\frac1{12}$. At both ends $96x(1
     - \kappa x) \ge 1$, and so between them, as the left side is concave in x. At $s_*\lambda = 1/(12L + \delta^2)$ the
-    bracket of (38) is $\delta^2/(12L + \delta^2)$ and that of Theorem 4 is $\delta^2(2 - 12L - \delta^2)/(12L +
+    bracket of (38) is $\delta^2/(12L + \delta^2)$ and the bracket of Theorem 4 is $\delta^2(2 - 12L - \delta^2)/(12L +
     \delta^2)$, identities.
     """
     L, delta = sympy.symbols("L delta", positive=True)
@@ -103,7 +103,7 @@ def cor_2_proof(kappa: str = "1.2072", constant: Fraction = Fraction(96), share:
 
 
 def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
-    """1 / (96 L) against the rate times a bracket."""
+    """Compare 1 / (96 L) with the rate times a bracket."""
     L, delta = fractions(values, "L", "delta")
     assumes = assuming(
         Hypothesis("L", L, ">", 0),
@@ -122,11 +122,11 @@ def _plugged_in(values: Values, of_theorem_4: int) -> Violation:
 
 @replay("fedlrt/cor-2-proof")
 def cor_2_proof_as_printed(values: Values) -> Violation:
-    """With the bracket of (38)."""
+    """Evaluate with the bracket of (38)."""
     return _plugged_in(values, 0)
 
 
 @replay("fedlrt/cor-2-proof@the-inequality-of-theorem-4")
 def cor_2_proof_of_theorem_4(values: Values) -> Violation:
-    """With the bracket of Theorem 4."""
+    """Evaluate with the bracket of Theorem 4."""
     return _plugged_in(values, 1)

@@ -1,6 +1,6 @@
 """Figure 1 and the heterogeneous test of Section 4.1: all points at every client, a target of rank 1 for each.
 
-Clients with the same points have the same second derivative, whatever their targets. With full gradients the mean of
+Clients with the same points have the same second derivative, whichever their targets. With full gradients the mean of
 their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to do.
 Steps on minibatches, which "local epochs" may mean, are not covered: clients that draw others have other curvatures.
 """
@@ -32,12 +32,12 @@ Array = NDArray[np.float64]
 
 @replay("fedlrt/exp-heterogeneous")
 def exp_heterogeneous(values: Values) -> Violation:
-    """The spread of the curvatures, n = 10."""
+    """Evaluate the spread of the curvatures, n = 10."""
     return spread_of(values, 10)
 
 
 def four_clients() -> tuple[Array, list[Array], Array]:
-    """The heterogeneous test: one Gram matrix, four targets of rank 1, a start."""
+    """Return the heterogeneous test: one Gram matrix, four targets of rank 1, a start."""
     rng = philox(2025)
     x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
     H = gram(x, y, 10)
@@ -46,19 +46,19 @@ def four_clients() -> tuple[Array, list[Array], Array]:
 
 
 def setting(values: Values) -> tuple[Hypothesis, ...]:
-    """The setting of Section 4.1."""
+    """Return the setting of Section 4.1."""
     stated = {"n": 10, "clients": 4, "steps": 100, "points": 10_000}
     return assuming(*(Hypothesis(name, int(values[name]), "=", number) for name, number in stated.items()))
 
 
 def followed_rounds(values: Values) -> tuple[Hypothesis, ...]:
-    """The setting, and rounds that can be followed."""
+    """Return the setting, and rounds that can be followed."""
     rounds = int(values["rounds"])
     return setting(values) + assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 2000))
 
 
 def standing_still(values: Values, correction: str, told: str) -> Violation:
-    """The distance that FeDLRT comes to."""
+    """Return the distance at which FeDLRT stops."""
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
     end = product(fedlrt(W, 5, Losses(H[None], np.stack(targets)), correction, 100, 0.01, int(values["rounds"])))
     away = float(np.linalg.norm(end - np.mean(targets, axis=0)))
@@ -76,13 +76,13 @@ def standing_still(values: Values, correction: str, told: str) -> Violation:
 
 @replay("fedlrt/fig-1")
 def fig_1(values: Values) -> Violation:
-    """FeDLRT without correction."""
+    """Run FeDLRT without correction."""
     return standing_still(values, "none", "without")
 
 
 @replay("fedlrt/claim-het-converge")
 def claim_het_converge(values: Values) -> Violation:
-    """Some times the rounds of FeDLRT with full correction to 1e-5, against those of FedLin."""
+    """Compare some times the rounds of FeDLRT with full correction to 1e-5 with those of FedLin."""
     assumes, (H, targets, start) = setting(values), four_clients()
     mean, rank = np.mean(targets, axis=0), 5
 
@@ -121,7 +121,7 @@ def claim_het_converge(values: Values) -> Violation:
 
 @replay("fedlrt/claim-het-plateau")
 def claim_het_plateau_as_printed(values: Values) -> Violation:
-    """FedAvg: every client's local steps, their mean; the distance it comes to."""
+    """Run FedAvg: every client's local steps, their mean; the distance at which it stops."""
     assumes, (H, targets, W) = followed_rounds(values), four_clients()
     aims = np.reshape(targets, (4, 100)).T
     for _ in range(int(values["rounds"])):
@@ -155,7 +155,7 @@ def claim_het_plateau(
     the other does.
     """
     require(len(clients) * len(steps) > 0, "no sizes")
-    H, start = sympy.symbols("H w", commutative=False)  # H stands for the step times the second derivative
+    H, start = sympy.symbols("H w", commutative=False)  # H is the step times the second derivative
     for C in clients:
         given = sympy.symbols(f"b_0:{C}", commutative=False)
         free = sympy.symbols(f"v_0:{C - 1}", commutative=False)
@@ -174,5 +174,5 @@ def claim_het_plateau(
 
 @replay("fedlrt/claim-thm3-figure")
 def claim_thm3_figure(values: Values) -> Violation:
-    """FeDLRT with full correction."""
+    """Run FeDLRT with full correction."""
     return standing_still(values, "full", "with full")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.fedlrt.replays.shared.boxes import m, n, r, trips
+from paper_checks.fedlrt.replays.shared.boxes import exchanges, m, n, r
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values
 
@@ -23,7 +23,7 @@ def fig_2(sides: Fraction = Fraction(2)) -> str:
         {"Ubar": (m, r), "Vbar": (n, r)},
         {"St_c": (side, side)},
     ]
-    messages = [message for trip in trips("none") for message in (trip.sent, trip.back)]
+    messages = [message for exchange in exchanges("none") for message in (exchange.sent, exchange.back)]
     require(messages == panels, "other messages")
     return "four messages, their matrices and the shapes"
 

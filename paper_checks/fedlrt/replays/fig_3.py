@@ -36,7 +36,7 @@ LEAST = Fraction(395, 1000)
 
 @replay("fedlrt/fig-3")
 def fig_3_as_printed(values: Values) -> Violation:
-    """Client compute by Table 1 at s = b = 1: n^2 of FedLin, 4nr + 4r^2 + 4r^2 with the full correction."""
+    """Count client compute by Table 1 at s = b = 1: n^2 of FedLin, 4nr + 4r^2 + 4r^2 with the full correction."""
     n = int(values["n"])
     r = LEAST * n
     return Violation(
@@ -50,7 +50,7 @@ def fig_3_as_printed(values: Values) -> Violation:
 
 @replay("fedlrt/fig-3@counted-in-all-panels")
 def fig_3_counted(values: Values) -> Violation:
-    """Messages of Algorithm 1 with var_cor, line by line, against the two of n^2 each way of Algorithm 4."""
+    """Compare the messages of Algorithm 1 with var_cor, line by line, with the two of n^2 each way of Algorithm 4."""
     n = int(values["n"])
     r = LEAST * n
     basis, small, wide = n * r, r**2, (2 * r) ** 2

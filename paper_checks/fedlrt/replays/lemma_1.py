@@ -19,7 +19,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedlrt/claim-gu-gv-choice")
 def claim_gu_gv_as_printed(values: Values) -> Violation:
-    """Three rows and columns, U = V = e1, S = 1: the wide basis of V is that of e1 and G'e1, the first row of G.
+    """Three rows and columns, U = V = e1, S = 1: the wide basis of V spans e1 and G'e1, the first row of G.
 
     The row ends in axis 3; (5) as printed moves V along Ge1, the first column, whose part across e1 is in axis 2.
     """
@@ -116,11 +116,11 @@ def eq_22(
 ) -> str:
     r"""Turn the rows so that U is the first r axes: with $G_U = (G_1; G_2)$ below each other, $\bar U = (0; Q)$.
 
-    Here $G_2 = QR_2$ is a QR decomposition of the n - r lower rows, with r orthonormal columns in Q, which there are
-    for $2r \le n$ whatever the rank of $G_2$. Then $[U|\bar U]R = [U|G_U]$ with R the upper triangle of I, $G_1$ and
-    $R_2$, which is a QR decomposition that leaves U as it is, and $\bar U^\top U = 0$. Any other one begins with
-    columns $Q_1$ such that $U = Q_1R_{11}$, where $R_{11} = Q_1^\top U$ is triangular and orthogonal, hence diagonal
-    with entries 1 and -1: a library can choose signs of the columns of U, and no more.
+    Here $G_2 = QR_2$ is a QR decomposition of the n - r lower rows, with r orthonormal columns in Q, which exist for
+    $2r \le n$ and any rank of $G_2$. Then $[U|\bar U]R = [U|G_U]$ with R the upper triangle of I, $G_1$ and $R_2$,
+    which is a QR decomposition that leaves U as it is, and $\bar U^\top U = 0$. Any other one begins with columns $Q_1$
+    such that $U = Q_1R_{11}$, where $R_{11} = Q_1^\top U$ is triangular and orthogonal, hence diagonal with entries 1
+    and -1: a library can choose signs of the columns of U, and no more.
     """
     require(len(sizes) > 0, "no sizes")
     for n, r in sizes:

@@ -16,6 +16,8 @@ from paper_checks.fedlrt.replays.shared.wide_bases import G, J, S, T, X, row
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values, fractions, square
 
+rate = sympy.Symbol("lambda", positive=True)
+
 
 @proof("fedlrt/lemma-2@the-same-spans")
 def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> str:
@@ -48,8 +50,8 @@ def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> 
 def lemma_2_as_printed(values: Values) -> Violation:
     r"""Bases (e1, e2) of four rows and a gradient that maps them to (e3, e4) by X: third columns of both factors.
 
-    The part of $K(t_1)$ across $U_0$ is $-\lambda X$, that of $-\nabla_U\mathcal{L}$ is $-XS_0^\top$; the third column
-    of an orthogonal factor is the first column of these, over its length, up to sign.
+    The part of $K(t_1)$ across $U_0$ is $-\lambda X$, the part of $-\nabla_U\mathcal{L}$ is $-XS_0^\top$; the third
+    column of an orthogonal factor is the first column of these, over its length, up to sign.
     """
     S, X = square(values["S"], 2), square(values["gradient"], 2)
     (rate,) = fractions(values, "rate")
@@ -70,9 +72,6 @@ def lemma_2_as_printed(values: Values) -> Violation:
         reads="squared sine between the third columns of the orthogonal factors of (16) and of (19), which would be 0 "
         "if the two were one up to signs",
     )
-
-
-rate = sympy.Symbol("lambda", positive=True)
 
 
 @proof("fedlrt/lemma-2-step-20")
@@ -120,9 +119,9 @@ def step_chain(scale: Fraction = Fraction(1), plain: int = 0) -> str:
     r"""To first order a step D of U adds $\langle G, DSV^\top\rangle = \langle GVS^\top, D\rangle$ to L.
 
     So $\nabla_U\mathcal{L} = GVS^\top$ for all sizes and every loss; the machine differentiates in every entry of U at
-    some sizes, with the linear loss $\langle G, W\rangle$, which stands for all to first order. For S of full rank
-    $S^\top S^{-\top} = I$, so that $-\nabla_U\mathcal{L}\,S^{-\top} = -GV = \dot K$: each of the two matrices is the
-    other times an invertible one, and they span the same.
+    some sizes, with the linear loss $\langle G, W\rangle$, which represents every loss to first order. For S of full
+    rank $S^\top S^{-\top} = I$, so that $-\nabla_U\mathcal{L}\,S^{-\top} = -GV = \dot K$: each of the two matrices is
+    the other times an invertible one, and they span the same.
     """
     for m, n, r in SIZES:
         left, middle, right, slope, loss = linear_loss(m, n, r)

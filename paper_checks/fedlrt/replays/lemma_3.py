@@ -62,7 +62,7 @@ def eq_26_gradients(sign: Fraction = Fraction(-1)) -> str:
 
 @replay("fedlrt/lemma-3")
 def lemma_3_as_printed(values: Values) -> Violation:
-    """Columns of U against rows of F in the printed product of (25)."""
+    """Compare columns of U with rows of F in the printed product of (25)."""
     n, r = int(values["n"]), int(values["r"])
     return Violation(
         abs(n - r),
@@ -99,7 +99,7 @@ def lemma_3_proof(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, i
 
     Step (I): a product has at most the Frobenius norm of one factor times the operator norms of the others. Here it can
     be seen at once: in U and V, completed to orthogonal matrices, $P_UDP_V$ has some of the entries of D, and
-    $U(S_1 - S_2)V^\top$ those of $S_1 - S_2$ beside zeros. (III) is what L-continuity says.
+    $U(S_1 - S_2)V^\top$ the entries of $S_1 - S_2$ and zeros. (III) is L-continuity.
     """
     require(len(sizes) > 0, "no sizes")
     for n, r in sizes:

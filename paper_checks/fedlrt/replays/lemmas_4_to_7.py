@@ -28,7 +28,7 @@ def lemma_4(half: Fraction = Fraction(1, 2)) -> str:
     over t from 0 to 1 is $\phi'(0) + \frac L2\|Y_1 - Y_2\|^2$.
     """
     t = sympy.Symbol("t", positive=True)
-    rest = sympy.integrate(t * G, (t, 0, 1))  # G stands for L times the squared distance
+    rest = sympy.integrate(t * G, (t, 0, 1))  # G is L times the squared distance
     require(non_negative(half * G - rest), "the integral of the Lipschitz bound")
     return "the Lipschitz bound of the gradient, integrated along the segment"
 

@@ -16,7 +16,7 @@ from paper_checks.stored_values import Values, followed
 
 @replay("fedlrt/eq-1")
 def eq_1_as_printed(values: Values) -> Violation:
-    """Two clients with two samples each, of which they share the first: X has three samples."""
+    """Pool two clients with two samples each, of which they share the first: X has three samples."""
     shared, one, other = (Fraction(values[f"l_{number}"]) for number in range(3))
     samples = {"shared": shared, "of the first": one, "of the second": other}
     means = [Fraction(sum(pair), 2) for pair in ((shared, one), (shared, other))]
@@ -42,7 +42,7 @@ def eq_1(weight: Fraction = Fraction(1)) -> str:
 
 
 def parabolas(values: Values) -> tuple[list[tuple[Fraction, Fraction]], Fraction, int, list[Hypothesis]]:
-    """Clients with losses h (w - c)^2 / 2 of one number whose mean is least at 0."""
+    """Read clients with losses h (w - c)^2 / 2 of one number whose mean is least at 0."""
     pairs = [(Fraction(h), Fraction(c)) for h, c in zip(values["curvatures"], values["centres"], strict=True)]
     rate, steps = Fraction(values["rate"]), followed(values, "steps")
     assumes = [
@@ -77,7 +77,7 @@ def eq_2_as_printed(values: Values) -> Violation:
 def eq_2(rate: Fraction = Fraction(1), more: int = 0) -> str:
     r"""With $\nabla\mathcal{L}_c$ for the gradient, the step is line 5 of Algorithm 3, from the start and as often.
 
-    Two recursions with one start and one step, whatever the losses, have the same iterates by induction over s, and
+    Two recursions with one start and one step, for any losses, have the same iterates by induction over s, and
     clients send the same weights.
     """
     steps = sympy.Symbol("s", integer=True)

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, r, steps, trips
+from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, exchanges, r, steps
 from paper_checks.fedlrt.replays.shared.singular_values import tail_is_what_the_best_rank_misses
 from paper_checks.fedlrt.replays.shared.update_symbols import same
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
@@ -19,7 +19,7 @@ from paper_checks.stored_values import Values, square
 
 @replay("fedlrt/eq-5")
 def eq_5(values: Values) -> Violation:
-    """Two rows and columns, rank one, U = V = e1: (5) as printed against the projected gradient."""
+    """Compare (5) as printed with the projected gradient: two rows and columns, rank one, U = V = e1."""
     s, G = Fraction(values["S"]), square(values["G"], 2)
     S_dot = -G[0][0]
     inverse = 1 / s if s else Fraction(0)
@@ -38,7 +38,7 @@ def eq_5(values: Values) -> Violation:
 
 
 def admitted(sigma: list[Fraction], bound: Fraction) -> list[int]:
-    """Ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
+    """Return the ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
     return [r for r in range(1, len(sigma) + 1) if sum((s * s for s in sigma[r - 1 :]), Fraction(0)) < bound]
 
 
@@ -98,13 +98,13 @@ def claim_server_qr_svd(sides: Fraction = Fraction(2)) -> str:
     require({one.place for one in factored} == {"server"}, "a factorisation on a client")
     require({one.does for one in factored} == {"QR", "SVD"}, "other factorisations")
     for one in VARIANTS:
-        require(trips(one)[-1].back == {"St_c": (side, side)}, f"another upload, {one}")
+        require(exchanges(one)[-1].back == {"St_c": (side, side)}, f"another upload, {one}")
     return "QR and SVD in lines of the server, and the shape of what clients send last"
 
 
 @replay("fedlrt/claim-server-qr-svd")
 def claim_server_qr_svd_as_printed(values: Values) -> Violation:
-    """Entries of what Algorithm 1's clients update and send in line 16, against those of an r by r matrix."""
+    """Compare the entries of what Algorithm 1's clients update and send in line 16 with those of an r by r matrix."""
     n, r = int(values["n"]), int(values["r"])
     return Violation(
         (2 * r) ** 2,
@@ -126,19 +126,19 @@ def claim_two_rounds(rounds: Fraction = Fraction(2)) -> str:
         ("none", {"G_U", "G_V"}, {"St_c"}),
         ("simplified", {"G_U", "G_V", "G_S"}, {"St_c"}),
     ):
-        exchanges = trips(method)
-        require(len(exchanges) == rounds, f"another number of rounds, {method}")
-        answers = set(exchanges[0].back), set(exchanges[-1].back)
+        sent = exchanges(method)
+        require(len(sent) == rounds, f"another number of rounds, {method}")
+        answers = set(sent[0].back), set(sent[-1].back)
         require(answers == (first, last), f"other answers, {method}")
     return "two rounds: gradients, then what the local steps end with"
 
 
 @replay("fedlrt/claim-two-rounds@with-either-correction")
 def claim_two_rounds_as_read(values: Values) -> Violation:
-    """Broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
+    """Count the broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
     stated = int(values["stated"])
     return Violation(
-        len(trips("full")),
+        len(exchanges("full")),
         stated,
         assumes=[Hypothesis("rounds stated", stated, "=", 2)],
         reads="Algorithm 1 with var_cor: communication rounds, lines 2 to 4, 6 to 11 and 12 to 16, against two",

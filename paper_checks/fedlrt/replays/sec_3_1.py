@@ -12,7 +12,7 @@ from itertools import pairwise
 import sympy
 
 from paper_checks.fedlrt.replays.sec_3 import admitted
-from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.fedlrt.replays.shared.boxes import exchanges
 from paper_checks.fedlrt.replays.shared.singular_values import tail_is_what_the_best_rank_misses
 from paper_checks.fedlrt.replays.shared.update_symbols import (
     CORNER,
@@ -37,7 +37,7 @@ from paper_checks.stored_values import Values, square
 def eq_7(rate: Fraction = Fraction(1), more: int = 0) -> str:
     r"""The chain rule: $\nabla_{\tilde S}\mathcal{L}_c = \tilde U^\top\nabla_W\mathcal{L}_c\tilde V$.
 
-    The recursion is then that of Algorithm 2, step by step, from Lemma 1's start.
+    The recursion is then the one of Algorithm 2, step by step, from Lemma 1's start.
     """
     steps = sympy.Symbol("s", integer=True)
     S = sympy.Matrix(2, 2, sympy.symbols("s_0:4", commutative=False))
@@ -58,7 +58,7 @@ def eq_8(sign: Fraction = Fraction(1), share: Fraction = Fraction(1), more: int 
     chain_rule()
     same(step, corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1")
     same(step.subs(g_s, g_c), S_c - RATE * wide(g), "the first step is not the global one")
-    require(len(trips("full")) == len(trips("none")) + more, "another number of communication rounds")
+    require(len(exchanges("full")) == len(exchanges("none")) + more, "another number of communication rounds")
     return "the step of Algorithm 1; the first one is the global gradient's"
 
 
@@ -75,14 +75,14 @@ def eq_9(
     stated = outside * (full - CORNER * full * CORNER) + sign * block * CORNER * full * CORNER
     chain_rule()
     same(corner(Ut * g * V) - corner(Ut * g_c * V), stated, "not the block of the full correction")
-    rounds = len(trips("simplified"))
-    require(rounds == len(trips("FedLin")) == len(trips("full")) - fewer, "communication rounds")
+    rounds = len(exchanges("simplified"))
+    require(rounds == len(exchanges("FedLin")) == len(exchanges("full")) - fewer, "communication rounds")
     return "the block of the full correction, which needs no wide basis"
 
 
 @replay("fedlrt/eq-10")
 def eq_10(values: Values) -> Violation:
-    """Two by two coefficients of two clients: 2r = 2 against the rank of their mean, by determinants."""
+    """Compare 2r = 2 with the rank of the mean of two clients' 2 by 2 coefficients, by determinants."""
     own = [square(entries, 2) for entries in values["coefficients"]]
     mean = [[sum((S[i][j] for S in own), Fraction(0)) / len(own) for j in range(2)] for i in range(2)]
 
@@ -105,7 +105,7 @@ def eq_10(values: Values) -> Violation:
 
 @replay("fedlrt/claim-trunc")
 def claim_trunc_as_printed(values: Values) -> Violation:
-    """Whether any rank from 1 to 2r satisfies the printed condition."""
+    """Evaluate whether any rank from 1 to 2r satisfies the printed condition."""
     sigma, theta = [Fraction(s) for s in values["sigma"]], Fraction(values["theta"])
     assumes = (
         *(Hypothesis(f"sigma_{i + 1}", low, "<=", high) for i, (high, low) in enumerate(pairwise(sigma), 1)),

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, b, m, n, r, steps, trips
+from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, b, exchanges, m, n, r, steps
 from paper_checks.proof_steps import non_negative, positive
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
 from paper_checks.stored_values import Values
@@ -18,7 +18,7 @@ def claim_svd_size(sides: Fraction = Fraction(2)) -> str:
 
     A product of a by b with b by c is counted as abc multiplications, QR of n by k as $2nk^2$ and an SVD of k by k as
     $k^3$, their leading orders; the means of what the clients send have additions only. With m = n all multiplications
-    of the server are a polynomial of degree one in n: for fixed r the cost is linear in n, whatever the constants. A
+    of the server are a polynomial of degree one in n: for fixed r the cost is linear in n, for any constants. A
     round may keep another rank $r_1 \le 2r$, which changes a constant.
     """
     side = sides * r
@@ -36,7 +36,7 @@ def claim_svd_size(sides: Fraction = Fraction(2)) -> str:
 
 @proof("fedlrt/claim-no-full-matrix")
 def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
-    r"""Every product of a round, with the shapes of its factors; beside samples, the largest is a wide basis.
+    r"""Every product of a round, with the shapes of its factors; apart from samples, the largest is a wide basis.
 
     A client passes b samples X, b by m, through factors of k columns, k = r for the gradients of the bases, k = 2r in
     the local steps. Forwards: $XU$, b by k; $(XU)S$, b by k; $(XUS)V^\top$, b by n. Backwards, with the errors E, b by
@@ -48,7 +48,12 @@ def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
     wide basis is as large as the layer.
     """
     A, B = sympy.symbols("A B", positive=True)
-    sent = [shape for one in VARIANTS for trip in trips(one) for shape in (*trip.sent.values(), *trip.back.values())]
+    sent = [
+        shape
+        for one in VARIANTS
+        for exchange in exchanges(one)
+        for shape in (*exchange.sent.values(), *exchange.back.values())
+    ]
     for rows, count in [*(one.gives for one in steps()), *sent]:
         if b not in (rows, count):
             room, spare = ((most - rows * count).subs(m, n + B).subs(n, 2 * r + A) for most in (columns * r * m, m * n))
@@ -59,7 +64,7 @@ def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
 
 @replay("fedlrt/claim-simplified-cheaper")
 def claim_simplified_cheaper(values: Values) -> Violation:
-    """Multiplications of a client with one sample and one local step; the full correction adds one gradient.
+    """Count multiplications of a client with one sample and one local step; the full correction adds one gradient.
 
     For the bases' gradients a sample passes X U, X U S, X U S V' and the error E V, E V S', and all three gradients are
     formed; a gradient of the wide coefficients takes X U, X U S, X U S V', E V and (X U)' (E V), 2r for r.

@@ -18,7 +18,7 @@ from paper_checks.fedlrt.replays.shared.legendre_runs import (
     product,
     rank_below,
     spread_of,
-    weakest,
+    weakest_factor,
 )
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
@@ -26,12 +26,12 @@ from paper_checks.stored_values import Values
 
 @replay("fedlrt/exp-homogeneous")
 def exp_homogeneous(values: Values) -> Violation:
-    """The spread of the curvatures, n = 20."""
+    """Evaluate the spread of the curvatures, n = 20."""
     return spread_of(values, 20)
 
 
 def _step_of(values: Values, basis: str) -> Violation:
-    """The largest second derivative of clients that share 10,000 points evenly, against what the rate admits."""
+    """Return the largest second derivative of clients that share 10,000 points evenly, against what the rate admits."""
     many = int(values["clients"])
     assumes = assuming(
         Hypothesis("clients", many, ">=", 2), Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0)
@@ -50,7 +50,7 @@ def _step_of(values: Values, basis: str) -> Violation:
 
 
 def step_for_dx(values: Values) -> Violation:
-    """The step size, with polynomials orthonormal for dx."""
+    """Return the step size, with polynomials orthonormal for dx."""
     return _step_of(values, "dx")
 
 
@@ -58,18 +58,17 @@ stepsize_dx = replay("fedlrt/claim-hom-stepsize@orthonormal-for-dx")(step_for_dx
 
 
 def step_for_the_uniform_law(values: Values) -> Violation:
-    """The step size, with polynomials orthonormal for the uniform law."""
+    """Return the step size, with polynomials orthonormal for the uniform law."""
     return _step_of(values, "uniform")
 
 
 stepsize_uniform = replay("fedlrt/claim-hom-stepsize@orthonormal-for-the-uniform-law")(step_for_the_uniform_law)
 
-
 claim_hom_rank = replay("fedlrt/claim-hom-rank")(rank_below)
 
 
-def _away(values: Values, distance: float) -> Violation:
-    """A start of size 0.01: the distance where a round adds less in new directions than the truncation cuts."""
+def _standstill_distance(values: Values, distance: float) -> Violation:
+    """Return the distance, from a start of size 0.01, where a round adds less in new directions than it cuts."""
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 200), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client()
@@ -79,7 +78,7 @@ def _away(values: Values, distance: float) -> Violation:
     # |gradient|^2 is at most twice the curvature times the loss.
     steepest = float(np.sqrt(np.linalg.eigvalsh(problem.H)[-1] * (off @ problem.H @ off)))
     assumes += assuming(
-        weakest(problem.target),
+        weakest_factor(problem.target),
         Hypothesis("rank", len(factors[1]), "<=", 3),
         Hypothesis(
             "twice what a round moves at most at a loss no greater",
@@ -101,13 +100,13 @@ def _away(values: Values, distance: float) -> Violation:
 
 @replay("fedlrt/claim-hom-error@value-1-at-1-with-a-start-of-size-0-01")
 def claim_hom_error(values: Values) -> Violation:
-    """The distance against 1e-5."""
-    return _away(values, 1e-5)
+    """Compare the distance with 1e-5."""
+    return _standstill_distance(values, 1e-5)
 
 
 @replay("fedlrt/claim-hom-clients")
 def claim_hom_clients(values: Values) -> Violation:
-    """Distance after some rounds with many clients, against that with one, from the same start on the same points."""
+    """Compare the distance after some rounds with many clients with that of one, from one start on the same points."""
     rng, many, rounds = philox(2024), int(values["clients"]), int(values["rounds"])
     assumes = assuming(
         Hypothesis("rounds", rounds, ">=", 1),
@@ -140,20 +139,20 @@ def claim_hom_clients(values: Values) -> Violation:
 
 @replay("fedlrt/claim-hom-10x@value-1-at-1-with-a-start-of-size-0-01")
 def claim_hom_10x(values: Values) -> Violation:
-    """The distance against the farthest that is compared, 1e-2."""
-    return _away(values, 1e-2)
+    """Compare the distance with 1e-2, the farthest that is compared."""
+    return _standstill_distance(values, 1e-2)
 
 
 @replay("fedlrt/claim-hom-10x@at-most-ten-times-orthonormal-for-the-uniform-law")
 def claim_hom_10x_most(values: Values) -> Violation:
-    """FedLin's distance after ten times the rounds, by the curvatures, against FeDLRT's, from one start.
+    """Compare FedLin's distance after ten times the rounds, by the curvatures, with FeDLRT's, from one start.
 
     With one client FedLin's round is 20 steps of gradient descent on the loss.
     """
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client(basis="uniform")
-    assumes += assuming(weakest(problem.target))
+    assumes += assuming(weakest_factor(problem.target))
     ours = float(np.linalg.norm(product(problem.after(0, rounds)) - problem.target))
     curvatures, axes = np.linalg.eigh(problem.H)
     off = axes.T @ (problem.starts[0] - problem.target).ravel()
@@ -175,10 +174,8 @@ def claim_hom_10x_most(values: Values) -> Violation:
 
 jointly_dx = replay("fedlrt/claim-hom-jointly@orthonormal-for-dx-with-a-start-of-size-0-01")(step_for_dx)
 
-
 jointly_uniform = replay("fedlrt/claim-hom-jointly@orthonormal-for-the-uniform-law-with-a-start-of-size-0-01")(
     step_for_the_uniform_law
 )
-
 
 jointly_plain = replay("fedlrt/claim-hom-jointly")(rank_below)

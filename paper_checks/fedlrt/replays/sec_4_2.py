@@ -12,8 +12,8 @@ from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
-def undivided(values: Values) -> Violation:
-    """Batches of a round that are left when every client has made as many whole iterations as it can."""
+def left_over_batches(values: Values) -> Violation:
+    """Return the batches of a round that are left when every client has made as many whole iterations as it can."""
     clients, batches = int(values["clients"]), int(values["batches"])
     assumes = assuming(
         Hypothesis("clients", clients, ">=", 1),
@@ -23,15 +23,14 @@ def undivided(values: Values) -> Violation:
     return Violation(batches % clients, 0, assumes=assumes, reads="batches left over, of those that 240/C asks for")
 
 
-exp_resnet18 = replay("fedlrt/exp-resnet18")(undivided)
+exp_resnet18 = replay("fedlrt/exp-resnet18")(left_over_batches)
 
-
-exp_resnet18_every = replay("fedlrt/exp-resnet18@every-number-up-to-16")(undivided)
+exp_resnet18_every = replay("fedlrt/exp-resnet18@every-number-up-to-16")(left_over_batches)
 
 
 @replay("fedlrt/exp-other-vision")
 def exp_other_vision(values: Values) -> Violation:
-    """Weights of VGG16's layers one by one: those of the two hidden layers of its head, as a share of all."""
+    """Count the weights of VGG16 layer by layer: the two hidden layers of its head as a share of all."""
     widths, hidden, classes = [int(w) for w in values["widths"]], [int(w) for w in values["hidden"]], values["classes"]
     assumes = assuming(
         Hypothesis("convolutions of VGG16", len(widths), "=", 13),

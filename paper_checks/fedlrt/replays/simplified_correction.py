@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 @replay("fedlrt/claim-simplified-sufficient")
 def claim_simplified_sufficient(values: Values) -> Violation:
-    """One round of Algorithm 5 from the minimiser e1 e1' of the mean loss, rank 1 in 2 x 2.
+    """Run one round of Algorithm 5 from the minimiser e1 e1' of the mean loss, rank 1 in 2 x 2.
 
     The mean gradient is zero there, so that the wide bases are e1, e2 up to signs. Entry (1, 1) is the block: its
     gradient is zero for every client, and stays so. Entry (1, 2) has no correction: each client goes its own way.

@@ -67,9 +67,9 @@ def claim_robust(share: Fraction = Fraction(1), largest: Fraction = Fraction(30)
 
 
 def _below(values: Values, left: Fraction, reads: str) -> Violation:
-    r"""From diag(a, b, 0, 0) under $\frac12\|W - \mathrm{diag}(a, m, 0, 0)\|^2$ a round moves b alone, and it is cut.
+    r"""From diag(a, b, 0, 0) under $\frac12\|W - \mathrm{diag}(a, m, 0, 0)\|^2$ a round moves only b, and it is cut.
 
-    The gradient, b - m at (2, 2), is within the bases, and zero beside them, whatever completes them.
+    The gradient, b - m at (2, 2), is within the bases, and zero outside them, however they are completed.
     """
     largest, second, aim, rate, theta = fractions(values, "largest", "second", "aim", "rate", "theta")
     assumes = [
@@ -83,7 +83,7 @@ def _below(values: Values, left: Fraction, reads: str) -> Violation:
 
 @replay("fedlrt/claim-robust@no-limit-at-all-with-truncation")
 def claim_robust_as_read(values: Values) -> Violation:
-    r"""One explicit step leaves $(1 - \lambda)(b - m)$ beside m."""
+    r"""One explicit step ends at $(1 - \lambda)(b - m)$ from m."""
     second, aim, rate = fractions(values, "second", "aim", "rate")
     return _below(
         values,
@@ -95,7 +95,7 @@ def claim_robust_as_read(values: Values) -> Violation:
 
 @replay("fedlrt/claim-robust@guaranteed-by-theorem-5")
 def claim_robust_exact(values: Values) -> Violation:
-    r"""Exact flows of K and L move b as that of S does, which starts at b; $e^{-t} \le 1/(1 + t)$."""
+    r"""Exact flows of K and L move b as the flow of S does, which starts at b; $e^{-t} \le 1/(1 + t)$."""
     second, aim, rate = fractions(values, "second", "aim", "rate")
     return _below(
         values,
@@ -106,7 +106,7 @@ def claim_robust_exact(values: Values) -> Violation:
 
 
 def _more_memory(values: Values, copies: bool) -> tuple[Fraction, list[Hypothesis]]:
-    """Numbers for K and L, and for another V_0 and U_0 if these are copied, over those for U, S and V."""
+    """Return the numbers for K and L, and for another V_0 and U_0 if these are copied, over those for U, S and V."""
     n, r = int(values["n"]), int(values["r"])
     held = {"U": n * r, "S": r * r, "V": n * r}
     added = {"K": n * r, "L": n * r} | ({"V_0 of K": n * r, "U_0 of L": n * r} if copies else {})
@@ -116,7 +116,7 @@ def _more_memory(values: Values, copies: bool) -> tuple[Fraction, list[Hypothesi
 
 @replay("fedlrt/claim-memory-200")
 def claim_memory_200(values: Values) -> Violation:
-    """The increase with copies of all factors against 200 % to half a per cent."""
+    """Compare the increase with copies of all factors with 200 % up to half a per cent."""
     increase, assumes = _more_memory(values, copies=True)
     return Violation(
         abs(increase - 2),
@@ -129,7 +129,7 @@ def claim_memory_200(values: Values) -> Violation:
 
 @replay("fedlrt/claim-memory-200@both-bases-held-once-as-r-n-falls")
 def claim_memory_200_once(values: Values) -> Violation:
-    """K and L alone: 2n/(2n + r) is below 1 for every n and r, and 1 is 1 from 200 %."""
+    """Only K and L: 2n/(2n + r) is below 1 for every n and r, and 1 is 1 from 200 %."""
     increase, assumes = _more_memory(values, copies=False)
     return Violation(
         2 - increase,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from paper_checks.fedlrt.replays.shared.boxes import trips
+from paper_checks.fedlrt.replays.shared.boxes import VARIANTS, exchanges
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
 @replay("fedlrt/table-1@with-their-constants")
 def table_1(values: Values) -> Violation:
-    """Messages of Algorithm 1 with var_cor, line by line, against O(6nr + 10r^2) with its constants."""
+    """Compare the messages of Algorithm 1 with var_cor, line by line, with O(6nr + 10r^2) with its constants."""
     n, r = int(values["n"]), int(values["r"])
     basis, small, wide = n * r, r * r, (2 * r) ** 2  # entries of U or V, of S, of the coefficients in both bases
     lines = {2: [basis, basis, small], 4: [basis, basis], 6: [basis, basis], 11: [wide], 12: [wide], 16: [wide]}
@@ -22,14 +22,11 @@ def table_1(values: Values) -> Violation:
     )
 
 
-VARIANTS = ("none", "simplified", "full")
-
-
 @replay("fedlrt/claim-linear-n")
 def claim_linear_n(values: Values) -> Violation:
-    """Variants whose clients send gradients of coefficients before their local steps, which a correction needs."""
+    """Count the variants whose clients send coefficient gradients before their local steps, as a correction needs."""
     stated = int(values["stated"])
-    sent = {variant: {name for trip in trips(variant) for name in trip.back} for variant in VARIANTS}
+    sent = {variant: {name for exchange in exchanges(variant) for name in exchange.back} for variant in VARIANTS}
     return Violation(
         stated,
         sum(bool(names & {"G_S", "G_St"}) for names in sent.values()),

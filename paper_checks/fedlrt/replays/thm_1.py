@@ -71,8 +71,8 @@ def thm_6_recursion(
     r"""The step of (26), the triangle inequality, Lemma 3, $\tilde S_c = \tilde S$ and $\lambda L \le \frac1{s_*}$.
 
     With a, d and G for the norms of $\tilde S_c^s - \tilde S_c$, of the change of the client's gradient and of the mean
-    one: the square of the sum of norms minus that of the norm of the sum is made of Cauchy and Schwarz's rests; then
-    $d = a - h$ with $h \ge 0$ by Lemma 3, and $\lambda = \frac1{s_*} - f$ with $f \ge 0$.
+    one: the square of the sum of norms minus the square of the norm of the sum is made of Cauchy and Schwarz's rests;
+    then $d = a - h$ with $h \ge 0$ by Lemma 3, and $\lambda = \frac1{s_*} - f$ with $f \ge 0$.
     """
     G, f, *rests = sympy.symbols("G f f_1:4", positive=True)
     chain_rule()
@@ -101,7 +101,7 @@ def thm_6_proof(steps: Sequence[int] = (1, 2, 3, 10, 100)) -> str:
     with $\binom NiN^{-i} = \frac1{i!}\prod_{k<i}(1 - \frac kN) \le \frac1{i!}$, the terms of the series of e.
     """
     require(len(steps) > 0, "no steps")
-    N, a, P = sympy.symbols("N a P", positive=True)  # P stands for a^(s+1) >= 1
+    N, a, P = sympy.symbols("N a P", positive=True)  # P is a^(s+1) >= 1
     geometric = sympy.simplify((P - 1) / (a - 1) - N * (P - 1)).subs(a, 1 + 1 / N)
     require(sympy.simplify(geometric) == 0, "the geometric sum is not N (a^(s+1) - 1)")
     for count in steps:

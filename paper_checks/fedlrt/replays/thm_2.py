@@ -12,7 +12,7 @@ from math import comb
 import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import G, cost_of_truncation, descent_for_all_steps, x
-from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncated
+from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncate
 from paper_checks.replay import Violation, proof, replay, require
 from paper_checks.stored_values import Values
 
@@ -27,8 +27,8 @@ def thm_2(
     r"""The local steps, then the truncation; the two bounds are added.
 
     With full correction every client's first step is along g, so that $\rho = 1$ and $R = 1 - \frac1s < 1$ in
-    `local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 - \frac{1+R}2x)\|g\|^2$
-    before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most
+    `shared.local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 -
+    \frac{1+R}2x)\|g\|^2$ before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most
     $\vartheta\|\nabla\mathcal{L}\| + \frac L2 \vartheta^2$. No smaller constant serves all small learning rates: $\frac
     L2\|W - B\|^2$ for every client changes without truncation by $-\frac{1 - (1 - \lambda L)^{2s_*}}{2L}\|g\|^2$, which
     is $-s_*\lambda(1 - (1 - \frac1{2s_*})x)\|g\|^2$ up to terms of third order in $\lambda$.
@@ -51,7 +51,7 @@ def change_of_loss(values: Values) -> Violation:
     The bases are wide because the gradient of U leaves the span of U, and likewise for V.
     """
     at = one_step(values)
-    end, theta, assumes = truncated(values, at)
+    end, theta, assumes = truncate(values, at)
     after, square = minus(end, at.B), inner(at.F, at.F)
     return Violation(
         (inner(after, after) - square) / 2,
@@ -85,9 +85,9 @@ def eq_36(square: Fraction = Fraction(1, 2)) -> str:
 
 @replay("fedlrt/eq-36", **TRUNCATED)
 def eq_36_as_printed(values: Values) -> Violation:
-    """The rise of the loss by the truncation to rank 1, against the threshold (L = 1)."""
+    """Compare the rise of the loss by the truncation to rank 1, with the threshold (L = 1)."""
     at = one_step(values)
-    end, theta, assumes = truncated(values, at)
+    end, theta, assumes = truncate(values, at)
     after, before = minus(end, at.B), minus(at.star, at.B)
     rise = (inner(after, after) - inner(before, before)) / 2
     return Violation(
@@ -103,7 +103,7 @@ def eq_36_as_printed(values: Values) -> Violation:
 def thm_9_proof(
     truncation: Fraction = Fraction(1), steps: Fraction = Fraction(1), constant: Fraction = Fraction(12)
 ) -> str:
-    r"""The three differences add up to the whole one, whatever the losses are; and so do their bounds.
+    r"""The three differences add up to the whole one, for any losses; and so do their bounds.
 
     Every bound is its difference plus a rest that is not negative, for the first by (36), for the second by Theorem 8;
     the third is zero (Lemma 7). The last line minus the change of the loss is the sum of the two.

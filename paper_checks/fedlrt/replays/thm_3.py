@@ -16,7 +16,7 @@ import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import cost_of_truncation
 from paper_checks.fedlrt.replays.shared.full_correction import full_correction_descends
-from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncated
+from paper_checks.fedlrt.replays.shared.one_step import TRUNCATED, inner, minus, one_step, truncate
 from paper_checks.fedlrt.replays.shared.slack import descends_as_a_bowl
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import Hypothesis, Violation, proof, replay, require
@@ -25,9 +25,9 @@ from paper_checks.stored_values import Values, fractions, square
 
 @replay("fedlrt/thm-3", **TRUNCATED)
 def thm_3_as_printed(values: Values) -> Violation:
-    """T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
+    """Run T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
     at = one_step(values)
-    end, theta, assumes = truncated(values, at)
+    end, theta, assumes = truncate(values, at)
     assumes += (Hypothesis("learning rate of the proof", at.rate, "=", Fraction(1, 24)),)
     after = minus(end, at.B)
     square = inner(at.F, at.F)
@@ -44,7 +44,7 @@ def thm_3_as_printed(values: Values) -> Violation:
 
 @replay("fedlrt/thm-3@what-is-cut-for-the-threshold")
 def thm_3_small_rate(values: Values) -> Violation:
-    """T = 1, one client, one step at a small rate, L = 1; the model has rank two then, and nothing is cut."""
+    """Run T = 1, one client, one step at a small rate, L = 1; the model has rank two then, and nothing is cut."""
     at = one_step(values)
     after, star = minus(at.star, at.B), at.star
     square = inner(at.F, at.F)
@@ -74,12 +74,12 @@ def thm_3(
 ) -> str:
     r"""A round descends by at least $|g|^2/K$ minus the cost of truncation; the least $|g|^2$ is below the mean.
 
-    That share is the exact worst case of the local steps, which one bowl for all clients attains (below), so that K is
-    the least for T = 1. As x tends to 0, K grows like $L/x$: no constant serves all small rates. For the comparison $1
-    - (1 - \lambda L)^{2s_*} \ge 2x(1 - x)$: with $w = (1 - \lambda L)^{s_*} \le e^{-x} \le 1 - x + \frac{x^2}2$ one has
-    $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$. For the constants at single x: K falls
-    as x grows, and it is below $\frac{2L}{1 - e^{-2x}}$ for every $s_*$, with $e^{-y} \le 1 - y + \frac{y^2}2 -
-    \frac{y^3}6 + \frac{y^4}{24}$.
+    That share is the exact worst case of the local steps, which one quadratic for all clients attains (below), so that
+    K is the least for T = 1. As x tends to 0, K grows like $L/x$: no constant serves all small rates. For the
+    comparison $1 - (1 - \lambda L)^{2s_*} \ge 2x(1 - x)$: with $w = (1 - \lambda L)^{s_*} \le e^{-x} \le 1 - x +
+    \frac{x^2}2$ one has $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$. For the constants at
+    single x: K falls as x grows, and it is below $\frac{2L}{1 - e^{-2x}}$ for every $s_*$, with $e^{-y} \le 1 - y +
+    \frac{y^2}2 - \frac{y^3}6 + \frac{y^4}{24}$.
     """
     require(0 < limit <= 1 - limit, "dominance needs x <= 1 - x")
     require(len(steps) > 0, "no steps")

@@ -26,7 +26,7 @@ from paper_checks.fedlrt.replays.shared.descent import (
     h,
     x,
 )
-from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, entries, inner, opposite
+from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, entries, follow_opposite, inner
 from paper_checks.fedlrt.replays.shared.slack import (
     SIZES,
     Row,
@@ -119,7 +119,7 @@ Pair = tuple[Row, Row]
 class Parts:
     """The slack in both parts of the space, and the vectors by their coordinates.
 
-    Inside stand g and the changes of the clients' gradients; outside their gradients at the start come first.
+    Inside are g and the changes of the clients' gradients; outside, their gradients at the start come first.
     """
 
     def __init__(self, clients: int, points: int) -> None:
@@ -133,17 +133,17 @@ class Parts:
         self.nothing: Pair = ([Fraction(0)] * self.inside.size, [Fraction(0)] * self.outside.size)
 
     def change(self, client: int, point: int) -> Pair:
-        """Change of a client's gradient between the start and one of its points."""
+        """Return the change of a client's gradient between the start and one of its points."""
         place = client * self.points + point
         return self.inside.unit(1 + place), self.outside.unit(self.clients + place)
 
     def add(self, factor: Fraction | int, one: Pair, other: Pair) -> None:
-        """Adds a multiple of an inner product."""
+        """Add a multiple of an inner product."""
         self.inside.add(factor, one[0], other[0])
         self.outside.add(factor, one[1], other[1])
 
     def non_negative(self) -> bool:
-        """Whether both parts are."""
+        """Return whether both parts are."""
         return self.inside.non_negative() and self.outside.non_negative()
 
 
@@ -160,7 +160,7 @@ def simplified_steps_are_bounded(content: Mapping[str, Any]) -> None:
         content["recursion"] == "FeDLRT, simplified" and min(multipliers.values(), default=Fraction(-1)) >= 0,
         "not a certificate of rounds with simplified correction with non-negative multipliers",
     )
-    # -x (1 - kappa x) with 2 kappa = 1 + (1 - 1/s) sqrt(1 + delta^2); the root alone on the left of >=
+    # -x (1 - kappa x) with 2 kappa = 1 + (1 - 1/s) sqrt(1 + delta^2); only the root on the left of >=
     root = (2 * (bound / whole + 1) / whole - 1) / (1 - Fraction(1, steps))
     require(root <= 0 or root**2 <= 1 + delta**2, "the certified bound is above the corrected statement")
     names = [*map(str, range(steps)), "+"]
@@ -226,8 +226,8 @@ def thm_4(
 
 @replay("fedlrt/thm-4")
 def thm_4_as_printed(values: Values) -> Violation:
-    """Change of the loss in the round against the printed bound."""
-    at = opposite(values)
+    """Compare the change of the loss in the round with the printed bound."""
+    at = follow_opposite(values)
     bracket = 1 - at.delta**2 - 12 * at.whole + at.delta**2 * at.whole
     return Violation(
         at.change,
@@ -239,7 +239,7 @@ def thm_4_as_printed(values: Values) -> Violation:
 
 
 def _step_of_algorithm_5(corner: sympy.Matrix) -> Any:
-    """A client's step with the corner of the correction."""
+    """Return a client's step with the corner of the correction."""
     return S_c - RATE * (wide(g_s) + corner * wide(g - g_c) * corner)
 
 
@@ -247,12 +247,12 @@ def _step_of_algorithm_5(corner: sympy.Matrix) -> Any:
 def thm_11_hat_lines(
     jensen: Fraction = Fraction(1), clients: Sequence[int] = (1, 2, 3), steps: Sequence[int] = (1, 2, 3)
 ) -> str:
-    r"""Algorithm 5 corrects the corner alone, so that the rest moves along the clients' own gradients, from zero.
+    r"""Algorithm 5 corrects only the corner, so that the rest moves along the clients' own gradients, from zero.
 
     Its end is minus $\frac\lambda C\sum_{c,s}\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)$ (Lemma 1, eq. (40) as
     corrected): the first equalities of both terms. A product with the gradient is a sum of products, each at most the
     product of the norms. Lemma 6 over the clients and then over the steps gives the two bounds of the square. Both last
-    lines put $\nabla_{\tilde S}$ for $\nabla_{\hat S}$, whose square is less by that of the block.
+    lines put $\nabla_{\tilde S}$ for $\nabla_{\hat S}$, whose square is less by the square of the block.
     """
     require(len(clients) * len(steps) > 0, "no numbers")
     corner = sympy.diag(1, 0)
@@ -268,7 +268,7 @@ def thm_11_hat_lines(
 
 
 def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, list[Hypothesis]]:
-    """Squared gradient outside the block, squared gradient, delta, rate, and what is assumed; L = 1, s = 1.
+    """Read squared gradient outside the block, squared gradient, delta, rate, and what is assumed; L = 1, s = 1.
 
     One client with the loss ``<slope, w>``: its gradients are the global ones, the same everywhere.
     """
@@ -289,7 +289,7 @@ def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, lis
 
 
 def _two_opposite(values: Values, delta: Fraction) -> tuple[list[Fraction], list[Hypothesis]]:
-    """Mean move of two opposite clients in two steps of 1/48, and (14) for their losses at each."""
+    """Return the mean move of two opposite clients in two steps of 1/48, and (14) for their losses at each."""
     P, Q = fractions(values, "apart_inside", "apart_outside")
     slope, step, ends, assumes = entries(values["slope"]), Fraction(1, 48), [], []
     for sign in (1, -1):
@@ -306,7 +306,7 @@ def _two_opposite(values: Values, delta: Fraction) -> tuple[list[Fraction], list
 
 @replay("fedlrt/thm-11-hat-lines")
 def thm_11_hat_lines_as_printed(values: Values) -> Violation:
-    """The printed equality after Assumption 1, over delta^2; and the one in the second term, with the global loss.
+    """Evaluate the printed equality after Assumption 1, over delta^2; and, with the global loss, the one in the second.
 
     For that two opposite clients take two steps of 1/48; the global gradient is the slope everywhere.
     """
@@ -358,7 +358,7 @@ def thm_11_hat_first(share: Fraction = Fraction(1), power: int = 2) -> str:
 
 @replay("fedlrt/thm-11-hat-first")
 def thm_11_hat_first_as_printed(values: Values) -> Violation:
-    """One client, one step, with the printed sign; two opposite clients, two steps of 1/48, with the other one."""
+    """Run one client, one step, with the printed sign; two opposite clients, two steps of 1/48, with the other one."""
     outside, square, delta, rate, assumes = _linear(values)
     moved, more = _two_opposite(values, delta)
     bound = delta**2 * Fraction(1, 24) * square
@@ -387,7 +387,7 @@ def thm_11_hat_second(half: Fraction = Fraction(1, 2), power: int = 2) -> str:
 
 @replay("fedlrt/thm-11-hat-second")
 def thm_11_hat_second_as_printed(values: Values) -> Violation:
-    """One step."""
+    """Take one step."""
     outside, square, delta, rate, assumes = _linear(values)
     return Violation(
         rate**2 * outside / 2,
@@ -415,7 +415,7 @@ def thm_11_combine(loss: Fraction = Fraction(2), half: Fraction = Fraction(1, 2)
 
 @replay("fedlrt/thm-11-combine")
 def thm_11_combine_as_printed(values: Values) -> Violation:
-    """Step (I), in units of the squared gradient; the block has less than all of it."""
+    """Evaluate step (I), in units of the squared gradient; the block has less than all of it."""
     L, x, delta, share = fractions(values, "L", "x", "delta", "share")
     assumes = (
         Hypothesis("L", L, ">", 0),

@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 
 from paper_checks.fedlrt.replays.shared.descent import SQUARE_OF_ROOT, descent_for_all_steps
-from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, Opposite, inner, opposite
+from paper_checks.fedlrt.replays.shared.opposite_clients import LOSSES, Opposite, follow_opposite, inner
 from paper_checks.fedlrt.replays.shared.update_symbols import (
     CORNER,
     RATE,
@@ -46,8 +46,8 @@ def eq_39(sign: Fraction = Fraction(1), share: Fraction = Fraction(1)) -> str:
 
 @replay("fedlrt/eq-39b")
 def eq_39b_as_printed(values: Values) -> Violation:
-    """Upper left entry for the first client: gradient minus own gradient, against F - F_c with F = -gradient."""
-    at = opposite(values)
+    """Compare the upper left entry for the first client, gradient minus own gradient, with F - F_c, F = -gradient."""
+    at = follow_opposite(values)
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]
     correction, printed = inside - (P + inside), -inside + (P + inside)
@@ -73,7 +73,7 @@ def eq_39b(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> str
 
 def _first_step(values: Values) -> tuple[Opposite, Fraction, list[Fraction]]:
     """Entry (1, 1) of the first client after one step: by Algorithm 5, or (45), and by both expressions of (40)."""
-    at = opposite(values)
+    at = follow_opposite(values)
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]
     own = P + inside
@@ -86,7 +86,7 @@ STEPS = f"{LOSSES}: first step of client 1 by Algorithm 5 and (45), distance fro
 
 @replay("fedlrt/eq-40")
 def eq_40_as_printed(values: Values) -> Violation:
-    """The nearer expression; and the second one with the sign of Algorithm 5, which lacks lambda."""
+    """Evaluate the nearer expression; and the second one with the sign of Algorithm 5, which lacks lambda."""
     at, after, printed = _first_step(values)
     name = "second expression with the sign put right, distance for want of lambda"
     lost = Hypothesis(name, abs((1 - at.rate) * at.P), ">", 0)
@@ -109,7 +109,7 @@ def eq_40(first: Fraction = Fraction(-1), second: Fraction = Fraction(-1), power
 
 @replay("fedlrt/eq-42")
 def eq_42_as_printed(values: Values) -> Violation:
-    """Blocks of two by two, other than the upper left one: how many of them have a row other than their column."""
+    """Count the blocks of two by two, other than the upper left one, that have a row other than their column."""
     stated = int(values["stated"])
     others = [(row, column) for row in (1, 2) for column in (1, 2) if (row, column) != (1, 1)]
     return Violation(
@@ -124,8 +124,8 @@ def eq_42_as_printed(values: Values) -> Violation:
 def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
     r"""The rest has zeros in the corner, so that the squares of the two parts add up, entry by entry.
 
-    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero. Of the three blocks beside the
-    corner two stand off the diagonal.
+    At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero. Of the three blocks next to the
+    corner two are off the diagonal.
     """
     beside = [(i, j) for i in range(2) for j in range(2) if i or j]
     rest = S_c - share * corner(S_c[0, 0])
@@ -137,8 +137,8 @@ def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
 
 @replay("fedlrt/eq-43-44")
 def eq_43_44_as_printed(values: Values) -> Violation:
-    """Change of the loss against the printed right side, F = -gradient, L = 1."""
-    at = opposite(values)
+    """Compare the change of the loss with the printed right side, F = -gradient, L = 1."""
+    at = follow_opposite(values)
     right = -at.change + inner(at.moved, at.moved) / 2
     return Violation(
         at.change,
@@ -184,7 +184,7 @@ def eq_43_44(
 
 @replay("fedlrt/eq-45")
 def eq_45_as_printed(values: Values) -> Violation:
-    """The nearer expression."""
+    """Evaluate the nearer expression."""
     at, after, printed = _first_step(values)
     return Violation(
         min(abs(after - one) for one in printed), Fraction(0), assumes=at.assumes, given=at.given, reads=STEPS
@@ -205,7 +205,7 @@ def eq_45(own: Fraction = Fraction(-1), mean: Fraction = Fraction(1), sign: Frac
 def eq_46(
     largest: Fraction = Fraction(3, 2), limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3, 10, 100, 1000)
 ) -> str:
-    r"""The argument of `local_steps` for the block of S alone, with g its gradient there.
+    r"""The argument of `shared.local_steps` for the block of S only, with g its gradient there.
 
     The correction takes the block's part of every client's first step to g, and what lies outside the block stays the
     client's own: the client starts along $p_c$ with $\frac1C\sum_c|p_c|^2 \le (1 + \delta^2)|g|^2$, so that $\rho =
@@ -218,8 +218,8 @@ def eq_46(
 
 @replay("fedlrt/eq-46")
 def eq_46_as_printed(values: Values) -> Violation:
-    """The block alone, L = 1, with the sign that the statement needs: with the printed one it fails as well."""
-    at = opposite(values)
+    """Evaluate only the block, L = 1, with the sign that the statement needs: with the printed one it fails as well."""
+    at = follow_opposite(values)
     p, inside = at.moved[0], at.slope[0]
     right = -at.whole * (1 - 12 * at.whole) * inside**2
     printed = -p * inside + p**2 / 2

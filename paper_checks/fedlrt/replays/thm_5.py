@@ -13,7 +13,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedlrt/eq-17")
 def eq_17(values: Values) -> Violation:
-    """Columns of Ut' U_0, which is 2r by r, against the rows of the 2r by 2r matrix beside it."""
+    """Compare the columns of Ut' U_0, which is 2r by r, with the rows of the 2r by 2r matrix next to it."""
     n, r = int(values["n"]), int(values["r"])
     return Violation(
         Fraction(abs(r - 2 * r)),
@@ -49,7 +49,7 @@ def thm_5(d_2: Fraction = Fraction(1), d_3: Fraction = Fraction(1), longest: Fra
 
 @replay("fedlrt/thm-5")
 def thm_5_as_printed(values: Values) -> Violation:
-    r"""A flat loss, both flows at rest, for any $d_2, d_3 > 0$: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$.
+    r"""Follow a flat loss, both flows at rest, $d_2, d_3 > 0$: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$.
 
     A flat loss has every L and every B, so that constants that depend on these are any numbers; a bound with $d_2$ or
     $d_3$ at most 0 implies the one with positive numbers in their place.

@@ -78,8 +78,8 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
     )
 
 
-def _forces(clients: int, steps: int) -> list[list[sympy.Symbol]]:
-    """The negative gradients of all clients at all of their points."""
+def _negative_gradients(clients: int, steps: int) -> list[list[sympy.Symbol]]:
+    """Return the negative gradients of all clients at all of their points."""
     return [list(sympy.symbols(f"f_{c}_0:{steps}", commutative=False)) for c in range(clients)]
 
 
@@ -94,7 +94,7 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
     chain_rule()
     mean = sympy.Symbol("F", commutative=False)
     for count in steps:
-        (own,) = _forces(1, count)
+        (own,) = _negative_gradients(1, count)
         moved = RATE * total(force - own[0] + mean for force in own)
         same(moved, sign * RATE * (total(own) + count * (mean - own[0])), f"the last member at {count} steps")
     return "the steps of (26), however many, added, with the correction in each"
@@ -102,10 +102,10 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
 
 @replay("fedlrt/thm-7-clients")
 def thm_7_clients_as_printed(values: Values) -> Violation:
-    """Clients with |W - B_c|^2 / 2 from W = e1 e1', corrected: the first client's end against the printed member.
+    """Compare the first client's end with the printed member: losses |W - B_c|^2 / 2 from W = e1 e1', corrected.
 
-    Its last term has no factor s there, and both terms the sign of F = +gradient; with the signs put right the factor
-    alone sets the sides apart.
+    Its last term has no factor s there, and both terms the sign of F = +gradient; with the signs corrected, the factor
+    still makes the sides differ.
     """
     targets = [square(B, 2) for B in values["targets"]]
     rate, steps = Fraction(values["step"]), int(values["steps"])
@@ -140,7 +140,7 @@ def thm_7_clients_as_printed(values: Values) -> Violation:
 
 @replay("fedlrt/eq-32")
 def eq_32_as_printed(values: Values) -> Violation:
-    """The printed right side W - lambda F against the model after a step."""
+    """Compare the printed right side W - lambda F with the model after a step."""
     at = one_step(values)
     printed = [[at.W[i][j] - at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
     apart = minus(at.star, printed)
@@ -200,7 +200,7 @@ def thm_7_first_term_lines(
     require(len(clients) * len(steps) > 0, "no numbers")
     product_in_wide_bases()
     for C, count in product(clients, steps):
-        forces = _forces(C, count)
+        forces = _negative_gradients(C, count)
         apart = RATE / C * total(force - own[0] for own in forces for force in own)
         whole = RATE / C * total(force for own in forces for force in own)
         firsts = total(own[0] for own in forces)
@@ -213,7 +213,7 @@ def thm_7_first_term_lines(
 
 @replay("fedlrt/thm-7-first-term-lines")
 def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
-    """Columns of F against rows of the transposed wide basis V, in the printed product of the fourth equality."""
+    """Compare columns of F with rows of the transposed wide basis V, in the printed product of the fourth equality."""
     n, columns = int(values["n"]), int(values["columns"])
     return Violation(
         n,
@@ -274,7 +274,7 @@ def thm_7_second_term_lines(
     require(non_negative(drift), "step (III)")
     require(non_negative(fourth * x**2 - x**2), "step (IV)")
     for C, count in product(clients, steps):
-        forces = _forces(C, count)
+        forces = _negative_gradients(C, count)
         apart = total(force - own[0] for own in forces for force in own) / C
         whole = total(force for own in forces for force in own) / C
         mean = total(own[0] for own in forces) / C
@@ -308,7 +308,7 @@ def thm_7_second_term(square: Fraction = Fraction(1), leading: Fraction = Fracti
 
 @replay("fedlrt/eq-33")
 def eq_33_as_printed(values: Values) -> Violation:
-    """The middle and the last expression of the printed line."""
+    """Evaluate the middle and the last expression of the printed line."""
     at = one_step(values)
     moved = minus(at.star, at.W)
     way = [[at.rate * at.F[i][j] for j in range(2)] for i in range(2)]

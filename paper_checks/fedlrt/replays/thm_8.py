@@ -31,9 +31,9 @@ FURTHER = tuple({"steps": s, "step": whole / s} for s in FURTHER_STEPS for whole
 def thm_8(certificate: Values, further: Sequence[Mapping[str, Any]] = FURTHER) -> str:
     r"""The constant $1 - \frac1{2s_*}$, below 12, serves for $x = s_*\lambda L \le 1$, and so does the printed one.
 
-    With the correction every client's first step is along g, so that this is what `local_steps` says with $\rho = 1$
-    and $R = 1 - \frac1{s_*}$. For $x \le \frac12$ even the exact worst case is known, that of a bowl. Certificates show
-    both at small sizes, from nothing but the inequalities of smooth functions.
+    With the correction every client's first step is along g, so that this is what `shared.local_steps` says with $\rho
+    = 1$ and $R = 1 - \frac1{s_*}$. For $x \le \frac12$ even the exact worst case is known: one quadratic for all
+    clients. Certificates show both at small sizes, from nothing but the inequalities of smooth functions.
     """
     certificates = certificate["certificates"]
     small, large = rounds([Fraction(1, 12), Fraction(1, 2)]), rounds([1, 2], SIZES[2:])
@@ -61,7 +61,7 @@ def thm_8(certificate: Values, further: Sequence[Mapping[str, Any]] = FURTHER) -
 
 @replay("fedlrt/thm-8-proof")
 def thm_8_proof(values: Values) -> Violation:
-    """The third term as derived, L^3 lambda^4 s^4, and as printed in the bracket, s lambda times (s lambda)^3 L^2."""
+    """Evaluate the third term: derived, L^3 lambda^4 s^4; printed in the bracket, s lambda times (s lambda)^3 L^2."""
     steps, rate, L = int(values["steps"]), Fraction(values["rate"]), Fraction(values["L"])
     assumes = (
         Hypothesis("local steps", steps, ">=", 1),

@@ -11,34 +11,20 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
 from paper_checks.methods.inequality import collect_cases
 
-AXES = (
-    Axis("share", 1e-6, 1.0, UNIT, words="step size over the largest one judged"),
-    Axis("D", 1e-6, 1.0, UNIT, words="squared cosine of the first angle, 1 - (delta^0)^2"),
-    Axis("level", 1e-9, 0.999, OPEN_UNIT, words="threshold eps' over its bound, (1 - (delta^0)^2)/16"),
-    Axis("tilde", 1e-9, 0.999, OPEN_UNIT, words="threshold eps~ over its bound, (1 - (delta^0)^2)/16"),
-    Axis(
-        "place",
-        1e-9,
-        1.0,
-        UNIT,
-        words="place of the squared cosine between that of the first angle and 1, or of |b|^2 between its bounds",
-    ),
-)
-
 
 def thresholds(case: Mapping[str, Any]) -> tuple[Any, Any]:
-    r"""$\epsilon'$ and $\tilde\epsilon$, shares of the largest that the lemma allows, D/16."""
+    r"""Return $\epsilon'$ and $\tilde\epsilon$, shares of the largest that the lemma allows, D/16."""
     return case["level"] * case["D"] / 16, case["tilde"] * case["D"] / 16
 
 
 def lengths(case: Mapping[str, Any]) -> tuple[Any, Any]:
-    r"""Bounds of $\beta$ on the event of Lemma A.9: (99), and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$."""
+    r"""Bound $\beta$ on the event of Lemma A.9: (99), and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$."""
     level, _ = thresholds(case)
     return case["D"] - level, 1 + level**2
 
 
 def events(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
-    r"""Squares of the largest quotient of the angle distances that (13) and (76) allow, and of the rate.
+    r"""Return the squares of the largest quotient of the angle distances that (13) and (76) allow, and of the rate.
 
     Before the gradient is off the step is $(1 - 2sb^2)a + 2sba^*$ at $\bar b = bb^*$, c the cosine and $b = c +
     \kappa\epsilon'\delta$; $\kappa$ is tried from -1 to 1 in halves. A deviation of length $\delta r$ that turns it
@@ -58,8 +44,23 @@ def events(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
     return worst**2, 1 - rate * s * case["D"]
 
 
+AXES = (
+    Axis("share", 1e-6, 1.0, UNIT, words="step size over the largest one judged"),
+    Axis("D", 1e-6, 1.0, UNIT, words="squared cosine of the first angle, 1 - (delta^0)^2"),
+    Axis("level", 1e-9, 0.999, OPEN_UNIT, words="threshold eps' over its bound, (1 - (delta^0)^2)/16"),
+    Axis("tilde", 1e-9, 0.999, OPEN_UNIT, words="threshold eps~ over its bound, (1 - (delta^0)^2)/16"),
+    Axis(
+        "place",
+        1e-9,
+        1.0,
+        UNIT,
+        words="place of the squared cosine between that of the first angle and 1, or of |b|^2 between its bounds",
+    ),
+)
+
+
 def search_steps(context: Context) -> Searched:
-    """Steps, angles and thresholds, towards equality on the events."""
+    """Search steps, angles and thresholds, towards equality on the events."""
 
     def gap(cases: Cases) -> np.ndarray:
         left, right = events(cases, 0.5 * cases["share"], 1.0)

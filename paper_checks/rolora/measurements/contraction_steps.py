@@ -55,7 +55,7 @@ class Step:
 
 
 def measure_step(grams: list[np.ndarray], a: np.ndarray, truth: np.ndarray, s: float, case: Any = None) -> Step:
-    """Runs the toolkit's iteration; gradient and expectation follow from the Gram matrices."""
+    """Run the toolkit's iteration; gradient and expectation follow from the Gram matrices."""
     d = len(a)
     own = np.zeros((1, d))
     own[0, 0] = 1.0
@@ -93,7 +93,7 @@ BALANCED = {"uu": "101/100", "sine": "3/5", "s": "1", "eps": "1/1000", "eps_3": 
 
 
 def run_steps(context: Context) -> list[Step]:
-    """The balanced case first; then samples of every size and steps of every length."""
+    """Run the balanced case first; then samples of every size and steps of every length."""
     gram = np.diag([1.0, float(Fraction(BALANCED["uu"]))])
     found = [measure_step([gram], np.array([1.0, 0.0]), np.array([0.8, 0.6]), 1.0, BALANCED)]
     rng = context.rng("samples")
@@ -106,13 +106,13 @@ def run_steps(context: Context) -> list[Step]:
 
 
 def scope(steps: list[Step]) -> str:
-    """Scope of the check, in words."""
+    """Return the scope of the check, in words."""
     told = f"{len(steps)} iterations of Algorithm 2: 1 to 4 clients, d up to 20, m from 5 to 200"
     return f"{told}, eta |b*|^2 from 0.001 to 1"
 
 
-def misses(bound: float, m: float) -> float:
-    r"""Lower bound of $\log P$ that a gradient is farther than $2\delta\,bound\,\|b^*\|^2$ from its expectation.
+def gradient_tail(bound: float, m: float) -> float:
+    r"""Bound $\log P$ that a gradient is farther than $2\delta\,bound\,\|b^*\|^2$ from its expectation, from below.
 
     So it is from (49), and from the mean over all samples of Algorithm 2. Along a the gradient is 0 and (49) is
     $2\delta T(\cos + \delta T)$. Across it the gradient misses its mean by $2\delta|\cos(R - 1 + \frac1m) + \delta

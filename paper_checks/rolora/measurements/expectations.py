@@ -15,36 +15,42 @@ import sympy
 
 M, ALPHA = sympy.Symbol("m", positive=True), sympy.Symbol("alpha")
 
-
 BETA = sympy.Symbol("beta")  # beta^2 = 1 - alpha^2 is put in at the end
 
 
 @cache
 def symbols_of(client: int) -> tuple[sympy.Symbol, sympy.Symbol, sympy.Symbol]:
-    """h, g and w of one client."""
+    """Return h, g and w of one client."""
     return sympy.Symbol(f"h{client}"), sympy.Symbol(f"g{client}"), sympy.Symbol(f"w{client}")
 
 
 def scale(client: int) -> sympy.Expr:
-    r"""$s_i = (X_ia)^\top(X_ia^*)/\|X_ia\|^2$."""
+    r"""Return $s_i = (X_ia)^\top(X_ia^*)/\|X_ia\|^2$."""
     h, g, _ = symbols_of(client)
     return ALPHA + BETA * g / h
 
 
 def scalar_product(client: int) -> sympy.Expr:
-    r"""$(X_ia)^\top(X_ia^*)$."""
+    r"""Return $(X_ia)^\top(X_ia^*)$."""
     h, g, _ = symbols_of(client)
     return ALPHA * h**2 + BETA * h * g
 
 
 def target_square(client: int) -> sympy.Expr:
-    r"""$\|X_ia^*\|^2$."""
+    r"""Return $\|X_ia^*\|^2$."""
     h, g, w = symbols_of(client)
     return ALPHA**2 * h**2 + 2 * ALPHA * BETA * h * g + BETA**2 * (g**2 + w)
 
 
+def chi_square_moment(degrees: sympy.Expr, power: int) -> sympy.Expr:
+    """Return E of a power of a chi-square variable; negative powers need more degrees than twice their size."""
+    if power >= 0:
+        return sympy.prod([degrees + 2 * k for k in range(power)])
+    return 1 / sympy.prod([degrees - 2 * k for k in range(1, -power + 1)])
+
+
 def expectation(expression: sympy.Expr, clients: int) -> sympy.Expr:
-    """The expectation, as a rational function of m and alpha; for m above twice the powers of 1/h.
+    """Return the expectation, as a rational function of m and alpha; for m above twice the powers of 1/h.
 
     Raises:
         ValueError: an odd power of h without an odd power of g, whose expectation is not rational.
@@ -69,13 +75,6 @@ def expectation(expression: sympy.Expr, clients: int) -> sympy.Expr:
     return sympy.expand(total).subs(BETA**2, 1 - ALPHA**2) if total else total
 
 
-def chi_square_moment(degrees: sympy.Expr, power: int) -> sympy.Expr:
-    """E of a power of a chi-square variable; negative powers need more degrees than twice their size."""
-    if power >= 0:
-        return sympy.prod([degrees + 2 * k for k in range(power)])
-    return 1 / sympy.prod([degrees - 2 * k for k in range(1, -power + 1)])
-
-
 def mean_of_form(expression: sympy.Expr, entries: Sequence[sympy.Symbol]) -> sympy.Expr:
-    """The mean of a quadratic form in independent standard normal entries."""
+    """Return the mean of a quadratic form in independent standard normal entries."""
     return sympy.Add(*(sympy.diff(expression, entry, 2) for entry in entries)) / 2

@@ -1,6 +1,7 @@
 r"""How probable it is that a bound of Appendix A.3 fails: one client, $\delta = 3/5$, for every constant in $\Omega$.
 
-For one client the minimiser is $(\cos + \delta T)b^*$ with the T of ``laws``, and the gradient is 0 along a.
+For one client the minimiser is $(\cos + \delta T)b^*$ with the T of ``measurements.laws``, and the gradient is 0 along
+a.
 """
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ from paper_checks.rolora.measurements.settings import Setting
 SMALLEST = {1.0: 1e-2, 10.0: 1e-12, 20.0: 1e-30, 100.0: 1e-110}
 """A threshold that refutes m = C q, by C: the larger C, the smaller it must be."""
 
-
 ABSOLUTE = tuple(Setting(1, 2, 0.1, 0.1, e2, C) for C, e2 in SMALLEST.items())
-
 
 ABSOLUTE_SCOPE = (
     f"one client, delta = 3/5, eps_3 = eps_2; {len(ABSOLUTE)} absolute constants C in m = C q, "
@@ -32,7 +31,7 @@ ABSOLUTE_SCOPE = (
 def failure_for_every_constant(
     name: str, low: Callable[[Setting], float], times: float = 1.0, power: float = 10.0, exact: bool = True
 ) -> Promise:
-    r"""That a bound fails with probability at most $q^{-10}$, for one constant at least.
+    r"""Judge that a bound fails with probability at most $q^{-10}$, for one constant at least.
 
     One constant that is enough for its case would do. The witness is the case of C = 1; the others fail like it.
 
@@ -58,25 +57,24 @@ def failure_for_every_constant(
 
 THRESHOLDS = Setting(1, 2, 0.1, 0.1, 0.03, 10.0)
 
-
 NEAR_ONE = 1.0 - 1e-10, 1e-6
 """A constant c, and the first angle distance."""
 
 
 def most_successes(c: float, delta_0: float) -> float:
-    r"""A bound of the probability that the first step keeps its bound, for one client in the plane and any step.
+    r"""Bound the probability that the first step keeps its bound, for one client in the plane and any step.
 
     The step turns a by $\varphi$, $\tan\varphi = 2ss_1\delta_0R$, with $mR \sim \chi^2_{m-1}$ independent of $s_1$, and
-    must end within $\psi = \arcsin(C\delta_0)$ of $a^*$: R in an interval whose ends have one quotient, whatever
-    s and $s_1$ are. The density of $\log R$ is at most $\sqrt{(m-1)/(4\pi)}$.
+    must end within $\psi = \arcsin(C\delta_0)$ of $a^*$: R in an interval whose ends have one quotient, for all s and
+    $s_1$. The density of $\log R$ is at most $\sqrt{(m-1)/(4\pi)}$.
     """
     first, room = np.arcsin(delta_0), np.arcsin(np.sqrt(1.0 - c * (1.0 - delta_0**2)) * delta_0)
     quotient = np.tan(first + room) / np.tan(first - room)
     return float(np.sqrt((THRESHOLDS.m - 1) / (4.0 * np.pi)) * np.log(quotient))
 
 
-def near_one() -> Evidence:
-    """One iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
+def judge_near_one() -> Evidence:
+    """Judge one iteration for a c near 1, one client and the best step: how often it misses the factor at least."""
     return judge_inequality(
         np.array([1.0 - most_successes(*NEAR_ONE)]),
         np.array([2.0 * 2.0**-10]),

@@ -44,13 +44,13 @@ class FixedRun:
 
 
 def worst_gram(distance: float) -> np.ndarray:
-    """A Gram matrix in the plane, a on the first axis: the minimiser is off by the most, against a*."""
+    """Return a Gram matrix in the plane, a on the first axis: the minimiser is off by the most, against a*."""
     side = np.sqrt(1.0 - distance**2)
     return np.eye(2) + distance * np.array([[-distance, -side], [-side, distance]])
 
 
 def follow(grams: list[np.ndarray], cosine: float, s: float, share: float, turns: int) -> FixedRun:
-    """Iterations of the toolkit's Algorithm 2 from a = e_1, a* = (cosine, sine, 0, ...)."""
+    """Follow iterations of the toolkit's Algorithm 2 from a = e_1, a* = (cosine, sine, 0, ...)."""
     d = len(grams[0])
     truth, own = np.zeros((d, 1)), np.zeros((1, d))
     truth[0, 0], truth[1, 0], own[0, 0] = cosine, np.sqrt(1.0 - cosine**2), 1.0
@@ -76,7 +76,7 @@ def follow(grams: list[np.ndarray], cosine: float, s: float, share: float, turns
 
 
 def fixed_runs(context: Context) -> list[FixedRun]:
-    """The worst client at several angles and steps, then clients with random eigenvectors."""
+    """Follow the worst client at several angles and steps, then clients with random eigenvectors."""
     found = []
     for share, cosine, s in product(SHARES, (0.05, 0.3, 0.9, 0.999), (0.05, 0.5)):
         found.append(follow([worst_gram(share * cosine)], cosine, s, share, 12))
@@ -91,7 +91,7 @@ def fixed_runs(context: Context) -> list[FixedRun]:
 
 
 def excess(run: FixedRun, rate: float = 1.0) -> float:
-    """The largest amount by which an iteration, or the product at the end, misses what the theorem states."""
+    """Return the largest amount by which an iteration, or the product at the end, misses what the theorem states."""
     allowed = 1.0 - rate * run.s * run.cosine**2
     distance = (run.share * run.cosine) ** 2
     product_allowed = 1.0 / (1.0 - distance) if distance < 1.0 else np.inf

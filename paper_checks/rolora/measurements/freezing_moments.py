@@ -39,7 +39,7 @@ class Moments:
 
 
 def parts(N: int) -> dict[str, sympy.Expr]:
-    """The six terms of eq. (188) and the whole, before expectations."""
+    """Return the six terms of eq. (188) and the whole, before expectations."""
     h_squared = symbols_of(1)[0] ** 2
     z_1, z_2 = scale(1) / N, sum((scale(i) for i in range(2, N + 1)), sympy.Integer(0)) / N
     return {
@@ -68,8 +68,24 @@ def parts(N: int) -> dict[str, sympy.Expr]:
     }
 
 
+Z = sympy.Symbol("z")
+
+OURS, ACROSS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "pq")
+"""A given $z_2$, and two entries of the first two columns of a client's samples, $x_{i,1}$ and $x_{i,2}$."""
+
+
+def point(m: int, cosine: str, sine: str) -> Point:
+    """Return values of all symbols, at this number of samples and this angle."""
+    free = [Z, *OURS, *ACROSS, *(symbol for client in CLIENTS for symbol in symbols_of(client)[:2])]
+    others = {symbol: sympy.Rational(number + 2, 3) for number, symbol in enumerate(free)}
+    return {M: sympy.Integer(m), ALPHA: rational(cosine), BETA: rational(sine), **others}
+
+
+POINTS = tuple(point(*at) for at in ((3, "0.6", "0.8"), (4, "0.8", "0.6"), (10, "-0.28", "0.96")))
+
+
 def measure_moments(*names: str) -> Callable[[Context], Moments]:
-    """Exact expectations of the named terms."""
+    """Return the measurement of the exact expectations of the named terms."""
 
     def measure(context: Context) -> Moments:
         found = {
@@ -80,23 +96,6 @@ def measure_moments(*names: str) -> Callable[[Context], Moments]:
     return measure
 
 
-Z = sympy.Symbol("z")
-
-
-OURS, ACROSS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "pq")
-"""A given $z_2$, and two entries of the first two columns of a client's samples, $x_{i,1}$ and $x_{i,2}$."""
-
-
-def point(m: int, cosine: str, sine: str) -> Point:
-    """Values of all symbols, at this number of samples and this angle."""
-    free = [Z, *OURS, *ACROSS, *(symbol for client in CLIENTS for symbol in symbols_of(client)[:2])]
-    others = {symbol: sympy.Rational(number + 2, 3) for number, symbol in enumerate(free)}
-    return {M: sympy.Integer(m), ALPHA: rational(cosine), BETA: rational(sine), **others}
-
-
-POINTS = tuple(point(*at) for at in ((3, "0.6", "0.8"), (4, "0.8", "0.6"), (10, "-0.28", "0.96")))
-
-
 IN_COORDINATES = Equation(
     "x_1 . (alpha x_1 + beta x_2)",
     OURS.dot(ALPHA * OURS + BETA * ACROSS),
@@ -104,14 +103,13 @@ IN_COORDINATES = Equation(
 )
 r"""The product $(X_ia)^\top(X_ia^*)$ for $a = e_1$, as in (193), (209) and (231)."""
 
-
 SCOPE = "1 to 4 clients, every m for which the expectation is finite, every angle"
 
 
 def judge_moments(
     data: Moments, formulas: Mapping[str, Callable[[int], Any]], scope: str = SCOPE, others: Sequence[Equation] = ()
 ) -> Evidence:
-    """Formulas against exact expectations, for every number of clients, and equations before any expectation."""
+    """Judge formulas against exact expectations, for every number of clients, and equations before any expectation."""
     lines = [
         Equation(f"{name}, N = {N}", data.terms[name][N], sympy.sympify(formula(N)))
         for name, formula in formulas.items()
@@ -124,7 +122,6 @@ LETTERS = (
     r"With $s_i = \frac{(X_ia)^\top(X_ia^*)}{\|X_ia\|^2}$, $z_2 = \frac1N(s_2 + \ldots + s_N)$, $v = X_1a^*$, $u_1 = "
     r"\frac{s_1}NX_1a$, $u_2 = z_2X_1a$ and $\alpha = a^\top a^*$: "
 )
-
 
 COORDINATES = (
     r"For $a = e_1$ without loss of generality, $a^* = \alpha e_1 + \sqrt{1 - \alpha^2}e_2$, $X_ia = x_{i,1}$ and "

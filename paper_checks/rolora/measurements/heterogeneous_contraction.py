@@ -23,7 +23,7 @@ class Slopes:
 
 
 def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any, Any]:
-    r"""Squares of $\delta_{t+1}/\delta_t$ and of the factor of eq. (254), which must not be negative itself."""
+    r"""Return the squares of $\delta_{t+1}/\delta_t$ and of the factor of (254), which itself must not be negative."""
     u0 = values["delta_0"] ** 2
     u, s = (values["ratio"] * values["delta_0"]) ** 2, values["step"]
     left = (1 - 2 * s * (1 - u)) ** 2 / (1 + 4 * s**2 * u * (1 - u))
@@ -32,7 +32,7 @@ def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any
 
 
 def search_contraction(context: Context) -> Slopes:
-    """Every angle, steps up to far beyond the bound; the judge keeps those it speaks of."""
+    """Search every angle, steps up to far beyond the bound; the judge keeps those it speaks of."""
     axes = (
         Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT, words="first angle distance, delta_0"),
         Axis("ratio", 1e-4, 1.0, UNIT, words="angle distance over the first one, delta_t/delta_0"),
@@ -57,8 +57,8 @@ def search_contraction(context: Context) -> Slopes:
     return Slopes(cases.holding({name: np.concatenate([cases[name], beyond[name]]) for name in cases}))
 
 
-def iterated(cases: Mapping[str, Any]) -> Any:
-    """Angle distances over the first one after 1 to 20 iterations of Algorithm 2, in turn, whatever they come to."""
+def iterate_angles(cases: Mapping[str, Any]) -> Any:
+    """Return the angle distances over the first one after 1 to 20 iterations of Algorithm 2, in turn, of any size."""
     ratio = np.ones_like(cases["step"])
     for done in range(20):
         moved = ratio * np.sqrt(contraction({**cases, "ratio": ratio}, 2.0, 2)[0])
@@ -69,11 +69,11 @@ def iterated(cases: Mapping[str, Any]) -> Any:
 def judge_contraction(
     data: Slopes, factor: float, power: int, longest: float, monotone: bool, iterates: bool = False
 ) -> Evidence:
-    """All cases with a step up to ``longest``, in fractions where it is close."""
+    """Judge all cases with a step up to ``longest``, in fractions where it is close."""
     kept = data.cases["step"] <= longest
     chosen = {name: column[kept] for name, column in data.cases.items()}
     if iterates:
-        chosen["ratio"] = iterated(chosen)
+        chosen["ratio"] = iterate_angles(chosen)
     elif not monotone:
         chosen["ratio"] = 1.0 / (chosen["ratio"] + (1.0 - chosen["ratio"]) * chosen["delta_0"])
 

@@ -16,9 +16,7 @@ from paper_checks.context import Context
 
 DELTAS = ("0.6", "0.001", "0.1", "0.3", "0.9", "0.999")
 
-
 CONSTANTS = ("0.78125", "0.001", "0.1", "0.5", "0.9", "0.999")
-
 
 QUOTIENTS = ("0.5", "0.001", "0.1", "0.9", "0.999", "1.5", "3")
 
@@ -31,7 +29,7 @@ class Count:
         delta_0: Start.
         c: Constant of the rate.
         quotient: $\epsilon/\delta_0$.
-        drawn: Numbers of iterations to try beside those around the least one.
+        drawn: Numbers of iterations to try in addition to those around the least one.
     """
 
     delta_0: str
@@ -41,16 +39,16 @@ class Count:
 
     @property
     def rate(self) -> float:
-        """Y = c(1 - delta_0^2), between 0 and 1."""
+        """Return Y = c(1 - delta_0^2), between 0 and 1."""
         return float(self.c) * (1.0 - float(self.delta_0) ** 2)
 
     def numbers(self) -> dict[str, Any]:
-        """For the witness."""
+        """Return the numbers for the witness."""
         return {"delta_0": self.delta_0, "c": self.c, "quotient": self.quotient}
 
 
 def search_counts(context: Context) -> list[Count]:
-    """All combinations of ends and middles; the first is the simplest."""
+    """Search all combinations of ends and middles; the first is the simplest."""
     rng = context.rng("iterations")
     return [
         Count(*names, tuple(int(T) for T in rng.integers(1, 400, context.size(4, 40))))
@@ -59,7 +57,7 @@ def search_counts(context: Context) -> list[Count]:
 
 
 def judge_equivalence(counts: Sequence[Count], root: float, root_log: float, power: float, flip: int) -> Evidence:
-    r"""Whether the powers, the quotient and the logarithms say the same of T.
+    r"""Judge whether the powers, the quotient and the logarithms say the same of T.
 
     Args:
         counts: Cases.
@@ -103,7 +101,7 @@ def judge_equivalence(counts: Sequence[Count], root: float, root_log: float, pow
 
 
 def judge_order(counts: Sequence[Count], sense: int, beyond: bool, root: float, size: float) -> Evidence:
-    r"""The order of the exact number of iterations and the simple one.
+    r"""Judge the order of the exact number of iterations and the simple one.
 
     Args:
         counts: Cases.

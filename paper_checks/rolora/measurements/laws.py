@@ -19,26 +19,20 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaln, erf
 from scipy.stats import chi2
 
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(400)
-
-
 GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
-
 
 BEST_C1 = 16.0 / 9.0
 r"""Largest $c_1$ of eq. (18): $K^4/4$ with $K^2 = 8/3$; the rate of the lower tail tends to $\epsilon_1^2/4$."""
 
-
 BEST_C3 = GOLDEN + 0.5 * log(GOLDEN)
 r"""Largest $c_3$ of eq. (29): the rate of $|zw|$ sums at $\epsilon_2 = 1$, since rate over $\epsilon^2$ decreases."""
-
 
 BEST_C5 = 0.5 * (1.0 - log(2.0))
 r"""Largest $c_5$ of eq. (61): the rate of the upper tail of $\chi^2$ at $\epsilon_3 = 1$."""
 
 
 def orlicz_norm(mean_of_exponential: Callable[[float], float], pole: float) -> float:
-    r"""The norm $\inf\{t : E\exp(|\xi|/t) \le 2\}$ from $\lambda \mapsto E\exp(\lambda|\xi|)$.
+    r"""Return the norm $\inf\{t : E\exp(|\xi|/t) \le 2\}$ from $\lambda \mapsto E\exp(\lambda|\xi|)$.
 
     Args:
         mean_of_exponential: increasing, finite below the pole.
@@ -48,12 +42,12 @@ def orlicz_norm(mean_of_exponential: Callable[[float], float], pole: float) -> f
 
 
 def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> float:
-    r"""$\psi_1$ (power 1) or $\psi_2$ (power 2) norm of a law with finitely many values."""
+    r"""Return the $\psi_1$ (power 1) or $\psi_2$ (power 2) norm of a law with finitely many values."""
     sizes = np.abs(values) ** power
     if not sizes.any():
         return 0.0
     scale = float(sizes.max())
-    # At rate log(2)/max the mean is at most 2; it reaches 2 at the latest where the largest value alone does.
+    # At rate log(2)/max the mean is at most 2; it reaches 2 at the latest where the largest value does by itself.
     last = log(2.0 / float(masses[sizes == scale].sum())) / scale
     rate = brentq(
         lambda one: float(masses @ np.exp(one * sizes)) - 2.0, 0.99 * log(2.0) / scale, 1.01 * last, xtol=1e-14 / scale
@@ -62,14 +56,14 @@ def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> flo
 
 
 def gaussian_product_norm(correlation: float) -> float:
-    r"""$\psi_1$ norm of the product of two standard normal variables, by an integral over the angle."""
+    r"""Return the $\psi_1$ norm of the product of two standard normal variables, by an integral over the angle."""
     angles = np.linspace(0.0, 2.0 * np.pi, 4001)[:-1]
     product = np.abs(np.cos(angles) * np.cos(angles - np.arccos(np.clip(correlation, -1.0, 1.0))))
     return orlicz_norm(lambda rate: float(np.mean(1.0 / (1.0 - 2.0 * rate * product))), 1.0 / (1.0 + abs(correlation)))
 
 
 def chi_square_tails(room: float, n: int) -> tuple[float, float]:
-    r"""$\log P(\chi^2_n \le (1 - room)n)$ and $\log P(\chi^2_n \ge (1 + room)n)$, too small for floats or not."""
+    r"""Return $\log P(\chi^2_n \le (1 - room)n)$ and $\log P(\chi^2_n \ge (1 + room)n)$, even too small for floats."""
     low, high = (1.0 - room) * n, (1.0 + room) * n
     found = [float(chi2.logcdf(low, n)), float(chi2.logsf(high, n))]
     for place, ends in enumerate(((0.0, low / 2.0), (high / 2.0, mpmath.inf))):
@@ -78,8 +72,11 @@ def chi_square_tails(room: float, n: int) -> tuple[float, float]:
     return found[0], found[1]
 
 
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(400)
+
+
 def student_tail(room: float, m: float) -> float:
-    r"""$\log P(\|\tilde b - g\| > room\,\delta\|b^*\|)$ of one client: two-sided tail of $t_m/\sqrt m$.
+    r"""Return $\log P(\|\tilde b - g\| > room\,\delta\|b^*\|)$ of one client: two-sided tail of $t_m/\sqrt m$.
 
     Up to the median from the incomplete beta function, or the error function for very large m. Beyond, the density
     $(1 + s^2)^{-(m+1)/2}$ is integrated from ``room`` on in u, $\frac{u^2}m = \log\frac{1+s^2}{1+room^2}$.

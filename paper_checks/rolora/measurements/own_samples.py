@@ -1,4 +1,4 @@
-r"""One client of Algorithm 2 in the plane, by its Gram matrix: the gradient, and its mean over all samples.
+r"""One client of Algorithm 2 in the plane, by its Gram matrix: its gradient, and the mean over all samples.
 
 a and u are the axes, $a^* = \alpha a + \beta u$ and $b^* = 1$. The same samples make $\bar b$ and the gradient, so that
 the mean gradient is 0 along a and $-2\alpha\beta(1 - 1/m)$ across it (see the claim on eqs. (48) and (49)).
@@ -32,12 +32,12 @@ class OwnSamples:
     truth: Pair
 
     def deviation(self, of: Pair) -> Fraction:
-        """Square of the distance of the gradient from what stands for its expectation."""
+        """Return the square of the distance of the gradient from what replaces its expectation."""
         return (self.gradient[0] - of[0]) ** 2 + (self.gradient[1] - of[1]) ** 2
 
 
 def own_samples(case: Mapping[str, str]) -> OwnSamples:
-    """From m, cosine, sine, and the entries aa, au and uu of X'X/m."""
+    """Return own samples from m, cosine, sine, and the entries aa, au and uu of X'X/m."""
     m, cosine, sine, aa, au, uu = (Fraction(case[name]) for name in ("m", "cosine", "sine", "aa", "au", "uu"))
     b = cosine + sine * au / aa
     moved = (b - cosine) * b, -sine * b

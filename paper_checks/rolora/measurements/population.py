@@ -23,12 +23,12 @@ from toymodels.regression import Regressor, regression
 
 
 def close(name: str, left: float, right: float, case: Mapping[str, Any] | None = None) -> Promise:
-    """The promise that two numbers are one, up to rounding."""
+    """Return the promise that two numbers are one, up to rounding."""
     return Promise(name, left, right, error=1e-10 * max(1.0, abs(left), abs(right)), case=case)
 
 
 def draw_problems(context: Context) -> list[Problem]:
-    """Federations of the toolkit in expectation, equal clients included."""
+    """Draw federations of the toolkit in expectation, equal clients included."""
     rng = context.rng("problems")
     settings = [(2, 2, 1, 0.5), (3, 3, 2, 1.0), (4, 6, 5, 0.2), (8, 8, 3, 0.0), (20, 20, 10, 2.0)]
     return [
@@ -38,7 +38,6 @@ def draw_problems(context: Context) -> list[Problem]:
 
 
 FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and not, under the population loss"
-
 
 SCOPE = (
     "1 to 5 clients in 2 to 8 dimensions with minimisers of their own, equal ones, and ones whose mean is 0; starts at "
@@ -74,25 +73,25 @@ class Iteration:
 
     @property
     def mean_b(self) -> Tensor:
-        r"""$\bar b^*$, the mean."""
+        r"""Return $\bar b^*$, the mean."""
         return torch.stack(self.own_b).mean(dim=0)
 
     @property
     def gamma_squared(self) -> float:
-        """Definition A.13, from all pairs of clients: half their mean square distance."""
+        r"""Return $\gamma^2$ of Definition A.13, from all pairs of clients: half their mean square distance."""
         stacked = torch.cat(self.own_b)
         return float(((stacked[:, None] - stacked[None]) ** 2).sum(dim=-1).mean()) / 2.0
 
     def sine_squared(self, a: Tensor) -> float:
-        """Square of the angle distance of a unit vector."""
+        """Return the square of the angle distance of a unit vector."""
         return float(((a - self.truth @ (self.truth.mT @ a)) ** 2).sum())
 
     def loss(self, a: Tensor, b: Tensor) -> float:
-        """The global loss, by the toolkit's clients."""
+        """Return the global loss, by the toolkit's clients."""
         return float(torch.stack([client.loss({"W": a @ b}) for client in self.clients()]).mean())
 
     def clients(self) -> tuple[Regressor, ...]:
-        """The clients under the population loss."""
+        """Return the clients under the population loss."""
         eye = torch.eye(len(self.truth), dtype=torch.float64)
         return tuple(Regressor(eye, self.truth @ b) for b in self.own_b)
 
@@ -100,7 +99,7 @@ class Iteration:
 def iterate(
     truth: Tensor, own_b: Sequence[Tensor], a: Tensor, eta: float, case: Mapping[str, Any] | None = None
 ) -> Iteration:
-    """One iteration of the toolkit's Algorithm 2 from a."""
+    """Run one iteration of the toolkit's Algorithm 2 from a."""
     start = Iteration(truth, tuple(own_b), a, eta, (), (), own_b[0], a, case)
     fed = Watched(start.clients())
     after = one_round(ExactRoLoRA(eta).round, fed, AB(Tree(W=a), Tree(W=torch.zeros_like(own_b[0]))))
@@ -109,7 +108,7 @@ def iterate(
 
 
 def by_hand(a: Sequence[str], own_b: Sequence[Sequence[str]], eta: str) -> Iteration:
-    r"""An iteration in fractions, with $a^* = (1, 0)$."""
+    r"""Return an iteration in fractions, with $a^* = (1, 0)$."""
 
     def floats(numbers: Sequence[str]) -> Tensor:
         return torch.tensor([float(Fraction(number)) for number in numbers], dtype=torch.float64)
@@ -120,7 +119,7 @@ def by_hand(a: Sequence[str], own_b: Sequence[Sequence[str]], eta: str) -> Itera
 
 
 def iterations(context: Context) -> list[Iteration]:
-    """Some that can be followed by hand, then random ones of every kind."""
+    """Run some iterations that can be followed by hand, then random ones of every kind."""
     found = [
         by_hand(["3/5", "4/5"], [["1", "0"], ["1", "0"]], "1/8"),
         by_hand(["4/5", "3/5"], [["1", "0"], ["0", "2"]], "1/4"),

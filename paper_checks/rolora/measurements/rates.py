@@ -14,7 +14,7 @@ from paper_checks.methods.inequality import collect_cases
 
 
 def quotient_squared(square: Any, s: Any) -> Any:
-    r"""$(\delta_{t+1}/\delta_t)^2$ with unlimited samples, from $\delta_t^2$ and $s = \eta\|b^*\|^2$."""
+    r"""Return $(\delta_{t+1}/\delta_t)^2$ with unlimited samples, from $\delta_t^2$ and $s = \eta\|b^*\|^2$."""
     return (1 - 2 * s * (1 - square)) ** 2 / (1 + 4 * s**2 * square * (1 - square))
 
 
@@ -32,7 +32,7 @@ class Rates:
 
 
 def search_rates(context: Context) -> Rates:
-    """A search over all angles and all c; draws on the events, with corners."""
+    """Search over all angles and all c; draw on the events, with corners."""
     axes = (
         Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT, words="first angle distance, delta^0"),
         Axis("ratio", 1e-4, 1.0, UNIT, words="angle distance over the first one, delta^t/delta^0"),

@@ -15,7 +15,7 @@ from toymodels.regression import regression
 def after_iterations(
     d: int, N: int, m: int | None, s: float, sine: float, turns: int, rng: np.random.Generator
 ) -> tuple[float, ...]:
-    r"""Angle distance after some iterations, squared error of the product with the next b, and the loss on the samples.
+    r"""Return the angle distance after some iterations, the product's squared error with the next b, and the loss.
 
     All in units of $\|b^*\|$; without m the population loss.
     """

@@ -1,11 +1,11 @@
 r"""The second iteration of Algorithm 2 on the samples of the first: one client, by the law of six numbers.
 
-Let $b^* = 1$, $a^* = ca + \delta u$, $x = Xa$, $y = Xu$, $t = x^\top y/\|x\|^2$ and $r = y - tx$. The first gradient
-is $-\frac{2b\delta}nX^\top r$ with $b = c + \delta t$. The part of $X^\top r$ across a and u is normal, G its squared
-length over that of r; X times it is normal across r but for its part along r. So all that is asked of the next
-iteration follows from the independent variables $A = \|x\|^2 \sim \chi^2_n$, $B = \|r\|^2 \sim \chi^2_{n-1}$, $G \sim
-\chi^2_d$ in d dimensions beside a and u, $\sqrt At \sim N(0, 1)$, and those of that normal vector: $\eta \sim N(0, 1)$
-along x and $H \sim \chi^2_{n-2}$ across x and r.
+Let $b^* = 1$, $a^* = ca + \delta u$, $x = Xa$, $y = Xu$, $t = x^\top y/\|x\|^2$ and $r = y - tx$. The first gradient is
+$-\frac{2b\delta}nX^\top r$ with $b = c + \delta t$. The part of $X^\top r$ across a and u is normal, G its squared
+length over the squared length of r; X times it is normal across r but for its part along r. So all that is asked of the
+next iteration follows from the independent variables $A = \|x\|^2 \sim \chi^2_n$, $B = \|r\|^2 \sim \chi^2_{n-1}$, $G
+\sim \chi^2_d$ in d dimensions besides a and u, $\sqrt At \sim N(0, 1)$, and of the components of that normal vector:
+$\eta \sim N(0, 1)$ along x and $H \sim \chi^2_{n-2}$ across x and r.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Next(NamedTuple):
     summand: float
 
 
-def second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) -> Next:
-    r"""The second iteration.
+def follow_second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) -> Next:
+    r"""Follow the second iteration.
 
     Args:
         c: cosine of the first angle.
@@ -62,8 +62,8 @@ def second(c: float, delta: float, s: float, n: float, at: tuple[float, ...]) ->
     )
 
 
-def least(case: Mapping[str, Any]) -> tuple[Next, float]:
-    """The least of each at the ends of what the six numbers are held in, and how probable it is that one is not there.
+def least_values(case: Mapping[str, Any]) -> tuple[Next, float]:
+    """Return the least of each while the six numbers are within their bounds, and how probable it is that one is not.
 
     A bound, by Chebyshev's inequality for each.
     """
@@ -71,5 +71,5 @@ def least(case: Mapping[str, Any]) -> tuple[Next, float]:
     sizes = [[size * (1.0 - ROOM), size * (1.0 + ROOM)] for size in (n, n, d, n)]
     ends = product(*sizes, (-ROOM, ROOM), (-TURN, TURN))
     missed = (6.0 / n + 2.0 / d + 1.0 / (n * (1.0 - ROOM))) / ROOM**2 + 1.0 / TURN**2
-    found = [second(c, delta, s, n, at) for at in ends]
+    found = [follow_second(c, delta, s, n, at) for at in ends]
     return Next(*(min(column) for column in zip(*found, strict=True))), missed

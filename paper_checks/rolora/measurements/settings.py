@@ -25,44 +25,43 @@ class Setting:
 
     @property
     def level(self) -> float:
-        r"""$\epsilon'$."""
+        r"""Return $\epsilon'$."""
         return self.e2 / ((1.0 - self.e0) * (1.0 - self.e1))
 
     @property
     def tilde(self) -> float:
-        r"""$\tilde\epsilon$ for $\epsilon_3 = \epsilon_2$."""
+        r"""Return $\tilde\epsilon$ for $\epsilon_3 = \epsilon_2$."""
         return self.e2 / (1.0 - self.e0)
 
     @property
     def q(self) -> float:
-        """The q of Lemma A.9."""
+        """Return the q of Lemma A.9."""
         return max(log(self.N) / min(self.e1, self.e2) ** 2, self.d * log(2.0 / self.e0) / self.e2**2)
 
     @property
     def m(self) -> int:
-        """The fewest samples that are at least C q."""
+        """Return the fewest samples that are at least C q."""
         return max(1, ceil(self.C * self.q))
 
     @property
     def least(self) -> float:
-        r"""$\max\{\log N, d\}$, the q of Appendix A.4."""
+        r"""Return $\max\{\log N, d\}$, the q of Appendix A.4."""
         return max(log(self.N), float(self.d))
 
     def numbers(self) -> dict[str, float]:
-        """For a witness."""
+        """Return the numbers for a witness."""
         return {"N": self.N, "d": self.d, "eps_0": self.e0, "eps_1": self.e1, "eps_2": self.e2, "C": self.C}
 
 
 PLANE = Stated(2.0, inf, "[)")
 """Dimensions in which a and a* can differ."""
 
-
 SAMPLES = Stated(1.0, inf)
 """More than one: at least q times a constant."""
 
 
 def tried_settings(settings: Iterable[Setting], samples: Sequence[float] = (), named: str = "m") -> Tried:
-    """Which numbers and thresholds are tried, with the numbers of samples if they are not those of the settings.
+    """Return which numbers and thresholds are tried, with the numbers of samples if they are not the settings'.
 
     They are ``named`` m, each client's, or N m, all clients'.
     """
@@ -87,6 +86,5 @@ THRESHOLDS = (
     (0.1, 0.1, 1e-110),
     (0.1, 1e-3, 0.5),
 )
-
 
 FACTORS = (1.0, 10.0, 20.0, 100.0, 1000.0)

@@ -14,24 +14,24 @@ SHAPES = (
 
 
 def factors(clients: int) -> tuple[list[sympy.Matrix], list[sympy.Matrix]]:
-    """A_i (3 x 2) and B_i (2 x 2) of every client, as symbols."""
+    """Return A_i (3 x 2) and B_i (2 x 2) of every client, as symbols."""
     As = [sympy.Matrix(3, 2, sympy.symbols(f"a{i}_:6")) for i in range(clients)]
     Bs = [sympy.Matrix(2, 2, sympy.symbols(f"b{i}_:4")) for i in range(clients)]
     return As, Bs
 
 
 def mean(matrices: list[sympy.Matrix]) -> sympy.Matrix:
-    """Entrywise mean."""
+    """Return the entrywise mean."""
     return sum(matrices[1:], matrices[0]) / sympy.Integer(len(matrices))
 
 
 def points_of(context: Context) -> list[Point]:
-    """Values for all entries of three clients."""
+    """Return values for all entries of three clients."""
     As, Bs = factors(3)
     return generic_points(context, [s for M in As + Bs for s in M], 3)
 
 
 def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equation]:
-    """One equation for every entry."""
+    """Return one equation for every entry."""
     pairs = zip(left, right, strict=True)
     return [Equation(f"{name}, entry {k}", one, other) for k, (one, other) in enumerate(pairs)]

@@ -19,9 +19,6 @@ from paper_checks.recorded_federation import Seen, Watched
 from toymodels.quadratic import Quadratic, random_quadratics
 from toymodels.regression import Regressor
 
-LOCAL = Descent(3, 0.02)
-
-
 SCOPE = (
     "quadratic losses of 1 to 4 clients, square, tall and wide weights, ranks 1 to the smaller side; how clients train "
     "is not printed beyond gradient descent in Algorithm 1: here by 3 steps of it"
@@ -55,7 +52,7 @@ Algorithm = Callable[[Adapter], Any]
 
 
 def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[Round]:
-    """Some rounds on every kind of federation, from factors that are both not zero."""
+    """Run some rounds on every kind of federation, from factors that are both not zero."""
     rng = context.rng("federations")
     found = []
     for number, (shape, rank) in enumerate([((4, 4), 1), ((5, 3), 2), ((3, 6), 3), ((1, 2), 1)] * context.size(1, 4)):
@@ -82,8 +79,11 @@ def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[R
     return found
 
 
-def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, rate: float) -> tuple[Tensor, Tensor]:
-    """Local steps in A, B or both, written out."""
+LOCAL = Descent(3, 0.02)
+
+
+def descend(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, rate: float) -> tuple[Tensor, Tensor]:
+    """Take local steps in A, B or both, written out."""
     for _ in range(LOCAL.steps):
         slope = one.alpha * client.gradient({"W": one.base + one.alpha * A @ B})["W"]
         step_A, step_B = slope @ B.mT, A.mT @ slope
@@ -115,7 +115,7 @@ class Iteration:
     eta: float
 
     def mean_of_minimisers(self) -> Tensor:
-        """By least squares on the samples, or in closed form for the population loss."""
+        """Return the mean of the minimisers: least squares on samples, or the closed form for the population loss."""
         if not self.X:
             return torch.stack([float((self.truth * self.a).sum()) * b for b in self.own_b]).mean(dim=0)
         pairs = zip(self.X, self.own_b, strict=True)
@@ -124,7 +124,7 @@ class Iteration:
 
 
 def exact_iterations(context: Context, population: bool, frozen: bool = False) -> list[Iteration]:
-    """Two iterations on every kind of regression, clients alike and not."""
+    """Run two iterations on every kind of regression, clients alike and not."""
     rng = context.rng("regressions")
     found = []
     for number, (d, m) in enumerate([(2, 3), (3, 4), (5, 2), (8, 40)] * context.size(1, 5)):

@@ -16,13 +16,26 @@ from paper_checks.methods.printed import Rounded
 Trials = Literal["whole", "rounded", "cut"]
 """How a run enters the mean: as it is, rounded to hundredths of a per cent (a tie either way), or cut after them."""
 
-
 FULL = 10_000
 """Hundredths of a per cent in all."""
 
 
+@cache
+def sums_of_counts(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bool_]:
+    """Return which sums of the runs there are, in hundredths of a per cent."""
+    if runs == 1:
+        single = np.zeros(FULL + 1, dtype=bool)
+        for right in range(floor(size) + 1):
+            share = FULL * right / size
+            low, high = floor(share + Fraction(1, 2)), ceil(share - Fraction(1, 2))
+            single[[floor(share)] if entering == "cut" else [low, high]] = True
+        return single
+    one, others = sums_of_counts(size, 1, entering), sums_of_counts(size, runs - 1, entering)
+    return np.asarray(fftconvolve(one.astype(float), others.astype(float)) > 0.5)  # counts of ways, to 1e-8
+
+
 def attainable(text: str, runs: int, size: Fraction | int, entering: Trials = "rounded") -> bool:
-    """Whether a printed mean accuracy can be that of whole numbers of right answers in several runs.
+    """Return whether whole numbers of right answers in several runs can give a printed mean accuracy.
 
     Args:
         text: the mean in per cent.
@@ -36,17 +49,3 @@ def attainable(text: str, runs: int, size: Fraction | int, entering: Trials = "r
         return ceil(value.low / unit) <= floor(value.high / unit)
     sums = sums_of_counts(Fraction(size), runs, entering)
     return bool(sums[ceil(100 * runs * value.low) : floor(100 * runs * value.high) + 1].any())
-
-
-@cache
-def sums_of_counts(size: Fraction, runs: int, entering: Trials) -> NDArray[np.bool_]:
-    """Which sums of the runs there are, in hundredths of a per cent."""
-    if runs == 1:
-        single = np.zeros(FULL + 1, dtype=bool)
-        for right in range(floor(size) + 1):
-            share = FULL * right / size
-            low, high = floor(share + Fraction(1, 2)), ceil(share - Fraction(1, 2))
-            single[[floor(share)] if entering == "cut" else [low, high]] = True
-        return single
-    one, others = sums_of_counts(size, 1, entering), sums_of_counts(size, runs - 1, entering)
-    return np.asarray(fftconvolve(one.astype(float), others.astype(float)) > 0.5)  # counts of ways, to 1e-8

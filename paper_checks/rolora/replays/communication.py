@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/table-4")
 def table_4(values: Values) -> Violation:
-    """Samples used in a round by clients that share 3000 samples evenly, and the rounds that keep their number."""
+    """Compare the samples used in a round by clients that share 3000 samples evenly, and the rounds that keep them."""
     samples, epochs, clients, rounds = 3000, values["epochs"], values["clients"], values["rounds with 3"]
     assumes = assuming(
         Hypothesis("clients", clients, ">", 3),
@@ -30,7 +30,7 @@ def table_4(values: Values) -> Violation:
 
 @replay("rolora/table-8")
 def table_8(values: Values) -> Violation:
-    """The smallest distance of the printed sizes from those of any reading, the worst cell of each reading."""
+    """Evaluate how far the printed sizes are from the nearest reading, by the worst cell of each reading."""
     factors, rank = {name: count for name, count in values.items() if name != "rank"}, values["rank"]
     distances = []
     for size in (1, 2, 4, 8):

@@ -102,7 +102,6 @@ def first_step(values: Values) -> Violation:
 
 lem_5_3_as_printed = replay("rolora/lem-5.3")(first_step)
 
-
 as_in_80 = replay("rolora/lem-5.3@as-in-80")(first_step)
 
 

@@ -179,7 +179,7 @@ def eq_48(values: Values) -> Violation:
 
 @proof("rolora/eq-77")
 def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
-    r"""The three inequalities that stand.
+    r"""The three inequalities that hold.
 
     $\log2 + d\log(1 + 2/\epsilon_0) - c_5n\epsilon_3^2 \le \log2 + (2 - c_5f)dL < -Cd$ for $n\epsilon_3^2 \ge fdL$:
     $L \ge \log2$ and $d \ge 2$ decide; $Cd > 10\log d$ as $\log d \le d/e$. The last: $d^{-10} + q^{-10} \le
@@ -195,7 +195,7 @@ def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
 
 @replay("rolora/eq-77")
 def eq_77_as_printed(values: Values) -> Violation:
-    """The last inequality, of (79): d^-10 < q^-10, that is q < d."""
+    """Evaluate the last inequality, of (79): d^-10 < q^-10, that is q < d."""
     at = thresholds(values)
     return Violation(
         at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d: (79) needs q < d"

@@ -25,7 +25,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ...], Fraction]:
-    """One client in the plane, a* nearly across a: what is assumed, and a bound of the probability of a near gradient.
+    """Return what is assumed of one client in the plane, a* nearly across a, and a bound of P(the gradient is near).
 
     With T = z / chi_m and R = chi^2_(m-1) / m, independent, s = cosine + delta T: along u the gradient misses its mean
     over all samples by 2 delta |s R - cosine (m-1)/m|, and |M||b| is delta |s| (1 + T^2)^(1/2). Let 10 cosine < |T| < 1
@@ -45,7 +45,7 @@ def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ..
 
 
 def inside(*numbers: tuple[str, Fraction]) -> tuple[Hypothesis, ...]:
-    """That thresholds lie between 0 and 1."""
+    """Return the hypotheses that thresholds lie between 0 and 1."""
     return assuming(
         *(Hypothesis(name, e, ">", 0) for name, e in numbers), *(Hypothesis(name, e, "<", 1) for name, e in numbers)
     )
@@ -53,7 +53,7 @@ def inside(*numbers: tuple[str, Fraction]) -> tuple[Hypothesis, ...]:
 
 @replay("rolora/eq-62")
 def eq_62_as_printed(values: Values) -> Violation:
-    """A lower bound of the probability, against (64) for c_5 >= 1/30."""
+    """Compare a lower bound of the probability, with (64) for c_5 >= 1/30."""
     e_0, e_3 = fractions(values, "eps_0", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3)
@@ -114,7 +114,7 @@ def eq_65_as_printed(values: Values) -> Violation:
 
 @replay("rolora/eq-65@on-the-events")
 def eq_65_events(values: Values) -> Violation:
-    """(67) against (68) for a b* across a, so that a'(b - g) = 0; squares, over the length of b and the factor.
+    """Compare (67) with (68) for a b* across a, so that a'(b - g) = 0; squares, over the length of b and the factor.
 
     In the plane of a and u, with a* = c a + delta u and b = (c + kappa delta) b*, the matrix of (67) is
     (kappa delta a - delta u) b*'.
@@ -139,7 +139,7 @@ def eq_65_events(values: Values) -> Violation:
 def eq_65(one: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
     r"""(65) is [Lemma A.7](rolora--lem-A.7.md) and (66) the event of (62).
 
-    So it is whatever vector stands for the expectation in both. With the matrix of (67) in (68) the rest is
+    This holds for any vector that replaces the expectation in both. With the matrix of (67) in (68) the rest is
     elementary. $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and (71) are triangle inequalities, (69) norms
     of rank one, (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and (75) $(\delta^t)^2 \le \delta^t$.
     """

@@ -32,7 +32,7 @@ PLANE = "one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = 
 
 @replay("rolora/eq-50")
 def eq_50(values: Values) -> Violation:
-    """(51) is at most 1/(1 - eps_0) times the norm of grad - 2 M b, for any net; (50) at least that of grad - mean."""
+    """(51) is at most 1/(1 - eps_0) times the norm of grad - 2 M b, for any net; (50) at least |grad - mean|."""
     assumes, at = own_samples(values)
     left = at["along"] ** 2 + (at["across"] - at["mean"]) ** 2
     right = at["off along"] ** 2 + at["off across"] ** 2
@@ -105,7 +105,7 @@ def eq_59_as_printed(values: Values) -> Violation:
 
 @proof("rolora/eq-59@for-a-positive-k")
 def eq_59(c5: str = SUM_IN_ALGORITHM_2) -> str:
-    r"""$M\bar b$ stays in the plane of a and u, whatever the samples are: $c_5 = \frac18(1 - \log2)$.
+    r"""$M\bar b$ stays in the plane of a and u for all samples: $c_5 = \frac18(1 - \log2)$.
 
     For $\delta^t > 0$ and $b^* \ne 0$ almost surely $\bar b \ne 0$, and $M \ne 0$ always. (60) is (61) for $c =
     c_4^2c_5$, since $\epsilon_3 < 1 < c_4$.
@@ -131,7 +131,7 @@ def eq_59_independent(c5: str = SUM_OF_FRESH_SAMPLES) -> str:
 
 @proof("rolora/eq-59@with-the-samples-of-lemma-a-10")
 def eq_59_enough(c5: Fraction = Fraction(9, 200), columns: Fraction = Fraction(145)) -> str:
-    r"""The event needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of all $x_{i,j}x_{i,j}^\top$, whatever a is.
+    r"""The event needs $\|G - I\|_{op} \ge \epsilon_3$ for the mean G of all $x_{i,j}x_{i,j}^\top$, for every a.
 
     It says $|w^\top(G - I)M\bar b| \ge \epsilon_3\|M\|_{op}\|\bar b\|$, positive where K > 0 and $\bar b \ne 0$. The
     singular values of the n = Nm samples are within $\sqrt d + y$ of $\sqrt n$ but for a probability of $2e^{-y^2/2}$
@@ -146,7 +146,7 @@ def eq_59_enough(c5: Fraction = Fraction(9, 200), columns: Fraction = Fraction(1
 
 @replay("rolora/eq-59@same-samples-in-all-iterations")
 def eq_59_as_read(values: Values) -> Violation:
-    """One client, w = a*, the second iteration."""
+    """Follow one client, w = a*, in the second iteration."""
     found = second_iteration(values)
     delta, e_3, c_5 = fractions(values, "sine", "eps_3", "c_5")
     n, b, both = int(values["n"]), found.b, found.both

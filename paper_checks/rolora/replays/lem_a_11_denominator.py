@@ -27,7 +27,7 @@ from paper_checks.rolora.replays.shared.contraction_steps import (
     tilde,
     zero,
 )
-from paper_checks.rolora.replays.shared.one_step import ONE_STEP, READS, failing, missing, one_step
+from paper_checks.rolora.replays.shared.one_step import ONE_STEP, READS, failing_client, missing_probability, one_step
 from paper_checks.stored_values import Values, fractions
 
 
@@ -45,8 +45,8 @@ def eq_102(factor: Fraction = Fraction(2), quadratic: Fraction = Fraction(1)) ->
 @replay("rolora/eq-107")
 def eq_107_as_printed(values: Values) -> Violation:
     """(109) fails where the gradient misses its expectation by more than 2 eps' (1 + eps')^2."""
-    assumes, level, q, root = failing(values)
-    left, x = missing(level * (1 + level) ** 2 * Fraction(5, 3), root)
+    assumes, level, q, root = failing_client(values)
+    left, x = missing_probability(level * (1 + level) ** 2 * Fraction(5, 3), root)
     return Violation(
         left,
         2 * q**-10,

@@ -22,8 +22,8 @@ from paper_checks.rolora.replays.shared.one_step import (
     ONE_STEP,
     READS,
     beyond,
-    failing,
-    missing,
+    failing_client,
+    missing_probability,
     one_step,
     setting,
     threshold,
@@ -33,7 +33,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("rolora/eq-81")
 def eq_81_as_printed(values: Values) -> Violation:
-    """Both sides along the unit vector v across a*, for which P a = -sine v and P u = cosine v; a'grad is 0."""
+    """Evaluate both sides along the unit vector v across a*: P a = -sine v and P u = cosine v; a'grad is 0."""
     assumes, at, s = one_step(values)
     cosine, sine = fractions(values, "cosine", "sine")
     left = -sine - s * cosine * at["across"]
@@ -49,7 +49,7 @@ def eq_81_as_printed(values: Values) -> Violation:
 
 @proof("rolora/eq-81@expectation-of-49")
 def eq_81(factor: Fraction = Fraction(2), sign: int = 1) -> str:
-    r"""For any vector G in the place of the gradient and $E = 2(a\bar b^\top - a^*b^{*\top})\bar b$, (49).
+    r"""For any vector G instead of the gradient and $E = 2(a\bar b^\top - a^*b^{*\top})\bar b$, (49).
 
     (81) adds and subtracts $\eta E$, (82) applies P, which is linear, and (83) is (49). $E = 2(\bar b^\top\bar b)a -
     2(b^{*\top}\bar b)a^*$, and $Pa^* = a^* - a^*(a^{*\top}a^*) = 0$, so that $PE = 2(\bar b^\top\bar b)Pa$: (84). (85)
@@ -64,7 +64,7 @@ def eq_81(factor: Fraction = Fraction(2), sign: int = 1) -> str:
 
 @replay("rolora/eq-86")
 def eq_86_as_printed(values: Values) -> Violation:
-    """The step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""
+    """Evaluate the step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""
     assumes, at, s = one_step(values)
     cosine, sine = fractions(values, "cosine", "sine")
     off = abs(at["across"] - at["mean"])  # along a both are 0
@@ -97,9 +97,9 @@ def eq_86(second: Fraction = Fraction(1), factor: Fraction = Fraction(2)) -> str
 @replay("rolora/eq-90")
 def eq_90_as_printed(values: Values) -> Violation:
     """(91) fails where the gradient misses its expectation by more than 2 eps~ (1 + eps')^2 delta; eps_3 = eps_2."""
-    assumes, level, q, root = failing(values)
+    assumes, level, q, root = failing_client(values)
     e_0, e_2 = fractions(values, "eps_0", "eps_2")
-    left, x = missing(e_2 / (1 - e_0) * (1 + level) ** 2, root)
+    left, x = missing_probability(e_2 / (1 - e_0) * (1 + level) ** 2, root)
     return Violation(
         left,
         2 * q**-10,
@@ -114,8 +114,8 @@ def eq_90_as_printed(values: Values) -> Violation:
 def eq_90(one: Fraction = Fraction(1)) -> str:
     r"""(91) is $\eta$ times (76), which holds on the events of (42) and (62): see "Deviation" below.
 
-    For the lines up to (76) one by one see [eqs. (65) to (76)](rolora--eq-65.md). It does not matter which vector
-    stands for the expectation, as long as it is the same in (62) and (90).
+    For the lines up to (76) one by one see [eqs. (65) to (76)](rolora--eq-65.md). Any vector may replace the
+    expectation, as long as it is the same in (62) and (90).
     """
     deviation(one)
     return r"(76), times $\eta$"
@@ -128,7 +128,7 @@ FAR = Fraction(1, 2**500)
 @replay("rolora/eq-92")
 def eq_92_as_printed(values: Values) -> Violation:
     """|b| = |cosine + delta T| |b*|, and (95) fails for eps' < -T < 2 cosine/delta - eps', which is more than 1."""
-    assumes, level, q, root = failing(values)
+    assumes, level, q, root = failing_client(values)
     return Violation(
         beyond(level, root) - FAR,
         q**-10,
@@ -158,7 +158,7 @@ def eq_96_as_printed(values: Values) -> Violation:
     That is 24/25 y - 9/25 y^2, which rises up to y = 4/3, and at y = 5/4 eps' it is 6/5 eps' - 9/16 eps'^2 > eps'. So
     (99) fails for 5/4 eps' <= y <= 1.
     """
-    assumes, level, q, root = failing(values)
+    assumes, level, q, root = failing_client(values)
     return Violation(
         beyond(Fraction(5, 4) * level, root) - FAR,
         q**-10,
@@ -187,7 +187,7 @@ def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1)) -> str:
 
 @replay("rolora/eq-100", step="eta |b*|^2", D="1 - delta_0^2", eps="eps'", delta="delta_t")
 def eq_100_as_printed(values: Values) -> Violation:
-    """E_1 over delta at b = g."""
+    """Evaluate E_1 over delta at b = g."""
     s, D, eps, delta = fractions(values, "step", "D", "eps", "delta")
     square = 1 - delta**2  # |b|^2 / |b*|^2, the squared cosine
     assumes = [

@@ -16,7 +16,7 @@ from paper_checks.stored_values import Values
 
 
 def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]:
-    r"""The clients' minimisers $b_i^*a^{*T}a$ along the mean $\bar b^*$: their mean, their sum, and what is assumed."""
+    r"""Return mean and sum of the clients' minimisers $b_i^*a^{*T}a$ along the mean $\bar b^*$, and what is assumed."""
     a, own = [Fraction(x) for x in values["a"]], [[Fraction(x) for x in b] for b in values["b"]]
     mean = [sum(column) / len(own) for column in zip(*own, strict=True)]
     minimisers = [sum(x * y for x, y in zip(mine, mean, strict=True)) * a[0] for mine in own]
@@ -26,7 +26,7 @@ def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]
 
 @replay("rolora/lem-A.15")
 def lem_A_15_as_printed(values: Values) -> Violation:
-    """The first coordinate of what the server of Algorithm 2 averages against the formula with the sum."""
+    """Compare the first coordinate of what the server of Algorithm 2 averages with the formula with the sum."""
     mean, total, assumes = _mean_and_sum(values)
     return Violation(
         abs(total - mean),
@@ -66,7 +66,7 @@ def lem_A_15(factor: Fraction = Fraction(2), mean_power: Fraction = Fraction(1))
 
 @replay("rolora/eq-249")
 def eq_249_as_printed(values: Values) -> Violation:
-    """The mean of the minimisers against their sum."""
+    """Compare the mean of the minimisers with their sum."""
     mean, total, assumes = _mean_and_sum(values)
     return Violation(
         abs(total - mean),

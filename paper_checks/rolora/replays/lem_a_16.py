@@ -23,9 +23,9 @@ from paper_checks.rolora.replays.shared.tangent_map import at_least, sines_decre
 def lem_A_16(factor: Fraction = Fraction(2), longest: Fraction = Fraction(1, 2)) -> str:
     r"""The sine is multiplied by at most $1 - 2s(1 - \delta_0^2)$ in an iteration; for $s = 0$ nothing moves.
 
-    With $x = 1 - u$ the part of the step across $a^*$ is $1 - 2sx$ times that of a, and the squared length of the step
-    is $1 + 4s^2ux \ge 1$. So the squared factor of the sine is $(1 - 2sx)^2$ over something that is at least 1, and $0
-    \le 1 - 2sx \le 1 - 2s(1 - \delta_0^2)$ for $0 < s \le \frac12$ and $u \le \delta_0^2$.
+    With $x = 1 - u$ the part of the step across $a^*$ is $1 - 2sx$ times the part of a, and the squared length of the
+    step is $1 + 4s^2ux \ge 1$. So the squared factor of the sine is $(1 - 2sx)^2$ over something that is at least 1,
+    and $0 \le 1 - 2sx \le 1 - 2s(1 - \delta_0^2)$ for $0 < s \le \frac12$ and $u \le \delta_0^2$.
     """
     at_least(2, factor=factor)
     at_least(Fraction(1, 2), longest=longest)
@@ -40,14 +40,14 @@ ETA = sympy.Symbol("eta", positive=True)
 
 
 def step(factor: Any) -> tuple[Vector, Any]:
-    r"""The step before it is normalised, at $b = x\bar b^*$, and $\|b\|^2$."""
+    r"""Return the step before it is normalised, at $b = x\bar b^*$, and $\|b\|^2$."""
     b = plus((COSINE, MEAN))
     B_squared = inner(b, b)
     return plus((1 - factor * ETA * B_squared, A), (factor * ETA * inner(MEAN, b), TRUTH)), B_squared
 
 
 def same_vector(one: Vector, other: Vector) -> bool:
-    """Whether two combinations are identical for a unit vector a."""
+    """Return whether two combinations are identical for a unit vector a."""
     return all(same(share, 0) for share in plus((1, one), (-1, other)).values())
 
 

@@ -155,7 +155,7 @@ def eq_43_thresholds(factor: Fraction = Fraction(28), C: Fraction = Fraction(4))
 
 @replay("rolora/eq-43")
 def eq_43_as_printed(values: Values) -> Violation:
-    """The first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow.
+    """Evaluate the first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow.
 
     p_0 is at least twice its part of the net; c_3 is the golden ratio's inverse plus half its logarithm.
     """

@@ -25,7 +25,7 @@ def eq_18(c1: Fraction = Fraction(16, 9)) -> str:
 
 @replay("rolora/eq-18")
 def eq_18_as_printed(values: Values) -> Violation:
-    """The square of the length of X a in the second iteration, against that of a standard normal vector.
+    """Compare the squared length of X a in the second iteration with that of a standard normal vector.
 
     The latter is of chi-square law, of mean n and variance 2 n: above ``times`` n with a probability of at most 2 n
     over the square of the distance (Chebyshev).

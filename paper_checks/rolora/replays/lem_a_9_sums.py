@@ -28,7 +28,7 @@ def mean_size(found: Second) -> Fraction:
     """A lower bound of the mean size of every summand of (21), for w along b* with |b*| = 1.
 
     The m summands add up to n a'S v, S = X'X/n and v = (I - a a')a*, with a of the second iteration. Their sizes have
-    one mean, as the rows of X can be exchanged, and it is at least that of |a'S v|.
+    one mean, as the rows of X can be exchanged, and it is at least the mean of |a'S v|.
     """
     root = found.stretched.root()
     off = found.both.over(root) - (found.overlap * found.square).over(found.stretched * root)
@@ -36,7 +36,7 @@ def mean_size(found: Second) -> Fraction:
 
 
 def least_c_2(c_2: Fraction) -> tuple[Hypothesis, ...]:
-    """Its least value, the square of the least C' of Corollary A.5."""
+    """Return the least value, the square of the least C' of Corollary A.5."""
     return assuming(Hypothesis("c_2, the square of a C' of Corollary A.5", c_2, ">=", Fraction(8, 3)))
 
 
@@ -76,7 +76,7 @@ def eq_26(c3: str = "0.3774") -> str:
 
 @replay("rolora/eq-26")
 def eq_26_as_printed(values: Values) -> Violation:
-    """The exponent of (28) at an angle of w and b* over that for w along b*; that of (29) is the same for both.
+    """Compare the exponent of (28) at an angle of w and b* with the one for w along b*; that of (29) stays.
 
     The norm of a summand is the cosine times the norm k of the product of two independent normal variables, and k is at
     least E|zw| / log 2 = 2 / (pi log 2) > 9/10 (Jensen). While eps_2 <= k cosine the first term of (28) is the smaller.

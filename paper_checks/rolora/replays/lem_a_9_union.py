@@ -41,8 +41,8 @@ def eq_32(one: Fraction = Fraction(1)) -> str:
     is at most $2e^{-c_3\epsilon_2^2m}$, with the same $c_3$ for every w, and there are at most $(\frac2{\epsilon_0} +
     1)^d = e^{d\log(1 + 2/\epsilon_0)}$. A net of that size exists: take as many points of the sphere as can be more
     than $\epsilon_0$ apart from one another. Every other one is then within $\epsilon_0$ of one of them. The balls of
-    radius $\frac12\epsilon_0$ about them are disjoint and lie in that of radius $1 + \frac12\epsilon_0$, so that there
-    are at most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
+    radius $\frac12\epsilon_0$ about them are disjoint and lie in the ball of radius $1 + \frac12\epsilon_0$, so that
+    there are at most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
     """
     d = sympy.Symbol("d", positive=True)
     require(sympy.cancel((1 + x / 2) / (x / 2) - (2 + one * x) / x) == 0, "the volumes of balls")

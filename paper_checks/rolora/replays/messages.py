@@ -9,10 +9,12 @@ import sympy
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values
 
+r, inputs, outputs, d = sympy.symbols("r inputs outputs d", positive=True)
+
 
 @replay("rolora/txt-half-cost")
 def txt_half_cost_as_printed(values: Values) -> Violation:
-    """Numbers that a client of FFA-LoRA sends at rank 1, against half of what LoRA sends."""
+    """Compare numbers that a client of FFA-LoRA sends at rank 1, with half of what LoRA sends."""
     inputs, outputs = int(values["inputs"]), int(values["outputs"])
     assumes = assuming(
         Hypothesis("inputs of the matrix", inputs, ">=", 1), Hypothesis("outputs of the matrix", outputs, ">=", 1)
@@ -25,27 +27,24 @@ def txt_half_cost_as_printed(values: Values) -> Violation:
     )
 
 
-r, inputs, outputs, d = sympy.symbols("r inputs outputs d", positive=True)
-
-
 LLAMA_2_7B = [(4096, 4096)] * 4 + [(4096, 11008)] * 2 + [(11008, 4096)]
 """Inputs and outputs of the seven matrices of a layer."""
 
 
-def sent(inputs: sympy.Expr, outputs: sympy.Expr) -> dict[str, list[sympy.Expr]]:
-    """Numbers that a client sends in each of two rounds, A of inputs x r and B of r x outputs, summed over matrices."""
+def numbers_sent(inputs: sympy.Expr, outputs: sympy.Expr) -> dict[str, list[sympy.Expr]]:
+    """Return the numbers that a client sends in each of two rounds, A of inputs x r and B of r x outputs, summed."""
     A, B = r * inputs, r * outputs
     return {"LoRA": [A + B, A + B], "RoLoRA": [B, A], "FFA-LoRA": [B, B]}
 
 
 def zero(expression: sympy.Expr) -> bool:
-    """Whether it is identically zero."""
+    """Return whether an expression is identically zero."""
     return bool(sympy.expand(expression) == 0)
 
 
 def square_matrices_send(share: Fraction) -> None:
     """Show that with square matrices each round sends this share of what LoRA sends."""
-    counts = sent(d, d)
+    counts = numbers_sent(d, d)
     whole = counts["LoRA"]
     halves = all(zero(counts[name][k] - share * whole[k]) for name in ("RoLoRA", "FFA-LoRA") for k in range(2))
     require(halves, "for square matrices the share is another one")
@@ -63,7 +62,7 @@ def txt_half_cost(share: Fraction = Fraction(1, 2)) -> str:
     them the other way round: $42496/78080$, which is 0.544 to three decimals.
     """
     square_matrices_send(share)
-    counts = sent(inputs, outputs)
+    counts = numbers_sent(inputs, outputs)
     both, rounds = sum(counts["LoRA"]), [counts["RoLoRA"][k] - share * counts["LoRA"][k] for k in range(2)]
     require(zero(sum(counts["RoLoRA"]) - share * both), "two rounds of RoLoRA")
     apart = r * (outputs - inputs) / 2

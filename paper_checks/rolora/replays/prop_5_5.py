@@ -16,7 +16,7 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("rolora/s5-saturate")
 def s5_saturate_as_printed(values: Values) -> Violation:
-    """The objective at the best multiple of b*, entry by entry; the statement has it positive."""
+    """Evaluate the objective at the best multiple of b*, entry by entry; the statement has it positive."""
     X, target, a, b_star = (
         [[Fraction(x) for x in row] for row in values["X"]],
         *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")),
@@ -99,7 +99,7 @@ def second_term_is_at_most(constant: Fraction) -> None:
 
 @proof("rolora/prop-5.5")
 def prop_5_5(four: Fraction = Fraction(4), two: Fraction = Fraction(2), constant: Fraction = Fraction(1)) -> str:
-    r"""The expectation by the setting above, and the size of what is beside 1 in it.
+    r"""The expectation by the setting above, and the size of its second term.
 
     $1 + \tilde c = \frac1m(m - 1 + (1 - \frac1N)^2 + \frac{N-1}{N^2}\cdot\frac m{m-2})$, so that $\tilde c = \frac{N(4
     - m) - 2}{N^2m(m-2)}$. Its product with Nm is at most 1 in size: for $m \ge 4$ by the signs of coefficients in N - 1

@@ -28,7 +28,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 def first_square(weight: Fraction, noise: Fraction) -> Any:
-    """The stated numerator of (204) and (229)."""
+    """Return the stated numerator of (204) and (229)."""
     return weight * alpha**2 * m + noise * (1 - alpha**2)
 
 
@@ -58,7 +58,7 @@ def eq_227(noise: Fraction = Fraction(1), weight: Fraction = Fraction(1), power:
 
 
 def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesis, ...]]:
-    """A lower bound of E|v'u_2| for one sample, the constant, N, and what is assumed.
+    """Bound E|v'u_2| for one sample from below; return it with the constant, N, and what is assumed.
 
     s_i = alpha + beta R_i, R_i = x_(i,2)/x_(i,1) of Cauchy's law. The sum of N - 1 of them has the law of (N - 1) s_2,
     and is independent of the first client, whose (X_1 a)'(X_1 a*) has the mean alpha. P(|R| > r) = (2/pi) arctan(1/r)
@@ -80,7 +80,7 @@ def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesi
 
 @replay("rolora/eq-230")
 def eq_230_as_printed(values: Values) -> Violation:
-    """The mean of |v'u_2|, with what is larger than 2^k cut off, passes any bound as k grows."""
+    """Evaluate the mean of |v'u_2|, with what is larger than 2^k cut off, passes any bound as k grows."""
     least, constant, _, assumes = _mean_size(values)
     return Violation(
         least,

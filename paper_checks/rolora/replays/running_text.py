@@ -54,7 +54,7 @@ def at_some_step(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1)) 
 
 @replay("rolora/txt-exponential")
 def txt_exponential_as_printed(values: Values) -> Violation:
-    """The rate at the minimiser, by the exact recursion of the squared tangent of the angle.
+    """Evaluate the rate at the minimiser, by the exact recursion of the squared tangent of the angle.
 
     One iteration on the expected loss maps T to T ((1 + T - 2k) / (1 + T + 2kT))^2, so that T'/T tends to (1 - 2k)^2
     as T tends to 0; exponential convergence to 0 needs a limit below 1.

@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/eq-1")
 def eq_1(values: Values) -> Violation:
-    """Two clients with different A and one B: whether the mean of the products differs from the product of means."""
+    """Compare the mean of the products with the product of the means, for two clients with different A and one B."""
     As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
     N = len(As)
     assumes = assuming(Hypothesis("clients", N, ">=", 2), Hypothesis("clients with a B", len(Bs), "=", N))

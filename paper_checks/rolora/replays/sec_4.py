@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/eq-4")
 def eq_4(values: Values) -> Violation:
-    """Adapters of one number: the mean of the products against that of the A_i times that of the B_i, which is B."""
+    """Compare the mean of the products with that of A_i times that of B_i, which is B, for adapters of one number."""
     As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
     assumes = assuming(Hypothesis("clients", len(As), ">=", 2), Hypothesis("local updates of B", len(Bs), "=", len(As)))
     N = len(As)
@@ -51,8 +51,8 @@ def s4_cost(share: Fraction = Fraction(1, 2)) -> str:
     r"""For $W_0 \in \mathbb R^{d \times d}$ A is $d \times r$ and B $r \times d$: rd numbers each.
 
     In FedAVG of LoRA a client trains and sends both, 2rd numbers. In a round of RoLoRA, as in every round of FFA-LoRA,
-    it trains one of them, and sends that one: half as many. Several matrices, each square, add up, since d then stands
-    for the sum of their sizes.
+    it trains one of them, and sends that one: half as many. Several matrices, each square, add up, since d is then the
+    sum of their sizes.
     """
     square_matrices_send(share)
     return "sizes of the factors"

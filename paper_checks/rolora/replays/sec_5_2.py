@@ -10,7 +10,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/exp-5.2")
 def exp_5_2(values: Values) -> Violation:
-    """A step of gradients on one image, by the chain rule; with B = 0 all logits are 0 and all probabilities equal.
+    """Take a gradient step on one image, by the chain rule; with B = 0 all logits are 0, all probabilities equal.
 
     Nothing but the derivative of ReLU at 0 makes the step vanish: without that factor the derivative in B is not 0.
     """

@@ -36,7 +36,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 def _loss(a: list[Fraction], b: list[Fraction], own: list[list[Fraction]]) -> Fraction:
-    """The global population loss, entry by entry."""
+    """Return the global population loss, entry by entry."""
     total = Fraction(0)
     for mine in own:
         for i, a_i in enumerate(a):
@@ -47,7 +47,7 @@ def _loss(a: list[Fraction], b: list[Fraction], own: list[list[Fraction]]) -> Fr
 
 @replay("rolora/a5-minimiser")
 def a5_minimiser_as_printed(values: Values) -> Violation:
-    """The pair sign (a*, mean b*) has the least loss, and is another pair."""
+    """Evaluate the pair sign (a*, mean b*) has the least loss, and is another pair."""
     own, sign = [[Fraction(number) for number in b] for b in values["b"]], Fraction(values["sign"])
     mean = [sum(column) / len(own) for column in zip(*own, strict=True)]
     a, b = [sign, Fraction(0)], [sign * number for number in mean]
@@ -93,7 +93,7 @@ def asm_A_12(reach: Fraction = Fraction(1)) -> str:
 
 
 def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """Squares of the sine at the end, by the quotient of eqs. (262) and (267), and of epsilon; what is assumed."""
+    """Return the squared sine at the end, by the quotient of (262) and (267), squared epsilon, and assumptions."""
     delta_0, s, c, quotient = fractions(values, "delta_0", "step", "c", "quotient")
     T = int(values["T"])
     assumes = assuming(
@@ -113,7 +113,7 @@ def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
 
 @replay("rolora/a5-loss")
 def a5_loss_as_printed(values: Values) -> Violation:
-    """The loss at (a, b) with the next b is gamma^2 plus |mean b*|^2 times the squared sine."""
+    """Evaluate the loss at (a, b) with the next b is gamma^2 plus |mean b*|^2 times the squared sine."""
     square, wanted, assumes = end(values)
     return Violation(
         square,

@@ -9,13 +9,13 @@ from paper_checks.stored_values import Values
 
 
 def half_unit(text: str) -> Fraction:
-    """Half a unit of the last printed digit."""
+    """Return half a unit of the last printed digit."""
     return Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
 
 
 @replay("rolora/table-1")
 def table_1(values: Values) -> Violation:
-    """Distance of the printed average from the mean of its row, against all roundings together."""
+    """Compare distance of the printed average from the mean of its row, with all roundings together."""
     texts, average = values["accuracies"].split(), values["average"]
     distance = abs(sum((Fraction(text) for text in texts), Fraction(0)) / len(texts) - Fraction(average))
     rounding = half_unit(average) + sum((half_unit(text) for text in texts), Fraction(0)) / len(texts)
@@ -33,14 +33,14 @@ def table_1(values: Values) -> Violation:
 
 
 def fall(before: str, after: str) -> tuple[Fraction, Fraction]:
-    """The least and the most that a value falls by, of what both are rounded from."""
+    """Return the least and the most that a value falls by, of what both are rounded from."""
     told, room = Fraction(before) - Fraction(after), half_unit(before) + half_unit(after)
     return told - room, told + room
 
 
 @replay("rolora/txt-table1-rolora")
 def txt_table1_rolora(values: Values) -> Violation:
-    """The least fall that the printed accuracies allow, against the most that both deviations allow."""
+    """Compare the least fall that the printed accuracies allow, with the most that both deviations allow."""
     before, after, one, two = (values[name] for name in ("before", "after", "spread before", "spread after"))
     spread = Fraction(one) + Fraction(two) + half_unit(one) + half_unit(two)
     assumes = (
@@ -60,7 +60,7 @@ def txt_table1_rolora(values: Values) -> Violation:
 
 @replay("rolora/txt-table1-rolora@by-comparison-at-both-steps")
 def txt_table1_rolora_steps(values: Values) -> Violation:
-    """The least fall that the printed accuracies allow, against the most of another method."""
+    """Compare the least fall that the printed accuracies allow, with the most of another method."""
     before, after, one, two = (values[name] for name in ("before", "after", "other before", "other after"))
     assumes = (
         Hypothesis("accuracy before", Fraction(before), "<=", 100),

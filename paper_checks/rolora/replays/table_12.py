@@ -13,7 +13,7 @@ PRINTED = {"LoRA": "45.81", "FFA-LoRA": "45.80", "RoLoRA": "45.93"}
 
 @replay("rolora/table-12@anatomy-in-other")
 def table_12(values: Values) -> Violation:
-    """Distance of the accuracy on MMLU from that of its groups by the benchmark's own counts, against all roundings."""
+    """Compare the accuracy on MMLU with that of its groups by the benchmark's own counts, for all roundings."""
     names, counts = ("human", "other", "social", "stem"), [int(number) for number in values["questions"]]
     assumes = assuming(
         Hypothesis("accuracy on MMLU", Fraction(values["MMLU"]), "=", Fraction(PRINTED.get(values["cell"], "0"))),

@@ -24,7 +24,7 @@ EXAMPLES = {
 
 
 def with_deviation(values: Values) -> Violation:
-    """Distance of the square of a printed deviation, all roundings, from that of three trials with the printed mean."""
+    """Return how far a printed squared deviation is, for all roundings, from that of three trials of this mean."""
     (mean, spread), (size, divisor, places) = (
         [Fraction(values[name]) for name in ("mean", "deviation")],
         [int(values[name]) for name in ("size", "divisor", "places")],
@@ -64,7 +64,7 @@ table_2_over_three = replay("rolora/table-2@each-trial-rounded-squares-over-thre
 
 
 def three_trials(values: Values) -> Violation:
-    """Distance of a printed mean from the nearest one that three whole numbers of right answers give."""
+    """Return the distance of a printed mean from the nearest one that three whole numbers of right answers give."""
     text, size, trials = values["mean"], int(values["size"]), int(values["runs"])
     task, entering = values["cell"].rsplit(", ", 1)[1], values["trials"]
     assumes = assuming(
@@ -100,13 +100,12 @@ def three_trials(values: Values) -> Violation:
 
 table_2_whole = replay("rolora/table-2@trials-as-they-are")(three_trials)
 
-
 table_2_cut = replay("rolora/table-2@each-trial-cut-off")(three_trials)
 
 
 @replay("rolora/txt-table2-best@significant-in-every-comparison")
 def txt_table2_best(values: Values) -> Violation:
-    """Welch's square of t, three trials each, as large as the roundings allow, against the least that is significant.
+    """Compare Welch's square of t, three trials each, as large as roundings allow, with the least significant one.
 
     Its degrees of freedom are at most 4, for which the 5 % point of Student's law is more than 2.776, and fewer need
     more.
@@ -129,7 +128,7 @@ def txt_table2_best(values: Values) -> Violation:
 
 @replay("rolora/txt-table2-ffa-var@on-both-tasks-named")
 def txt_table2_ffa_var(values: Values) -> Violation:
-    """The least deviation that the rival's print allows, against the most of FFA-LoRA's."""
+    """Compare the least deviation that the rival's print allows, with the most of FFA-LoRA's."""
     own, other = values["deviation"], values["other deviation"]
     assumes = (
         Hypothesis("deviation of FFA-LoRA", Fraction(own), ">=", 0),
@@ -146,8 +145,6 @@ def txt_table2_ffa_var(values: Values) -> Violation:
 
 table_10_hundredths = replay("rolora/table-10@each-trial-cut-off-47-2-as-47-20")(with_deviation)
 
-
 table_10_rounded = replay("rolora/table-10")(three_trials)
-
 
 table_10_whole = replay("rolora/table-10@trials-as-they-are")(three_trials)

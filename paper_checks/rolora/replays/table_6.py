@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/table-6")
 def table_6(values: Values) -> Violation:
-    """Difference of the two printings of one value, against their roundings."""
+    """Compare difference of the two printings of one value, with their roundings."""
     one, two = values["Table 1"], values["Table 6"]
     return Violation(
         abs(Fraction(one) - Fraction(two)),

@@ -42,14 +42,14 @@ def thm_5_4(
 ) -> str:
     r"""Every iteration contracts, by Lemma 5.3 as corrected.
 
-    On fresh samples both events of an iteration fail with probability at most $2\max\{\log N, d\}^{-10}$, that of Lemma
-    A.9 at $a^T$ with half of that; the probabilities add up. So $\delta^T \le \delta^0(1 - y)^{T/2} \le
-    \delta^0e^{-yT/2} \le \epsilon$ with $y = s(1 - (\delta^0)^2)$.
-    $a^T(b^{T+1} - g)^\top$ and $(I - a^Ta^{T\top})a^*b^{*\top}$ are orthogonal, of norms at most $\epsilon'\delta^T$
-    (the event of Lemma A.9 at $a^T$; e in the place of $\epsilon'$ for fixed samples) and $\delta^T$: together at
-    most $\sqrt{1 + \epsilon'^2}\,\epsilon \le (1 + \epsilon')\epsilon$. Normal samples: the singular values of $X_i$
-    are within $\sqrt d + t$ of $\sqrt m$ with probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that
-    $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
+    On fresh samples both events of an iteration fail with probability at most $2\max\{\log N, d\}^{-10}$, the event of
+    Lemma A.9 at $a^T$ with half of it; the probabilities add up. So $\delta^T \le \delta^0(1 - y)^{T/2} \le
+    \delta^0e^{-yT/2} \le \epsilon$ with $y = s(1 - (\delta^0)^2)$. $a^T(b^{T+1} - g)^\top$ and $(I -
+    a^Ta^{T\top})a^*b^{*\top}$ are orthogonal, of norms at most $\epsilon'\delta^T$ (the event of Lemma A.9 at $a^T$; e
+    instead of $\epsilon'$ for fixed samples) and $\delta^T$: together at most $\sqrt{1 + \epsilon'^2}\,\epsilon \le (1
+    + \epsilon')\epsilon$. Normal samples: the singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$ with
+    probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d
+    + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
     """
     on_events(limit, threshold)
     fixed_samples(fixed, more)
@@ -81,7 +81,7 @@ class End:
 
 
 def end(values: Values) -> End:
-    """The end of the run, by the exact recursion of the squared tangent."""
+    """Return the end of the run, by the exact recursion of the squared tangent."""
     s, c, sine, eps = fractions(values, "s", "c", "sine", "target")
     assumes = assuming(
         *learning_rate(s),
@@ -107,7 +107,7 @@ def end(values: Values) -> End:
 
 
 def missed_angle(found: End) -> Violation:
-    """Squares of the angle distance and of the accuracy."""
+    """Return the squares of the angle distance and of the accuracy."""
     return Violation(
         found.square,
         found.eps**2,
@@ -118,13 +118,13 @@ def missed_angle(found: End) -> Violation:
 
 @replay("rolora/thm-5.4")
 def thm_5_4_as_printed(values: Values) -> Violation:
-    """The angle after T iterations."""
+    """Evaluate the angle after T iterations."""
     found = end(values)
     return missed_angle(found)
 
 
 def tied_end(values: Values) -> End:
-    """The same where c is that of the step."""
+    """Return the end of the run where c is given by the step."""
     found = end(values)
     s, c = fractions(values, "s", "c")
     return replace(found, assumes=(*found.assumes, Hypothesis("c, against eta |b*|^2", c, "=", s)))
@@ -132,14 +132,14 @@ def tied_end(values: Values) -> End:
 
 @replay("rolora/thm-5.4@c-of-the-step")
 def thm_5_4_tied(values: Values) -> Violation:
-    """The angle after T iterations, where c is that of the step."""
+    """Evaluate the angle after T iterations, where c is given by the step."""
     found = tied_end(values)
     return missed_angle(found)
 
 
 @replay("rolora/thm-5.4@some-c")
 def thm_5_4_some(values: Values) -> Violation:
-    r"""The angle after T iterations at the largest step.
+    r"""Evaluate the angle after T iterations at the largest step.
 
     There the squared tangent u becomes $u((1 - u)/(1 + 3u))^2$, so that 1/u grows by 8 in the limit: u falls like
     1/(8t), and any constant times $\log(\delta_0/\epsilon)$ is too few iterations for small $\epsilon$.
@@ -155,7 +155,7 @@ def thm_5_4_some(values: Values) -> Violation:
 
 
 def missed_loss(found: End) -> Violation:
-    """The loss in expectation over the data is the squared sine, in units of |b*|^2."""
+    """Compare the loss in expectation over the data, the squared sine in units of |b*|^2, with the statement."""
     return Violation(
         found.square,
         (1 + found.eps) * found.eps**2,
@@ -166,14 +166,14 @@ def missed_loss(found: End) -> Violation:
 
 @replay("rolora/s5-rolora-loss")
 def s5_rolora_loss_as_printed(values: Values) -> Violation:
-    """The loss after T iterations."""
+    """Evaluate the loss after T iterations."""
     found = end(values)
     return missed_loss(found)
 
 
 @replay("rolora/s5-rolora-loss@c-of-the-step")
 def s5_rolora_loss_tied(values: Values) -> Violation:
-    """The loss after T iterations, where c is that of the step."""
+    """Evaluate the loss after T iterations, where c is given by the step."""
     found = tied_end(values)
     return missed_loss(found)
 

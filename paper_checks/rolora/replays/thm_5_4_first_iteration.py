@@ -46,7 +46,7 @@ def a4_first_step(bound: Fraction = Fraction(3)) -> str:
 
 @replay("rolora/a4-first-step", square="delta_0^2", step="eta |b*|^2")
 def a4_first_step_as_printed(values: Values) -> Violation:
-    """One step with unlimited samples, by squares of coordinates: a = (c, d), a* = (1, 0), b* = 1."""
+    """Take one step with unlimited samples, by squares of coordinates: a = (c, d), a* = (1, 0), b* = 1."""
     square, s = fractions(values, "square", "step")
     x = 1 - square
     # a+ = a(1 - 2 s c^2) + 2 s c a*: coordinates c(1 - 2 s x) + 2 s c and d(1 - 2 s x); both squared.
@@ -78,7 +78,7 @@ def eq_124(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(107,
 
 @replay("rolora/eq-124", delta="delta_t", step="eta |b*|^2", eps="eps'")
 def eq_124_as_printed(values: Values) -> Violation:
-    """Eq. (144) with a mean of minimisers that is exact, divided by delta."""
+    """Evaluate eq. (144) with a mean of minimisers that is exact, divided by delta."""
     delta, s, eps = fractions(values, "delta", "step", "eps")
     x = 1 - delta**2
     assumes = (*inside("delta", delta), *learning_rate(s), *inside("eps', against (1 - delta^2)/16", eps, x / 16))

@@ -25,7 +25,7 @@ def eq_167(factor: Fraction = Fraction(2), power: int = 10) -> str:
     r"""Let $F_t$ be the event that contraction t fails. Where some $F_t$ occur, they number at least 1.
 
     So the indicator of their union is at most the sum of their indicators, and $P(\bigcup F_t) \le \sum_tP(F_t) \le T
-    \cdot 2q^{-10}$, whatever their joint law is; there is equality for failures that exclude one another. Where the
+    \cdot 2q^{-10}$, for every joint law, with equality for failures that exclude one another. Where the
     bound of a contraction is only known given that those before it hold (Lemma 5.3 assumes $\delta^t \le \cdots \le
     \delta^0$), the same sum bounds it: $P(\bigcup F_t)$ is the sum over t of the probabilities that the first failure
     is at t.
@@ -114,7 +114,7 @@ def eq_172(size: Fraction = Fraction(1), sense: int = -1) -> str:
 
 @replay("rolora/eq-172")
 def eq_172_as_printed(values: Values) -> Violation:
-    """The order of eqs. (172) and (173)."""
+    """Evaluate the order of eqs. (172) and (173)."""
     return iteration_count(values)
 
 
@@ -128,7 +128,7 @@ def eq_175(second: Fraction = Fraction(1), sharp: Fraction = Fraction(1)) -> str
     norm_of_rank_one()
     parts = [(A, plus((1, B), (-COSINE, MEAN)))], [(plus((COSINE, A), (-1, TRUTH)), MEAN)]
     require(same(frobenius(*parts), 0), "the parts are not orthogonal")
-    gap = level * delta  # the largest |b - g|, in units of b*, which MEAN stands for
+    gap = level * delta  # the largest |b - g|, in units of b*, which is MEAN
     require(non_negative((level + second) * delta - gap - delta), "(179)")
     require(non_negative((1 + level) * (delta + more) - (level + 1) * delta), "(180)")
     require(non_negative(sharp**2 * (1 + level**2) * delta**2 - gap**2 - delta**2), "the sum of squares")
@@ -137,7 +137,7 @@ def eq_175(second: Fraction = Fraction(1), sharp: Fraction = Fraction(1)) -> str
 
 @replay("rolora/eq-175")
 def eq_175_as_printed(values: Values) -> Violation:
-    """The sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
+    """Evaluate the sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
     level, delta, eps, first = fractions(values, "level", "delta", "target", "first")
     assumes = (
         *inside("delta_0", first),

@@ -32,7 +32,7 @@ from paper_checks.stored_values import Values
 
 @replay("rolora/thm-A.14")
 def thm_A_14_as_printed(values: Values) -> Violation:
-    """The sine after as many iterations."""
+    """Evaluate the sine after as many iterations."""
     square, wanted, assumes = end(values)
     return Violation(
         square,
@@ -65,10 +65,10 @@ def thm_A_14(
 ) -> str:
     r"""Both numbers of iterations are enough, for $0 < s \le \frac12$, $0 < \delta_0 < 1$, $0 < \epsilon \le \delta_0$.
 
-    The sine never grows, so that Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with
-    $y = 2s(1 - \delta_0^2)$, and $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$. The logarithm of the tangent falls in
-    every iteration by at least $2s/(1 - s + 2s\delta_0^2)$, so that after as many as stated the tangent is at most
-    that of $\epsilon$. For short steps and $\epsilon$ near $\delta_0$ no constant above 2 will do. The second
+    The sine never grows, so that Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with $y = 2s(1
+    - \delta_0^2)$, and $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$. The logarithm of the tangent falls in every
+    iteration by at least $2s/(1 - s + 2s\delta_0^2)$, so that after as many as stated the tangent is at most the
+    tangent of $\epsilon$. For short steps and $\epsilon$ near $\delta_0$ no constant above 2 will do. The second
     inequality of the theorem is $\|\bar b^*\|$ times the first (eq. (293)).
     """
     at_least(2, factor=factor, lead=lead)
@@ -95,7 +95,7 @@ def thm_A_14_tied(factor: Fraction = Fraction(2), longest: Fraction = Fraction(1
 
 @replay("rolora/eq-286")
 def eq_286_as_printed(values: Values) -> Violation:
-    """Both quotients in intervals; the printed order is exact > simple."""
+    """Evaluate both quotients in intervals; the printed order is exact > simple."""
     return iteration_count(values)
 
 

@@ -43,16 +43,16 @@ class Bounded:
 
     @property
     def samples(self) -> float:
-        """Number of samples."""
+        """Return the number of samples."""
         return float(len(self.centres))
 
     @property
     def steepest(self) -> float:
-        """A bound on the norm of every sample's gradient, attained far out (huber)."""
+        """Return a bound on the norm of every sample's gradient, attained far out (huber)."""
         return self.curvature * self.zone * float(self.centres[0].numel()) ** 0.5
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss, of a batch if one is named."""
+        """Return the loss, of a batch if one is named."""
         x = w["W"] - (self.centres if batch is None else self.centres[batch])
         L, z = self.curvature, self.zone
         if self.kind == "cosine":
@@ -62,12 +62,12 @@ class Bounded:
         return values.sum() / len(x)
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradient, in the type of the weights."""
+        """Return the gradient, in the type of the weights."""
         x = w["W"] - (self.centres if batch is None else self.centres[batch])
         return type(w)({"W": self._slopes(x).mean(dim=0)})
 
     def every_gradient(self, W: Tensor) -> Tensor:
-        """The gradient of every sample, ``(s, m, n)``."""
+        """Return the gradient of every sample, ``(s, m, n)``."""
         return self._slopes(W - self.centres)
 
     def _slopes(self, x: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ class Scripted(Descent):
     script: Mapping[int, Tensor] = field(default_factory=dict)
 
     def draw(self, client: Client, rng: np.random.Generator) -> Tensor | None:
-        """The samples on the script."""
+        """Return the samples on the script."""
         return self.script.get(id(client))
 
 
@@ -109,7 +109,7 @@ class Setting:
         noisy: Steps on single samples instead of all.
         size: Clients in a cohort; all of them by default.
         restart: Start of the factors after an accumulation.
-        share: $\sigma^2$ in units of $G^2$; it is positive, as assumed, also where there is no noise.
+        share: $\sigma^2$ in units of $G^2$; it is positive, as assumed, even without noise.
         case: The run in plain numbers, if it can be followed by hand.
     """
 
@@ -131,16 +131,16 @@ class Setting:
 
     @property
     def adapter(self) -> Adapter:
-        """Rank and scale."""
+        """Return the rank and scale."""
         return Adapter(self.A.shape[1], self.alpha)
 
     @property
     def everyone(self) -> Cohort:
-        """All clients."""
+        """Return all clients."""
         return tuple(range(len(self.clients)))
 
     def outcomes(self) -> list[tuple[Cohort, dict[int, Tensor]]]:
-        """Cohort and samples of one round: all that can happen, each as likely as the other."""
+        """Return cohort and samples of all equally likely outcomes of one round."""
         found: list[tuple[Cohort, dict[int, Tensor]]] = []
         for cohort in combinations(self.everyone, self.size or len(self.clients)):
             chosen = [self.clients[k] for k in cohort]
@@ -153,15 +153,15 @@ class Setting:
         return found
 
     def loss(self, W: Tensor) -> float:
-        """The global loss."""
+        """Return the global loss."""
         return sum(float(client.loss({"W": W})) for client in self.clients) / len(self.clients)
 
     def slope(self, W: Tensor) -> Tensor:
-        """Its gradient."""
+        """Return the gradient."""
         return torch.stack([client.gradient(Tree(W=W))["W"] for client in self.clients]).mean(dim=0)
 
     def least(self) -> float:
-        r"""$f^\star$: a sum of cosines of one frequency is a cosine; else convex entry by entry, by bisection."""
+        r"""Return $f^\star$: a sum of cosines of one frequency is a cosine; else convex by entry, by bisection."""
         L, z = self.clients[0].curvature, self.clients[0].zone
         if self.clients[0].kind == "cosine":
             mean = torch.stack([torch.exp(1j * c.centres / z).mean(dim=0) for c in self.clients]).mean(dim=0)
@@ -183,13 +183,13 @@ class Means:
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, **values: float) -> None:
-        """Adds one outcome."""
+        """Add one outcome."""
         for name, value in values.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
             self.counts[name] = self.counts.get(name, 0) + 1
 
     def means(self) -> dict[str, float]:
-        """The expectations."""
+        """Return the expectations."""
         return {name: total / self.counts[name] for name, total in self.sums.items()}
 
 
@@ -215,7 +215,7 @@ class Trace:
 
     @property
     def L(self) -> float:
-        r"""Curvature in AB: $\alpha^2$ times that in W."""
+        r"""Return the curvature in AB: $\alpha^2$ times that in W."""
         return self.setting.alpha**2 * self.setting.clients[0].curvature
 
     @property
@@ -225,7 +225,7 @@ class Trace:
 
     @property
     def sigma2(self) -> float:
-        r"""$\sigma^2$."""
+        r"""Return $\sigma^2$."""
         return self.setting.share * self.G**2
 
 
@@ -237,10 +237,16 @@ def _inner(one: Tensor, other: Tensor) -> float:
     return float((one * other).sum())
 
 
+def _agree(factors: AB, A: Tensor, B: Tensor) -> None:
+    for ours, theirs in ((A, factors.A["W"]), (B, factors.B["W"])):
+        if not torch.allclose(ours, theirs, rtol=1e-8, atol=1e-10):
+            raise ValueError("the algorithm's factors are not those of eq. (7)")
+
+
 def _round(
     setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list[float], visited: list[Tensor]
 ) -> tuple[dict[str, float], list[FedLoRUState]]:
-    """One round from equally likely states: expectations, and the states that it leads to.
+    """Follow one round from equally likely states: return expectations, and the states that it leads to.
 
     The local steps are taken a second time by eq. (7) as printed; the factors that the algorithm arrives at must agree.
 
@@ -335,14 +341,8 @@ def _round(
     return found.means(), following
 
 
-def _agree(factors: AB, A: Tensor, B: Tensor) -> None:
-    for ours, theirs in ((A, factors.A["W"]), (B, factors.B["W"])):
-        if not torch.allclose(ours, theirs, rtol=1e-8, atol=1e-10):
-            raise ValueError("the algorithm's factors are not those of eq. (7)")
-
-
 def follow(setting: Setting) -> Trace:
-    """Runs FedLoRU along all outcomes."""
+    """Run FedLoRU along all outcomes."""
     factors = AB(Tree(W=setting.A), Tree(W=setting.B))
     nodes = [FedLoRUState(Tree(W=setting.W), factors, 0)]
     visited: list[Tensor] = []
@@ -350,14 +350,14 @@ def follow(setting: Setting) -> Trace:
     for t in range(1, setting.rounds + 1):
         means, nodes = _round(setting, nodes, t, bounds, visited)
         rounds.append(means)
-        for node in nodes:  # factors that start anew are bounded too
+        for node in nodes:  # factors that start again are bounded as well
             bounds[0] = max(bounds[0], _square(node.factors.A["W"]) ** 0.5)
     above = rounds[0]["loss"] - setting.least()
     return Trace(setting, tuple(rounds), bounds[0], bounds[1], above, tuple(visited))
 
 
 def scalar_setting(name: str, case: Mapping[str, Any], replayed: bool = False) -> Setting:
-    """One weight and one client, from plain numbers: L, zone, W, A, B, rate, steps, rounds, share.
+    """Return a setting of one weight and one client from plain numbers: L, zone, W, A, B, rate, steps, rounds, share.
 
     Args:
         name: what kind of run it is.

@@ -27,7 +27,6 @@ BACK_AND_FORTH = {
 }
 """One weight that steps from z to -z and back: the step in A is 2/(L B^2), and B hardly moves."""
 
-
 STEEP = {
     "L": 20,
     "zone": "0.05",
@@ -41,17 +40,15 @@ STEEP = {
 }
 """One weight whose gradient falls from 1 to almost 0 in one local step."""
 
-
 NARROW = {"L": 1, "zone": 1, "W": 0, "A": "0.5", "B": 2, "rate": "0.0001", "steps": 4, "rounds": 1, "share": "0.01"}
 """One weight at the edge of its zone, AB = z, a tiny step: estimates by the triangle inequality are nearly tight."""
-
 
 FAR = {"L": 1, "zone": 1, "W": 100, "A": "0.5", "B": 2, "rate": "0.0001", "steps": 4, "rounds": 1, "share": "0.000001"}
 """One weight far out, where the gradient is constant."""
 
 
 def by_hand() -> list[Setting]:
-    """Runs of one weight; the first two can be followed by hand."""
+    """Return runs of one weight; the first two can be followed by hand."""
     mirrored = {"A": 2, "B": "0.5"}
     return [
         scalar_setting("back and forth", BACK_AND_FORTH, replayed=True),
@@ -66,10 +63,10 @@ def by_hand() -> list[Setting]:
     ]
 
 
-def _random(
+def _random_setting(
     rng: np.random.Generator, name: str, shape: tuple[int, int], rank: int, clients: int, **rest: object
 ) -> Setting:
-    """Clients with their own samples, and a start of norm about 1."""
+    """Return clients with their own samples, and a start of norm about 1."""
     m, n = shape
     kind, L, z = str(rng.choice(["huber", "cosine"])), float(rng.choice([0.5, 1.0, 8.0])), float(rng.choice([0.3, 1.0]))
     made = tuple(Bounded(torch.from_numpy(rng.standard_normal((2, m, n))), L, z, kind) for _ in range(clients))
@@ -79,7 +76,7 @@ def _random(
 
 
 def opposite_samples() -> Setting:
-    """Two samples on either side of the weight: the gradient is pure noise, of variance G^2."""
+    """Return two samples on either side of the weight: the gradient is pure noise, of variance G^2."""
     centres = torch.tensor([[[-2.0]], [[2.0]]], dtype=torch.float64)
     one = torch.ones(1, 1, dtype=torch.float64)
     client = Bounded(centres, 1.0, 1.0)
@@ -87,15 +84,17 @@ def opposite_samples() -> Setting:
 
 
 def draw_settings(rng: np.random.Generator, repeats: int) -> list[Setting]:
-    """All kinds of runs."""
+    """Draw all kinds of runs."""
     found = [*by_hand(), opposite_samples()]
     for _ in range(repeats):
         for shape, rank, clients in (((4, 2), 1, 1), ((2, 3), 2, 2), ((3, 3), 1, 3), ((1, 4), 1, 2)):
-            found.append(_random(rng, "without noise", shape, rank, clients, steps=3, rounds=8, tau=3))
-        found.append(_random(rng, "with noise", (2, 3), 1, 1, steps=2, rounds=2, tau=1, noisy=True, share=1.0))
-        found.append(_random(rng, "with noise", (3, 2), 1, 2, steps=2, rounds=1, noisy=True, share=1.0))
-        found.append(_random(rng, "cohorts", (2, 2), 1, 3, steps=2, rounds=3, tau=2, size=1))
-        found.append(_random(rng, "cohorts with noise", (2, 2), 1, 2, steps=2, rounds=2, size=1, noisy=True, share=1.0))
+            found.append(_random_setting(rng, "without noise", shape, rank, clients, steps=3, rounds=8, tau=3))
+        found.append(_random_setting(rng, "with noise", (2, 3), 1, 1, steps=2, rounds=2, tau=1, noisy=True, share=1.0))
+        found.append(_random_setting(rng, "with noise", (3, 2), 1, 2, steps=2, rounds=1, noisy=True, share=1.0))
+        found.append(_random_setting(rng, "cohorts", (2, 2), 1, 3, steps=2, rounds=3, tau=2, size=1))
+        found.append(
+            _random_setting(rng, "cohorts with noise", (2, 2), 1, 2, steps=2, rounds=2, size=1, noisy=True, share=1.0)
+        )
     return found
 
 
@@ -106,12 +105,12 @@ def _traces(seed: int, budget: Budget) -> tuple[Trace, ...]:
 
 
 def follow_settings(context: Context) -> tuple[Trace, ...]:
-    """All kinds of runs, followed; the same for every claim of Appendix B."""
+    """Follow all kinds of runs; the same for every claim of Appendix B."""
     return _traces(context.seed, context.budget)
 
 
-def in_full(traces: tuple[Trace, ...]) -> list[Trace]:
-    """The runs in which every client takes part in every round, as in Appendix B."""
+def with_all_clients(traces: tuple[Trace, ...]) -> list[Trace]:
+    """Return the runs in which every client takes part in every round, as in Appendix B."""
     return [trace for trace in traces if trace.setting.size is None]
 
 
@@ -121,22 +120,21 @@ SCOPE = (
     "outcomes"
 )
 
-
 WITH_COHORTS = f"{SCOPE}, and over uniform cohorts of one client in runs with partial participation"
 
 
 def at_most(name: str, left: float, right: float, trace: Trace) -> Promise:
-    """One inequality of one run."""
+    """Return one inequality of one run."""
     return Promise(name, left, right, 1e-9 * max(abs(left), abs(right)), True, trace.setting.case)
 
 
 def equal(name: str, left: float, right: float, trace: Trace) -> Promise:
-    """One equation of one run."""
+    """Return one equation of one run."""
     return Promise(name, left, right, 1e-9 * max(abs(left), abs(right), 1e-3), case=trace.setting.case)
 
 
 def judge_bounds(lines: Sequence[Promise], scope: str) -> Evidence:
-    """Judges inequalities ``left <= right``; the first violated one that can be followed by hand is the witness."""
+    """Judge inequalities ``left <= right``; the first violated one that can be followed by hand is the witness."""
     evidence = judge_promises(lines, scope)
     compared = [float(line.right / line.left) for line in lines if line.left > 1e-12 and line.right > 0.0]
     slack = min(compared, default=None)
@@ -149,13 +147,13 @@ Traces = tuple[Trace, ...]
 
 
 def printed_D(trace: Trace, C_A: float, C_B: float) -> float:
-    """D of Lemma B.8, in which there is no L."""
+    """Return D of Lemma B.8, which does not contain L."""
     E, s2 = trace.setting.steps, trace.sigma2 + trace.G**2
     return float(E**2 * s2 * (6 * C_A**2 * C_B**2 * (1 + trace.setting.rate**2 * E**2 * s2) + trace.G**2))
 
 
 def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple[float, float]:
-    r"""How fast the gradient in A and that in B can change: $LC_B(C_A^2+C_B^2)+GC_A$, and with A and B exchanged."""
+    r"""Return Lipschitz constants of the gradients in A, $LC_B(C_A^2+C_B^2)+GC_A$, and in B, with A and B exchanged."""
     L, G, C_A, C_B = curvature * trace.L, own * trace.G, trace.C_A, trace.C_B
     both = C_A**2 + C_B**2
     return L * C_B * both + G * C_A, L * C_A * both + G * C_B

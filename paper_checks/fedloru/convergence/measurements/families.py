@@ -37,8 +37,40 @@ ONE_OF_TWO = {"shares": "3/4 1/4", "targets": "0 1", "W": "1/10", "A": 1, "eta_0
 after each round."""
 
 
+@dataclass(frozen=True)
+class Constants:
+    """The constants of Assumption 4.1, with E."""
+
+    L: float
+    G: float
+    sigma2: float
+    C_A: float
+    C_B: float
+    E: int
+
+    @classmethod
+    def of(cls, trace: Trace) -> Constants:
+        """Return the constants of a run."""
+        return cls(trace.L, trace.G, trace.sigma2, trace.C_A, trace.C_B, trace.setting.steps)
+
+    def corrected(self, curvature: float = 1.0, gradient: float = 1.0, drift: float = 1.0) -> tuple[float, float]:
+        """Return K_1 and K_2 of the corrected theorem; the arguments weigh their parts."""
+        L, G, C_A, C_B, E = self.L, self.G, self.C_A, self.C_B, self.E
+        both = C_A**2 + C_B**2
+        K_1 = 4 * E * G**2 / 3 * (gradient * G * C_A * C_B + curvature * L * both**2 / 2)
+        rates = (L * C_B * both + G * C_A) ** 2 + (L * C_A * both + G * C_B) ** 2
+        return K_1, drift * (E - 1) ** 2 * G**2 / 3 * rates
+
+    def printed(self, trace: Trace) -> tuple[float, float]:
+        """Return K_1 and K_2 of Appendix B, the latter with the step size of the run."""
+        L, G, C_A, C_B = self.L, self.G, self.C_A, self.C_B
+        brace = (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
+        K_1 = 8 * self.E / 3 * (self.sigma2 + G**2) * brace
+        return K_1, 16 * printed_D(trace, C_A, C_B) / 3 * (C_A**2 + C_B**2)
+
+
 def printed_weights(T: int) -> Family:
-    r"""Client k moves w by $-\eta(p^{(k)})^2$ times its gradient: mean and second moment of w, round by round."""
+    r"""Return mean and second moment of w by round; client k moves w by $-\eta(p^{(k)})^2$ times its gradient."""
     (p, q), rate, eta_0 = (0.75, 0.25), 0.1 / T**0.5, 0.1
     mean, square, least = 0.1, 0.01, float("inf")
     for _ in range(T):
@@ -67,7 +99,7 @@ def family_of(name: str, settings: list[Setting], eta_0: float) -> Family:
 
 
 def not_levelled(lengths: Sequence[int]) -> Family:
-    """Slopes that the constants allow and T rounds do not level."""
+    """Return slopes that the constants allow and T rounds do not level."""
     eta_0 = above = 0.05
     slow = []
     for T in lengths:
@@ -87,35 +119,3 @@ def not_levelled(lengths: Sequence[int]) -> Family:
         }
         slow.append(scalar_setting("slow", case))
     return family_of("slopes that T rounds do not level", slow, eta_0)
-
-
-@dataclass(frozen=True)
-class Constants:
-    """The constants of Assumption 4.1, with E."""
-
-    L: float
-    G: float
-    sigma2: float
-    C_A: float
-    C_B: float
-    E: int
-
-    @classmethod
-    def of(cls, trace: Trace) -> Constants:
-        """Those of a run."""
-        return cls(trace.L, trace.G, trace.sigma2, trace.C_A, trace.C_B, trace.setting.steps)
-
-    def corrected(self, curvature: float = 1.0, gradient: float = 1.0, drift: float = 1.0) -> tuple[float, float]:
-        """K_1 and K_2 of the corrected theorem; the arguments weigh their parts."""
-        L, G, C_A, C_B, E = self.L, self.G, self.C_A, self.C_B, self.E
-        both = C_A**2 + C_B**2
-        K_1 = 4 * E * G**2 / 3 * (gradient * G * C_A * C_B + curvature * L * both**2 / 2)
-        rates = (L * C_B * both + G * C_A) ** 2 + (L * C_A * both + G * C_B) ** 2
-        return K_1, drift * (E - 1) ** 2 * G**2 / 3 * rates
-
-    def printed(self, trace: Trace) -> tuple[float, float]:
-        """K_1 and K_2 of Appendix B, the latter with the step size of the run."""
-        L, G, C_A, C_B = self.L, self.G, self.C_A, self.C_B
-        brace = (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
-        K_1 = 8 * self.E / 3 * (self.sigma2 + G**2) * brace
-        return K_1, 16 * printed_D(trace, C_A, C_B) / 3 * (C_A**2 + C_B**2)

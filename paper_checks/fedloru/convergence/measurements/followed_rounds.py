@@ -50,17 +50,17 @@ class Run:
 
     @property
     def factors(self) -> AB:
-        """The start of both factors."""
+        """Return the start of both factors."""
         return AB(Tree(W=self.A), Tree(W=self.B))
 
     @property
     def adapter(self) -> Adapter:
-        """Rank and scale."""
+        """Return the rank and scale."""
         return Adapter(self.A.shape[1], self.alpha)
 
 
 def by_hand(**changes: Any) -> Run:
-    """The run by hand, with other numbers."""
+    """Return the run by hand, with other numbers."""
     case = {**HAND, **changes}
     W, A, B = (torch.tensor([[case[name]]], dtype=torch.float64) for name in ("W", "A", "B"))
     clients = (centred([[1.0]], [[case["target"]]]),)
@@ -68,7 +68,7 @@ def by_hand(**changes: Any) -> Run:
 
 
 def draw_runs(context: Context) -> list[Run]:
-    """The run by hand with T a multiple of tau and not; then tall, wide and square weights, several clients."""
+    """Return the run by hand, T a multiple of tau and not; then tall, wide and square weights, several clients."""
     runs = [by_hand(), by_hand(rounds=2)]
     rng = context.rng("runs")
     kinds = [
@@ -117,11 +117,11 @@ class Followed:
     drawn: AB
 
     def model(self, t: int) -> Tree:
-        """The model that round t (from 1) trained: W and the averaged product, before any restart."""
+        """Return the model that round t (from 1) trained: W and the averaged product, before any restart."""
         return self.run.adapter.weights(self.rounds[t - 1].base, self.rounds[t - 1].aggregated)
 
     def is_accumulated(self, t: int) -> bool:
-        """Whether round t ends an accumulation cycle."""
+        """Return whether round t ends an accumulation cycle."""
         return t % self.run.tau == 0
 
 
@@ -135,7 +135,7 @@ def executed(run: Run, algorithm: FedLoRU, fed: Federation, state: FedLoRUState)
 
 
 def follow(run: Run, restart: Restart) -> Followed:
-    """Runs Algorithm 1; `momentum` is the listing, which has no restart."""
+    """Run Algorithm 1; `momentum` is the listing, which has no restart."""
     algorithm = FedLoRU(run.local, run.adapter, run.tau, restart)
     fed = Federation(run.clients)
     drawn = algorithm.start(fed, Tree(W=run.W))
@@ -151,6 +151,6 @@ Followings = Mapping[str, tuple[Followed, ...]]
 
 
 def follow_all(context: Context) -> Followings:
-    """Every run under every restart."""
+    """Follow every run under every restart."""
     runs = draw_runs(context)
     return {restart: tuple(follow(run, restart) for run in runs) for restart in RESTARTS}

@@ -43,7 +43,7 @@ class LocalRun:
 
 
 def run_rounds(context: Context) -> list[LocalRun]:
-    """First rounds by the toolkit's FedLoRU, on all outcomes of noise and cohort (at most two of each run)."""
+    """Run first rounds by the toolkit's FedLoRU, on all outcomes of noise and cohort (at most two of each run)."""
     hand = scalar_setting("by hand", ONE_STEP, replayed=True)
     drawn = [s for s in draw_settings(context.rng("settings"), context.size(1, 4)) if s.name != "back and forth"]
     settings = [hand, *(replace(s, alpha=a, rate=s.rate / a**2, case=None) for s in drawn for a in (1.0, 0.5, 3.0))]
@@ -60,7 +60,7 @@ def run_rounds(context: Context) -> list[LocalRun]:
 
 
 def gradients(run: LocalRun, client: int, A: Tensor, B: Tensor, step: int | None) -> tuple[Tensor, Tensor]:
-    """The gradients of f(W + alpha AB) in A and B by differentiating the loss; of a step's sample, or exact."""
+    """Return the gradients of f(W + alpha AB) in A and B by differentiating the loss; of a step's sample, or exact."""
     A, B = A.clone().requires_grad_(), B.clone().requires_grad_()
     one, setting = run.setting.clients[client], run.setting
     batch = run.script[id(one)][step] if run.script and step is not None else None
@@ -96,7 +96,7 @@ class Averaged:
 
 
 def draw_averages(context: Context) -> list[Averaged]:
-    """One of two clients by hand, then cohorts of 1 to all of 1 to 5 clients of different shares."""
+    """Draw one of two clients by hand, then cohorts of 1 to all of 1 to 5 clients of different shares."""
     rng = context.rng("averages")
     one = AB(Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=torch.ones(1, 1, dtype=torch.float64)))
     case = {"shares": "1/2 1/2", "cohort": "1", "A": "1", "B": "1"}

@@ -23,7 +23,7 @@ PERSONAL = {"L": 1.0, "U": 1.0, "personal_alpha": 2.0}
 
 
 def draw_personal(context: Context) -> list[tuple[Run, AB, float]]:
-    """Runs with T a multiple of tau and not, with personal factors of rank 1 and their scale."""
+    """Draw runs with T a multiple of tau and not, with personal factors of rank 1 and their scale."""
     rng = context.rng("personal")
     runs = []
     for number, run in enumerate([by_hand(**PERSONAL, rounds=2), *draw_runs(context)[2:]]):
@@ -73,7 +73,7 @@ Endings = Mapping[str, tuple[Last, ...]]
 def last_models(
     run: Run, algorithm: FedLoRU, fed: Federation, start: FedLoRUState, model: Callable[[FedLoRUState], Tree]
 ) -> Last:
-    """Executes the rounds; what is personal and what is sent is left to the caller."""
+    """Execute the rounds; what is personal and what is sent is left to the caller."""
     products, leftover, jumps, last = torch.zeros_like(run.W), torch.zeros_like(run.W), [], run.W
     for reached, after in executed(run, algorithm, fed, start._replace(factors=run.factors)):
         last, product = model(reached)["W"], reached.factors.A["W"] @ reached.factors.B["W"]
@@ -97,6 +97,9 @@ def last_models(
     )
 
 
+REACHED = "the returned model is the one that client 0 reached in the last round, after averaging"
+
+
 def judge_return(
     endings: tuple[Last, ...],
     *,
@@ -107,7 +110,7 @@ def judge_return(
     keep: tuple[str, ...],
     scope: str = SCOPE,
 ) -> Evidence:
-    """The model that a box returns against the model that was reached.
+    """Judge the model that a box returns against the model that was reached.
 
     Args:
         endings: the ends of the runs.
@@ -141,13 +144,8 @@ def judge_return(
     return judge_promises(promises, scope)
 
 
-REACHED = "the returned model is the one that client 0 reached in the last round, after averaging"
-
-
 PROMISES = ("returned", "continue", "copies", "uploads")
 
-
 COPIES = Form("Every client's W ends as $W + \\alpha\\sum_{\\tau|t}A_tB_t$.", {"keep": ("copies",)})
-
 
 RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"scale": 1.001})

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``low_rank_descent`` and ``smoothness``: runs with one weight, in fractions."""
+"""The product of averaged factors against the product that each client sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 def product_of_averages(values: Values) -> Violation:
-    """How far the product of two averages is from the product that every client of the cohort sent."""
+    """Return how far the product of two averages is from the product that every client of the cohort sent."""
     shares = [Fraction(text) for text in values["shares"].split()]
     cohort = {int(text) for text in values["cohort"].split()}
     A, B = fractions(values, "A", "B")

@@ -1,7 +1,7 @@
-r"""Proofs of Theorem 4.2 in its corrected form, of its rate, and of the lines of Appendix B.2 that lead to (9).
+r"""What one round can move under bounded gradients: the setting of the corrected Theorem 4.2 and its proof.
 
 $\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds; norms are
-submultiplicative. A fresh sample's gradient has $\|g\| \le G$ whatever came before it, by (A.2), and so has every exact
+submultiplicative. A fresh sample's gradient has $\|g\| \le G$ regardless of the past, by (A.2), and so has every exact
 gradient, by (A.5) (unbiasedness, which Appendix B labels (A.4)). Hence, by (A.3), a local step moves A by at most
 $\eta GC_B$ and B by at most $\eta GC_A$, i steps move AB by at most $i\eta G(C_A^2+C_B^2)$, and by (A.1) the gradients
 in A and in B at most by $i\eta Gd_A$ and $i\eta Gd_B$, with $d_A = LC_B(C_A^2+C_B^2)+GC_A$ and $d_B =
@@ -28,6 +28,6 @@ u, v = (sympy.expand(move.subs(i, E)) for move in (moved_a, moved_b))
 
 
 def absorbs(kept: Fraction, weight: Fraction | int) -> bool:
-    """Whether -<x, x + y> <= -kept |x|^2 + weight |y|^2: the difference is a form that is never negative."""
+    """Return whether -<x, x + y> <= -kept |x|^2 + weight |y|^2: the difference is a form that is never negative."""
     half = sympy.Rational(1, 2)
     return sympy.Matrix([[1 - kept, half], [half, weight]]).is_positive_semidefinite is True

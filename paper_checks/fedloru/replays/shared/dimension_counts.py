@@ -1,4 +1,4 @@
-r"""Proofs about eigenvalues of sums, by counting dimensions.
+r"""Eigenvalues of sums of Hermitian matrices, by counting dimensions.
 
 Eigenvalues decrease, $\lambda_1 \ge \cdots \ge \lambda_n$. On the span of eigenvectors of a Hermitian matrix that
 belong to its k-th and later eigenvalues the Rayleigh quotient is at most $\lambda_k$, on the span of the first k at
@@ -18,7 +18,7 @@ n, i, j = sympy.symbols("n i j", integer=True, positive=True)
 
 
 def in_common(dimensions: Iterable[Any]) -> bool:
-    """Whether three subspaces of n dimensions must have a unit vector in common."""
+    """Return whether three subspaces of n dimensions must have a unit vector in common."""
     return bool(sympy.expand(sum(dimensions) - 2 * n) >= 1)
 
 

@@ -1,10 +1,10 @@
-r"""Proofs about eigenvectors of the spiked model, Gaussian noise of scale $n = \sigma s_N$, distinct $\theta_j$.
+r"""Eigenvectors of the spiked model with Gaussian noise of scale $n = \sigma s_N$ and distinct $\theta_j$.
 
 $H_N = V\Theta V^T + \epsilon_N$ with (W), (B), (I) as for the limits of eigenvalues. $u_i$ belongs to the outlier of
 the i-th spike, $|\theta_i| > n$, and w to an eigenvalue of the bulk; $\phi_i^2 = 1 - n^2/\theta_i^2$. Clients draw
 their noise independently. Where rotations are used the noise has twice the variance on the diagonal, which makes its
 law invariant. With one variance for all entries nothing changes in the limit for $u_i$, whose eigenvalue is isolated;
-of w only what stands without rotations is shown for it.
+for w only what is proved without rotations applies to it.
 """
 
 from __future__ import annotations

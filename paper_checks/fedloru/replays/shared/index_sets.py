@@ -1,4 +1,4 @@
-"""Replays of the claims in ``index_sets``: the sets under both printed definitions, the sums term by term."""
+"""The index sets of Theorem 3.2 under both printed definitions, and their sums term by term."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from paper_checks.stored_values import Values, fractions
 
 Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
 
-
 REST = "rest eigenvalues of H_true are 0, and theirs at the edges"
 
 
 def read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:
-    r"""Spikes, both thresholds, and the assumptions of Theorem 3.2."""
+    r"""Read spikes, both thresholds, and the assumptions of Theorem 3.2."""
     spikes = [Fraction(text) for text in values["spikes"]]
     sigma, s_M, s_N = fractions(values, "sigma", "s_M", "s_N")
     assumes = assuming(

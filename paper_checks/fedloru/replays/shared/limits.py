@@ -1,4 +1,4 @@
-r"""Proofs of limits of eigenvalues, transforms and norms, for noise $\epsilon_N$ with entries of variance $n^2/R$.
+r"""Limits of eigenvalues, transforms and norms, for noise $\epsilon_N$ with entries of variance $n^2/R$.
 
 $n = \sigma s_N$, $H_N = V\Theta V^T + \epsilon_N$ with p positive and q negative spikes, $L = -2n$, $U = 2n$. Three
 classical theorems are used, each almost surely. (W) The eigenvalues of $\epsilon_N$ have the semicircle of variance
@@ -9,7 +9,7 @@ $V^Tf(\epsilon_N)V \to \int f\,d\mu\,I$ for bounded continuous f. With twice the
 eigenvectors are independent of the eigenvalues and uniformly random, and a quadratic form in uniformly random unit
 vectors concentrates about its mean; with one variance for all entries the matrix differs from such a one by a diagonal
 matrix whose norm tends to 0, which changes $f(\epsilon_N)$ by an amount that tends to 0. Shares of the spectrum need
-(W) alone, fixed indices at the edges (W) and (B), and only outliers (I).
+only (W), fixed indices at the edges (W) and (B), and only outliers (I).
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from paper_checks.fedloru.replays.shared.dimension_counts import between
 from paper_checks.proof_steps import positive
 from paper_checks.replay import Hypothesis, require
 
+sigma, s = sympy.symbols("sigma s", positive=True)
+
 
 def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:
-    """Noise of a sample size: sigma > 0, s in (0, 1)."""
+    """Return the hypotheses on the noise of a sample size: sigma > 0, s in (0, 1)."""
     return [Hypothesis("sigma", sigma, ">", 0), Hypothesis("s", s, ">", 0), Hypothesis("s", s, "<", 1)]
 
 
 n, theta, more, other = sympy.symbols("n theta a b", positive=True)
-
-
-sigma, s = sympy.symbols("sigma s", positive=True)
 
 
 def semicircle(edge: Fraction | int) -> None:

@@ -1,4 +1,4 @@
-"""Replays of ``accumulation``, ``fine_tuning`` and ``variants``: runs with one weight, followed in fractions."""
+"""The listed algorithm for one weight and one client, followed in fractions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from paper_checks.stored_values import Values, followed, fractions
 
 ONE_WEIGHT = "one weight w = W + alpha A B with loss (w - target)^2/2, one step of both factors a round; "
 
-
 REACHED = "distance of the returned model from the one reached in round T"
-
 
 EITHER = f"{REACHED}, the smaller one of W as at the start and W as the box has updated it"
 
@@ -29,13 +27,13 @@ class Single:
     rate: Fraction
 
     def step(self, extra: Fraction = Fraction(0)) -> None:
-        """Eq. (7), with something else in the model."""
+        """Take a step of eq. (7), with something else in the model."""
         slope = self.rate * self.alpha * (self.W + self.alpha * self.A * self.B + extra - self.target)
         self.A, self.B = self.A - slope * self.B, self.B - slope * self.A
 
 
 def start(values: Values, most: int = 8) -> tuple[Single, int, int, list[Hypothesis]]:
-    """The run, tau, T, and what is assumed; at most so many rounds are followed."""
+    """Return the run, tau, T, and what is assumed; at most so many rounds are followed."""
     single = Single(*fractions(values, "W", "A", "B", "target", "alpha", "rate"))
     tau, T = int(values["tau"]), followed(values, "rounds", most)
     assumes = [
@@ -47,7 +45,7 @@ def start(values: Values, most: int = 8) -> tuple[Single, int, int, list[Hypothe
 
 
 def listing(values: Values) -> Violation:
-    """How far the model is, right after an accumulation, from the one that was reached by training: no restart."""
+    """Return how far, right after an accumulation, the model is from the one that training reached: no restart."""
     run, tau, T, assumes = start(values)
     gaps = [Fraction(0)]
     for t in range(1, T + 1):

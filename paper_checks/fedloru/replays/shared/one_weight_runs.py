@@ -1,7 +1,7 @@
-"""Replays of the claims in ``drift``, ``descent_steps`` and ``theorem``: one weight, in fractions.
+"""A run of one client with one weight, in fractions.
 
 The loss is L w^2/2 up to |w| = z and linear beyond: L-smooth, with gradients of norm at most G = Lz and least value 0.
-There is no noise, so that every sigma^2 > 0 will do.
+Without noise every sigma^2 > 0 is admissible.
 """
 
 from __future__ import annotations
@@ -46,55 +46,55 @@ class Run:
 
     @property
     def G(self) -> Fraction:
-        """Largest slope."""
+        """Return the largest slope."""
         return self.L * self.z
 
     @property
     def C_A(self) -> Fraction:
-        """Largest A."""
+        """Return the largest A."""
         return max(abs(A) for A, _ in self.path)
 
     @property
     def C_B(self) -> Fraction:
-        """Largest B."""
+        """Return the largest B."""
         return max(abs(B) for _, B in self.path)
 
     @property
     def s2(self) -> Fraction:
-        """sigma^2 + G^2."""
+        """Return sigma^2 + G^2."""
         return self.sigma2 + self.G**2
 
     @property
     def D(self) -> Fraction:
-        """D of Lemma B.8."""
+        """Return D of Lemma B.8."""
         inner = 1 + self.rate**2 * self.E**2 * self.s2
         return self.E**2 * self.s2 * (6 * self.C_A**2 * self.C_B**2 * inner + self.G**2)
 
     @property
     def brace(self) -> Fraction:
-        """The brace of eq. (76)."""
+        """Return the brace of eq. (76)."""
         L, G, C_A, C_B = self.L, self.G, self.C_A, self.C_B
         return (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
 
     def slope(self, step: int) -> Fraction:
-        """The gradient in W after some local steps."""
+        """Return the gradient in W after some local steps."""
         A, B = self.path[step]
         return self.L * min(max(self.W + A * B, -self.z), self.z)
 
     def loss(self, step: int) -> Fraction:
-        """The loss after some local steps."""
+        """Return the loss after some local steps."""
         A, B = self.path[step]
         w = abs(self.W + A * B)
         return self.L * w**2 / 2 if w <= self.z else self.L * self.z * (w - self.z / 2)
 
     def in_factors(self, step: int) -> Fraction:
-        """The squared gradient in A and B after some local steps."""
+        """Return the squared gradient in A and B after some local steps."""
         A, B = self.path[step]
         return self.slope(step) ** 2 * (A**2 + B**2)
 
 
 def run(values: Values) -> Run:
-    """Follows eq. (7)."""
+    """Follow eq. (7)."""
     L, z, W, A, B, rate, share = fractions(values, "L", "zone", "W", "A", "B", "rate", "share")
     E, T = followed(values, "steps"), followed(values, "rounds")
     positive = {"L": L, "zone z": z, "learning rate": rate, "sigma^2, as a share of G^2": share}

@@ -1,6 +1,6 @@
-"""Proofs about quotients, transforms and cumulant series: all dimensions, orders and laws in their scope.
+"""Quotients, transforms and cumulant series in symbols, for all dimensions, orders and laws.
 
-Exponents and indices are symbols here, so that one identity stands for all orders.
+Exponents and indices are symbols here, so that one identity covers all orders.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ n, k, d = sympy.symbols("n k d", integer=True, positive=True)
 
 
 def zero(expression: Any) -> bool:
-    """Whether an expression with symbolic exponents is identically 0."""
+    """Return whether an expression with symbolic exponents is identically 0."""
     return bool(sympy.simplify(sympy.powsimp(sympy.expand(sympy.expand_power_exp(expression)))) == 0)
 
 

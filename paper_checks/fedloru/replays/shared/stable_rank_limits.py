@@ -1,4 +1,4 @@
-r"""Proofs about the stable rank as R grows, Gaussian noise; $n = \sigma s_N$ and $m = \sigma s_M > n$.
+r"""The stable rank as R grows, for Gaussian noise; $n = \sigma s_N$ and $m = \sigma s_M > n$.
 
 $\|H_N\|_F^2 = \|\epsilon_N\|_F^2 + O(\|\epsilon_N\|) + O(1)$ with $\|\epsilon_N\|_F^2/R \to n^2$, by the law of large
 numbers for entries of variance $n^2/R$. $\|H_N\| \to \lambda_N$ by Proposition 3.1 as corrected: the outlier of
@@ -26,7 +26,7 @@ def bulk_square(bulk: Fraction) -> None:
 
 
 def norm() -> None:
-    r"""The limit of the norm: an outlier beyond the threshold, else the edge, which is the smaller of the two."""
+    r"""Return the limit of the norm: an outlier beyond the threshold, else the edge, the smaller of the two."""
     outlier = theta + n**2 / theta
     outliers(outlier, 1)
     semicircle(2)

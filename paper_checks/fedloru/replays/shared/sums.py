@@ -1,4 +1,4 @@
-"""Proofs about sums: over the clients of a round, over local steps and over rounds.
+"""Sums over the clients of a round, over local steps and over rounds.
 
 They hold for any losses, weights and step sizes; no assumption of the paper is used.
 """

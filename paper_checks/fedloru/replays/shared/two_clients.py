@@ -1,4 +1,4 @@
-"""Replays of the claims in ``alignment``, and the pair of clients that those of ``alignment_steps`` have too."""
+"""The mean cosine of two clients' gradients: its limit, and the printed one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def printed_quotient(values: Values, rank: int) -> Fraction:
 
 
 def two_clients(values: Values) -> list[Hypothesis]:
-    """Spikes that are all outliers, and a slope along each."""
+    """Read spikes that are all outliers, and a slope along each."""
     noise, spikes = Fraction(values["noise"]), [Fraction(spike) for spike in values["spikes"]]
     return [
         Hypothesis("sigma s_N", noise, ">", 0),
@@ -43,12 +43,12 @@ def two_clients(values: Values) -> list[Hypothesis]:
 
 
 def rank_of(values: Values) -> int:
-    """The r of the statement."""
+    """Return the r of the statement."""
     return int(values["rank"])
 
 
 def outliers(values: Values) -> int:
-    """How many spikes there are, all of them outliers."""
+    """Return how many spikes there are, all of them outliers."""
     return len(values["spikes"])
 
 

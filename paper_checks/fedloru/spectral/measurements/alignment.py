@@ -24,11 +24,11 @@ class Scene:
 
     @property
     def outliers(self) -> int:
-        r"""Number $\tilde r$ of spikes above the threshold."""
+        r"""Return the number $\tilde r$ of spikes above the threshold."""
         return sum(outlier.separated for outlier in self.model.outliers)
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {
             "spikes": list(self.model.spikes),
             "noise": self.model.sigma(),
@@ -48,12 +48,9 @@ SCENES = {
     "own errors": _scene((1.5, 1.0, -0.75), (1.0, 1.5, 2.0), 0.3, 1.0),
 }
 
-
 RANKS = 5
 
-
 R = 20_000
-
 
 SETTLED = "outliers and their overlaps are off their limits by the order of 1/R"
 
@@ -77,7 +74,7 @@ class Alignment:
 
 @cache
 def draw_scene(name: str, seed: int, budget: Budget) -> Alignment:
-    """Draws of one scene, the same for all claims."""
+    """Draw one scene, the same for all claims."""
     context = Context("fedloru-v2/thm-3.3", seed, budget)
     scene, rng, rows = SCENES[name], context.rng(name), []
     noisy = scene.gradients.noise_square > 0
@@ -91,14 +88,14 @@ def draw_scene(name: str, seed: int, budget: Budget) -> Alignment:
 
 
 def measure_alignment(context: Context, names: tuple[str, ...] = tuple(SCENES)) -> dict[str, Alignment]:
-    """Draws of the scenes."""
+    """Draw all scenes."""
     return {name: draw_scene(name, context.seed, context.budget) for name in names}
 
 
 def expected_alignment(
     scene: Scene, rank: int, form: str, beta_square: float = 0.0, noise: float = 1.0, power: float = 2.0
 ) -> float:
-    r"""Limit of the expected cosine at one rank.
+    r"""Return the limit of the expected cosine at one rank.
 
     Args:
         scene: model and gradients.

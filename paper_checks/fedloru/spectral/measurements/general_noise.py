@@ -36,7 +36,7 @@ class Noise:
     numbers: tuple[tuple[str, float], ...] = ()
 
     def spectrum(self, R: int, stray: bool = False) -> NDArray[np.float64]:
-        """Eigenvalues of X: quantiles of the law, the largest one replaced by the stray one."""
+        """Return the eigenvalues of X: quantiles of the law, the largest one replaced by the stray one."""
         points = _spectrum(self, R)
         return np.concatenate([[STRAY], points[1:]]) if stray else points
 
@@ -50,18 +50,16 @@ def _marchenko_pastur(w: Any) -> Any:
     return 1.0 / (1.0 - 0.25 * w)
 
 
-def _skewed(w: Any) -> Any:
-    return w + 1.0 / (1.0 - 0.25 * w) - 1.0
-
-
 MARCHENKO_PASTUR = Noise("Marchenko-Pastur", MarchenkoPastur(0.25), _marchenko_pastur, (("ratio", 0.25),))
-
 
 SEMICIRCLE = Noise("semicircle", Semicircle(1.0), lambda w: w)
 
 
-SKEWED = Noise("semicircle plus Marchenko-Pastur (skewed)", RTransformLaw(_skewed), _skewed)
+def _skewed(w: Any) -> Any:
+    return w + 1.0 / (1.0 - 0.25 * w) - 1.0
 
+
+SKEWED = Noise("semicircle plus Marchenko-Pastur (skewed)", RTransformLaw(_skewed), _skewed)
 
 UNIFORM = Noise(
     "uniform (jumps at its edges)",

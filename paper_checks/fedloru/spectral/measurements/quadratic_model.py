@@ -6,15 +6,13 @@ import sympy
 
 WEIGHTS = sympy.symbols("w1:4")
 
-
 OUTPUTS = sympy.symbols("y1:3")
-
 
 HALF = sympy.Rational(1, 2)
 
 
 def quadratic(name: str, variables: tuple[sympy.Symbol, ...]) -> sympy.Expr:
-    """A general quadratic with symbolic coefficients."""
+    """Return a general quadratic with symbolic coefficients."""
     n = len(variables)
     linear = sympy.symbols(f"{name}_1:{n + 1}")
     square = {(i, j): sympy.Symbol(f"{name}_{min(i, j) + 1}{max(i, j) + 1}") for i in range(n) for j in range(n)}

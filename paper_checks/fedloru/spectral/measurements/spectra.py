@@ -23,19 +23,22 @@ class Setting:
 
     @property
     def noise(self) -> float:
-        r"""$\sigma s$, the threshold and half the edge."""
+        r"""Return $\sigma s$, the threshold and half the edge."""
         return self.sigma * self.s
 
     def model(self) -> SpikedModel:
-        """The setting as a spiked model."""
+        """Return the setting as a spiked model."""
         return SpikedModel(self.spikes, Semicircle(self.sigma), self.s)
 
 
 # Spikes in units of sigma s: deep inside the bulk, just below and just above the threshold, far outside; both signs.
 ALONE = (0.05, 0.5, 0.9, 1.1, 1.5, 2.0, 5.0, -0.5, -1.1, -2.0)
 
-
 NOISES = ((2.0, 0.5), (1.5, 0.4))
+"""Values of sigma and s."""
+
+UNIT_LAW = Semicircle(1.0)
+"""Limit law of the noise at sigma s = 1."""
 
 
 def single_spikes() -> list[tuple[str, Setting]]:
@@ -55,12 +58,12 @@ class Spectra:
     spikes: dict[str, tuple[Setting, float]]
 
     def numbers(self) -> dict[str, dict[str, float]]:
-        """Spike, sigma and s of each quantity, for witnesses."""
+        """Return spike, sigma and s of each quantity, for witnesses."""
         return {name: {"theta": theta, "sigma": at.sigma, "s": at.s} for name, (at, theta) in self.spikes.items()}
 
 
 def measure_overlaps(context: Context) -> Spectra:
-    """Overlaps of the extreme eigenvector with the spike, alone at growing R; all pairs for three spikes together."""
+    """Measure overlaps of the extreme eigenvector with its one spike at growing R, and all pairs for three spikes."""
     ladders, spikes = {}, {}
     for name, setting in single_spikes():
         rng, theta = context.rng(name), setting.spikes[0]
@@ -89,7 +92,7 @@ def measure_overlaps(context: Context) -> Spectra:
 def limiting_overlap(
     setting: Setting, theta: float, everywhere: bool, coefficient: float, power: float, squared: bool
 ) -> float:
-    """Eq. 5: the cone around a spike; 0 across spikes and, by the threshold, for spikes that stay inside."""
+    """Return the limit of eq. (5): the cone around a spike; 0 across spikes and for spikes that stay in the bulk."""
     if theta == 0.0 or (not everywhere and abs(theta) <= setting.noise):
         return 0.0
     overlap = 1.0 - coefficient * abs(setting.noise / theta) ** power

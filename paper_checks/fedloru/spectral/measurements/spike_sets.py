@@ -22,15 +22,13 @@ from rmt.spiked import wigner_outlier
 
 SetReading = Literal["condition", "limit"]
 
-
 READINGS: tuple[SetReading, ...] = ("condition", "limit")
-
 
 Found = TypeVar("Found")
 
 
 def limiting_location(theta: Fraction, noise: Fraction) -> Fraction:
-    """Limit of the eigenvalue of a spike: the outlier beyond the threshold, else the edge (prop-3.1 as corrected)."""
+    """Return the limit of a spike's eigenvalue: the outlier beyond the threshold, else the edge (as corrected)."""
     edge = 2 * noise if theta > 0 else -2 * noise
     return wigner_outlier(theta, noise) if abs(theta) > noise else edge
 
@@ -45,7 +43,7 @@ class Instance:
         s_m: factor of the smaller sample.
         s_n: factor of the larger sample.
         position: where between $s_N$ and $s_M$ a third factor lies, in (0, 1).
-        rest: how many indices beside the spikes the sums run over; the same for M and N.
+        rest: how many indices besides the spikes the sums run over; the same for M and N.
     """
 
     spikes: tuple[Fraction, ...]
@@ -57,42 +55,42 @@ class Instance:
 
     @cached_property
     def noise_M(self) -> Fraction:
-        r"""$\sigma s_M$, the threshold at M."""
+        r"""Return $\sigma s_M$, the threshold at M."""
         return self.sigma * self.s_m
 
     @cached_property
     def noise_N(self) -> Fraction:
-        r"""$\sigma s_N$, the threshold at N."""
+        r"""Return $\sigma s_N$, the threshold at N."""
         return self.sigma * self.s_n
 
     @cached_property
     def noise_between(self) -> Fraction:
-        r"""$\sigma s$ of a sample size between M and N."""
+        r"""Return $\sigma s$ of a sample size between M and N."""
         return self.noise_N + self.position * (self.noise_M - self.noise_N)
 
     @cached_property
     def theta_0(self) -> Fraction:
-        """The spike of largest magnitude; the largest spike if two are."""
+        """Return the spike of largest magnitude; the largest spike if two are."""
         return max(self.spikes, key=abs)
 
     @cached_property
     def assumed(self) -> bool:
-        r"""Theorem 3.2's assumption $\theta_0^2 \ge \sigma^2 s_M^2$."""
+        r"""Return whether Theorem 3.2's assumption $\theta_0^2 \ge \sigma^2 s_M^2$ holds."""
         return abs(self.theta_0) >= self.noise_M
 
     @cached_property
     def clear(self) -> bool:
-        """Whether no spike lies at or between the two thresholds."""
+        """Return whether no spike lies at or between the two thresholds."""
         return not any(self.noise_N <= abs(theta) <= self.noise_M for theta in self.spikes)
 
     @property
     def certain(self) -> bool:
-        r"""Whether Weyl's bound alone keeps the eigenvalue of some spike above $\sigma s_N$ from its $g_M^{-1}$."""
+        r"""Return whether Weyl's bound keeps the eigenvalue of some spike above $\sigma s_N$ from its $g_M^{-1}$."""
         return any(self.noise_N < abs(theta) < self.noise_M / 2 for theta in self.spikes)
 
     @property
     def as_printed(self) -> bool:
-        """Whether the spikes are distinct and of both signs, as Section 3.1 prints them with p and q in N."""
+        """Return whether the spikes are distinct and of both signs, as Section 3.1 prints them with p and q in N."""
         return self.spikes[0] > 0 > self.spikes[-1] and len(set(self.spikes)) == len(self.spikes)
 
     @cached_property
@@ -100,13 +98,13 @@ class Instance:
         return {}
 
     def once(self, what: Hashable, find: Callable[[], Found]) -> Found:
-        """Finds a result once: judges ask for the same under every constant, and fractions take time."""
+        """Find a result once: judges ask for the same under every constant, and fractions take time."""
         if what not in self._found:
             self._found[what] = find()
         return cast("Found", self._found[what])
 
     def outside(self, noise: Fraction, reading: SetReading) -> frozenset[int]:
-        r"""$\mathcal{P} \cup \mathcal{Q}$ at one noise scale: indices of spikes, from 0."""
+        r"""Return $\mathcal{P} \cup \mathcal{Q}$ at one noise scale: indices of spikes, from 0."""
         location = wigner_outlier if reading == "condition" else limiting_location
         return self.once(
             ("outside", noise, reading),
@@ -114,25 +112,25 @@ class Instance:
         )
 
     def share(self, theta: Fraction, noise: Fraction) -> Fraction:
-        r"""$g^{-1}(\theta)^2 / g^{-1}(\theta_0)^2$ at one noise scale."""
+        r"""Return $g^{-1}(\theta)^2 / g^{-1}(\theta_0)^2$ at one noise scale."""
         return (wigner_outlier(theta, noise) / wigner_outlier(self.theta_0, noise)) ** 2
 
     def edge_share(self, noise: Fraction) -> Fraction:
-        r"""$U^2 / g^{-1}(\theta_0)^2$ at one noise scale."""
+        r"""Return $U^2 / g^{-1}(\theta_0)^2$ at one noise scale."""
         return (2 * noise / wigner_outlier(self.theta_0, noise)) ** 2
 
     @cached_property
     def edges(self) -> tuple[Fraction, Fraction]:
-        """Edge shares at M and at N."""
+        """Return the edge shares at M and at N."""
         return self.edge_share(self.noise_M), self.edge_share(self.noise_N)
 
     @cached_property
     def shares(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Shares of each spike at M and at N."""
+        """Return the shares of each spike at M and at N."""
         return tuple((self.share(theta, self.noise_M), self.share(theta, self.noise_N)) for theta in self.spikes)
 
     def values(self) -> dict[str, Any]:
-        """The instance in plain strings and numbers, for storage."""
+        """Return the instance in plain strings and numbers, for storage."""
         return {
             "spikes": [str(theta) for theta in self.spikes],
             **{"sigma": str(self.sigma), "s_M": str(self.s_m), "s_N": str(self.s_n), "position": str(self.position)},
@@ -145,7 +143,7 @@ def _instance(spikes: list[Fraction], numbers: tuple[Fraction, Fraction, Fractio
 
 
 def _corners() -> list[Instance]:
-    """Up to two spikes below, at, between and above the thresholds 1/2 and 2, beside a largest one; both signs."""
+    """Return up to two spikes below, at, between and above the thresholds 1/2 and 2, with a largest one; both signs."""
     numbers = (Fraction(4), Fraction(1, 2), Fraction(1, 8), Fraction(1, 3))
     sizes = [Fraction(text) for text in ("1/4", "1/2", "3/4", "3/2", "2", "3", "5")]
     signed = [sign * size for size in sizes for sign in (1, -1)]
@@ -155,7 +153,7 @@ def _corners() -> list[Instance]:
 
 
 def draw_instances(context: Context) -> list[Instance]:
-    """Every corner, then random instances; those that Weyl's bound decides, of both signs, with few spikes, first."""
+    """Draw every corner, then random instances; first what Weyl's bound decides, of both signs, with few spikes."""
     rng = context.rng("instances")
 
     def draw(low: int, high: int) -> Fraction:
@@ -173,7 +171,7 @@ def draw_instances(context: Context) -> list[Instance]:
 
 
 def assumed(instances: list[Instance], assumption: bool = True, clear: bool = False) -> list[Instance]:
-    """The instances that meet Theorem 3.2's assumption, and those without spikes near the thresholds, if asked for."""
+    """Return instances that meet Theorem 3.2's assumption, and those without spikes near the thresholds, if asked."""
     return [found for found in instances if (found.assumed or not assumption) and (found.clear or not clear)]
 
 
@@ -195,7 +193,7 @@ def judge_instances(
     printed: str,
     proof: Callable[[], tuple[Fact, ...]],
 ) -> Evidence:
-    """Judges a statement at exact instances; one refutes it that fails under every reading of the index sets.
+    """Judge a statement at exact instances: one refutes it if it fails there under every reading of the index sets.
 
     Args:
         instances: those that satisfy the assumptions; the first that fails is the witness.

@@ -27,15 +27,15 @@ class Sizes:
 
     @property
     def theta_0(self) -> float:
-        """The spike of largest modulus."""
+        """Return the spike of largest modulus."""
         return max(self.spikes, key=abs)
 
     def model(self, noise: float) -> SpikedModel:
-        """The spiked model at one sample size."""
+        """Return the spiked model at one sample size."""
         return SpikedModel(self.spikes, Semicircle(NOISE_SIGMA), noise / NOISE_SIGMA)
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers for witnesses."""
+        """Return plain numbers for witnesses."""
         return {"spikes": list(self.spikes), "client": self.client, "server": self.server}
 
 
@@ -46,12 +46,9 @@ ABOVE = {
     "five spikes, theta_0 = 3 sigma s_M": Sizes((3.0, 1.5, 0.7, -0.4, -2.0), 1.0, 0.5),
 }
 
-
 BETWEEN = {"theta_0 between": Sizes((0.7,), 1.0, 0.5)}
 
-
 R = 10**9
-
 
 SETTLED = "R is 10^9: means over R eigenvalues, and edges that are off their limits by the order of R^(-2/3)"
 
@@ -64,17 +61,17 @@ class Ranks:
     norms: NDArray[np.float64]
 
     def ranks(self) -> NDArray[np.float64]:
-        """Stable ranks."""
+        """Return the stable ranks."""
         return self.squared / self.norms**2
 
     def gaps(self) -> NDArray[np.float64]:
-        """Stable rank of the client minus that of the server."""
+        """Return the client's stable rank minus the server's."""
         client, server = self.ranks().T
         return client - server
 
 
 def draw_ranks(sizes: Sizes, R: int, draws: int, rng: np.random.Generator) -> Ranks:
-    """Draws clients and servers with independent noise."""
+    """Draw clients and servers with independent noise."""
     found = []
     for _ in range(draws):
         pair = [
@@ -87,14 +84,14 @@ def draw_ranks(sizes: Sizes, R: int, draws: int, rng: np.random.Generator) -> Ra
 
 
 def measure_ranks(context: Context) -> dict[str, Ranks]:
-    """Draws at R = 10^9 wherever the server has an outlier."""
+    """Draw at R = 10^9 wherever the server has an outlier."""
     return {
         name: draw_ranks(sizes, R, context.size(6, 40), context.rng(name)) for name, sizes in (ABOVE | BETWEEN).items()
     }
 
 
 def expected_ratio(sizes: Sizes, noise: float, part: str, bulk: float) -> float:
-    r"""Limit of the stable rank, of its numerator or of its denominator, the first two over R.
+    r"""Return the limit of the stable rank, of its numerator or of its denominator, the first two over R.
 
     Args:
         sizes: spikes.
@@ -111,7 +108,7 @@ def expected_ratio(sizes: Sizes, noise: float, part: str, bulk: float) -> float:
 
 
 def expected_gap(sizes: Sizes, bulk: float) -> float:
-    """Difference of the stable ranks over R, for a mean square of the bulk as in ``expected_ratio``."""
+    """Return the difference of the stable ranks over R, for a mean square of the bulk as in ``expected_ratio``."""
     if bulk == 1.0:
         return stable_rank_gap(sizes.model(sizes.client), sizes.model(sizes.server), R) / R
     ratios = [expected_ratio(sizes, noise, "stable rank", bulk) for noise in (sizes.client, sizes.server)]

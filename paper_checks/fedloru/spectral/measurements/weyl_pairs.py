@@ -25,7 +25,7 @@ class Pair:
     second: NDArray[np.complex128]
 
     def eigenvalues(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-        """Eigenvalues of A, of B, of A + B, and a bound on their rounding."""
+        """Return the eigenvalues of A, of B, of A + B, and a bound on their rounding."""
         a, b, both = (
             np.linalg.eigvalsh(m)[::-1].astype(np.float64) for m in (self.first, self.second, self.first + self.second)
         )
@@ -33,7 +33,7 @@ class Pair:
         return a, b, both, error
 
     def numbers(self) -> dict[str, object]:
-        """Both matrices as lists of real and imaginary parts."""
+        """Return both matrices as lists of real and imaginary parts."""
         return {
             name: [matrix.real.tolist(), matrix.imag.tolist()]
             for name, matrix in (("A", self.first), ("B", self.second))
@@ -52,7 +52,7 @@ class Row:
 
 
 def judge_rows(rows: list[Row], scope: str, printed: str) -> Evidence:
-    """Judges all rows; the witness is the pair and the place of the worst violation."""
+    """Judge all rows; the witness is the pair and the place of the worst violation."""
     left, right, error = np.array([(row.left, row.right, row.error) for row in rows]).T
 
     def case(index: int) -> dict[str, object]:
@@ -65,7 +65,7 @@ def judge_rows(rows: list[Row], scope: str, printed: str) -> Evidence:
 
 
 def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex128]:
-    """None, a permutation (equality is attained), a real or a complex uniform rotation, or one close to none."""
+    """Draw no rotation, a permutation (attains equality), a real or complex uniform rotation, or one close to none."""
     if kind == "none":
         return np.eye(n, dtype=complex)
     if kind == "permutation":
@@ -75,7 +75,7 @@ def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex
 
 
 def draw_pairs(context: Context, first_spectra: strategies.SearchStrategy[list[float]], examples: int) -> list[Pair]:
-    """Pairs with simple, repeated, tiny, huge and opposite eigenvalues in every relative position."""
+    """Draw pairs with simple, repeated, tiny, huge and opposite eigenvalues in every relative position."""
     rng = context.rng("rotations")
     eigenvalues = strategies.one_of(
         strategies.integers(-3, 3).map(float), strategies.floats(-1e3, 1e3), strategies.sampled_from([1e-9, -1e-9, 1e6])

@@ -1,6 +1,6 @@
 """Algorithms 1, 4 and 5 line by line: who sends what, and the shapes of what is computed, for all sizes.
 
-Weights are m by n. The factors' gradients are those of a layer that its b samples pass factor by factor: X U, X U S,
+Weights are m by n. The factors' gradients belong to a layer that its b samples pass factor by factor: X U, X U S,
 X U S V' forwards, and the error E through V and S backwards.
 """
 
@@ -13,11 +13,7 @@ import sympy
 
 m, n, r, b = sympy.symbols("m n r b", positive=True, integer=True)
 
-
 Shape = tuple[Any, Any]
-
-
-BASES = {"U": (m, r), "V": (n, r)}
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class Step:
 
     @property
     def gives(self) -> Shape:
-        """The shape of what it gives.
+        """Return the shape of the result.
 
         Raises:
             ValueError: a product of shapes that do not meet.
@@ -44,7 +40,7 @@ class Step:
 
     @property
     def multiplications(self) -> Any:
-        """Multiplications of a product; of a factorisation the leading order."""
+        """Return the multiplications of a product; of a factorisation the leading order."""
         rows, columns = self.takes[0]
         if self.does == "product":
             return rows * columns * self.takes[1][1]
@@ -52,37 +48,40 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Trip:
+class Exchange:
     """Message of the server to all clients, and what each of them sends back."""
 
     sent: dict[str, Shape]
     back: dict[str, Shape]
 
 
-def trips(method: str) -> list[Trip]:
-    """The communication rounds of FedAvg, FedLin, or of FeDLRT with the correction ``none``, simplified or full."""
+BASES = {"U": (m, r), "V": (n, r)}
+
+
+def exchanges(method: str) -> list[Exchange]:
+    """List the communication rounds of FedAvg, FedLin, or FeDLRT with the correction ``none``, simplified or full."""
     wide, small, weights = (2 * r, 2 * r), (r, r), (m, n)
     if method == "FedAvg":
-        return [Trip({"W": weights}, {"W_c": weights})]
+        return [Exchange({"W": weights}, {"W_c": weights})]
     if method == "FedLin":
-        return [Trip({"W": weights}, {"G_c": weights}), Trip({"G": weights}, {"W_c": weights})]
+        return [Exchange({"W": weights}, {"G_c": weights}), Exchange({"G": weights}, {"W_c": weights})]
     more = {"G_S": small} if method == "simplified" else {}
-    first = Trip({**BASES, "S": small}, {"G_U": (m, r), "G_V": (n, r), **more})
+    first = Exchange({**BASES, "S": small}, {"G_U": (m, r), "G_V": (n, r), **more})
     bars: dict[str, Shape] = {"Ubar": (m, r), "Vbar": (n, r)}
     if method == "full":
-        return [first, Trip(bars, {"G_St": wide}), Trip({"G_St": wide}, {"St_c": wide})]
-    return [first, Trip({**bars, **more}, {"St_c": wide})]
+        return [first, Exchange(bars, {"G_St": wide}), Exchange({"G_St": wide}, {"St_c": wide})]
+    return [first, Exchange({**bars, **more}, {"St_c": wide})]
 
 
 def _layer(k: Any) -> list[Step]:
-    """The samples through factors of k columns and back: outputs, errors, and the gradients of all three factors."""
+    """Pass samples through factors of k columns and back: outputs, errors, and the gradients of all three factors."""
     through = [((b, m), (m, k)), ((b, k), (k, k)), ((b, k), (k, n)), ((b, n), (n, k)), ((b, k), (k, k))]
     slopes = [((m, b), (b, k)), ((n, b), (b, k)), ((k, b), (b, k))]
     return [Step("client", "product", pair) for pair in (*through, *slopes)]
 
 
 def steps() -> list[Step]:
-    """Computations of clients and server in a round of Algorithm 1 or 5; sums keep the shapes of what is sent."""
+    """List computations of clients and server in a round of Algorithm 1 or 5; sums keep the shapes of what is sent."""
     server = [Step("server", "QR", ((side, 2 * r),)) for side in (m, n)]
     server.append(Step("server", "SVD", ((2 * r, 2 * r),)))
     server += [Step("server", "product", ((side, 2 * r), (2 * r, r))) for side in (m, n)]

@@ -1,8 +1,8 @@
-r"""Proofs of the lines between the numbered equations of Appendices F and G, L = 1.
+r"""Sums over clients and steps for the lines between the numbered equations of Appendices F and G; L = 1.
 
-Products of vectors and squares of norms stand as symbols: for vectors x and y of norms $|x|$ and $|y|$ the product
+Symbols replace products of vectors and squares of norms: for vectors x and y of norms $|x|$ and $|y|$ the product
 $\langle x, y\rangle$ is $|x||y| - f$ with some $f \ge 0$ (Cauchy and Schwarz). Sums over clients and steps are written
-out at some numbers of both; each is linear, term by term, so that these stand for all.
+out at some numbers of both; each is linear, term by term, so these represent all others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ a, d, h, s = sympy.symbols("a d h s", positive=True)
 
 
 def total(terms: Iterable[Any]) -> Any:
-    """The sum of terms, 0 if there are none."""
+    """Return the sum of terms, 0 if there are none."""
     return sum(terms, sympy.Integer(0))
 
 
@@ -31,5 +31,5 @@ def square_of_sum(count: int, factor: Any = 1) -> None:
     """
     xs = sympy.symbols(f"x_0:{count}")
     pairs = total((x - y) ** 2 for x, y in combinations(xs, 2))
-    gap = sympy.expand(factor * count * sum(x**2 for x in xs) - sum(xs) ** 2 - pairs)  # squares alone, if any
+    gap = sympy.expand(factor * count * sum(x**2 for x in xs) - sum(xs) ** 2 - pairs)  # only squares, if any
     require(non_negative(gap), f"the square of a sum of {count}")

@@ -1,8 +1,8 @@
-"""Proofs of the corrected descent and convergence statements, L = 1, for all clients, steps and learning rates.
+"""The descent of a whole round, L = 1, for all clients, steps and learning rates.
 
-The effect of the local steps is proved in `local_steps`; here are truncation, the sum of the parts and the constants
-that follow. A polynomial is shown to be non-negative by writing every quantity that is known to be non-negative as a
-symbol: then no coefficient may be negative.
+`shared.local_steps` proves the effect of the local steps; this module adds the cost of truncation, the sum of both
+parts and the constants that follow. To show that a polynomial is non-negative, every quantity that is known to be
+non-negative becomes a symbol: then no coefficient may be negative.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from paper_checks.proof_steps import non_negative
 from paper_checks.replay import require
 
 x, G, h, f, d = sympy.symbols("x G h f d", positive=True)
-
 
 SQUARE_OF_ROOT = Fraction(2)
 """1 + delta^2 at most, for delta <= 1."""

@@ -1,6 +1,6 @@
-"""Proofs of what rounds lead to: FedLin's limit, Theorem 3 in words, steps of any size, bounds of Appendix G.
+"""The descent of a round with full correction, on which the limits of FedLin and FeDLRT rest.
 
-L = 1 where nothing else is said: a learning rate is then in units of 1/L.
+Unless stated otherwise L = 1, so that learning rates are in units of 1/L.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from paper_checks.replay import require
 def full_correction_descends(limit: Fraction, steps: Sequence[int]) -> None:
     r"""A round with full correction lowers the loss by a share of $|g|^2$, for $x = s\lambda L$ up to the limit.
 
-    By `local_steps` with $\rho = 1$, $R = 1 - \frac1s$ the loss falls by at least $s\lambda(1 - \frac{1+R}2x)|g|^2$,
-    and for $x \le 1$ the bracket is at least $\frac1{2s}$.
+    By `shared.local_steps` with $\rho = 1$, $R = 1 - \frac1s$ the loss falls by at least $s\lambda(1 -
+    \frac{1+R}2x)|g|^2$, and for $x \le 1$ the bracket is at least $\frac1{2s}$.
     """
     local_steps_descend(Fraction(1), limit)
     require(len(steps) > 0, "no steps")

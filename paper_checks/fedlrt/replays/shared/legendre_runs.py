@@ -1,4 +1,4 @@
-"""Replays of ``least_squares``, and the algorithms in numpy on points drawn anew."""
+"""The Legendre least squares of Section 4.1, and the algorithms in numpy on points drawn by another generator."""
 
 from __future__ import annotations
 
@@ -16,52 +16,24 @@ from paper_checks.stored_values import Values
 Array = NDArray[np.float64]
 
 
-RATE = 1e-3
-
-
-def features(points: Array, n: int, basis: str = "uniform") -> Array:
-    """Legendre polynomials by the recurrence (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}, in some normalisation."""
-    columns = [np.ones_like(points), points]
-    for k in range(1, n - 1):
-        columns.append(((2 * k + 1) * points * columns[k] - k * columns[k - 1]) / (k + 1))
-    order = np.arange(n)
-    size = {"plain": np.ones(n), "dx": np.sqrt(order + 0.5), "uniform": np.sqrt(2.0 * order + 1.0)}[basis]
-    return np.stack(columns[:n], axis=1) * size
-
-
-def gram(x: Array, y: Array, n: int, basis: str = "uniform") -> Array:
-    """Second derivative of the loss in the entries of W, row by row."""
-    p, q = features(x, n, basis), features(y, n, basis)
-    both = (p[:, :, None] * q[:, None, :]).reshape(len(x), n * n)
-    return both.T @ both / len(x)
-
-
-def philox(seed: int) -> np.random.Generator:
-    """Another source of randomness than that of the search."""
-    return np.random.Generator(np.random.Philox(seed))
-
-
-DRAWN = "the algorithms in numpy on points and targets drawn anew, Philox"
-
-
 @dataclass(frozen=True, eq=False)
 class Losses:
     """Least-squares losses of the clients.
 
     Attributes:
         grams: Second derivatives in the entries of W, row by row, of each client, or one for all of them.
-        targets: Their targets, ``(clients, n, n)``; a client's values are those of its target.
+        targets: Their targets, ``(clients, n, n)``; a client's values are the values of its target.
     """
 
     grams: Array
     targets: Array
 
     def gradients(self, W: Array) -> Array:
-        """Gradients in W, ``(clients, n, n)``."""
+        """Return gradients in W, ``(clients, n, n)``."""
         return np.asarray(self.grams @ (W - self.targets).reshape(len(self.targets), -1, 1)).reshape(self.targets.shape)
 
     def change(self, U: Array, V: Array, steps: int) -> Callable[[Array], Array]:
-        """Function from a change of the coefficients S of U S V' to what it adds to the gradients in them, row by row.
+        """Return the function from a change of S in U S V' to what it adds to the gradients in S, row by row.
 
         Second derivatives in the coefficients are written down where that costs less than the steps do without them.
         """
@@ -73,9 +45,12 @@ class Losses:
 
 
 def product(factors: tuple[Array, Array, Array]) -> Array:
-    """The matrix of factors U, S, V."""
+    """Return the product of the factors U, S, V."""
     U, S, V = factors
     return U @ S @ V.T
+
+
+RATE = 1e-3
 
 
 def fedlrt(
@@ -88,7 +63,7 @@ def fedlrt(
     rounds: int,
     shares: Array | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Factors after rounds of Algorithms 1 and 5, with the tail after the last kept singular value below theta.
+    """Return factors after rounds of Algorithms 1 and 5, with the tail after the last kept singular value below theta.
 
     Means are taken by the clients' shares, equal ones if none are given.
     """
@@ -115,7 +90,7 @@ def fedlrt(
         change = losses.change(Ut, Vt2, steps)
         slope = (first + added).reshape(len(first), -1, 1)
         moved = np.zeros_like(slope)
-        for _ in range(steps):  # the gradient is that of the start and what the way since then adds to it
+        for _ in range(steps):  # the gradient at the start, plus what the way since then adds to it
             moved = moved - RATE * (slope + change(moved))
         P, sigma, Qt = np.linalg.svd(mean_of(St + moved.reshape(first.shape)))
         tails = np.sqrt(np.cumsum((sigma**2)[::-1])[::-1])
@@ -134,14 +109,36 @@ class Problem:
 
     @cache  # noqa: B019  # the problems are kept, too: several claims are about one run
     def after(self, start: int, rounds: int) -> tuple[Array, Array, Array]:
-        """The factors after some rounds from a start."""
+        """Return the factors after some rounds from a start."""
         losses = Losses(self.H[None], self.target[None])
         return fedlrt(self.starts[start], 8, losses, "simplified", 20, 0.1, rounds)
 
 
+def features(points: Array, n: int, basis: str = "uniform") -> Array:
+    """Return Legendre polynomials by (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}, in some normalisation."""
+    columns = [np.ones_like(points), points]
+    for k in range(1, n - 1):
+        columns.append(((2 * k + 1) * points * columns[k] - k * columns[k - 1]) / (k + 1))
+    order = np.arange(n)
+    size = {"plain": np.ones(n), "dx": np.sqrt(order + 0.5), "uniform": np.sqrt(2.0 * order + 1.0)}[basis]
+    return np.stack(columns[:n], axis=1) * size
+
+
+def gram(x: Array, y: Array, n: int, basis: str = "uniform") -> Array:
+    """Return the second derivative of the loss in the entries of W, row by row."""
+    p, q = features(x, n, basis), features(y, n, basis)
+    both = (p[:, :, None] * q[:, None, :]).reshape(len(x), n * n)
+    return both.T @ both / len(x)
+
+
+def philox(seed: int) -> np.random.Generator:
+    """Return another generator of random numbers than the search uses."""
+    return np.random.Generator(np.random.Philox(seed))
+
+
 @cache
 def one_client(basis: str = "plain") -> Problem:
-    """Points and target drawn anew, and normal starts."""
+    """Draw points, target and normal starts."""
     rng = philox(2027)
     x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
     target = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 20)) / np.sqrt(20.0)
@@ -155,19 +152,22 @@ PLAIN = (
 )
 
 
-def weakest(target: Array) -> Hypothesis:
-    """Condition on the normal factors of the target."""
+def weakest_factor(target: Array) -> Hypothesis:
+    """Return the condition on the normal factors of the target."""
     sigma = np.linalg.svd(target, compute_uv=False)[:4]
     share = Fraction(float(sigma[-1] / np.linalg.norm(sigma)))
     return Hypothesis("last singular value of the target over its norm", share, ">", Fraction(3, 20))
 
 
+DRAWN = "the algorithms in numpy on points and targets drawn anew, Philox"
+
+
 def rank_below(values: Values) -> Violation:
-    """Starts of size 0.01: the target's rank, which should never be above the median of the runs'."""
+    """Judge starts of size 0.01: the target's rank, which should never be above the median of the runs'."""
     rounds = int(values["rounds"])
     assumes = assuming(Hypothesis("rounds", rounds, ">=", 50), Hypothesis("rounds", rounds, "<=", 2000))
     problem = one_client()
-    assumes += assuming(weakest(problem.target))
+    assumes += assuming(weakest_factor(problem.target))
     ranks = [len(problem.after(start, rounds)[1]) for start in range(len(problem.starts))]
     return Violation(
         4,
@@ -180,7 +180,7 @@ def rank_below(values: Values) -> Violation:
 
 
 def spread_of(values: Values, stated: int) -> Violation:
-    """Means over uniform points of the squares of P_k, 1/(2k + 1): spread of the curvatures in two normalisations."""
+    """Return means over uniform points of the squares of P_k, 1/(2k + 1): spread of curvatures, two normalisations."""
     n = int(values["n"])
     assumes = assuming(Hypothesis("n", n, "=", stated))
     means = [Fraction(1, 2 * k + 1) for k in range(n)]

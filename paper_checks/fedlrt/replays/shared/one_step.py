@@ -1,4 +1,4 @@
-"""Replays of the claims in ``truncation_steps``: one client, one step, 2 x 2, loss |W - B|^2 / 2, in fractions.
+"""One step of one client in fractions: 2 x 2, rank 1, loss |W - B|^2 / 2, up to the truncation.
 
 The gradients of U and V leave the spans of U and V, so that the wide bases span everything and both projections are the
 identity.
@@ -14,13 +14,11 @@ from paper_checks.stored_values import Values, fractions, square
 
 Matrix = list[list[Fraction]]
 
-
 TRUNCATED = {
     "vector": "first singular vector of the model before truncation",
     "kept": "its first singular value",
     "tail": "its second singular value",
 }
-
 
 _PAIRS = [(i, j) for i in range(2) for j in range(2)]
 
@@ -38,7 +36,7 @@ class Step:
 
     @property
     def given(self) -> dict[str, object]:
-        """The set-up: factors of the start, the global loss L, its smoothness L."""
+        """Read the set-up: factors of the start, the global loss L, its smoothness L."""
         return {
             "U": [1, 0],
             "V": [1, 0],
@@ -53,7 +51,7 @@ class Step:
 
 
 def one_step(values: Values) -> Step:
-    """The round up to the truncation."""
+    """Follow the round up to the truncation."""
     W, B = square(values["W"], 2), square(values["B"], 2)
     rate = Fraction(values["step"])
     F = [[B[i][j] - W[i][j] for j in range(2)] for i in range(2)]
@@ -70,19 +68,19 @@ def one_step(values: Values) -> Step:
 
 
 def inner(one: Matrix, other: Matrix) -> Fraction:
-    """Inner product of matrices."""
+    """Return the inner product of matrices."""
     return sum(
         (a * b for row, beside in zip(one, other, strict=True) for a, b in zip(row, beside, strict=True)), Fraction(0)
     )
 
 
 def minus(one: Matrix, other: Matrix) -> Matrix:
-    """Difference."""
+    """Return the difference."""
     return [[one[i][j] - other[i][j] for j in range(2)] for i in range(2)]
 
 
-def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothesis, ...]]:
-    """The model cut to rank 1, the threshold, and what is assumed, of the step as well.
+def truncate(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothesis, ...]]:
+    """Return the model cut to rank 1, the threshold, and what is assumed, of the step as well.
 
     Rank 1 is the least positive one, both with the tail after it and with the tail printed, from sigma_1 on.
     """

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``simplified``, in fractions."""
+"""One round of Algorithm 5 for two opposite clients with a loss in 2 x 2, in fractions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ LOSSES = (
     "w = W - S e1 e1^T the change of W from the start"
 )
 
-
 Entries = list[Fraction]
 """w11, w12, w21, w22 of a 2 x 2 matrix."""
+
+
+def inner(one: Entries, other: Entries) -> Fraction:
+    """Return the inner product."""
+    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Opposite:
 
     @property
     def given(self) -> dict[str, object]:
-        """The set-up."""
+        """Read the set-up."""
         parts = f"({self.P} w11 + {self.Q} w22 + w11 w22)"
         return {
             "U": [1, 0],
@@ -71,22 +75,17 @@ class Opposite:
 
     @property
     def change(self) -> Fraction:
-        """Change of the global loss, which is linear."""
+        """Return the change of the global loss, which is linear."""
         return inner(self.slope, self.moved)
 
 
-def inner(one: Entries, other: Entries) -> Fraction:
-    """Inner product."""
-    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
-
-
 def entries(matrix: list[list[str]]) -> Entries:
-    """The four entries of a stored matrix."""
+    """Return the four entries of a stored matrix."""
     return [entry for row in square(matrix, 2) for entry in row]
 
 
-def opposite(values: Values) -> Opposite:
-    """Follows Algorithm 5 and checks Assumption 1 at every step of every client."""
+def follow_opposite(values: Values) -> Opposite:
+    """Follow Algorithm 5 and check Assumption 1 at every step of every client."""
     start, size, delta, rate, theta = fractions(values, "start", "norm", "delta", "step", "theta")
     P, Q = fractions(values, "apart_inside", "apart_outside")
     slope, steps = entries(values["slope"]), followed(values, "steps")

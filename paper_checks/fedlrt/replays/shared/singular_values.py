@@ -1,4 +1,4 @@
-"""Proofs of what holds of bases and of whole rounds: Lemmas 1 to 3, truncation, Theorem 5, distance from FedLin."""
+"""Singular values: the squares after the r-th add up to the squared distance from the best matrix of rank r."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-r"""Proofs of the formulas for the clients' updates: eqs. (2), (4), (7) to (9), (26), (32), (33) and (39) to (45).
+r"""The clients' updates in symbols: eqs. (2), (4), (7) to (9), (26), (32), (33) and (39) to (45).
 
 Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; in the bases $\tilde U =
-[U|\bar U]$ and $\tilde V = [V|\bar V]$ they are two blocks by two. F stands for the negative gradient of $\mathcal{L}$,
-$F_c$ for that of $\mathcal{L}_c$, and g, $g_c$ for the gradients themselves.
+[U|\bar U]$ and $\tilde V = [V|\bar V]$ they are two blocks by two. F and $F_c$ are the negative gradients of
+$\mathcal{L}$ and $\mathcal{L}_c$, and g, $g_c$ the gradients themselves.
 """
 
 from __future__ import annotations
@@ -14,20 +14,13 @@ import sympy
 from paper_checks.proof_steps import non_negative
 from paper_checks.replay import require
 
-SIZES = ((2, 2, 1), (3, 4, 2), (4, 3, 2))  # rows and columns of W, and of the coefficients
-
-
 w, g, g_c, g_s = sympy.symbols("w g g_c g_s", commutative=False)  # at the start: mean and client; g_s: on the way
-
 
 U, Ubar, V, Vbar = sympy.symbols("U Ubar V Vbar", commutative=False)
 
-
 Ut, Ubart, Vt, Vbart = sympy.symbols("U^T Ubar^T V^T Vbar^T", commutative=False)
 
-
 RATE = sympy.Symbol("lambda", positive=True)
-
 
 CORNER = sympy.diag(1, 0)
 
@@ -38,7 +31,7 @@ def wide(A: Any) -> sympy.Matrix:
 
 
 def corner(A: Any) -> sympy.Matrix:
-    """A block in the upper left corner, beside zeros."""
+    """Return a matrix with this block in the upper left corner and zeros elsewhere."""
     return sympy.diag(A, 0)
 
 
@@ -49,7 +42,7 @@ def same(left: Any, right: Any, step: str) -> None:
 
 
 def linear_loss(m: int, n: int, r: int) -> tuple[Any, ...]:
-    r"""U, S, V and G with symbols for entries, m x r, r x r, n x r and m x n, and $\langle G, USV^\top\rangle$."""
+    r"""Return U, S, V, G with symbols for entries, m x r, r x r, n x r, m x n, and $\langle G, USV^\top\rangle$."""
     U, S, V, G = (
         sympy.Matrix(rows, columns, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
         for name, rows, columns in (("u", m, r), ("s", r, r), ("v", n, r), ("g", m, n))
@@ -57,10 +50,14 @@ def linear_loss(m: int, n: int, r: int) -> tuple[Any, ...]:
     return U, S, V, G, sum(a * b for a, b in zip(G, U * S * V.T, strict=True))
 
 
+SIZES = ((2, 2, 1), (3, 4, 2), (4, 3, 2))  # rows and columns of W, and of the coefficients
+
+
 def chain_rule(share: Any = 1) -> None:
     r"""$\nabla_S\mathcal{L}(USV^\top) = U^\top\nabla_W\mathcal{L}\,V$, entry by entry at some sizes of U, S and V.
 
-    A derivative at a point sees the loss to first order, so that a linear loss $\langle G, W\rangle$ stands for all.
+    A derivative at a point sees the loss to first order, so that a linear loss $\langle G, W\rangle$ represents them
+    all.
     """
     for m, n, r in SIZES:
         left, S, right, G, loss = linear_loss(m, n, r)
@@ -81,7 +78,7 @@ def smoothness(inner: Any, half: Any) -> None:
 
 
 def corrected(S: Any, correction: Any) -> Any:
-    """A client's step in Algorithms 1 and 5 with its correction."""
+    """Return a client's step in Algorithms 1 and 5 with its correction."""
     return S - RATE * (wide(g_s) + correction)
 
 

@@ -1,7 +1,7 @@
-"""Proofs about wide bases and means of low-rank models: eqs. (20) to (22), Lemma 7, what $G_U$ and $G_V$ span.
+"""Block matrices in symbols, for wide bases and means of low-rank models.
 
 Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; an inverse cancels by
-itself. Blocks beside each other are rows of such symbols.
+itself. Blocks side by side are rows of such symbols.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ G, S, T, X, Y, Z, J = sympy.symbols("G S S^T X Y Z J", commutative=False)
 
 
 def row(*blocks: Any) -> sympy.Matrix:
-    """Blocks beside each other."""
+    """Return a row of blocks."""
     return sympy.Matrix([blocks])

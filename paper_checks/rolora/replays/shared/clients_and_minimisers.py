@@ -1,7 +1,7 @@
-r"""Proofs for different clients under the population loss: what the iteration does, and what the losses are.
+r"""Different clients under the population loss: what an iteration does, and what the losses are.
 
-All identities are between inner products (`rank_one`), so that they hold for any number of clients, any dimensions and
-any $b_i^*$. x is the cosine between a and $a^*$, $G = \|\bar b^*\|^2$.
+All identities are between inner products (`shared.rank_one`), so that they hold for any number of clients, any
+dimensions and any $b_i^*$. x is the cosine between a and $a^*$, $G = \|\bar b^*\|^2$.
 """
 
 from __future__ import annotations
@@ -29,21 +29,25 @@ from paper_checks.rolora.replays.shared.rank_one import (
 
 CLIENT: Model = [(TRUTH, OWN)]
 
-
 MINIMISER: Model = [(TRUTH, MEAN)]
 
 
-SINE_SQUARED = 1 - COSINE**2
-
-
 def square(model: Model) -> Any:
-    """Squared Frobenius norm."""
+    """Return the squared Frobenius norm."""
     return frobenius(model, model)
 
 
 def loss(a: Vector, b: Vector) -> Any:
-    """The global population loss, a mean over the clients."""
+    """Return the global population loss, a mean over the clients."""
     return over_clients(square(minus(CLIENT, [(a, b)])))
+
+
+def across(vector: Vector) -> Vector:
+    """Return the part of a vector that is orthogonal to a*."""
+    return plus((1, vector), (-inner(vector, TRUTH), TRUTH))
+
+
+SINE_SQUARED = 1 - COSINE**2
 
 
 def minimiser_of_a_client() -> None:
@@ -53,8 +57,3 @@ def minimiser_of_a_client() -> None:
     completed = OWN_SQUARED * SINE_SQUARED + inner(off, off)
     require(same(own, completed), "the client's loss is not a completed square")
     require(same(inner(across(A), across(A)), SINE_SQUARED), "the squared sine is not 1 - x^2")
-
-
-def across(vector: Vector) -> Vector:
-    """The part of a vector that is orthogonal to a*."""
-    return plus((1, vector), (-inner(vector, TRUTH), TRUTH))

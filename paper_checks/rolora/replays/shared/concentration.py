@@ -1,4 +1,4 @@
-r"""Proofs of the concentration lemmas, for normal samples, and $d \ge 2$, without which $\delta^t$ is 0.
+r"""Concentration of minimisers and gradients for normal samples; $d \ge 2$, since $\delta^t$ is 0 otherwise.
 
 a is independent of the samples, unless every a is meant. Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector
 u across a; $A = \log N$, $L = \log\frac2{\epsilon_0} \ge \log 2$, $Q = \max\{A, d\} \ge 2$.
@@ -15,9 +15,7 @@ from paper_checks.replay import require
 
 iv.dps = 30
 
-
 LOG_2, EULER = iv.log(2), iv.exp(1)
-
 
 GRADIENT_WORDS = {
     "alpha": "the chi-square with n = Nm degrees of freedom is within alpha eps_3 n of n",
@@ -33,7 +31,7 @@ def interval(number: object) -> iv.mpf:
 
 
 def surely(condition: iv.mpf) -> bool:
-    """Whether an interval lies above zero."""
+    """Return whether an interval lies above zero."""
     return bool(condition.a > mpf(0))
 
 

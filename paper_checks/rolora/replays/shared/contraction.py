@@ -1,4 +1,4 @@
-r"""Proofs of the corrected contraction: on the events of the lemmas, with unlimited samples, and for fixed samples.
+r"""The corrected contraction of the angle: on the events of the lemmas, with unlimited and with fixed samples.
 
 Units: $\|b^*\| = 1$, so that $\eta$ is s; $a^{*\top}a = c > 0$ (else change the signs of a* and b*), $a^* = ca +
 \delta u$ with a unit vector u across a, $D = 1 - (\delta^0)^2 \le c^2$, $S_i = X_i^\top X_i/m$. A client's minimiser
@@ -50,7 +50,6 @@ from paper_checks.replay import require
 
 D, s, u, x = sympy.symbols("D s u x")
 
-
 FIXED_WORDS = {
     "more": "rho/sqrt(1 - rho^2) <= rho(1 + more D) for rho, the distance of fixed samples, up to share sqrt(D), "
     "D = 1 - (delta^0)^2"
@@ -58,8 +57,16 @@ FIXED_WORDS = {
 """Meaning of the constant for fixed samples."""
 
 
+def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> Fraction:
+    """Return the weight of a power in a coefficient of Bernstein's basis."""
+    share = Fraction(1)
+    for i, p, n in zip(at, powers, degrees, strict=True):
+        share *= Fraction(comb(i, p), comb(n, p))
+    return share
+
+
 def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 5, strict: bool = True) -> bool:
-    """Whether a polynomial is positive (or not negative) for all values of its variables in [0, 1].
+    """Return whether a polynomial is positive (or not negative) for all values of its variables in [0, 1].
 
     All of its coefficients in Bernstein's basis have the sign, on the whole or on each of the halves.
     """
@@ -83,14 +90,6 @@ def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 
     widest = variables[depth % len(variables)]
     halves = (polynomial.subs(widest, widest / 2), polynomial.subs(widest, (1 + widest) / 2))
     return all(positive(sympy.expand(half), variables, depth - 1, strict) for half in halves)
-
-
-def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> Fraction:
-    """Weight of a power in a coefficient of Bernstein's basis."""
-    share = Fraction(1)
-    for i, p, n in zip(at, powers, degrees, strict=True):
-        share *= Fraction(comb(i, p), comb(n, p))
-    return share
 
 
 def on_events(limit: Fraction, threshold: Fraction) -> None:

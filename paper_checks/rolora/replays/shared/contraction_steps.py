@@ -1,8 +1,8 @@
-r"""Proofs of the steps of Lemma A.11 that hold as printed, and of (109) as corrected, in any number of dimensions.
+r"""Steps of Lemma A.11 that hold as printed, and (109) as corrected, in any number of dimensions.
 
 Units: $\eta$ times $\|b^*\|^2$ is s; $c = a^\top a^*$, $c^2 + (\delta^t)^2 = 1$, $g = cb^*$. On the event of Lemma A.9
-$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and on those of (42) and (62) the gradient deviates from its expectation
-by at most (76).
+$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and on the events of (42) and (62) the gradient deviates from its
+expectation by at most (76).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ level, tilde, h, s = sympy.symbols("level tilde h s", nonnegative=True)
 
 
 def zero(expression: Any) -> bool:
-    """Whether a polynomial is identically 0."""
+    """Return whether a polynomial is identically 0."""
     return bool(sympy.expand(expression) == 0)
 
 

@@ -1,4 +1,4 @@
-r"""Proofs of FFA-LoRA's expected loss, and of RoLoRA's at a given angle, for normal samples that a is independent of.
+r"""FFA-LoRA's expected loss, and RoLoRA's at a given angle, for normal samples independent of a.
 
 Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector u across a. Client i has the independent standard
 normal vectors $z_i = X_ia$ and $w_i = X_iu$ of m entries, and its minimiser is $c + \delta T_i$ with $T_i = z_i^\top

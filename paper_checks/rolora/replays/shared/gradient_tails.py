@@ -1,8 +1,8 @@
-r"""Proofs of the steps of Lemma A.10: norms of the summands, the tails of their sum, and the chain up to (76).
+r"""Tails of the gradient (Lemma A.10): norms of the summands, tails of their sum, and the chain up to (76).
 
 Let $n = Nm$ and let S be the mean of $x_{i,j}x_{i,j}^\top$ over all n samples. The sum of (59) over n is $w^\top(S -
-I)M\bar b$ with $M = a\bar b^\top - a^*b^{*\top}$. a is independent of the samples: those of the first iteration, or
-fresh ones in each.
+I)M\bar b$ with $M = a\bar b^\top - a^*b^{*\top}$. a is independent of the samples, which are from the first iteration,
+or fresh in each.
 """
 
 from __future__ import annotations
@@ -20,21 +20,19 @@ from paper_checks.rolora.replays.shared.rank_one import COSINE, MEAN, TRUTH, A, 
 
 SUM_IN_ALGORITHM_2 = "0.0383566024300068"
 
-
 SUM_OF_FRESH_SAMPLES = "0.1534264097200273"
 """Constants of (61), rounded down: (1 - log 2)/8 and (1 - log 2)/2."""
-
 
 r, t, e, n = sympy.symbols("r t e n", positive=True)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two expressions are identical."""
+    """Return whether two expressions are identical."""
     return bool(sympy.simplify(one - other) == 0)
 
 
 def scaled(expression: Any, other: Any = 1) -> Any:
-    """A polynomial of degree 2 in r at r = 1/(1 + e), times (1 + e)^2 and another denominator."""
+    """Return a polynomial of degree 2 in r at r = 1/(1 + e), times (1 + e)^2 and another denominator."""
     return sympy.cancel(expression.subs(r, 1 / (1 + e)) * (1 + e) ** 2 * other)
 
 
@@ -81,7 +79,7 @@ def own_samples_stay_in_the_plane() -> None:
 
     In Algorithm 2 $\bar b$ is made of the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$,
     and $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
-    $\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u, whatever the samples are. So $|w^\top(S - I)M\bar b|$
+    $\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u for all samples. So $|w^\top(S - I)M\bar b|$
     is at most $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of
     which one is at least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A
     probability p is at most $\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
@@ -108,7 +106,7 @@ def deviation(one: Fraction | int = 1, power: Fraction | int = 1) -> None:
     """
     norm_of_rank_one()
     level, sine, less, short = sympy.symbols("level sine less short", nonnegative=True)
-    # MEAN stands for b*, and g is a'a* times it.
+    # MEAN is b*, and g is a'a* times it.
     left = minus([(A, B)], [(TRUTH, MEAN)])
     right = minus([(A, plus((1, B), (-COSINE, MEAN)))], [(plus((1, TRUTH), (-COSINE, A)), MEAN)])
     apart = minus(left, right)

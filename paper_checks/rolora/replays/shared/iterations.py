@@ -1,4 +1,4 @@
-"""Replays of the claims in ``iterations``, in fractions."""
+"""Numbers of iterations of both theorems, and one iteration of one client, in fractions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from paper_checks.stored_values import Values, fractions
 
 
 def inside(name: str, value: Fraction, high: Fraction | int = 1) -> tuple[Hypothesis, Hypothesis]:
-    """A number in (0, high)."""
+    """Return the hypotheses that a number is in (0, high)."""
     return Hypothesis(name, value, ">", 0), Hypothesis(name, value, "<", high)
 
 
 def iteration_count(values: Values) -> Violation:
-    """Both numbers of iterations; printed is exact > simple, so the witness has simple > exact."""
+    """Compare both numbers of iterations; printed is exact > simple, so the witness has simple > exact."""
     delta_0, c, quotient, root = fractions(values, "delta_0", "c", "quotient", "root")
     y = c * (1 - delta_0**2)
     assumes = assuming(

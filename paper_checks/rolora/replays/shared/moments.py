@@ -1,4 +1,4 @@
-r"""Proofs of the expectations of Appendix A.4.1 for any number N of clients, m samples and cosine $\alpha$.
+r"""Expectations of Appendix A.4.1 for any number N of clients, m samples and cosine $\alpha$.
 
 Client i has the independent standard normal vectors $z_i = X_ia$ and $w_i$ with $X_ia^* = \alpha z_i + \beta w_i$,
 $\beta^2 = 1 - \alpha^2$. With $h_i = \|z_i\|$ the variable $g_i = z_i^\top w_i/h_i$ is standard normal and independent
@@ -18,20 +18,17 @@ from paper_checks.rolora.replays.shared.expected_loss import m
 
 g, h, alpha, beta, y = sympy.symbols("g h alpha beta y", positive=True)
 
-
 SCALE = alpha + beta * g / h
-
 
 PRODUCT = alpha * h**2 + beta * h * g
 """$s_i$ and $(X_ia)^\\top(X_ia^*)$."""
-
 
 MOMENTS = "moments of independent normal and chi-square variables, for any N and m"
 """Steps of the proofs, for the page and the replay."""
 
 
 def mean(expression: Any) -> Any:
-    """The expectation over one client, with 1 - alpha^2 for beta^2."""
+    """Return the expectation over one client, with 1 - alpha^2 for beta^2."""
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression)):
         factor, powers = term.as_independent(g, h)[0], term.as_powers_dict()
@@ -39,6 +36,11 @@ def mean(expression: Any) -> Any:
         if of_g % 2 == 0:  # odd powers of g have the mean 0
             total += factor * {0: 1, 2: 1}[int(of_g)] * {-2: 1 / (m - 2), 0: 1, 2: m}[int(of_h)]
     return sympy.simplify(total.subs(beta**2, 1 - alpha**2)) if total else total
+
+
+def vanishes(gap: Any) -> bool:
+    """Return whether a difference is identically 0."""
+    return bool(sympy.simplify(gap) == 0)
 
 
 def chi_square_means() -> None:
@@ -58,8 +60,3 @@ def moment_is_finite_from(fewest: int, power: int) -> None:
     """
     near = [sympy.integrate(y ** sympy.Rational(k - 2 - power, 2), (y, 0, 1)) for k in (fewest - 1, fewest)]
     require(near[0] == sympy.oo > near[1], "the number of samples")
-
-
-def vanishes(gap: Any) -> bool:
-    """Whether a difference is identically 0."""
-    return bool(sympy.simplify(gap) == 0)

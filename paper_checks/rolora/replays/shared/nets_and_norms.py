@@ -1,4 +1,4 @@
-"""Proofs of the steps of Lemma A.9 that are not probabilities: nets, norms of variables, rank one, and means."""
+"""Nets, norms of variables, rank one and means: the steps of Lemma A.9 that are not probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``contraction``."""
+"""One step of one client on its samples, and how likely it is that a bound on it fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 def setting(step: Fraction, D: Fraction) -> list[Hypothesis]:
-    """A step of at most 1/|b*|^2 and an angle."""
+    """Return the hypotheses of a step of at most 1/|b*|^2 and of an angle."""
     return [
         *learning_rate(step),
         Hypothesis("D = 1 - delta_0^2", D, ">", 0),
@@ -21,7 +21,7 @@ def setting(step: Fraction, D: Fraction) -> list[Hypothesis]:
 
 
 def threshold(name: str, eps: Fraction, D: Fraction) -> list[Hypothesis]:
-    """A threshold below D/16."""
+    """Return the hypotheses of a threshold below D/16."""
     return [Hypothesis(name, eps, ">", 0), Hypothesis(f"{name}, against (1 - delta_0^2)/16", eps, "<", D / 16)]
 
 
@@ -32,14 +32,14 @@ ONE_STEP = (
 
 
 def one_step(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction], Fraction]:
-    """The samples of one client, and the learning rate of a step."""
+    """Return the samples of one client, and the learning rate of a step."""
     assumes, at = own_samples(values)
     (s,) = fractions(values, "s")
     return (*assumes, *learning_rate(s)), at, s
 
 
-def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
-    """One client with m >= C q, a at the angle of sine 3/5: what is assumed, eps', q from below, and sqrt(m/2)."""
+def failing_client(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
+    """Return what is assumed of one client with m >= C q, a at the sine 3/5; eps', q from below, and sqrt(m/2)."""
     at = thresholds(values)
     level = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1]))
     assumes = (
@@ -52,7 +52,7 @@ def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction,
 
 
 def beyond(bound: Fraction, root: Fraction) -> Fraction:
-    """Lower bound of P(T > bound), by the proof of Lemma A.9: exp(-(x + 1)^2)/2 with x = bound sqrt(m/2)."""
+    """Bound P(T > bound) from below, by the proof of Lemma A.9: exp(-(x + 1)^2)/2 with x = bound sqrt(m/2)."""
     return enclosed("exp", -((bound * root + 1) ** 2))[0] / 2
 
 
@@ -63,7 +63,7 @@ READS = (
 )
 
 
-def missing(bound: Fraction, root: Fraction) -> tuple[Fraction, Fraction]:
+def missing_probability(bound: Fraction, root: Fraction) -> tuple[Fraction, Fraction]:
     """A lower bound of P(|grad - E grad| > 2 delta bound), for (49) and for the mean over all samples, and the x of it.
 
     Along a the gradient is 0 and (49) is 2 delta T (cosine + delta T). Across it the gradient misses its mean by 2

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``gradient``."""
+"""One client in the plane that uses the same samples for its minimiser and its gradient."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ MANY_SAMPLES = (
 
 
 def learning_rate(s: Fraction) -> tuple[Hypothesis, Hypothesis]:
-    """A learning rate of at most 1/|b*|^2."""
+    """Return the hypotheses of a learning rate of at most 1/|b*|^2."""
     return Hypothesis("eta |b*|^2", s, ">", 0), Hypothesis("eta |b*|^2", s, "<=", 1)

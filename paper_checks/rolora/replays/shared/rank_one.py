@@ -1,7 +1,7 @@
-r"""Appendix A.5 in inner products: a model is a sum of products $uv^\top$, and everything asked of it is a polynomial.
+r"""Appendix A.5 in inner products: a model is a sum of products $uv^\top$, so every question is a polynomial.
 
 The vectors are a, $a^*$ and a direction h on one side, one client's minimiser $b_i^*$, the mean $\bar b^*$ and a factor
-b on the other; how many clients and dimensions there are does not show. $a^*$ is a unit vector. A mean over the clients
+b on the other; the numbers of clients and dimensions do not appear. $a^*$ is a unit vector. A mean over the clients
 is linear, so that it may be taken of what is linear in the products with $b_i^*$.
 """
 
@@ -14,20 +14,24 @@ import sympy
 
 Vector = Mapping[str, Any]
 
-
 Model = Sequence[tuple[Vector, Vector]]
-
 
 SQUARE_A, COSINE, ALONG_H, TRUTH_H, SQUARE_H = sympy.symbols("aa x ah th hh", real=True)
 
-
 GAMMA_SQUARED, MEAN_SQUARED = sympy.symbols("gamma2 G", nonnegative=True)
-
 
 OWN_SQUARED, OWN_MEAN, OWN_B, MEAN_B, SQUARE_B = sympy.symbols("P Q R r bb", real=True)
 
-
 A, TRUTH, H, OWN, MEAN, B = ({name: sympy.Integer(1)} for name in ("a", "a*", "h", "b_i*", "mean", "b"))
+
+
+def plus(*terms: tuple[Any, Vector]) -> Vector:
+    """Return a combination of vectors."""
+    found: dict[str, Any] = {}
+    for factor, vector in terms:
+        for name, share in vector.items():
+            found[name] = sympy.expand(found.get(name, 0) + factor * share)
+    return {name: share for name, share in found.items() if share != 0}
 
 
 _PRODUCTS = {
@@ -46,17 +50,8 @@ _PRODUCTS = {
 }
 
 
-def plus(*terms: tuple[Any, Vector]) -> Vector:
-    """A combination of vectors."""
-    found: dict[str, Any] = {}
-    for factor, vector in terms:
-        for name, share in vector.items():
-            found[name] = sympy.expand(found.get(name, 0) + factor * share)
-    return {name: share for name, share in found.items() if share != 0}
-
-
 def inner(one: Vector, other: Vector) -> Any:
-    """The inner product of two vectors of one side."""
+    """Return the inner product of two vectors of one side."""
     total = sympy.Integer(0)
     for left, first in one.items():
         for right, second in other.items():
@@ -65,12 +60,12 @@ def inner(one: Vector, other: Vector) -> Any:
 
 
 def frobenius(one: Model, other: Model) -> Any:
-    """The inner product of two sums of products."""
+    """Return the inner product of two sums of products."""
     return sympy.expand(sum(inner(u, w) * inner(v, z) for u, v in one for w, z in other))
 
 
 def minus(one: Model, other: Model) -> Model:
-    """The difference of two models."""
+    """Return the difference of two models."""
     return [*one, *((plus((-1, u)), v) for u, v in other)]
 
 
@@ -90,5 +85,5 @@ def over_clients(expression: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two expressions are identical for a unit vector a."""
+    """Return whether two expressions are identical for a unit vector a."""
     return bool(sympy.expand((one - other).subs(SQUARE_A, 1)) == 0)

@@ -1,4 +1,4 @@
-"""Replays of the second iteration on the samples of the first, for eqs. (18) to (31) and (59), by intervals."""
+"""The second iteration on the samples of the first, for eqs. (18) to (31) and (59), by intervals."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Span:
         return Span(min(ends), max(ends))
 
     def over(self, other: Span) -> Span:
-        """The quotient by a span of positive numbers."""
+        """Return the quotient by a span of positive numbers."""
         return self * Span(1 / other.high, 1 / other.low)
 
     def root(self) -> Span:
-        """The root of a span of numbers that are not negative."""
+        """Return the root of a span of numbers that are not negative."""
         return Span(enclosed("sqrt", self.low)[0], enclosed("sqrt", self.high)[1])
 
 
 def exactly(number: Fraction | int) -> Span:
-    """One number."""
+    """Return the span of one number."""
     return Span(Fraction(number), Fraction(number))
 
 

@@ -1,4 +1,4 @@
-"""Proofs of the auxiliary lemmas of Appendix A.2 and of the tails (18) and (26), with constants for unnamed ones."""
+"""The tails (18) and (26), with explicit constants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ t, y = sympy.symbols("t y", positive=True)
 
 
 def vanishes(expression: sympy.Expr) -> bool:
-    """Whether it is identically zero."""
+    """Return whether an expression is identically zero."""
     return bool(sympy.simplify(expression) == 0)
 
 

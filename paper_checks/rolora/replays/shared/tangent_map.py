@@ -1,8 +1,8 @@
-r"""The angle under the population loss, one iteration and many: the same map for equal and for different clients.
+r"""The angle under the population loss, in one and many iterations: one map for equal and different clients.
 
 Let u be the squared sine between a and $a^*$, c the cosine, $s = \eta\|\bar b^*\|^2$ (for equal clients $\|b^*\|^2$).
 At $b = c\bar b^*$ the step $a - 2\eta(a\|b\|^2 - a^*\langle\bar b^*, b\rangle)$ has the component $c(1 + 2su)$ along
-$a^*$ and $1 - 2s + 2su$ times that of a across. So the tangent is multiplied by $1 - Y$, exactly, with
+$a^*$ and across it $1 - 2s + 2su$ times the component of a. So the tangent is multiplied by $1 - Y$, exactly, with
 $Y = \frac{2s}{1 + 2su}$, and the cosine keeps its sign. For $0 < s < 1$ and u > 0, $|1 - Y| < 1$: the sine never grows.
 """
 
@@ -22,7 +22,7 @@ u, h, s = sympy.symbols("u h s", positive=True)
 
 
 def not_negative(expression: Any) -> bool:
-    """The same, or identically 0."""
+    """Return whether an expression is positive or identically 0."""
     return bool(sympy.simplify(expression) == 0) or positive(expression)
 
 
@@ -39,12 +39,12 @@ def at_most(stated: Fraction | int, **constants: Fraction) -> None:
 
 
 def ratio(step: Any, square: Any) -> Any:
-    """Factor of the tangent in one iteration."""
+    """Return the factor of the tangent in one iteration."""
     return 1 - 2 * step / (1 + 2 * step * square)
 
 
 def map_of_the_tangent() -> None:
-    """The components of the step, with the cosine c and the sine d of a: c^2 + d^2 = 1."""
+    """Return the components of the step, with the cosine c and the sine d of a: c^2 + d^2 = 1."""
     c, d = sympy.symbols("c d", positive=True)
     along, across = c * (1 - 2 * s * c**2) + 2 * s * c, d * (1 - 2 * s * c**2)
     there = sympy.simplify((along - c * (1 + 2 * s * d**2)).subs(d, sympy.sqrt(1 - c**2)))

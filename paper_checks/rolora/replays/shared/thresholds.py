@@ -1,4 +1,4 @@
-"""Replays of the claims in ``minimiser``, in fractions between which the logarithms are."""
+"""Thresholds of Appendix A.2 and the fewest samples, with logarithms enclosed between fractions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Thresholds:
 
 
 def thresholds(values: Values) -> Thresholds:
-    """Reads a setting.
+    """Read a setting.
 
     Raises:
         ValueError: the fewest samples are not decided by the fractions around q.
