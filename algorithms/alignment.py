@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from algorithms.exchange import Receipt, Trip
+from algorithms.exchange import Acknowledgement, Exchange
 from algorithms.federation import Executor, FederationError, Reply, Sequential
 from algorithms.partial_sums import fold
 from algorithms.tree import Tree
 
 
 class Watched:
-    """An executor that keeps what the clients of the last averaged trip sent: a model for each client of the cohort.
+    """An executor that keeps what the clients of the last averaged exchange sent: a model for each client of the cohort.
 
     Numbers are those of the executor that it watches.
     """
@@ -24,25 +24,25 @@ class Watched:
         self._executor: Executor = executor if executor is not None else Sequential()
         self._sent: list[Any] = []
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
         """One reply for each client of the cohort, in its order."""
-        return self._executor.replies(trip)
+        return self._executor.replies(exchange)
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, and a receipt for each client."""
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """The sum of share times upload, and an acknowledgement for each client."""
         sent: list[Any] = []
 
         def then(upload: Any) -> Any:
-            sent.append(upload if trip.then is None else trip.then(upload))
+            sent.append(upload if exchange.then is None else exchange.then(upload))
             return sent[-1]
 
-        answer = fold(replace(trip, then=then), self._executor.replies(trip), shares)
+        answer = fold(replace(exchange, then=then), self._executor.replies(exchange), shares)
         self._sent = sent
         return answer
 
-    def tell(self, trip: Trip) -> None:
+    def tell(self, exchange: Exchange) -> None:
         """Brings values to every client."""
-        self._executor.tell(trip)
+        self._executor.tell(exchange)
 
     def taken(self) -> list[Any]:
         """Returns what the clients sent since the last call, in the order of the cohort, as the server adds it up."""

@@ -1,6 +1,6 @@
-"""One trip: work that goes to the clients of a cohort, what each of them knows, and what comes back.
+"""One exchange: work that goes to the clients of a cohort, what each of them knows, and what comes back.
 
-An executor does the work of a trip. It either gives the replies one by one, or adds the uploads up as they arrive, by
+An executor does the work of an exchange. It either gives the replies one by one, or adds the uploads up as they arrive, by
 `algorithms.partial_sums.fold`.
 """
 
@@ -83,10 +83,10 @@ class Memory:
 
     Attributes:
         number: Number of the client; a tensor where the work of several clients is one evaluation.
-        kept: Values that it kept on earlier trips of this round.
+        kept: Values that it kept on earlier exchanges of this round.
         personal: Values that it keeps for good.
         shared: Values that every client was told.
-        drawn: Random numbers for this work, drawn before it from (seed, round, trip, client).
+        drawn: Random numbers for this work, drawn before it from (seed, round, exchange, client).
         round: Number of the round, from 1.
     """
 
@@ -120,16 +120,16 @@ Each = Mapping[str, Mapping[int, Any]]
 
 
 class Key:
-    """Key of a federation: an executor that serves several tells by it whose trip it is."""
+    """Key of a federation: an executor that serves several tells by it whose exchange it is."""
 
 
 @dataclass(frozen=True)
-class Trip:
+class Exchange:
     """Work for a cohort and all that its clients know.
 
     Attributes:
         round: Number of the round.
-        number: Number of the trip in its round.
+        number: Number of the exchange in its round.
         work: A module-level function of a client, its memory and what is sent.
         cohort: The clients' numbers.
         clients: All clients of the federation.
@@ -138,7 +138,7 @@ class Trip:
         then: Function that the server applies to an upload before it is added up.
         seed: Seed of what clients draw.
         draw: Draws what the work needs at random.
-        kept: Values kept on earlier trips of the round, by client.
+        kept: Values kept on earlier exchanges of the round, by client.
         personal: Values kept for good, by client; they take precedence over `equipped`.
         equipped: Values that every client keeps until its own work changes them.
         shared: Values that every client was told.
@@ -182,7 +182,7 @@ class Trip:
             return self.sent
         return {**self.sent, **{name: values[number] for name, values in self.each.items()}}
 
-    def part(self, cohort: Cohort) -> Trip:
+    def part(self, cohort: Cohort) -> Exchange:
         """The same for some of the clients, with nothing of the others; the clients themselves are left out."""
         return replace(
             self,
@@ -210,7 +210,7 @@ class Trip:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Acknowledgement:
     """Rest of a reply once its upload has been taken.
 
     Attributes:
@@ -231,11 +231,11 @@ class Receipt:
     personal: Mapping[str, Any]
 
     @staticmethod
-    def of(number: int, reply: Reply, made: Any = ()) -> Receipt:
-        """The receipt for a reply, and for what the server made of it."""
+    def of(number: int, reply: Reply, made: Any = ()) -> Acknowledgement:
+        """The acknowledgement for a reply, and for what the server made of it."""
         sent = tensors(reply.upload)
         entries, size = sum(leaf.numel() for leaf in sent), sum(leaf.numel() * leaf.element_size() for leaf in sent)
-        return Receipt(
+        return Acknowledgement(
             number,
             entries,
             size,
@@ -246,27 +246,27 @@ class Receipt:
 
 
 class Executor(Protocol):
-    """Place where the work of a trip is done; the answers do not depend on it but for rounding."""
+    """Place where the work of an exchange is done; the answers do not depend on it but for rounding."""
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
         """One reply for each client of the cohort, in its order."""
         ...
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, after the trip's `then`, and a receipt for each client, in their order."""
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """The sum of share times upload, after the exchange's `then`, and an acknowledgement for each client, in their order."""
         ...
 
-    def tell(self, trip: Trip) -> None:
-        """Brings values to every client; nothing comes back. They are in `shared` of later trips, too."""
+    def tell(self, exchange: Exchange) -> None:
+        """Brings values to every client; nothing comes back. They are in `shared` of later exchanges, too."""
         ...
 
 
-def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
+def first_that_is_not_finite(acknowledgements: Sequence[Acknowledgement]) -> int | None:
     """The number of the first client that sent what is not finite; one synchronisation for all."""
-    known = [receipt for receipt in receipts if receipt.finite is not None]
+    known = [one for one in acknowledgements if one.finite is not None]
     if not known:
         return None
-    flags = torch.stack([receipt.finite for receipt in known if receipt.finite is not None])
+    flags = torch.stack([one.finite for one in known if one.finite is not None])
     if bool(flags.all()):
         return None
     return known[int((~flags).nonzero()[0, 0])].number

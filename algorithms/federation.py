@@ -1,7 +1,7 @@
 """The federation a round works with: what is sent to clients, what they keep, and what comes back.
 
 A round is a plain function of a `Federation` and reads like the box of its paper. It sends work to a cohort with `mean`
-or `gather`; each call is one trip, down and up again. Work is a module-level function of one client: it reads the
+or `gather`; each call is one exchange, down and up again. Work is a module-level function of one client: it reads the
 client's memory and what was sent, and answers with a `Reply`. Only tensors travel, and each that does is in the ledger;
 what is no tensor is a setting that everybody knows. The loop over rounds is `algorithms.rounds`.
 """
@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from algorithms.exchange import (
+    Acknowledgement,
     Client,
     Clients,
     Cohort,
     Draw,
     Each,
+    Exchange,
     Executor,
     FederationError,
     InterruptedWorkError,
     Key,
     Memory,
-    Receipt,
     Reply,
     Then,
-    Trip,
     Work,
     first_that_is_not_finite,
     is_whole,
@@ -39,22 +39,22 @@ from algorithms.sequential import Sequential
 from algorithms.tree import tensors, weighted_sum
 
 __all__ = [
+    "Acknowledgement",
     "Client",
     "Clients",
     "Cohort",
     "Draw",
     "Each",
+    "Exchange",
     "Executor",
     "Federation",
     "FederationError",
     "FederationState",
     "InterruptedWorkError",
     "Memory",
-    "Receipt",
     "Reply",
     "Sequential",
     "Then",
-    "Trip",
     "Work",
     "require_whole",
 ]
@@ -130,7 +130,7 @@ class Federation:
         self.ledger = ledger if ledger is not None else Ledger()
         self._executor: Executor = executor if executor is not None else Sequential()
         before = state or FederationState()
-        self._round, self._trip = before.round, 0
+        self._round, self._exchanges = before.round, 0
         self._personal = dict(before.personal)
         self._shared, self._equipped = dict(before.shared), dict(before.equipped)
         self._kept: dict[int, Mapping[str, Any]] = {}
@@ -154,7 +154,7 @@ class Federation:
     def _begin(self) -> int:
         """Starts a round: forgets what clients kept for the last one. Returns its number, from 1; for `rounds` only."""
         self._round += 1
-        self._trip = 0
+        self._exchanges = 0
         self._kept = {}
         return self._round
 
@@ -188,12 +188,12 @@ class Federation:
         Raises:
             FederationError: A client's work failed, or sent numbers that are not finite.
         """
-        trip, uploads, receipts = self._next(work, to, draw, each, None, sent), [], []
-        with trip.naming_errors():
-            for number, reply in zip(to, self._executor.replies(trip), strict=True):
-                receipts.append(Receipt.of(number, reply))
+        exchange, uploads, acknowledgements = self._next(work, to, draw, each, None, sent), [], []
+        with exchange.naming_errors():
+            for number, reply in zip(to, self._executor.replies(exchange), strict=True):
+                acknowledgements.append(Acknowledgement.of(number, reply))
                 uploads.append(reply.upload)
-        self._settle(trip, receipts)
+        self._settle(exchange, acknowledgements)
         return uploads
 
     def mean(
@@ -221,10 +221,10 @@ class Federation:
         """
         self._require_cohort(to)
         shares = self.cohort_shares(to)
-        trip = self._next(work, to, draw, each, then, sent)
-        with trip.naming_errors():
-            total, receipts = self._executor.sum(trip, shares)
-        self._settle(trip, receipts)
+        exchange = self._next(work, to, draw, each, then, sent)
+        with exchange.naming_errors():
+            total, acknowledgements = self._executor.sum(exchange, shares)
+        self._settle(exchange, acknowledgements)
         return total
 
     def cohort_shares(self, of: Cohort) -> list[float]:
@@ -251,10 +251,10 @@ class Federation:
         """Sends values to every client, which remembers them from now on; nothing comes back."""
         known = set(map(id, self._known))
         message = [leaf for leaf in tensors(values) if id(leaf) not in known]
-        self.ledger.record(self._round, self._trip, "down", "tell", [message], copies=len(self.clients))
+        self.ledger.record(self._round, self._exchanges, "down", "tell", [message], copies=len(self.clients))
         self._shared.update(values)
         everyone = range(len(self.clients))
-        self._executor.tell(self._trip_of(_remember, everyone, None, None, None, values))
+        self._executor.tell(self._new_exchange(_remember, everyone, None, None, None, values))
 
     def agree(self, **values: Any) -> None:
         """Sets what every client can work out by itself from what it knows; costs no communication."""
@@ -269,12 +269,12 @@ class Federation:
 
     def _next(
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
-    ) -> Trip:
+    ) -> Exchange:
         self._require_cohort(to)
-        self._trip += 1
-        trip = self._trip_of(work, to, draw, each, then, sent)
-        self.ledger.record(self._round, self._trip, "down", trip.name, *trip.down())
-        return trip
+        self._exchanges += 1
+        exchange = self._new_exchange(work, to, draw, each, then, sent)
+        self.ledger.record(self._round, self._exchanges, "down", exchange.name, *exchange.down())
+        return exchange
 
     def _require_cohort(self, to: Cohort) -> None:
         right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)
@@ -284,12 +284,12 @@ class Federation:
                 f"{list(to)[:10]}"
             )
 
-    def _trip_of(
+    def _new_exchange(
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
-    ) -> Trip:
-        return Trip(
+    ) -> Exchange:
+        return Exchange(
             self._round,
-            self._trip,
+            self._exchanges,
             work,
             to,
             self.clients,
@@ -305,9 +305,9 @@ class Federation:
             self._key,
         )
 
-    def _settle(self, trip: Trip, receipts: Sequence[Receipt]) -> None:
+    def _settle(self, exchange: Exchange, acknowledgements: Sequence[Acknowledgement]) -> None:
         """One check of all that came back, then what clients keep, then the ledger."""
-        wrong = first_that_is_not_finite(receipts)
+        wrong = first_that_is_not_finite(acknowledgements)
         if wrong is not None:
             own: Mapping[str, Any] = getattr(self.clients[wrong], "tensors", dict)()
             odd = [name for name, part in own.items() if part.is_floating_point() and not part.isfinite().all()]
@@ -317,15 +317,15 @@ class Federation:
                 else "lower the learning rate or look at its data, and for roots or norms of 0 with infinite slopes"
             )
             raise FederationError(
-                f"round {self._round}, client {wrong}: {trip.name} came to numbers that are not finite; {cause}"
+                f"round {self._round}, client {wrong}: {exchange.name} came to numbers that are not finite; {cause}"
             )
-        for receipt in receipts:
-            if receipt.keep:
-                self._kept[receipt.number] = {**self._kept.get(receipt.number, {}), **receipt.keep}
-            if receipt.personal:
-                self._personal[receipt.number] = {**self._personal.get(receipt.number, {}), **receipt.personal}
-        entries, size = sum(receipt.entries for receipt in receipts), sum(receipt.bytes for receipt in receipts)
-        self.ledger.add(self._round, self._trip, "up", trip.name, len(receipts), entries, size)
+        for one in acknowledgements:
+            if one.keep:
+                self._kept[one.number] = {**self._kept.get(one.number, {}), **one.keep}
+            if one.personal:
+                self._personal[one.number] = {**self._personal.get(one.number, {}), **one.personal}
+        entries, size = sum(one.entries for one in acknowledgements), sum(one.bytes for one in acknowledgements)
+        self.ledger.add(self._round, self._exchanges, "up", exchange.name, len(acknowledgements), entries, size)
 
 
 def _remember(client: Client, memory: Memory, **values: Any) -> Reply:

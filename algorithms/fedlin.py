@@ -42,7 +42,7 @@ class FedLin:
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
-        """One round: two trips."""
+        """One round: two exchanges."""
         G = fed.mean(local_gradient, to=cohort, w=w)
         return fed.mean(
             corrected_descent, to=cohort, draw=self.local.draw, G=G, settings=self.local, as_printed=self.as_printed

@@ -17,7 +17,7 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class LoRA:
-    """The common part of algorithms with factors beside a base: the start, the trip that trains both, and the model.
+    """The common part of algorithms with factors beside a base: the start, the exchange that trains both, and the model.
 
     Attributes:
         local: Local steps.

@@ -75,7 +75,7 @@ class FeDLRT:
         return factorise(w, self.rank, self.layers, self.convolution, self.cap)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
-        """One round: two trips, three with the full correction."""
+        """One round: two exchanges, three with the full correction."""
         U, S, V = state
         simplified = self.correction == "simplified"
         G = fed.mean(factor_gradients, to=cohort, U=U, S=S, V=V, with_S=simplified)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.exchange import FederationError, Receipt, Reply, Trip
+from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
 from algorithms.tree import narrow, wide
 
 PARTS = 16
@@ -66,38 +66,40 @@ def _sum_of(message: Any, kinds: Sequence[torch.dtype]) -> Sum:
     return Sum(total, Form(structure, tuple((leaf.shape, kind) for leaf, kind in zip(total, kinds, strict=True))))
 
 
-def fold(trip: Trip, replies: Iterable[Reply], shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+def fold(exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
     """Adds share times upload up as replies arrive, in the order of the cohort; one upload is held at a time.
 
     Partial sums of some clients each are added, so that several processes come to the same bits.
 
     Args:
-        trip: The trip.
+        exchange: The exchange.
         replies: Replies in the order of the cohort.
         shares: Shares of the clients.
 
     Raises:
         FederationError: Uploads of several structures or shapes, or of something else than tensors.
     """
-    added, receipts = added_up(trip, replies, shares, part_size(len(trip.cohort)))
-    return added.message(), receipts
+    added, acknowledgements = added_up(exchange, replies, shares, part_size(len(exchange.cohort)))
+    return added.message(), acknowledgements
 
 
-def added_up(trip: Trip, replies: Iterable[Reply], shares: Sequence[float], size: int) -> tuple[Sum, list[Receipt]]:
+def added_up(
+    exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float], size: int
+) -> tuple[Sum, list[Acknowledgement]]:
     """`fold` in parts of some size, whose sum is not yet rounded to the types of the uploads."""
     total: Sum | None = None
     partial: Sum | None = None
-    receipts: list[Receipt] = []
-    for number, share, reply in zip(trip.cohort, shares, replies, strict=True):
-        made = reply.upload if trip.then is None else trip.then(reply.upload)
-        receipts.append(Receipt.of(number, reply, () if trip.then is None else made))
+    acknowledgements: list[Acknowledgement] = []
+    for number, share, reply in zip(exchange.cohort, shares, replies, strict=True):
+        made = reply.upload if exchange.then is None else exchange.then(reply.upload)
+        acknowledgements.append(Acknowledgement.of(number, reply, () if exchange.then is None else made))
         leaves, form = flattened(made, number)
         product = Sum(_times(leaves, share), form)
         partial = product if partial is None else partial.plus(product, number)
-        if len(receipts) % size == 0 or len(receipts) == len(trip.cohort):
+        if len(acknowledgements) % size == 0 or len(acknowledgements) == len(exchange.cohort):
             total, partial = partial if total is None else total.plus(partial, number), None
     assert total is not None
-    return total, receipts
+    return total, acknowledgements
 
 
 def flattened(message: Any, number: int) -> tuple[list[Tensor], Form]:

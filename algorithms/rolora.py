@@ -24,7 +24,7 @@ class RoLoRA(LoRA):
     """The algorithm.
 
     Attributes:
-        frozen_a: Leave the second trip out: FFA-LoRA by the same code.
+        frozen_a: Leave the second exchange out: FFA-LoRA by the same code.
     """
 
     frozen_a: bool = False

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from algorithms.exchange import FederationError, Receipt, Reply, Trip
+from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
 from algorithms.partial_sums import fold
 from algorithms.tree import tensors
 
@@ -15,22 +15,22 @@ from algorithms.tree import tensors
 class Sequential:
     """One client after the other: the reference."""
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
         """One reply for each client of the cohort, in its order.
 
         Raises:
             FederationError: Work that changes in place what it is sent, told, or holds.
         """
-        assert trip.clients is not None
-        common = lent_tensors([trip.sent, trip.shared])
-        for number in trip.cohort:
-            client, sent = trip.clients[number], trip.sent_to(number)
-            memory = trip.memory(number, client)
-            own = {name: values[number] for name, values in trip.each.items()}
+        assert exchange.clients is not None
+        common = lent_tensors([exchange.sent, exchange.shared])
+        for number in exchange.cohort:
+            client, sent = exchange.clients[number], exchange.sent_to(number)
+            memory = exchange.memory(number, client)
+            own = {name: values[number] for name, values in exchange.each.items()}
             lent = [*common, *lent_tensors([own, memory.kept, memory.personal])]
             versions = [leaf._version for leaf in lent]
             try:
-                reply = trip.work(client, memory, **sent)
+                reply = exchange.work(client, memory, **sent)
             except Exception as error:
                 error.add_note(f"in the work of client {number}")
                 raise
@@ -41,11 +41,11 @@ class Sequential:
                 )
             yield reply
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """The sum of share times upload, as replies arrive."""
-        return fold(trip, self.replies(trip), shares)
+        return fold(exchange, self.replies(exchange), shares)
 
-    def tell(self, trip: Trip) -> None:
+    def tell(self, exchange: Exchange) -> None:
         """Nothing to do: all clients are here."""
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.federation import Client, FederationError, Memory, Receipt, Reply, Trip
+from algorithms.federation import Acknowledgement, Client, Exchange, FederationError, Memory, Reply
 from algorithms.partial_sums import fold
 
 _TENSOR = object()
@@ -56,51 +56,53 @@ class Vmap:
 
     Clients of unequal data must have been brought to equal shapes, by sufficient statistics or by samples of weight
     zero; those that hold or are sent different things (ranks, say) form groups of their own. The work must not branch
-    on values. The data of the last cohorts stay stacked from trip to trip, and what all clients hold in common is there
+    on values. The data of the last cohorts stay stacked from exchange to exchange, and what all clients hold in common is there
     once.
     """
 
     def __init__(self) -> None:
         self._last: dict[tuple[int, ...], tuple[tuple[Client, ...], Columns]] = {}
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
         """One reply for each client, in their order.
 
         Raises:
             FederationError: Clients that cannot be stacked.
         """
-        assert trip.clients is not None
-        clients = [trip.clients[number] for number in trip.cohort]
+        assert exchange.clients is not None
+        clients = [exchange.clients[number] for number in exchange.cohort]
         if not hasattr(clients[0], "with_tensors"):
             raise FederationError(f"{type(clients[0]).__name__} cannot be stacked; use the sequential executor")
-        memories = [trip.memory(number, client) for number, client in zip(trip.cohort, clients, strict=True)]
-        own = [{name: values[number] for name, values in trip.each.items()} for number in trip.cohort]
+        memories = [exchange.memory(number, client) for number, client in zip(exchange.cohort, clients, strict=True)]
+        own = [{name: values[number] for name, values in exchange.each.items()} for number in exchange.cohort]
         held = [(m.kept, m.personal, m.drawn, each) for m, each in zip(memories, own, strict=True)]
         found: dict[int, Reply] = {}
         for places in _groups(held):
             columns = _columns([held[place] for place in places])
-            numbers = torch.tensor([trip.cohort[place] for place in places])
+            numbers = torch.tensor([exchange.cohort[place] for place in places])
             found.update(
-                zip(places, self._answers(trip, [clients[place] for place in places], numbers, columns), strict=True)
+                zip(
+                    places, self._answers(exchange, [clients[place] for place in places], numbers, columns), strict=True
+                )
             )
         return iter([found[place] for place in range(len(clients))])
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """The sum of share times upload."""
-        return fold(trip, self.replies(trip), shares)
+        return fold(exchange, self.replies(exchange), shares)
 
-    def tell(self, trip: Trip) -> None:
+    def tell(self, exchange: Exchange) -> None:
         """Nothing to do: all clients are here."""
 
-    def _answers(self, trip: Trip, clients: Sequence[Client], numbers: Tensor, held: Columns) -> list[Reply]:
+    def _answers(self, exchange: Exchange, clients: Sequence[Client], numbers: Tensor, held: Columns) -> list[Reply]:
         data, first = self._data(clients), cast(StackableClient, clients[0])
         forms: list[tuple[Any, list[Any]]] = []
 
         def one(number: Tensor, *given: Tensor) -> list[Tensor]:
             client = first.with_tensors(data.whole(given[: len(data.tensors)]))
             kept, personal, drawn, each = held.whole(given[len(data.tensors) :])
-            reply = trip.work(
-                client, Memory(number, kept, personal, trip.shared, drawn, trip.round), **trip.sent, **each
+            reply = exchange.work(
+                client, Memory(number, kept, personal, exchange.shared, drawn, exchange.round), **exchange.sent, **each
             )
             leaves, form = pytree.tree_flatten((reply.upload, dict(reply.keep), dict(reply.personal)))
             forms[:] = [(form, [_TENSOR if isinstance(leaf, Tensor) else leaf for leaf in leaves])]

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from algorithms.adapter import AB
 from algorithms.alignment import Watched
-from algorithms.exchange import Receipt, Trip
+from algorithms.exchange import Acknowledgement, Exchange
 from algorithms.federation import FederationError
 from algorithms.rolora import Half
 from algorithms.tree import Tree, weighted_sum
@@ -78,7 +78,7 @@ class KeepingUploads(Watched):
         super().__init__()
         self._trips: list[Averaged] = []
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """The sum of share times upload, and a receipt for each client."""
         common = {name: trip.shared[name] for name in ("A", "B") if name in trip.shared}
         mean, receipts = super().sum(trip, shares)

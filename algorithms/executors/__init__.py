@@ -1,1 +1,1 @@
-"""Where the work of a trip is done, beside the process that asks for it."""
+"""Where the work of an exchange is done, beside the process that asks for it."""

@@ -1,4 +1,4 @@
-"""The work of a trip in several processes of this machine, which stay from trip to trip.
+"""The work of an exchange in several processes of this machine, which stay from exchange to exchange.
 
 Who does what is said in `algorithms.executors.team`. What is sent lies in shared memory, once for all workers, as do
 the clients' data.
@@ -35,9 +35,9 @@ class _Worker(Member):
 
 
 class Processes(Team):
-    """Clients in several processes, which start with the first trip and end with this object, or with this process.
+    """Clients in several processes, which start with the first exchange and end with this object, or with this process.
 
-    Where one of them ends by itself, all do, and the trip fails.
+    Where one of them ends by itself, all do, and the exchange fails.
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
@@ -46,7 +46,7 @@ class Processes(Team):
         self._crew: Crew | None = None
 
     def close(self) -> None:
-        """Ends the workers; the next trip starts new ones."""
+        """Ends the workers; the next exchange starts new ones."""
         if self._crew is not None:
             self._crew.close()
         for worker in self._workers:

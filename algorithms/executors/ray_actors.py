@@ -1,8 +1,8 @@
-"""The work of a trip in Ray actors, on this machine or others; needs the extra `ray`.
+"""The work of an exchange in Ray actors, on this machine or others; needs the extra `ray`.
 
-Who does what is said in `algorithms.executors.team`. What is sent is put once for each trip in the object store, from
+Who does what is said in `algorithms.executors.team`. What is sent is put once for each exchange in the object store, from
 which each machine takes one copy for all of its actors, and so are the clients with their data, once for all. An actor
-that is lost, alone or with its machine, is replaced; its part of the trip is done again, and the run goes on.
+that is lost, alone or with its machine, is replaced; its part of the exchange is done again, and the run goes on.
 
 The package, and the modules of the clients and their work, must be importable where actors are.
 """
@@ -32,7 +32,7 @@ STARTS = 20
 
 
 class Actors(Team):
-    """Clients in Ray actors, which start with the first trip and end with this object, or with this process.
+    """Clients in Ray actors, which start with the first exchange and end with this object, or with this process.
 
     A cluster that stands is joined at once, so that one that does not answer, or has no room, is known before anything
     is made for a run.
@@ -59,7 +59,7 @@ class Actors(Team):
             self._join()
 
     def close(self) -> None:
-        """Ends the actors, in the middle of their work if need be; the next trip starts new ones."""
+        """Ends the actors, in the middle of their work if need be; the next exchange starts new ones."""
         if self._end is not None:
             self._end()
         for actor in self._actors:
@@ -170,8 +170,8 @@ class _Actor(Member):
 
     def send(self, order: Order) -> None:
         """Gives it an order; what all workers are given goes by reference."""
-        alone = replace(order, clients=None, lasting=None, trip=None)
-        self.answer = self.handle.answer.remote(alone, order.clients, order.lasting, order.trip)
+        alone = replace(order, clients=None, lasting=None, exchange=None)
+        self.answer = self.handle.answer.remote(alone, order.clients, order.lasting, order.exchange)
 
 
 class Worker:
@@ -193,9 +193,9 @@ class Worker:
         """The number of this process."""
         return os.getpid()
 
-    def answer(self, order: Order, clients: Packed | None, lasting: Packed | None, trip: Packed | None) -> Answer:
+    def answer(self, order: Order, clients: Packed | None, lasting: Packed | None, exchange: Packed | None) -> Answer:
         """Returns the answer to an order."""
-        whole = replace(order, clients=clients, lasting=lasting, trip=trip)
+        whole = replace(order, clients=clients, lasting=lasting, exchange=exchange)
         return answered(whole, self._federations, shared=False)
 
 

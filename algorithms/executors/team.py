@@ -1,12 +1,12 @@
-"""The common part of executors with several workers: who does which part of a trip, and what is done again.
+"""The common part of executors with several workers: who does which part of an exchange, and what is done again.
 
 The cohort is cut into parts that depend on nothing but the cohort; a worker does a part and returns its sum, and the
 sums are added in the order of the cohort, as `fold` does in one process: the same bits for any number of workers, and
 for any order in which they answer. What a client keeps for a round stays in the worker that has its part. Where that is
-lost, the trips of this round in which the client kept something are done again for it, wherever its next part goes:
-work is a function of what it is given, and what it draws depends on (seed, round, trip, client) alone. So nothing is
-stored twice for the sake of losses, which are rare. Several federations may share the workers, in turns from trip to
-trip.
+lost, the exchanges of this round in which the client kept something are done again for it, wherever its next part goes:
+work is a function of what it is given, and what it draws depends on (seed, round, exchange, client) alone. So nothing is
+stored twice for the sake of losses, which are rare. Several federations may share the workers, in turns from exchange to
+exchange.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import Any
 
-from algorithms.exchange import Cohort, Key, Receipt, Reply, Trip, require_whole
+from algorithms.exchange import Acknowledgement, Cohort, Exchange, Key, Reply, require_whole
 from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Answer, Failure, Order
 from algorithms.federation import FederationError, InterruptedWorkError
@@ -35,7 +35,7 @@ class _Seen:
 
     clients: object = None
     lasting: object = None
-    trip: object = None
+    exchange: object = None
     round: object = None
 
 
@@ -68,7 +68,7 @@ class _Served:
         lasting: Values that clients were told or equipped with, likewise.
         kept: Values kept in this round; the federation has one object for them.
         owners: Workers by the numbers of clients that kept something.
-        past: Trips of this round, each with the clients that kept something in it.
+        past: Exchanges of this round, each with the clients that kept something in it.
     """
 
     number: int
@@ -76,7 +76,7 @@ class _Served:
     lasting: tuple[list[Any], Any] | None = None
     kept: object = None
     owners: dict[int, Member] = field(default_factory=dict)
-    past: list[tuple[Trip, set[int]]] = field(default_factory=list)
+    past: list[tuple[Exchange, set[int]]] = field(default_factory=list)
 
 
 class Team(ABC):
@@ -88,13 +88,15 @@ class Team(ABC):
         say: Told, in a line, what happened to workers.
 
     Raises:
-        FederationError: Fewer than one of either, or more workers than a trip has parts.
+        FederationError: Fewer than one of either, or more workers than an exchange has parts.
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
         require_whole(1, workers=workers, threads=threads)
         if workers > PARTS:
-            raise FederationError(f"workers must be at most {PARTS}, the parts into which a trip is cut, got {workers}")
+            raise FederationError(
+                f"workers must be at most {PARTS}, the parts into which an exchange is cut, got {workers}"
+            )
         self.workers, self.threads = workers, threads
         self.say: Callable[[str], None] = lambda text: None
         self._served: MutableMapping[Key, _Served] = weakref.WeakKeyDictionary()
@@ -103,7 +105,7 @@ class Team(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the workers; the next trip starts new ones."""
+        """Ends the workers; the next exchange starts new ones."""
 
     @abstractmethod
     def _minded(self) -> AbstractContextManager[None]:
@@ -125,39 +127,39 @@ class Team(ABC):
     def _for_all(self, packed: Packed) -> Any:
         """The same for all workers, of which there is one copy."""
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
         """One reply for each client of the cohort, in its order.
 
         Raises:
             FederationError: A client's work failed, workers ended, or something cannot be sent to workers.
         """
-        for (sent,) in self._answers(trip, None):
+        for (sent,) in self._answers(exchange, None):
             yield from unpack(sent, own=True)
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, after the trip's `then`, and a receipt for each client.
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """The sum of share times upload, after the exchange's `then`, and an acknowledgement for each client.
 
         Raises:
             FederationError: As `replies`.
         """
         total: Sum | None = None
-        receipts: list[Receipt] = []
-        for sent, of_part in self._answers(trip, shares):
+        acknowledgements: list[Acknowledgement] = []
+        for sent, of_part in self._answers(exchange, shares):
             part: Sum = unpack(sent, own=total is None)
-            total = part if total is None else total.plus(part, trip.cohort[len(receipts)])
-            receipts += unpack(of_part, own=True)
+            total = part if total is None else total.plus(part, exchange.cohort[len(acknowledgements)])
+            acknowledgements += unpack(of_part, own=True)
         assert total is not None
-        return total.message(), receipts
+        return total.message(), acknowledgements
 
-    def tell(self, trip: Trip) -> None:  # noqa: B027 - any executor has it
-        """Nothing to do: it goes with the next trip."""
+    def tell(self, exchange: Exchange) -> None:  # noqa: B027 - any executor has it
+        """Nothing to do: it goes with the next exchange."""
 
-    def _answers(self, trip: Trip, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
+    def _answers(self, exchange: Exchange, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
         """Yields the workers' answers to each part, in the order of the cohort."""
-        size = part_size(len(trip.cohort))
-        parts = [trip.cohort[start : start + size] for start in range(0, len(trip.cohort), size)]
+        size = part_size(len(exchange.cohort))
+        parts = [exchange.cohort[start : start + size] for start in range(0, len(exchange.cohort), size)]
         with self._minded():
-            orders = _Orders(self, trip, shares, parts)
+            orders = _Orders(self, exchange, shares, parts)
             done: dict[int, tuple[Packed, ...] | Failure] = {}
             busy: dict[Member, int] = {}
             for number in range(len(parts)):
@@ -180,31 +182,31 @@ class Team(ABC):
                     yield found
             orders.close()
 
-    def _serving(self, trip: Trip) -> _Served:
-        """The federation of a trip; in a new round its clients may go to other workers."""
-        served = self._served.get(trip.key)
+    def _serving(self, exchange: Exchange) -> _Served:
+        """The federation of an exchange; in a new round its clients may go to other workers."""
+        served = self._served.get(exchange.key)
         if served is None:
-            self._served[trip.key] = served = _Served(next(self._numbers))
-            weakref.finalize(trip.key, self._gone.append, served.number)
-        if served.kept is not trip.kept:
-            served.kept, served.owners, served.past = trip.kept, {}, []
-        if served.clients is None or served.clients[0] is not trip.clients:
-            served.clients = trip.clients, self._for_all(self._packed("the clients", trip.clients))
-        values = [*trip.shared.items(), None, *trip.equipped.items()]
+            self._served[exchange.key] = served = _Served(next(self._numbers))
+            weakref.finalize(exchange.key, self._gone.append, served.number)
+        if served.kept is not exchange.kept:
+            served.kept, served.owners, served.past = exchange.kept, {}, []
+        if served.clients is None or served.clients[0] is not exchange.clients:
+            served.clients = exchange.clients, self._for_all(self._packed("the clients", exchange.clients))
+        values = [*exchange.shared.items(), None, *exchange.equipped.items()]
         if served.lasting is None or not _same(served.lasting[0], values):
-            told = self._packed("what clients were told", (dict(trip.shared), dict(trip.equipped)))
+            told = self._packed("what clients were told", (dict(exchange.shared), dict(exchange.equipped)))
             served.lasting = values, self._for_all(told)
         return served
 
 
 class _Orders:
-    """Hands out the parts of a trip: any worker takes the next, but clients that kept something stay where that is."""
+    """Hands out the parts of an exchange: any worker takes the next, but clients that kept something stay where that is."""
 
-    def __init__(self, of: Team, trip: Trip, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
-        self._served = of._serving(trip)
-        self._of, self._trip, self._parts, self._token = of, trip, parts, object()
-        common = replace(trip, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
-        self._common = of._for_all(of._packed(trip.name, common))
+    def __init__(self, of: Team, exchange: Exchange, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
+        self._served = of._serving(exchange)
+        self._of, self._exchange, self._parts, self._token = of, exchange, parts, object()
+        common = replace(exchange, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
+        self._common = of._for_all(of._packed(exchange.name, common))
         rest = iter(shares or ())
         self._shares = [None if shares is None else list(islice(rest, len(part))) for part in parts]
         self._left = list(range(len(parts)))
@@ -233,34 +235,34 @@ class _Orders:
             FederationError: So many were lost there in turn as `LOSSES` says.
         """
         self._losses[number] += 1
-        trip, part = self._trip, self._parts[number]
+        exchange, part = self._exchange, self._parts[number]
         clients = f"client {part[0]}" if len(part) == 1 else f"clients {part[0]} to {part[-1]}"
         if self._losses[number] == LOSSES:
             raise InterruptedWorkError(
                 f"{LOSSES} workers in turn were lost at the work of {clients}, most likely for want of memory; look at "
                 "the data there, or name fewer workers"
             )
-        self._of.say(f"round {trip.round}, {trip.name}: a worker was lost; the work of {clients} is done again")
+        self._of.say(f"round {exchange.round}, {exchange.name}: a worker was lost; the work of {clients} is done again")
         self._left.insert(0, number)
 
     def close(self) -> None:
-        """The trip is over; what clients kept in it can be had again from what they were given."""
+        """The exchange is over; what clients kept in it can be had again from what they were given."""
         if self._keepers:
-            trip, keepers = self._trip, self._keepers
-            given = trip.part([client for client in trip.cohort if client in keepers])
-            shared, equipped = dict(trip.shared), dict(trip.equipped)
+            exchange, keepers = self._exchange, self._keepers
+            given = exchange.part([client for client in exchange.cohort if client in keepers])
+            shared, equipped = dict(exchange.shared), dict(exchange.equipped)
             past = replace(given, then=None, kept={}, key=Key(), shared=shared, equipped=equipped)
             self._served.past.append((past, keepers))
 
     def _order(self, member: Member, number: int) -> Order:
-        cohort, served, trip = self._parts[number], self._served, self._trip
+        cohort, served, exchange = self._parts[number], self._served, self._exchange
         assert served.clients is not None
         assert served.lasting is not None
-        part, (clients, lasting) = trip.part(cohort), (served.clients, served.lasting)
-        seen = member.seen.setdefault(trip.key, _Seen())
-        new = seen.clients is not clients[0], seen.lasting is not lasting[0], seen.trip is not self._token
-        fresh, gone = seen.round is not trip.kept, self._of._gone[member.told :]
-        member.seen[trip.key] = _Seen(clients[0], lasting[0], self._token, trip.kept)
+        part, (clients, lasting) = exchange.part(cohort), (served.clients, served.lasting)
+        seen = member.seen.setdefault(exchange.key, _Seen())
+        new = seen.clients is not clients[0], seen.lasting is not lasting[0], seen.exchange is not self._token
+        fresh, gone = seen.round is not exchange.kept, self._of._gone[member.told :]
+        member.seen[exchange.key] = _Seen(clients[0], lasting[0], self._token, exchange.kept)
         member.told += len(gone)
         return Order(
             clients[1] if new[0] else None,
@@ -269,17 +271,17 @@ class _Orders:
             served.number,
             gone,
             fresh,
-            self._of._packed(trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
+            self._of._packed(exchange.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
             self._again({client for client in cohort if served.owners.get(client, member) is not member}),
         )
 
     def _again(self, clients: set[int]) -> tuple[Packed, ...]:
-        """The earlier trips for clients that a worker does not hold what they kept of."""
+        """The earlier exchanges for clients that a worker does not hold what they kept of."""
         if not clients:
             return ()
         return tuple(
-            self._of._packed(trip.name, trip.part([client for client in trip.cohort if client in clients]))
-            for trip, keepers in self._served.past
+            self._of._packed(exchange.name, exchange.part([client for client in exchange.cohort if client in clients]))
+            for exchange, keepers in self._served.past
             if clients & keepers
         )
 

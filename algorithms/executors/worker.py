@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from algorithms.exchange import Reply, Trip
+from algorithms.exchange import Exchange, Reply
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
 from algorithms.partial_sums import added_up
@@ -23,22 +23,22 @@ from algorithms.sequential import Sequential
 
 @dataclass(frozen=True)
 class Order:
-    """An order to a worker: what all parts of a trip have in common, and one part.
+    """An order to a worker: what all parts of an exchange have in common, and one part.
 
     Attributes:
         clients: Clients of the federation, the first time; as they travel, like the next two.
         lasting: Values that every client was told or equipped with, where they are new to the worker.
-        trip: The trip without clients and memories, the first time.
-        federation: Number of the federation whose trip it is.
+        exchange: The exchange without clients and memories, the first time.
+        federation: Number of the federation whose exchange it is.
         gone: Federations that are no more: all that is held of them is forgotten.
         fresh: A new round: what clients kept is forgotten.
         part: Cohort, shares (none: replies are wanted), and what is sent to and known by these clients alone.
-        again: Earlier trips of the round for some clients, since what these kept is not here.
+        again: Earlier exchanges of the round for some clients, since what these kept is not here.
     """
 
     clients: Any
     lasting: Any
-    trip: Any
+    exchange: Any
     federation: int
     gone: Sequence[int]
     fresh: bool
@@ -81,9 +81,9 @@ class Answer:
     """A worker's answer to an order.
 
     Attributes:
-        content: Replies alone, or their sum and receipts; or what went wrong.
-        kept: Clients that kept something in this trip.
-        again: Clients whose earlier trips of the round were done again.
+        content: Replies alone, or their sum and acknowledgements; or what went wrong.
+        kept: Clients that kept something in this exchange.
+        again: Clients whose earlier exchanges of the round were done again.
     """
 
     content: tuple[Packed, ...] | Failure
@@ -158,32 +158,32 @@ class Held:
     def __init__(self) -> None:
         self.clients: Any = None
         self.lasting: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
-        self.trip: Trip | None = None
+        self.exchange: Exchange | None = None
         self.kept: dict[int, Mapping[str, Any]] = {}
 
     def prepare(self, order: Order) -> tuple[int, ...]:
         """Takes what is new, and does again what clients did in this round elsewhere; returns their numbers."""
         self.clients = self.clients if order.clients is None else _read(order.clients)
         self.lasting = self.lasting if order.lasting is None else _read(order.lasting)
-        self.trip = self.trip if order.trip is None else _read(order.trip)
+        self.exchange = self.exchange if order.exchange is None else _read(order.exchange)
         if order.fresh:
             self.kept = {}
-        trips: list[Trip] = [_read(message) for message in order.again]
-        again = sorted({number for trip in trips for number in trip.cohort})
+        exchanges: list[Exchange] = [_read(message) for message in order.again]
+        again = sorted({number for exchange in exchanges for number in exchange.cohort})
         for number in again:
             self.kept.pop(number, None)
-        for trip in trips:
-            for _ in self._keeping(replace(trip, clients=self.clients, kept=self.kept), set()):
+        for exchange in exchanges:
+            for _ in self._keeping(replace(exchange, clients=self.clients, kept=self.kept), set()):
                 pass
         return tuple(again)
 
     def answer(self, part: Packed) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        """Replies alone, or their sum and receipts; and who kept something for the round, which stays here."""
+        """Replies alone, or their sum and acknowledgements; and who kept something for the round, which stays here."""
         cohort, shares, each, personal = unpack(part)
-        assert self.trip is not None
+        assert self.exchange is not None
         shared, equipped = self.lasting
-        trip = replace(
-            self.trip,
+        exchange = replace(
+            self.exchange,
             cohort=cohort,
             clients=self.clients,
             each=each,
@@ -193,12 +193,12 @@ class Held:
             equipped=equipped,
         )
         keepers: set[int] = set()
-        replies = self._keeping(trip, keepers)
-        content = (list(replies),) if shares is None else added_up(trip, replies, shares, len(cohort))
+        replies = self._keeping(exchange, keepers)
+        content = (list(replies),) if shares is None else added_up(exchange, replies, shares, len(cohort))
         return content, tuple(sorted(keepers))
 
-    def _keeping(self, trip: Trip, keepers: set[int]) -> Iterator[Reply]:
-        for number, reply in zip(trip.cohort, Sequential().replies(trip), strict=True):
+    def _keeping(self, exchange: Exchange, keepers: set[int]) -> Iterator[Reply]:
+        for number, reply in zip(exchange.cohort, Sequential().replies(exchange), strict=True):
             if reply.keep:
                 self.kept[number] = {**self.kept.get(number, {}), **reply.keep}
                 keepers.add(number)

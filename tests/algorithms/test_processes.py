@@ -31,7 +31,7 @@ from travelling import (
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
-from algorithms.exchange import Receipt, Reply, Trip
+from algorithms.exchange import Acknowledgement, Exchange, Reply
 from algorithms.executors.processes import Processes
 from algorithms.executors.sharing import pack, unpack
 from algorithms.fedavg import FedAvg
@@ -304,10 +304,10 @@ def test_no_room_in_shared_memory_is_one_error(monkeypatch):
 def test_parts_of_a_cohort_add_up_to_the_bits_of_the_whole(clients):
     torch.manual_seed(0)
     uploads, shares = [torch.randn(5) for _ in range(clients)], torch.rand(clients).tolist()
-    trip = Trip(1, 1, answer_number, range(clients), None, {}, {}, None, 0, None, {}, {}, {}, {})
+    trip = Exchange(1, 1, answer_number, range(clients), None, {}, {}, None, 0, None, {}, {}, {}, {})
     total, receipts = fold(trip, map(Reply, uploads), shares)
     assert [receipt.number for receipt in receipts] == list(range(clients))
-    assert isinstance(receipts[0], Receipt)
+    assert isinstance(receipts[0], Acknowledgement)
     exact = sum(share * upload.double() for share, upload in zip(shares, uploads, strict=True))
     assert torch.allclose(total.double(), exact, rtol=1e-5, atol=1e-5)
     if clients <= PARTS:  # as ever: one after the other

@@ -207,7 +207,7 @@ def test_what_actors_cannot_import_is_one_line(monkeypatch, teams):
     ("wrong", "message"),
     [
         ({"workers": 12}, r"at local has \d CPU free, and 12 are needed: name fewer workers"),
-        ({"workers": 17}, "workers must be at most 16, the parts into which a trip is cut, got 17"),
+        ({"workers": 17}, "workers must be at most 16, the parts into which an exchange is cut, got 17"),
         ({"workers": 1, "graphics": 0.5}, "at local has 0 GPU free, and 0.5 are needed: name fewer workers"),
         ({"workers": 0}, "workers must be a whole number of at least 1"),
         ({"workers": 1, "graphics": float("nan")}, "GPUs of a worker must be a part of one, .* got nan"),
