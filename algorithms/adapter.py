@@ -98,9 +98,9 @@ class Adapter:
         """
         generator = torch.Generator().manual_seed(int(np.random.SeedSequence([self.seed, turn]).generate_state(1)[0]))
         A, B = {}, {}
-        for name in factorised(w, self.layers):
+        for name in factorised_names(w, self.layers):
             W = w[name]
-            m, n, r = fitting(name, W, self.rank_of(name), self.convolution, self.cap)
+            m, n, r = fit_rank(name, W, self.rank_of(name), self.convolution, self.cap)
             m, n = (n, m) if self.a_at == "inputs" else (m, n)
             like = wide(W.new_empty(0)) if self.precision == "float32" else W
             A[name] = torch.randn(m, r, generator=generator, dtype=torch.float64, device="cpu").to(like) / m**0.5
@@ -122,31 +122,31 @@ class Adapter:
         r"""$W_0 + \alpha AB$ as values that layers compute through, and the rest."""
         values: dict[str, Any] = {**base, **factors.rest}
         for name, A in factors.A.items():
-            values[name] = Added(base[name], self.scale, *self.placed(A, factors.B[name], base[name].dtype))
+            values[name] = Added(base[name], self.scale, *self.orient(A, factors.B[name], base[name].dtype))
         return Tree(values)
 
-    def made(self, client: Client, base: Mapping[str, Any], factors: AB) -> Tree:
+    def weights_for(self, client: Client, base: Mapping[str, Any], factors: AB) -> Tree:
         """The weights as a client takes them: values, or tensors."""
         return self.values(base, factors) if takes_values(client) else self.weights(base, factors)
 
-    def over(self, client: Client, base: Mapping[str, Any]) -> Assemble:
+    def assembler(self, client: Client, base: Mapping[str, Any]) -> Assemble:
         """The weights that a client takes as a function of the factors."""
-        return lambda factors: self.made(client, base, factors)
+        return lambda factors: self.weights_for(client, base, factors)
 
-    def placed(self, A: Tensor, B: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def orient(self, A: Tensor, B: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Factors ``(m, r)`` and ``(r, n)`` of the update of a weight ``(m, n)`` of some type."""
         if A.dtype != dtype and self.precision == "float32":
             A, B = A.to(dtype), B.to(dtype)
         return (B.mT, A.mT) if self.a_at == "inputs" else (A, B)
 
     def _sum(self, W: Tensor, A: Tensor, B: Tensor) -> Tensor:
-        A, B = self.placed(A, B, A.dtype)
+        A, B = self.orient(A, B, A.dtype)
         update = self.scale * (A @ B)
         total = (update if update.shape[-W.ndim :] == W.shape else from_matrix(update, W.shape)) + W
         return narrow(total, W.dtype)
 
 
-def factorised(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
+def factorised_names(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
     """Names of the weights that patterns name; all of them without patterns.
 
     Raises:
@@ -155,7 +155,7 @@ def factorised(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
     return tuple(w) if layers is None else layer_names([(name, W.shape) for name, W in w.items()], layers)
 
 
-def fitting(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool = False) -> tuple[int, int, int]:
+def fit_rank(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool = False) -> tuple[int, int, int]:
     """Rows and columns of a weight that is read as a matrix, and the rank of its factors.
 
     Args:

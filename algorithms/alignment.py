@@ -14,7 +14,7 @@ from algorithms.partial_sums import fold
 from algorithms.tree import Tree
 
 
-class Watched:
+class UploadRecorder:
     """An executor that keeps what the clients of the last averaged exchange sent: a model for each client of the cohort.
 
     Numbers are those of the executor that it watches.
@@ -40,11 +40,11 @@ class Watched:
         self._sent = sent
         return answer
 
-    def tell(self, exchange: Exchange) -> None:
+    def broadcast(self, exchange: Exchange) -> None:
         """Brings values to every client."""
-        self._executor.tell(exchange)
+        self._executor.broadcast(exchange)
 
-    def taken(self) -> list[Any]:
+    def take(self) -> list[Any]:
         """Returns what the clients sent since the last call, in the order of the cohort, as the server adds it up."""
         sent, self._sent = self._sent, []
         return sent

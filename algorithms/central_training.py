@@ -32,7 +32,7 @@ class CentralTraining:
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
         """One round."""
-        fed.equip(w=w)
+        fed.set_personal(w=w)
         fed.gather(train_alone, to=cohort, draw=self.local.draw, local=self.local)
         trained: Tree = fed.personal(cohort[0])["w"]
         return trained
@@ -41,7 +41,7 @@ class CentralTraining:
         """The model."""
         return w
 
-    def gathered(
+    def pool(
         self, clients: Clients | Sequence[Client], shares: Sequence[float] | None
     ) -> tuple[Sequence[Client], None]:
         """The single client: the clients' own ``pooled()``, else one with the mean of their losses."""

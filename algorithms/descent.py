@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory, require_whole
-from algorithms.optimisers import Optimiser, counted_singly, descended
+from algorithms.optimisers import Optimiser, count_singly, gradient_step
 from algorithms.schedules import Schedule
 from algorithms.tree import Split, narrow, wide
 
@@ -140,17 +140,17 @@ def weights(parameters: Any) -> Mapping[str, Tensor]:
     return parameters
 
 
-Slopes = list[Tensor | None]
+Gradients = list[Tensor | None]
 """Gradients in several tensors; none in those on which a loss does not depend."""
 
 
-def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Slopes, Any]:
+def differentiate(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Gradients, Any]:
     """The gradient of a loss in every tensor of its argument, and what the loss gives beside its value.
 
     Plain autograd; within `torch.func`, that.
     """
     if torch._C._are_functorch_transforms_active():
-        return _differentiated_within(loss, at)
+        return _differentiate_within(loss, at)
     if torch.is_inference_mode_enabled():
         raise FederationError("nothing can be differentiated within torch.inference_mode(): train outside of it")
     with torch.enable_grad():
@@ -159,50 +159,52 @@ def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[
         if not value.requires_grad:  # a loss that does not depend on them
             return [None] * len(at), beside
         try:
-            slopes = torch.autograd.grad(value, variables, allow_unused=True)
+            gradients = torch.autograd.grad(value, variables, allow_unused=True)
         except RuntimeError as error:
             if "for sparse tensors" not in str(error):
                 raise
             raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
-    return [None if slope is None else _plain(slope) for slope in slopes], beside
+    return [None if grad is None else _to_dense(grad) for grad in gradients], beside
 
 
-def _differentiated_within(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Slopes, Any]:
+def _differentiate_within(
+    loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]
+) -> tuple[Gradients, Any]:
     """`torch.func.grad` gives zeros for what a loss does not depend on; hooks are called on the others alone."""
     reached: set[int] = set()
 
     def watched(leaves: list[Tensor]) -> tuple[Tensor, Any]:
         for place, leaf in enumerate(leaves):
-            leaf.register_hook(lambda slope, place=place: reached.add(place))
+            leaf.register_hook(lambda grad, place=place: reached.add(place))
         return loss(leaves)
 
-    slopes, beside = torch.func.grad(watched, has_aux=True)(at)
-    return [slope if place in reached else None for place, slope in enumerate(slopes)], beside
+    gradients, beside = torch.func.grad(watched, has_aux=True)(at)
+    return [grad if place in reached else None for place, grad in enumerate(gradients)], beside
 
 
-def _plain(slope: Tensor) -> Tensor:
+def _to_dense(grad: Tensor) -> Tensor:
     """A gradient as a dense tensor; that of an embedding may be sparse, which few optimisers take."""
-    return slope.to_dense() if slope.is_sparse else slope
+    return grad.to_dense() if grad.is_sparse else grad
 
 
-def _filled(slopes: Slopes, like: Sequence[Tensor]) -> list[Tensor]:
+def _fill(gradients: Gradients, like: Sequence[Tensor]) -> list[Tensor]:
     """Gradients with zeros in place of none."""
-    return [torch.zeros_like(leaf) if slope is None else slope for slope, leaf in zip(slopes, like, strict=True)]
+    return [torch.zeros_like(leaf) if grad is None else grad for grad, leaf in zip(gradients, like, strict=True)]
 
 
-def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:
+def pull_back(gradient_at: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:
     """The gradient in parameters, from a function that gives it in their weights."""
     if torch._C._are_functorch_transforms_active():
         pulled: Any = torch.func.vjp(assemble, at)
         w, pull = pulled
-        return pull(slope(w))[0]
+        return pull(gradient_at(w))[0]
     leaves, form = pytree.tree_flatten(at)
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in leaves]
         made, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
-    slopes = structure.flatten_up_to(slope(structure.unflatten([entry.detach() for entry in made])))
-    slopes = [_plain(change) for change in slopes]
-    pairs = [(entry, change) for entry, change in zip(made, slopes, strict=True) if entry.requires_grad]
+    gradients = structure.flatten_up_to(gradient_at(structure.unflatten([entry.detach() for entry in made])))
+    gradients = [_to_dense(change) for change in gradients]
+    pairs = [(entry, change) for entry, change in zip(made, gradients, strict=True) if entry.requires_grad]
     entries, changes = zip(*pairs, strict=True)
     found = torch.autograd.grad(entries, variables, changes, allow_unused=True, materialize_grads=True)
     return form.unflatten(list(found))
@@ -215,8 +217,10 @@ def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Any =
     samples in the client's `passes`, where it has such: parts with their shares, each of which fits in memory.
     """
     split = Split(at, statistics_of(client))
-    slopes = _filled(_summed(client, split, split.trained, {}, assemble, batch, together=False)[0], split.trained)
-    return Split(pytree.tree_map(torch.zeros_like, at), split.names).whole(slopes)
+    gradients = _fill(
+        _sum_gradients(client, split, split.trained, {}, assemble, batch, together=False)[0], split.trained
+    )
+    return Split(pytree.tree_map(torch.zeros_like, at), split.names).rebuild(gradients)
 
 
 def descend(
@@ -258,39 +262,39 @@ def descend(
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
-        found, new = _summed(client, split, w, observed, assemble, batch, together=True)
+        found, new = _sum_gradients(client, split, w, observed, assemble, batch, together=True)
         observed = {**observed, **new}
-        idle = [place for place, slope in enumerate(found) if slope is None and added is None]
-        slopes = _filled(found, w)
+        idle = [place for place, grad in enumerate(found) if grad is None and added is None]
+        gradients = _fill(found, w)
         if added is not None:
-            slopes = [one + other for one, other in zip(slopes, added, strict=True)]
+            gradients = [one + other for one, other in zip(gradients, added, strict=True)]
         if settings.clip is not None:
-            slopes = clipped(slopes, settings.clip)
+            gradients = clip(gradients, settings.clip)
         rate = settings.rate(memory.round, step, steps)
         if settings.optimiser is None:
-            w = descended(w, slopes, rate)
+            w = gradient_step(w, gradients, rate)
         else:
             if idle:
-                state = counted_singly(state, len(w))
+                state = count_singly(state, len(w))
             before = w, state
-            w, state = settings.optimiser.step(w, slopes, state, rate)
+            w, state = settings.optimiser.step(w, gradients, state, rate)
             if idle:
-                w, state = _unmoved(idle, before, (w, state))
+                w, state = _restore(idle, before, (w, state))
     personal = {slot: state} if settings.optimiser_state == "personal" and state is not None else {}
-    return Descended(split.whole(w, observed), personal)
+    return Descended(split.rebuild(w, observed), personal)
 
 
-def _unmoved(places: Sequence[int], before: Any, after: Any) -> Any:
+def _restore(places: Sequence[int], before: Any, after: Any) -> Any:
     """Lists of a tensor for each parameter, wherever they stand, with those of some parameters as they were before."""
     count = len(before[0])
 
     def is_list(part: Any) -> bool:
         return isinstance(part, list) and len(part) == count
 
-    def mixed(old: Any, new: Any) -> Any:
+    def mix(old: Any, new: Any) -> Any:
         return [old[at] if at in places else new[at] for at in range(count)] if is_list(old) else new
 
-    return pytree.tree_map(mixed, before, after, is_leaf=is_list)
+    return pytree.tree_map(mix, before, after, is_leaf=is_list)
 
 
 def takes_values(client: Client) -> bool:
@@ -303,14 +307,14 @@ def statistics_of(client: Client) -> frozenset[str]:
     return frozenset(getattr(client, "statistics", ()))
 
 
-def clipped(slopes: Sequence[Tensor], most: float) -> list[Tensor]:
+def clip(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
     """Gradients scaled down together to a norm of at most about `most`, as `torch.nn.utils.clip_grad_norm_` does."""
-    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(slope) for slope in slopes]))
+    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(grad) for grad in gradients]))
     factor = torch.clamp(most / (norm + 1e-6), max=1.0)
-    return [slope * factor for slope in slopes]
+    return [grad * factor for grad in gradients]
 
 
-def _summed(
+def _sum_gradients(
     client: Any,
     split: Split,
     w: list[Tensor],
@@ -318,8 +322,8 @@ def _summed(
     assemble: Assemble,
     batch: Any,
     together: bool,
-) -> tuple[Slopes, Mapping[str, Tensor]]:
-    """`_slopes` of a batch, in parts where the client has such; of all samples in its passes.
+) -> tuple[Gradients, Mapping[str, Tensor]]:
+    """`_gradients` of a batch, in parts where the client has such; of all samples in its passes.
 
     Passes keep together what statistics are of.
     """
@@ -330,32 +334,32 @@ def _summed(
     else:
         parts = [] if passes is None else passes(together)
     if len(parts) < 2:
-        return _slopes(client, split, w, observed, assemble, batch)
-    total: Slopes = [None] * len(w)
+        return _gradients(client, split, w, observed, assemble, batch)
+    total: Gradients = [None] * len(w)
     for share, part in parts:
-        slopes, _ = _slopes(client, split, w, observed, assemble, part)
-        for place, slope in enumerate(slopes):
-            if slope is not None:
-                term, sum_so_far = share * wide(slope), total[place]
+        gradients, _ = _gradients(client, split, w, observed, assemble, part)
+        for place, grad in enumerate(gradients):
+            if grad is not None:
+                term, sum_so_far = share * wide(grad), total[place]
                 total[place] = term if sum_so_far is None else sum_so_far + term
-    return [None if slope is None else narrow(slope, entry.dtype) for slope, entry in zip(total, w, strict=True)], {}
+    return [None if grad is None else narrow(grad, entry.dtype) for grad, entry in zip(total, w, strict=True)], {}
 
 
-def _slopes(
+def _gradients(
     client: Any, split: Split, w: list[Tensor], observed: Mapping[str, Tensor], assemble: Assemble, batch: Any
-) -> tuple[Slopes, Mapping[str, Tensor]]:
+) -> tuple[Gradients, Mapping[str, Tensor]]:
     """The gradient in what is trained, and what statistics become."""
     own = getattr(client, "gradient", None)
     if own is not None:
         trained = split.form.unflatten(w)
-        slope = own(trained, batch) if assemble is weights else pulled_back(lambda v: own(v, batch), trained, assemble)
-        return split.form.flatten_up_to(slope), {}
+        grad = own(trained, batch) if assemble is weights else pull_back(lambda v: own(v, batch), trained, assemble)
+        return split.form.flatten_up_to(grad), {}
 
     def loss(leaves: Sequence[Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
-        made = assemble(split.whole(leaves, observed))
+        made = assemble(split.rebuild(leaves, observed))
         if split.names:
             value, new = client.loss_and_statistics(made, batch)
             return value, {name: entry.detach() for name, entry in new.items()}
         return client.loss(made, batch), {}
 
-    return differentiated(loss, w)
+    return differentiate(loss, w)

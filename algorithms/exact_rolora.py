@@ -19,7 +19,7 @@ class ExactRoLoRA:
 
     The clients know the minimiser of their loss in b at a given a (`best_b`). The state is ``(a, b)``: a unit vector
     ``(m, 1)`` and ``(1, n)``. As in the box, $b^t$ belongs to $a^{t-1}$; the theorems speak of $a^T$ with the next
-    one, which `refitted` gives.
+    one, which `refit` gives.
 
     Attributes:
         learning_rate: $\eta$ of the gradient step.
@@ -43,14 +43,14 @@ class ExactRoLoRA:
 
     def round(self, fed: Federation, cohort: Cohort, state: AB) -> AB:
         """One iteration: two communication rounds."""
-        a, b, _ = self.refitted(fed, cohort, state)
+        a, b, _ = self.refit(fed, cohort, state)
         if self.rounds_of_b_only:
             return AB(a, b)
-        slope = fed.mean(slope_in_a, to=cohort, b=b)
-        stepped = a - self.learning_rate * slope
+        gradient_a = fed.mean(slope_in_a, to=cohort, b=b)
+        stepped = a - self.learning_rate * gradient_a
         return AB(stepped.map(lambda column: column / torch.linalg.vector_norm(column)), b)
 
-    def refitted(self, fed: Federation, cohort: Cohort, state: AB) -> AB:
+    def refit(self, fed: Federation, cohort: Cohort, state: AB) -> AB:
         """The first half of an iteration: a as it is, with the mean of the clients' best b for it."""
         return AB(state.A, fed.mean(minimise_b, to=cohort, a=state.A))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from algorithms.adapter import AB, factorised, fitting
+from algorithms.adapter import AB, factorised_names, fit_rank
 from algorithms.descent import Descent, descend, require_fresh, takes_values
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
 from algorithms.flexlora import best_factors
@@ -56,9 +56,9 @@ class FedHM:
         """
         if self.ranks and len(self.ranks) != len(fed.clients):
             raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
-        for name in factorised(w, self.layers):
+        for name in factorised_names(w, self.layers):
             for rank in sorted({*(self.ranks or (self.rank,))}):
-                fitting(name, w[name], rank, self.convolution, self.cap)
+                fit_rank(name, w[name], rank, self.convolution, self.cap)
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
@@ -71,7 +71,7 @@ class FedHM:
             to=cohort,
             draw=self.local.draw,
             each={"factors": {number: cut[rank] for number, rank in ranks.items()}},
-            then=partial(multiplied, shapes),
+            then=partial(multiply, shapes),
             local=self.local,
             shapes=shapes,
         )
@@ -86,7 +86,7 @@ class FedHM:
 
     def cut(self, w: Tree, rank: int) -> AB:
         """Factors of some rank of the named layers, and the other weights."""
-        names = factorised(w, self.layers)
+        names = factorised_names(w, self.layers)
         matrices = Tree({name: as_matrix(w[name], self.convolution) for name in names})
         return best_factors(matrices, rank, "balanced")._replace(rest=w.but(names))
 
@@ -95,12 +95,12 @@ def train_in_place(
     client: Client, memory: Memory, factors: AB, local: Descent, shapes: Mapping[str, tuple[int, ...]]
 ) -> Reply:
     """Local steps in A, B and the rest."""
-    made = factored if takes_values(client) else multiplied
+    made = as_values if takes_values(client) else multiply
     trained, personal = descend(client, factors, local, memory, partial(made, shapes))
     return Reply(upload=trained, personal=personal)
 
 
-def multiplied(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
+def multiply(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
     """The weights as tensors, in the order of their shapes."""
     A, B, rest = factors
     return Tree(
@@ -108,7 +108,7 @@ def multiplied(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
     )
 
 
-def factored(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
+def as_values(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
     """The weights as values that layers compute through."""
     A, B, rest = factors
     values: dict[str, Any] = {

@@ -29,10 +29,10 @@ class LoRA:
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
         """The state before the first round; every client is told the frozen weights."""
-        fed.tell(base=w)
+        fed.broadcast(base=w)
         return LoRAState(w, self.adapter.factors(w))
 
-    def trained(self, fed: Federation, cohort: Cohort, factors: AB | Mapping[int, AB], then: Then | None = None) -> Any:
+    def train(self, fed: Federation, cohort: Cohort, factors: AB | Mapping[int, AB], then: Then | None = None) -> Any:
         """The mean of a cohort's trained factors, or of what the server makes of each client's.
 
         Args:
@@ -69,7 +69,7 @@ class FedLoRA(LoRA):
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
         """One round."""
-        return state._replace(factors=self.trained(fed, cohort, state.factors))
+        return state._replace(factors=self.train(fed, cohort, state.factors))
 
     def client_model(self, state: LoRAState, sent: AB) -> Tree:
         """The model that a client trained in a round, from what it sent."""
@@ -78,5 +78,5 @@ class FedLoRA(LoRA):
 
 def train_factors(client: Client, memory: Memory, factors: AB, local: Descent, adapter: Adapter) -> Reply:
     """Local steps in both factors at once."""
-    trained, personal = descend(client, factors, local, memory, adapter.over(client, memory.shared["base"]))
+    trained, personal = descend(client, factors, local, memory, adapter.assembler(client, memory.shared["base"]))
     return Reply(upload=trained, personal=personal)

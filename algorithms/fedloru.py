@@ -60,29 +60,29 @@ class FedLoRU(LoRA):
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
         """One round."""
-        return self.accumulated(fed, state, self.trained(fed, cohort, state.factors))
+        return self.accumulate(fed, state, self.train(fed, cohort, state.factors))
 
     def client_model(self, state: FedLoRUState, sent: AB) -> Tree:
         """The model that a client trained in a round, from what it sent."""
         return self.adapter.weights(state.base, sent)
 
-    def accumulated(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
+    def accumulate(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
         """The state with new factors; at the end of a cycle they are added to everybody's weights and start anew."""
         rounds = state.rounds + 1
         if rounds % self.tau:
             return FedLoRUState(state.base, factors, rounds)
         pair = factors._replace(rest=Tree())  # the rest travels in every round
-        fed.tell(accumulated=pair)
+        fed.broadcast(accumulated=pair)
         base = self.adapter.weights(state.base, pair)
-        fed.agree(base=base)
-        return FedLoRUState(base, self.restarted(fed, base, factors, rounds), rounds)
+        fed.set_shared(base=base)
+        return FedLoRUState(base, self.restart_factors(fed, base, factors, rounds), rounds)
 
-    def restarted(self, fed: Federation, base: Mapping[str, Tensor], factors: AB, rounds: int) -> AB:
+    def restart_factors(self, fed: Federation, base: Mapping[str, Tensor], factors: AB, rounds: int) -> AB:
         """Start of the factors after an accumulation."""
         if self.restart == "momentum":
             return factors
         if self.local.optimiser_state == "personal":
-            fed.equip(**{OPTIMISER: None})
+            fed.set_personal(**{OPTIMISER: None})
         if self.restart == "keep A":
             return factors._replace(B=factors.B.map(torch.zeros_like))
         return self.adapter.pair(base, turn=rounds)._replace(rest=factors.rest)

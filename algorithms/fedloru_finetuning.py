@@ -31,8 +31,8 @@ class FineTuneFedLoRU(FedLoRU):
 
     def start(self, fed: Federation, w: Tree) -> PairsState:  # type: ignore[override]
         """The state before the first round; every client is told the weights."""
-        fed.tell(base=w)
-        fed.agree(pairs=())
+        fed.broadcast(base=w)
+        fed.set_shared(pairs=())
         return PairsState(w, (), self.adapter.factors(w), 0)
 
     def round(self, fed: Federation, cohort: Cohort, state: PairsState) -> PairsState:  # type: ignore[override]
@@ -42,10 +42,10 @@ class FineTuneFedLoRU(FedLoRU):
         if rounds % self.tau:
             return state._replace(factors=factors, rounds=rounds)
         pair = factors._replace(rest=Tree())
-        fed.tell(accumulated=pair)
+        fed.broadcast(accumulated=pair)
         pairs = (*state.pairs, pair)
-        fed.agree(pairs=pairs)
-        return PairsState(state.base, pairs, self.restarted(fed, state.base, factors, rounds), rounds)
+        fed.set_shared(pairs=pairs)
+        return PairsState(state.base, pairs, self.restart_factors(fed, state.base, factors, rounds), rounds)
 
     def weights(self, state: PairsState) -> Tree:  # type: ignore[override]
         """The model."""
@@ -53,23 +53,23 @@ class FineTuneFedLoRU(FedLoRU):
 
     def values(self, state: PairsState) -> Tree:
         """The model through its pairs of factors."""
-        return self.adapter.values(beside(state.base, state.pairs, self.adapter.values), state.factors)
+        return self.adapter.values(add_pairs(state.base, state.pairs, self.adapter.values), state.factors)
 
     def client_model(self, state: PairsState, sent: AB) -> Tree:  # type: ignore[override]
         """The model that a client trained in a round, from what it sent."""
-        return self.adapter.weights(beside(state.base, state.pairs, self.adapter.weights), sent)
+        return self.adapter.weights(add_pairs(state.base, state.pairs, self.adapter.weights), sent)
 
 
 def train_beside_pairs(client: Client, memory: Memory, factors: AB, algorithm: FineTuneFedLoRU) -> Reply:
     """Local steps in the current factors, the stored pairs frozen."""
     adapter = algorithm.adapter
     add = adapter.values if takes_values(client) else adapter.weights
-    base = beside(memory.shared["base"], memory.shared["pairs"], add)
-    trained, personal = descend(client, factors, algorithm.local, memory, adapter.over(client, base))
+    base = add_pairs(memory.shared["base"], memory.shared["pairs"], add)
+    trained, personal = descend(client, factors, algorithm.local, memory, adapter.assembler(client, base))
     return Reply(upload=trained, personal=personal)
 
 
-def beside(base: Tree, pairs: tuple[AB, ...], add: Callable[[Any, AB], Tree]) -> Tree:
+def add_pairs(base: Tree, pairs: tuple[AB, ...], add: Callable[[Any, AB], Tree]) -> Tree:
     """The weights with the stored pairs."""
     for kept in pairs:
         base = add(base, kept)

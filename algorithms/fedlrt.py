@@ -18,17 +18,17 @@ from algorithms.low_rank import (
     USV,
     Completion,
     Truncation,
+    append_columns,
     augment,
-    beside,
     factor_gradient,
     factorise,
-    padded,
+    pad,
     product,
-    projected,
-    truncated,
+    project,
+    truncate,
     values,
 )
-from algorithms.moving_bases import following, kept_with_bases
+from algorithms.moving_bases import follow_bases, store_bases
 from algorithms.tree import Tree
 
 Correction = Literal["none", "full", "simplified"]
@@ -80,7 +80,7 @@ class FeDLRT:
         simplified = self.correction == "simplified"
         G = fed.mean(factor_gradients, to=cohort, U=U, S=S, V=V, with_S=simplified)
         Ubar, Vbar = augment(U, G["U"], self.completion), augment(V, G["V"], self.completion)
-        Ut, Vt = beside(U, Ubar), beside(V, Vbar)
+        Ut, Vt = append_columns(U, Ubar), append_columns(V, Vbar)
         if self.correction == "full":
             G_St = fed.mean(augmented_gradient, to=cohort, Ubar=Ubar, Vbar=Vbar)
             S_star = fed.mean(coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, G_St=G_St)
@@ -89,7 +89,7 @@ class FeDLRT:
             S_star = fed.mean(
                 coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, Ubar=Ubar, Vbar=Vbar, **sent
             )
-        return truncated(Ut, S_star, Vt, self.truncation)
+        return truncate(Ut, S_star, Vt, self.truncation)
 
     def weights(self, state: USV) -> Tree:
         """The model; where layers are named, their weights are values, since factors do not tell a kernel's shape."""
@@ -98,16 +98,16 @@ class FeDLRT:
 
 def factor_gradients(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, with_S: bool) -> Reply:
     """Gradients in U and V, and in S for the simplified correction."""
-    slopes = factor_gradient(client, USV(U, S, V))
-    upload = {"U": slopes.U, "V": slopes.V} | ({"S": slopes.S} if with_S else {})
-    return Reply(upload=upload, keep={"U": U, "S": S, "V": V} | ({"G_S": slopes.S} if with_S else {}))
+    gradients = factor_gradient(client, USV(U, S, V))
+    upload = {"U": gradients.U, "V": gradients.V} | ({"S": gradients.S} if with_S else {})
+    return Reply(upload=upload, keep={"U": U, "S": S, "V": V} | ({"G_S": gradients.S} if with_S else {}))
 
 
 def augmented_gradient(client: Client, memory: Memory, Ubar: Tree, Vbar: Tree) -> Reply:
     """The gradient in the coefficients of the wide bases, at the start of the local steps."""
-    Ut, Vt, St = widened(memory, Ubar, Vbar)
-    slope = gradient(projected(client, Ut, Vt), St)
-    return Reply(upload=slope, keep={"Ubar": Ubar, "Vbar": Vbar, "G_St": slope})
+    Ut, Vt, St = widen(memory, Ubar, Vbar)
+    G_St = gradient(project(client, Ut, Vt), St)
+    return Reply(upload=G_St, keep={"Ubar": Ubar, "Vbar": Vbar, "G_St": G_St})
 
 
 def coefficient_descent(
@@ -121,19 +121,19 @@ def coefficient_descent(
 ) -> Reply:
     """Local steps in the coefficients; with the mean gradient G_St, or its block G_S, they are corrected by it."""
     Ubar, Vbar = (memory.kept["Ubar"], memory.kept["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
-    Ut, Vt, St = widened(memory, Ubar, Vbar)
+    Ut, Vt, St = widen(memory, Ubar, Vbar)
     correction: Any = None
     if G_St is not None:
         correction = G_St - memory.kept["G_St"]
     elif G_S is not None:
-        correction = padded(G_S - memory.kept["G_S"], Ut, Vt)
-    inside = projected(client, Ut, Vt)
-    memory = replace(memory, personal=following(memory.personal, inside, St, Ut, Vt))
+        correction = pad(G_S - memory.kept["G_S"], Ut, Vt)
+    inside = project(client, Ut, Vt)
+    memory = replace(memory, personal=follow_bases(memory.personal, inside, St, Ut, Vt))
     S_star, personal = descend(inside, St, settings, memory, correction=correction)
-    return Reply(upload=S_star, personal=kept_with_bases(personal, Ut, Vt))
+    return Reply(upload=S_star, personal=store_bases(personal, Ut, Vt))
 
 
-def widened(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
+def widen(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
     """The wide bases, and the coefficients in them."""
-    Ut, Vt = beside(memory.kept["U"], Ubar), beside(memory.kept["V"], Vbar)
-    return Ut, Vt, padded(memory.kept["S"], Ut, Vt)
+    Ut, Vt = append_columns(memory.kept["U"], Ubar), append_columns(memory.kept["V"], Vbar)
+    return Ut, Vt, pad(memory.kept["S"], Ut, Vt)

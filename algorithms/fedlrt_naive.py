@@ -15,8 +15,19 @@ from typing import Any
 from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Client, Cohort, Federation, Memory, Reply
 from algorithms.kernels import CONVOLUTIONS, Convolution
-from algorithms.low_rank import USV, Truncation, augment, beside, factorise, made, product, projected, truncated, values
-from algorithms.moving_bases import following, kept_with_bases
+from algorithms.low_rank import (
+    USV,
+    Truncation,
+    append_columns,
+    augment,
+    factorise,
+    product,
+    project,
+    truncate,
+    values,
+    weights_for,
+)
+from algorithms.moving_bases import follow_bases, store_bases
 from algorithms.schedules import Constant
 from algorithms.tree import Tree
 
@@ -55,10 +66,10 @@ class NaiveFeDLRT:
         if self.as_printed:
             uploads = fed.gather(own_bases, to=cohort, **sent)
             S = fed.average([upload.S for upload in uploads], of=cohort)
-            return truncated(uploads[0].U, S, uploads[0].V, self.truncation)
+            return truncate(uploads[0].U, S, uploads[0].V, self.truncation)
         whole = fed.mean(own_bases, to=cohort, then=product, **sent)
         layers = whole.only(state.U)
-        return truncated(_identity(layers, 0), whole, _identity(layers, 1), self.truncation)
+        return truncate(_identity(layers, 0), whole, _identity(layers, 1), self.truncation)
 
     def weights(self, state: USV) -> Tree:
         """The model."""
@@ -74,17 +85,22 @@ def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: 
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
         if step:
-            factors = truncated(*factors, Truncation(0.0, least=1, most=most))
-        slopes = gradient(client, factors, lambda at: made(client, at), batch)
-        Ut, Vt = beside(factors.U, augment(factors.U, slopes.U)), beside(factors.V, augment(factors.V, slopes.V))
+            factors = truncate(*factors, Truncation(0.0, least=1, most=most))
+        gradients = gradient(client, factors, lambda at: weights_for(client, at), batch)
+        Ut, Vt = (
+            append_columns(factors.U, augment(factors.U, gradients.U)),
+            append_columns(factors.V, augment(factors.V, gradients.V)),
+        )
         whole = product(factors)
         St = Tree({**whole, **(Ut.T @ whole.only(Ut) @ Vt)})
         rate = local.rate(memory.round, step, steps)
         one = replace(local, steps=1, epochs=None, learning_rate=_Rate(rate), optimiser_state="personal")
-        inside = projected(client, Ut, Vt)
-        known = replace(memory, drawn=None if batch is None else [batch], personal=following(kept, inside, St, Ut, Vt))
+        inside = project(client, Ut, Vt)
+        known = replace(
+            memory, drawn=None if batch is None else [batch], personal=follow_bases(kept, inside, St, Ut, Vt)
+        )
         stepped, state = descend(inside, St, one, known)
-        factors, kept = USV(Ut, stepped, Vt), kept_with_bases(state, Ut, Vt)
+        factors, kept = USV(Ut, stepped, Vt), store_bases(state, Ut, Vt)
     return Reply(upload=factors, personal=kept if personal else {})
 
 

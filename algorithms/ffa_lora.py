@@ -18,7 +18,7 @@ class FFALoRA(LoRA):
     def start(self, fed: Federation, w: Tree) -> LoRAState:
         """The state before the first round; every client is told the frozen weights and A."""
         state = super().start(fed, w)
-        fed.tell(A=state.factors.A)
+        fed.broadcast(A=state.factors.A)
         return state
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:

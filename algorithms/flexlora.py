@@ -59,7 +59,7 @@ class FlexLoRA(LoRA):
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
         """One round."""
         factors = {number: first(state.factors, self.ranks[number]) for number in cohort} if self.ranks else None
-        update, rest = self.trained(fed, cohort, factors or state.factors, then=product_and_rest)
+        update, rest = self.train(fed, cohort, factors or state.factors, then=product_and_rest)
         ranks = {name: self.adapter.rank_of(name) for name in update}
         return state._replace(factors=best_factors(update, ranks, self.split)._replace(rest=rest))
 

@@ -93,10 +93,10 @@ def layer_names(shapes: Iterable[tuple[str, Sequence[int]]], layers: str) -> tup
     matrices = [name for name, shape in shapes if len(shape) >= 2]
     patterns = [pattern.strip() for pattern in layers.split(",")]
     for pattern in patterns:
-        if not any(_named(name, pattern) for name in matrices):
+        if not any(_matches(name, pattern) for name in matrices):
             raise FederationError(f"no layer with a matrix is named {pattern!r}; there are {', '.join(matrices)}")
-    return tuple(name for name in matrices if any(_named(name, pattern) for pattern in patterns))
+    return tuple(name for name in matrices if any(_matches(name, pattern) for pattern in patterns))
 
 
-def _named(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[0], pattern)

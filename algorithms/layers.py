@@ -18,7 +18,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from algorithms.federation import FederationError
 from algorithms.kernels import layer_names
 from algorithms.products import Product
-from algorithms.weights import Weight, shaped
+from algorithms.weights import Weight, with_shape
 
 Place = tuple[dict[str, Any], str]
 """Where a module holds something: one of its dictionaries, and the name there."""
@@ -112,7 +112,7 @@ def call(network: Factorable | nn.Module, weights: Mapping[str, Weight], *inputs
     tensor([2.])
     """
     prepared = network if isinstance(network, Factorable) else factorable(network)
-    with placed(prepared, weights):
+    with substitute(prepared, weights):
         return prepared.module(*inputs, **named)
 
 
@@ -131,13 +131,13 @@ def observe(
     """
     prepared = network if isinstance(network, Factorable) else factorable(network)
     followed = prepared.buffers.intersection(weights)
-    with placed(prepared, weights, followed):
+    with substitute(prepared, weights, followed):
         output = prepared.module(*inputs)
-        return output, {name: _held(prepared, name) for name in followed}
+        return output, {name: _current(prepared, name) for name in followed}
 
 
 @contextmanager
-def placed(
+def substitute(
     network: Factorable, weights: Mapping[str, Weight], followed: frozenset[str] = frozenset()
 ) -> Iterator[None]:
     """The weights in the module's places, and copies of the buffers that the module may change."""
@@ -146,12 +146,12 @@ def placed(
             "running statistics of norms cannot be followed by several clients at once: choose --statistics batch, or "
             "the sequential executor"
         )
-    entries = _checked(network, weights)
+    entries = _check_weights(network, weights)
     changes: list[Change] = [
         (where, key, value) for name, value in entries.items() for where, key in network.places[name]
     ]
     for name in network.others:
-        changes += _copied(network, name, entries)
+        changes += _copy(network, name, entries)
     for norm, own in network.norms:
         if not norm.training or not norm.track_running_stats:
             continue
@@ -164,7 +164,7 @@ def placed(
         if norm.momentum is None:
             raise FederationError("running statistics of momentum None cannot be followed: give the layer a momentum")
         for name in own:
-            changes += _copied(network, name, entries)
+            changes += _copy(network, name, entries)
         changes.append((norm._buffers, "num_batches_tracked", None))
     before = [(where, key, where[key]) for where, key, _ in changes]
     try:
@@ -176,18 +176,18 @@ def placed(
             where[key] = value
 
 
-def _copied(network: Factorable, name: str, entries: Mapping[str, Any]) -> list[Change]:
+def _copy(network: Factorable, name: str, entries: Mapping[str, Any]) -> list[Change]:
     places = network.places[name]
     copy = (entries[name] if name in entries else places[0][0][places[0][1]]).detach().clone()
     return [(where, key, copy) for where, key in places]
 
 
-def _held(network: Factorable, name: str) -> Tensor:
+def _current(network: Factorable, name: str) -> Tensor:
     where, key = network.places[name][0]
     return where[key]
 
 
-def _checked(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, Weight]:
+def _check_weights(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, Weight]:
     """The weights, of the shapes of the module's.
 
     Raises:
@@ -202,7 +202,7 @@ def _checked(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, We
             if name not in network.factorised:
                 known = f"only {', '.join(sorted(network.factorised))}" if network.factorised else "no layer does"
                 raise FederationError(f"{name} takes no factors; {known}: name it in `layers`")
-            weight = _fitting(name, weight, shape)
+            weight = _fit(name, weight, shape)
         elif not isinstance(weight, Tensor):
             raise FederationError(f"{name} must be a tensor or factors, got {type(weight).__name__}")
         if weight.shape != shape:
@@ -213,8 +213,8 @@ def _checked(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, We
     return checked
 
 
-def _fitting(name: str, weight: Weight, shape: torch.Size) -> Weight:
+def _fit(name: str, weight: Weight, shape: torch.Size) -> Weight:
     try:
-        return shaped(weight, shape)
+        return with_shape(weight, shape)
     except FederationError as error:
         raise FederationError(f"{name}: {error}") from error

@@ -21,7 +21,7 @@ class LocalTraining:
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round; everybody knows the start."""
-        fed.equip(w=w)
+        fed.set_personal(w=w)
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:

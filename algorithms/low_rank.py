@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.adapter import NAME_LAYERS, factorised, fitting
+from algorithms.adapter import NAME_LAYERS, factorised_names, fit_rank
 from algorithms.descent import gradient, statistics_of, takes_values
 from algorithms.federation import Client, FederationError, require_whole
 from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix
@@ -55,7 +55,7 @@ def values(factors: USV) -> Tree:
     return Tree({**layers, **S.but(U)})
 
 
-def made(client: Client, factors: USV) -> Tree:
+def weights_for(client: Client, factors: USV) -> Tree:
     """The weights as a client takes them: values, or matrices."""
     return values(factors) if takes_values(client) else product(factors)
 
@@ -76,10 +76,10 @@ def factorise(
         FederationError: A rank that does not fit, or an entry that is no matrix.
     """
     parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
-    for name in factorised(w, layers):
+    for name in factorised_names(w, layers):
         if layers is None and w[name].ndim != 2:
             raise FederationError(f"{name} has shape {tuple(w[name].shape)}; {NAME_LAYERS}")
-        r = fitting(name, w[name], rank, convolution, cap)[2]
+        r = fit_rank(name, w[name], rank, convolution, cap)[2]
         U, sigma, Vh = torch.linalg.svd(as_matrix(w[name], convolution), full_matrices=False)
         parts[name] = (U[:, :r], torch.diag(sigma[:r]), Vh[:r].T)
     U, S, V = (Tree({name: part[i] for name, part in parts.items()}) for i in range(3))
@@ -98,12 +98,12 @@ def augment(U: Tree, G: Tree, completion: Completion = "orthogonal") -> Tree:
             few completed by directions that do not depend on rounding; `none`: determined directions only, possibly no
             column.
     """
-    return U.map(lambda u, g: _augmented(u, g, completion), G)
+    return U.map(lambda u, g: _augment(u, g, completion), G)
 
 
-def _augmented(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
+def _augment(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
     if completion == "orthogonal":
-        return _completed(u, g)
+        return _complete(u, g)
     rest = g
     for _ in range(2):
         rest = rest - u @ (u.T @ rest)
@@ -113,7 +113,7 @@ def _augmented(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
     return basis[:, : min(int((sigma > floor).sum()), room)]
 
 
-def _completed(u: Tensor, g: Tensor) -> Tensor:
+def _complete(u: Tensor, g: Tensor) -> Tensor:
     """Orthonormal columns beside those of u, to rounding however dependent the columns are.
 
     Columns of g that depend on those before them leave a direction to rounding errors, and what adapts to single
@@ -138,21 +138,21 @@ def _floor(g: Tensor) -> float:
     return 10.0 * max(g.shape[-2:]) * torch.finfo(g.dtype).eps
 
 
-def beside(U: Tree, Ubar: Tree) -> Tree:
+def append_columns(U: Tree, Ubar: Tree) -> Tree:
     r"""$[U|\bar U]$."""
     return U.map(lambda u, bar: torch.cat([u, bar], dim=-1), Ubar)
 
 
-def padded(S: Tree, like_rows: Tree, like_columns: Tree) -> Tree:
+def pad(S: Tree, like_rows: Tree, like_columns: Tree) -> Tree:
     """S in the upper left corner of zeros, as large as the augmented bases have columns; what has no bases stays."""
 
-    def pad(name: str, s: Tensor) -> Tensor:
+    def enlarge(name: str, s: Tensor) -> Tensor:
         if name not in like_rows:
             return s
         right, below = like_columns[name].shape[-1] - s.shape[-1], like_rows[name].shape[-1] - s.shape[-2]
         return torch.nn.functional.pad(s, (0, right, 0, below))
 
-    return Tree({name: pad(name, s) for name, s in S.items()})
+    return Tree({name: enlarge(name, s) for name, s in S.items()})
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Truncation:
         return kept
 
 
-def truncated(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
+def truncate(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
     """The factors with S made diagonal and small singular values left out; what has no bases stays."""
     parts = {}
     for name in U:
@@ -254,7 +254,7 @@ class Projected:
         return self.client.loss_and_statistics(self._weights(w), batch)
 
     def _weights(self, w: Mapping[str, Tensor]) -> Tree:
-        return made(self.client, USV(self.U, Tree(w), self.V))
+        return weights_for(self.client, USV(self.U, Tree(w), self.V))
 
 
 def factor_gradient(client: Client, factors: USV) -> USV:
@@ -264,11 +264,11 @@ def factor_gradient(client: Client, factors: USV) -> USV:
     """
     own = getattr(client, "factored", None)
     if own is None:
-        return gradient(client, factors, lambda at: made(client, at))
+        return gradient(client, factors, lambda at: weights_for(client, at))
     return torch.func.grad(lambda at: own(*at))(factors)
 
 
-def projected(client: Client, U: Tree, V: Tree) -> Any:
+def project(client: Client, U: Tree, V: Tree) -> Any:
     """The client in coefficient space, by its own reduction where it has one."""
     own = getattr(client, "projected", None)
     return own(U, V) if own is not None else Projected(client, U, V)

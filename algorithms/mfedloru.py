@@ -71,14 +71,14 @@ class NestedFedLoRU(FedLoRU):
             to=cohort,
             draw=self.local.draw,
             each={"ranks": {number: ranks[number] for number in cohort}},
-            then=partial(self.recovered, state.factors),
+            then=partial(self.recover, state.factors),
             factors=state.factors,
             turn=state.rounds,
             algorithm=self,
         )
-        return self.accumulated(fed, state, factors)
+        return self.accumulate(fed, state, factors)
 
-    def fresh(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
+    def draw_factors(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
         """Nested factors whose products are zero: A_u with orthonormal rows, B_d with orthonormal columns, zeros.
 
         At full nested rank the first step then is that of A and B themselves, but for the scales.
@@ -98,21 +98,21 @@ class NestedFedLoRU(FedLoRU):
             factors.rest,
         )
 
-    def changed(self, factors: AB, nested: Nested) -> AB:
+    def apply_changes(self, factors: AB, nested: Nested) -> AB:
         """A and B with their changes."""
 
-        def scaled(down: Tensor, up: Tensor) -> Tensor:
+        def scale(down: Tensor, up: Tensor) -> Tensor:
             return self.nested_scale * down.shape[-1] * (down @ up)
 
-        A, B = nested.A_d.map(scaled, nested.A_u), nested.B_d.map(scaled, nested.B_u)
+        A, B = nested.A_d.map(scale, nested.A_u), nested.B_d.map(scale, nested.B_u)
         return AB(factors.A + A, factors.B + B, nested.rest)
 
-    def recovered(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
+    def recover(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
         """A and B as a client that sent its changes has them."""
         if isinstance(upload, AB):
             return upload
         if isinstance(upload, Nested):
-            return self.changed(factors, upload)
+            return self.apply_changes(factors, upload)
         return AB(factors.A + upload["A"], factors.B + upload["B"], upload["rest"])
 
 
@@ -124,16 +124,16 @@ def train_nested(
     client: Client, memory: Memory, factors: AB, ranks: tuple[int, int] | None, turn: int, algorithm: NestedFedLoRU
 ) -> Reply:
     """Local steps in the nested factors; or in A and B, for a client that opts out."""
-    outer = algorithm.adapter.over(client, memory.shared["base"])
+    outer = algorithm.adapter.assembler(client, memory.shared["base"])
     if ranks is None:
         trained, personal = descend(client, factors, algorithm.local, memory, outer)
         return Reply(upload=trained, personal=personal)
-    start = algorithm.fresh(factors, ranks, turn)
+    start = algorithm.draw_factors(factors, ranks, turn)
     nested, personal = descend(
-        client, start, algorithm.local, memory, lambda parts: outer(algorithm.changed(factors, parts))
+        client, start, algorithm.local, memory, lambda parts: outer(algorithm.apply_changes(factors, parts))
     )
     if not algorithm.send_products:
         return Reply(upload=nested, personal=personal)
-    changed = algorithm.changed(factors, nested)
+    changed = algorithm.apply_changes(factors, nested)
     products = {"A": changed.A - factors.A, "B": changed.B - factors.B, "rest": changed.rest}
     return Reply(upload=products, personal=personal)

@@ -21,7 +21,7 @@ BASES = "bases"
 """Under which name a client keeps the bases that the state of its optimiser belongs to."""
 
 
-def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: Tree) -> Mapping[str, Any]:
+def follow_bases(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: Tree) -> Mapping[str, Any]:
     """A client's personal values, with the state of its optimiser in new bases.
 
     Args:
@@ -37,7 +37,7 @@ def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: 
     before_U, before_V = personal[BASES]
     names = S.but(statistics_of(client))
 
-    def moved(entries: Sequence[Tensor], squared: bool = False) -> list[Tensor]:
+    def move(entries: Sequence[Tensor], squared: bool = False) -> list[Tensor]:
         found = []
         for name, entry in zip(names, entries, strict=True):
             if name in U:
@@ -47,9 +47,9 @@ def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: 
         return found
 
     if isinstance(state, Velocity):
-        state = Velocity(moved(state.velocity))
+        state = Velocity(move(state.velocity))
     elif isinstance(state, Moments):
-        state = Moments(moved(state.first), moved(state.second, squared=True), state.steps)
+        state = Moments(move(state.first), move(state.second, squared=True), state.steps)
     else:
         raise FederationError(
             f"nothing is known of how a {type(state).__name__} follows bases that move; use Sgd, Adam or AdamW"
@@ -57,6 +57,6 @@ def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: 
     return {**personal, OPTIMISER: state}
 
 
-def kept_with_bases(personal: Mapping[str, Any], U: Tree, V: Tree) -> Mapping[str, Any]:
+def store_bases(personal: Mapping[str, Any], U: Tree, V: Tree) -> Mapping[str, Any]:
     """The kept state of a client's optimiser, and the bases that it belongs to."""
     return {**personal, BASES: (U, V)} if personal else personal

@@ -49,7 +49,7 @@ class Moments(NamedTuple):
     steps: Tensor | Tensors
 
 
-def counted_singly(state: Any, count: int) -> Any:
+def count_singly(state: Any, count: int) -> Any:
     """Return a state that counts the steps of each parameter, so that a step can leave some of them out.
 
     Args:
@@ -97,14 +97,14 @@ class Sgd:
             ValueError: The gradient has another structure than the parameters.
         """
         structure = _structure(parameters)
-        w, slopes = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
+        w, gradients = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
         if self.weight_decay:
-            slopes = _add(slopes, w, self.weight_decay)
+            gradients = _add(gradients, w, self.weight_decay)
         if self.momentum:
-            v = _add_to(structure.flatten_up_to(state.velocity), self.momentum, slopes)
-            slopes = _add(slopes, v, self.momentum) if self.nesterov else v
+            v = _add_to(structure.flatten_up_to(state.velocity), self.momentum, gradients)
+            gradients = _add(gradients, v, self.momentum) if self.nesterov else v
             state = Velocity(structure.unflatten(v))
-        return structure.unflatten(_add(w, slopes, -rate)), state
+        return structure.unflatten(_add(w, gradients, -rate)), state
 
 
 @dataclass(frozen=True)
@@ -147,32 +147,32 @@ class Adam:
             ValueError: The gradient has another structure than the parameters.
         """
         structure = _structure(parameters)
-        w, slopes = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
-        decayed, slopes = self._decayed(w, slopes, rate)
-        m = _lerp(structure.flatten_up_to(state.first), slopes, 1.0 - self.betas[0])
-        s = _add_squares(structure.flatten_up_to(state.second), slopes, self.betas[1])
+        w, gradients = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
+        decayed, gradients = self._decay(w, gradients, rate)
+        m = _lerp(structure.flatten_up_to(state.first), gradients, 1.0 - self.betas[0])
+        s = _add_squares(structure.flatten_up_to(state.second), gradients, self.betas[1])
         new, steps = decayed is not w, state.steps
         if isinstance(steps, Tensor):
             steps = steps + 1.0
-            found = self._moved(decayed, m, s, steps, rate, new)
+            found = self._move(decayed, m, s, steps, rate, new)
         else:
             found, counts, steps = list(decayed), steps, list(steps)
-            for places in _sharing(counts):
+            for places in _group_by_count(counts):
                 count = counts[places[0]] + 1.0
                 own = [[tensors[place] for place in places] for tensors in (decayed, m, s)]
-                for place, value in zip(places, self._moved(own[0], own[1], own[2], count, rate, new), strict=True):
+                for place, value in zip(places, self._move(own[0], own[1], own[2], count, rate, new), strict=True):
                     found[place], steps[place] = value, count
         return structure.unflatten(found), Moments(structure.unflatten(m), structure.unflatten(s), steps)
 
-    def _moved(self, w: Tensors, m: Tensors, s: Tensors, steps: Tensor, rate: float, new: bool) -> Tensors:
+    def _move(self, w: Tensors, m: Tensors, s: Tensors, steps: Tensor, rate: float, new: bool) -> Tensors:
         """Parameters that have taken equally many steps, after one more; in place where they are new."""
         # The numbers of the step stay tensors on the device: reading one would wait for everything before it.
-        ahead = rate / _unbiasing(self.betas[0], steps)
-        spread = _unbiasing(self.betas[1], steps).sqrt()
+        ahead = rate / _bias_correction(self.betas[0], steps)
+        spread = _bias_correction(self.betas[1], steps).sqrt()
         return _subtract_quotients(w, m, s, ahead, spread, self.eps, new=new)
 
-    def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
-        return w, _add(slopes, w, self.weight_decay) if self.weight_decay else slopes
+    def _decay(self, w: Tensors, gradients: Tensors, rate: float) -> tuple[Tensors, Tensors]:
+        return w, _add(gradients, w, self.weight_decay) if self.weight_decay else gradients
 
 
 @dataclass(frozen=True)
@@ -185,15 +185,15 @@ class AdamW(Adam):
 
     weight_decay: float = 1e-2
 
-    def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
-        return _scale(w, 1.0 - rate * self.weight_decay) if self.weight_decay else w, slopes
+    def _decay(self, w: Tensors, gradients: Tensors, rate: float) -> tuple[Tensors, Tensors]:
+        return _scale(w, 1.0 - rate * self.weight_decay) if self.weight_decay else w, gradients
 
 
-def descended(w: Tensors, slopes: Tensors, rate: float) -> Tensors:
+def gradient_step(w: Tensors, gradients: Tensors, rate: float) -> Tensors:
     """Plain descent, w - rate g, rounded in between."""
-    if _singly(w, slopes):
-        return [value - rate * slope for value, slope in zip(w, slopes, strict=True)]
-    return list(torch._foreach_sub(w, torch._foreach_mul(slopes, rate)))
+    if _one_by_one(w, gradients):
+        return [value - rate * grad for value, grad in zip(w, gradients, strict=True)]
+    return list(torch._foreach_sub(w, torch._foreach_mul(gradients, rate)))
 
 
 class _List:
@@ -223,7 +223,7 @@ def _structure(parameters: Any) -> Any:
     return pytree.tree_structure(parameters)
 
 
-def _sharing(counts: Tensors) -> list[list[int]]:
+def _group_by_count(counts: Tensors) -> list[list[int]]:
     """Places of those that share one count of steps, which is the same tensor."""
     groups: dict[int, list[int]] = {}
     for place, count in enumerate(counts):
@@ -231,12 +231,12 @@ def _sharing(counts: Tensors) -> list[list[int]]:
     return list(groups.values())
 
 
-def _unbiasing(beta: float, steps: Tensor) -> Tensor:
+def _bias_correction(beta: float, steps: Tensor) -> Tensor:
     """1 - beta^steps, to full precision also where that is close to 0."""
     return -torch.expm1(steps * (math.log(beta) if beta else -math.inf))
 
 
-def _singly(*given: Tensors) -> bool:
+def _one_by_one(*given: Tensors) -> bool:
     """`torch._foreach` takes neither no tensors nor those of `torch.func`, and does not differentiate all it does."""
     if not given[0] or torch._C._are_functorch_transforms_active():
         return True
@@ -244,12 +244,12 @@ def _singly(*given: Tensors) -> bool:
 
 
 def _scale(a: Tensors, factor: float) -> Tensors:
-    return [x * factor for x in a] if _singly(a) else list(torch._foreach_mul(a, factor))
+    return [x * factor for x in a] if _one_by_one(a) else list(torch._foreach_mul(a, factor))
 
 
 def _add(a: Tensors, b: Tensors, factor: float) -> Tensors:
     """A + factor b."""
-    if _singly(a, b):
+    if _one_by_one(a, b):
         return [torch.add(x, y, alpha=factor) for x, y in zip(a, b, strict=True)]
     return list(torch._foreach_add(a, b, alpha=factor))
 
@@ -257,7 +257,7 @@ def _add(a: Tensors, b: Tensors, factor: float) -> Tensors:
 def _add_to(a: Tensors, factor: float, b: Tensors) -> Tensors:
     """Factor a + b, rounded in between."""
     scaled = _scale(a, factor)
-    if _singly(scaled, b):
+    if _one_by_one(scaled, b):
         return [x + y for x, y in zip(scaled, b, strict=True)]
     torch._foreach_add_(scaled, b)  # new tensors, written once more: memory costs more than arithmetic here
     return scaled
@@ -265,7 +265,7 @@ def _add_to(a: Tensors, factor: float, b: Tensors) -> Tensors:
 
 def _lerp(a: Tensors, b: Tensors, share: float) -> Tensors:
     """A + share (b - a)."""
-    if _singly(a, b):
+    if _one_by_one(a, b):
         return [torch.lerp(x, y, share) for x, y in zip(a, b, strict=True)]
     return list(torch._foreach_lerp(a, b, share))
 
@@ -273,7 +273,7 @@ def _lerp(a: Tensors, b: Tensors, share: float) -> Tensors:
 def _add_squares(s: Tensors, g: Tensors, beta: float) -> Tensors:
     """Beta s + (1 - beta) g^2."""
     scaled = _scale(s, beta)
-    if _singly(scaled, g):
+    if _one_by_one(scaled, g):
         return [torch.addcmul(x, y, y, value=1.0 - beta) for x, y in zip(scaled, g, strict=True)]
     torch._foreach_addcmul_(scaled, g, g, value=1.0 - beta)
     return scaled
@@ -283,7 +283,7 @@ def _subtract_quotients(
     w: Tensors, m: Tensors, s: Tensors, ahead: Tensor, spread: Tensor, eps: float, new: bool
 ) -> Tensors:
     """W - ahead m / (sqrt(s)/spread + eps); in place where w is new."""
-    if _singly(w, m, s):
+    if _one_by_one(w, m, s):
         return [
             x - ahead.to(x.dtype) * y / (z.sqrt() / spread.to(x.dtype) + eps) for x, y, z in zip(w, m, s, strict=True)
         ]

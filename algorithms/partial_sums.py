@@ -79,11 +79,11 @@ def fold(exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float]) 
     Raises:
         FederationError: Uploads of several structures or shapes, or of something else than tensors.
     """
-    added, acknowledgements = added_up(exchange, replies, shares, part_size(len(exchange.cohort)))
+    added, acknowledgements = fold_parts(exchange, replies, shares, part_size(len(exchange.cohort)))
     return added.message(), acknowledgements
 
 
-def added_up(
+def fold_parts(
     exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float], size: int
 ) -> tuple[Sum, list[Acknowledgement]]:
     """`fold` in parts of some size, whose sum is not yet rounded to the types of the uploads."""
@@ -93,7 +93,7 @@ def added_up(
     for number, share, reply in zip(exchange.cohort, shares, replies, strict=True):
         made = reply.upload if exchange.then is None else exchange.then(reply.upload)
         acknowledgements.append(Acknowledgement.of(number, reply, () if exchange.then is None else made))
-        leaves, form = flattened(made, number)
+        leaves, form = flatten(made, number)
         product = Sum(_times(leaves, share), form)
         partial = product if partial is None else partial.plus(product, number)
         if len(acknowledgements) % size == 0 or len(acknowledgements) == len(exchange.cohort):
@@ -102,7 +102,7 @@ def added_up(
     return total, acknowledgements
 
 
-def flattened(message: Any, number: int) -> tuple[list[Tensor], Form]:
+def flatten(message: Any, number: int) -> tuple[list[Tensor], Form]:
     """The tensors of what a client sent, of which a mean is taken, and its form.
 
     Raises:

@@ -49,7 +49,7 @@ class PersonalFedLoRA:
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round."""
-        fed.equip(LU=self.adapter.pair(w))
+        fed.set_personal(LU=self.adapter.pair(w))
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
@@ -96,11 +96,11 @@ def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFe
         memory.personal["LU"],
         algorithm.personal,
         replace(memory, drawn=first),
-        own.over(client, w),
+        own.assembler(client, w),
         slot=PERSONAL,
     )
     trained, personal = descend(
-        client, w, algorithm.local, replace(memory, drawn=second), lambda W: own.made(client, W, LU)
+        client, w, algorithm.local, replace(memory, drawn=second), lambda W: own.weights_for(client, W, LU)
     )
     return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
 
@@ -110,6 +110,6 @@ def train_jointly(client: Client, memory: Memory, w: Tree, algorithm: PersonalFe
     own = algorithm.adapter
     start = Both(w, memory.personal["LU"])
     (W, LU), personal = descend(
-        client, start, algorithm.together(), memory, lambda both: own.made(client, both.W, both.LU)
+        client, start, algorithm.together(), memory, lambda both: own.weights_for(client, both.W, both.LU)
     )
     return Reply(upload=W, personal={"LU": LU, **personal})

@@ -35,7 +35,7 @@ class PersonalFedLoRU(FedLoRU):
 
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
         """The state before the first round."""
-        fed.equip(LU=self.personal_adapter.pair(w))
+        fed.set_personal(LU=self.personal_adapter.pair(w))
         return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
@@ -43,7 +43,7 @@ class PersonalFedLoRU(FedLoRU):
         factors = fed.mean(
             train_personal_then_shared, to=cohort, draw=self._draws, factors=state.factors, algorithm=self
         )
-        return self.accumulated(fed, state, factors)
+        return self.accumulate(fed, state, factors)
 
     def personal_weights(self, fed: Federation, state: FedLoRUState, client: int) -> Tree:
         """The model of one client."""
@@ -57,18 +57,18 @@ def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algo
     """Eq. (80), then eq. (81) of the paper."""
     shared, own, base = algorithm.adapter, algorithm.personal_adapter, memory.shared["base"]
     first, second = (None, None) if memory.drawn is None else memory.drawn
-    with_shared = shared.made(client, base, factors)
+    with_shared = shared.weights_for(client, base, factors)
     LU, kept = descend(
         client,
         memory.personal["LU"],
         algorithm.personal,
         replace(memory, drawn=first),
-        own.over(client, with_shared),
+        own.assembler(client, with_shared),
         slot=PERSONAL,
     )
-    with_own = own.made(client, base, LU)
+    with_own = own.weights_for(client, base, LU)
     trained, personal = descend(
-        client, factors, algorithm.local, replace(memory, drawn=second), shared.over(client, with_own)
+        client, factors, algorithm.local, replace(memory, drawn=second), shared.assembler(client, with_own)
     )
     return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
 

@@ -139,15 +139,17 @@ def _sum(parts: Iterable[tuple[float, Tensor]]) -> Tensor:
 
 
 def _linear(x: Any, weight: Any, bias: Tensor | None = None) -> Any:
-    return _mapped(x, weight.terms, bias) if isinstance(weight, Product) and isinstance(x, Tensor) else NotImplemented
+    return _apply(x, weight.terms, bias) if isinstance(weight, Product) and isinstance(x, Tensor) else NotImplemented
 
 
-def _mapped(x: Tensor, terms: Terms, bias: Tensor | None = None) -> Tensor:
+def _apply(x: Tensor, terms: Terms, bias: Tensor | None = None) -> Tensor:
     """X times the transposed weight, plus bias."""
-    return _sum((scale, _chained(x, chain, None if number else bias)) for number, (scale, chain) in enumerate(terms))
+    return _sum(
+        (scale, _apply_chain(x, chain, None if number else bias)) for number, (scale, chain) in enumerate(terms)
+    )
 
 
-def _chained(x: Tensor, chain: Chain, bias: Tensor | None) -> Tensor:
+def _apply_chain(x: Tensor, chain: Chain, bias: Tensor | None) -> Tensor:
     if len(chain) == 3 and x.shape[:-1].numel() > len(chain[0]):
         chain = chain[0] @ chain[1], chain[2]  # less work than mapping every position by the one in the middle
     for matrix in reversed(chain[1:]):
@@ -158,9 +160,9 @@ def _chained(x: Tensor, chain: Chain, bias: Tensor | None) -> Tensor:
 def _matmul(left: Any, right: Any) -> Any:
     """A tensor times a matrix, or a matrix times a tensor."""
     if isinstance(left, Tensor) and isinstance(right, Product) and right.ndim == 2:
-        return _mapped(left, [(scale, tuple(matrix.mT for matrix in chain[::-1])) for scale, chain in right.terms])
+        return _apply(left, [(scale, tuple(matrix.mT for matrix in chain[::-1])) for scale, chain in right.terms])
     if isinstance(left, Product) and isinstance(right, Tensor) and left.ndim == 2 and right.ndim >= 2:
-        return _mapped(right.mT, left.terms).mT
+        return _apply(right.mT, left.terms).mT
     return NotImplemented
 
 
@@ -191,7 +193,7 @@ def _embedding(
 
 
 def _convolution(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    def convolved(
+    def convolve(
         x: Any,
         weight: Any,
         bias: Tensor | None = None,
@@ -210,14 +212,14 @@ def _convolution(function: Callable[..., Tensor]) -> Callable[..., Any]:
                 continue
             # Positions outnumber channels: all but the last factor are multiplied first.
             left, right = functools.reduce(torch.matmul, chain[:-1]), chain[-1]
-            both = _along if reads_along((len(left), right.shape[1]), weight.shape) else _whole
+            both = _convolve_along if reads_along((len(left), right.shape[1]), weight.shape) else _convolve_full
             parts.append((scale, both(function, x, left, right, weight.shape, *options)))
         return _sum(parts)
 
-    return convolved
+    return convolve
 
 
-def _whole(
+def _convolve_full(
     function: Callable[..., Tensor],
     x: Tensor,
     left: Tensor,
@@ -236,7 +238,7 @@ def _whole(
     return function(inner, left.reshape(*left.shape, *ones), bias, 1, 0, 1, groups)
 
 
-def _along(
+def _convolve_along(
     function: Callable[..., Tensor],
     x: Tensor,
     left: Tensor,
@@ -303,7 +305,7 @@ def _attention(
         biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
         inputs = [functional.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
     else:
-        inputs = _packed((query, key, value), in_proj_weight, in_proj_bias)
+        inputs = _project_packed((query, key, value), in_proj_weight, in_proj_bias)
     terms, done = _terms(out_proj_weight), _Done(features)
     attend: Callable[..., tuple[Tensor, Tensor | None]] = functional.multi_head_attention_forward
     attended, shares = attend(
@@ -326,13 +328,13 @@ def _attention(
     )
     parts = attended.split([len(chain[-1]) for _, chain in terms], dim=-1)
     output = _sum(
-        (scale, part if len(chain) == 1 else _chained(part, chain[:-1], None))
+        (scale, part if len(chain) == 1 else _apply_chain(part, chain[:-1], None))
         for (scale, chain), part in zip(terms, parts, strict=True)
     )
     return output if out_proj_bias is None else output + out_proj_bias, shares
 
 
-def _packed(inputs: Sequence[Tensor], weight: Any, bias: Tensor | None) -> list[Tensor]:
+def _project_packed(inputs: Sequence[Tensor], weight: Any, bias: Tensor | None) -> list[Tensor]:
     """Query, key and value projected by thirds of one weight; one that follows itself is projected once for both."""
     terms, size = _terms(weight), weight.shape[0] // 3
     projected: list[Tensor] = []
@@ -341,7 +343,7 @@ def _packed(inputs: Sequence[Tensor], weight: Any, bias: Tensor | None) -> list[
         count = next((n for n in range(1, 3 - at) if inputs[at + n] is not inputs[at]), 3 - at)
         rows = slice(at * size, (at + count) * size)
         part = [(scale, (chain[0][rows], *chain[1:])) for scale, chain in terms]
-        both = _mapped(inputs[at], part, None if bias is None else bias[rows])
+        both = _apply(inputs[at], part, None if bias is None else bias[rows])
         projected += (third.contiguous() for third in both.chunk(count, dim=-1))
     return projected
 

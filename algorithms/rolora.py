@@ -32,8 +32,8 @@ class RoLoRA(LoRA):
     def start(self, fed: Federation, w: Tree) -> LoRAState:
         """The state before the first round; every client is told the frozen weights and both factors."""
         state = super().start(fed, w)
-        fed.tell(A=state.factors.A, B=state.factors.B)
-        fed.agree(rest=state.factors.rest)  # told with the weights
+        fed.broadcast(A=state.factors.A, B=state.factors.B)
+        fed.set_shared(rest=state.factors.rest)  # told with the weights
         return state
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
@@ -41,10 +41,10 @@ class RoLoRA(LoRA):
         A = state.factors.A
         # What is broadcast at the end of one half is what the other half starts from.
         B, rest = fed.mean(train_B, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
-        fed.tell(B=B, rest=rest)
+        fed.broadcast(B=B, rest=rest)
         if not self.frozen_a:
             A, rest = fed.mean(train_A, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
-            fed.tell(A=A, rest=rest)
+            fed.broadcast(A=A, rest=rest)
         return state._replace(factors=AB(A, B, rest))
 
 
@@ -53,7 +53,7 @@ def train_B(client: Client, memory: Memory, local: Descent, adapter: Adapter, st
     A, base = memory.shared["A"], memory.shared["base"]
     start = start or Half(memory.shared["B"], memory.shared["rest"])
     trained, personal = descend(
-        client, start, local, memory, lambda at: adapter.made(client, base, AB(A, at.factor, at.rest)), slot="B"
+        client, start, local, memory, lambda at: adapter.weights_for(client, base, AB(A, at.factor, at.rest)), slot="B"
     )
     return Reply(upload=trained, personal=personal)
 
@@ -63,6 +63,6 @@ def train_A(client: Client, memory: Memory, local: Descent, adapter: Adapter) ->
     B, base = memory.shared["B"], memory.shared["base"]
     start = Half(memory.shared["A"], memory.shared["rest"])
     trained, personal = descend(
-        client, start, local, memory, lambda at: adapter.made(client, base, AB(at.factor, B, at.rest)), slot="A"
+        client, start, local, memory, lambda at: adapter.weights_for(client, base, AB(at.factor, B, at.rest)), slot="A"
     )
     return Reply(upload=trained, personal=personal)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.alignment import Watched, alignment, require_models
+from algorithms.alignment import UploadRecorder, alignment, require_models
 from algorithms.exchange import is_whole, require_whole
 from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
 from algorithms.ledger import Ledger
@@ -124,7 +124,7 @@ def one_round(
     """
     number = fed._begin()
     try:
-        return round(fed, fed.cohort(cohort) if cohort is None or is_whole(cohort) else _chosen(cohort), state)
+        return round(fed, fed.cohort(cohort) if cohort is None or is_whole(cohort) else _as_numbers(cohort), state)
     except torch.linalg.LinAlgError as error:  # what the clients sent was finite, sums or products of it are not
         raise FederationError(
             f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"
@@ -133,7 +133,7 @@ def one_round(
         raise _unsupported(error) from error
 
 
-def _chosen(cohort: Any) -> Cohort:
+def _as_numbers(cohort: Any) -> Cohort:
     """The numbers of clients that are named; those of an array are Python's, as states hold them."""
     numbers = cohort.tolist() if isinstance(cohort, np.ndarray | Tensor) else cohort
     if not isinstance(numbers, Sequence):
@@ -200,18 +200,18 @@ def rounds(
         )
     ledger = resume[1] if resume else Ledger()
     clients, shares = problem.clients, problem.shares
-    if hasattr(algorithm, "gathered"):  # central training: one client in place of all
-        clients, shares = algorithm.gathered(clients, shares)
+    if hasattr(algorithm, "pool"):  # central training: one client in place of all
+        clients, shares = algorithm.pool(clients, shares)
         cohort = None
     _require_followed(algorithm, clients)
     if aligned:
         require_models(algorithm)
-    watched = Watched(executor) if aligned else None
+    recorder = UploadRecorder(executor) if aligned else None
     fed = Federation(
         clients,
         shares=shares,
         seed=seed,
-        executor=watched or executor,
+        executor=recorder or executor,
         ledger=ledger,
         state=resume[0].federation if resume else None,
         known=getattr(problem, "known", ()),
@@ -228,8 +228,8 @@ def rounds(
     for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):
         evaluated = number % evaluate_every == 0 or number == rounds
         metrics = _metrics(problem, algorithm, state, fed, number, evaluated)
-        if watched is not None:
-            metrics["alignment"] = alignment(algorithm, before, state, watched.taken(), _statistics(clients))
+        if recorder is not None:
+            metrics["alignment"] = alignment(algorithm, before, state, recorder.take(), _statistics(clients))
         before = state
         yield Step(metrics, RunState(number, state, fed.state), ledger)
 
@@ -259,7 +259,7 @@ def _statistics(clients: Clients | Sequence[Any]) -> Collection[str]:
 def _metrics(
     problem: FederatedProblem, algorithm: Algorithm, state: Any, fed: Federation, number: int, evaluated: bool
 ) -> dict[str, float]:
-    found = _evaluated(problem, algorithm, state, fed) if evaluated else {}
+    found = _evaluate(problem, algorithm, state, fed) if evaluated else {}
     for name, value in found.items():
         if name.endswith("loss") and not isfinite(value):
             if number == 0:
@@ -277,7 +277,7 @@ def _metrics(
     }
 
 
-def _evaluated(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
+def _evaluate(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
     through_factors = getattr(problem, "takes_values", False) and hasattr(algorithm, "values")
     w = algorithm.values(state) if through_factors else algorithm.weights(state)
     if not isinstance(w, Mapping):

@@ -24,7 +24,7 @@ class Sequential:
         assert exchange.clients is not None
         common = lent_tensors([exchange.sent, exchange.shared])
         for number in exchange.cohort:
-            client, sent = exchange.clients[number], exchange.sent_to(number)
+            client, sent = exchange.clients[number], exchange.arguments_for(number)
             memory = exchange.memory(number, client)
             own = {name: values[number] for name, values in exchange.each.items()}
             lent = [*common, *lent_tensors([own, memory.kept, memory.personal])]
@@ -45,7 +45,7 @@ class Sequential:
         """The sum of share times upload, as replies arrive."""
         return fold(exchange, self.replies(exchange), shares)
 
-    def tell(self, exchange: Exchange) -> None:
+    def broadcast(self, exchange: Exchange) -> None:
         """Nothing to do: all clients are here."""
 
 

@@ -147,7 +147,7 @@ class Split:
         plain = isinstance(message, Tree) and all(isinstance(entry, Tensor) for entry in message.values())
         self._names = tuple(message) if plain else None
 
-    def whole(self, trained: Sequence[Any], observed: Mapping[str, Any] | None = None) -> Any:
+    def rebuild(self, trained: Sequence[Any], observed: Mapping[str, Any] | None = None) -> Any:
         """The message with other leaves, the observed entries of the names that are not trained, and else its own."""
         leaves: Sequence[Any] = trained
         if self._others:

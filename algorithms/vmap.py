@@ -45,7 +45,7 @@ class Columns:
     leaves: list[Any]
     form: Any
 
-    def whole(self, given: Sequence[Tensor]) -> Any:
+    def rebuild(self, given: Sequence[Tensor]) -> Any:
         """Values of one client, made of its tensors."""
         own = iter(given)
         return pytree.tree_unflatten([next(own) if leaf is _TENSOR else leaf for leaf in self.leaves], self.form)
@@ -91,7 +91,7 @@ class Vmap:
         """The sum of share times upload."""
         return fold(exchange, self.replies(exchange), shares)
 
-    def tell(self, exchange: Exchange) -> None:
+    def broadcast(self, exchange: Exchange) -> None:
         """Nothing to do: all clients are here."""
 
     def _answers(self, exchange: Exchange, clients: Sequence[Client], numbers: Tensor, held: Columns) -> list[Reply]:
@@ -99,8 +99,8 @@ class Vmap:
         forms: list[tuple[Any, list[Any]]] = []
 
         def one(number: Tensor, *given: Tensor) -> list[Tensor]:
-            client = first.with_tensors(data.whole(given[: len(data.tensors)]))
-            kept, personal, drawn, each = held.whole(given[len(data.tensors) :])
+            client = first.with_tensors(data.rebuild(given[: len(data.tensors)]))
+            kept, personal, drawn, each = held.rebuild(given[len(data.tensors) :])
             reply = exchange.work(
                 client, Memory(number, kept, personal, exchange.shared, drawn, exchange.round), **exchange.sent, **each
             )
@@ -117,7 +117,7 @@ class Vmap:
             raise FederationError("its steps depend on each client's values; use the sequential executor") from error
         (form, leaves) = forms[0]
         whole = Columns([], [], leaves, form)
-        return [Reply(*whole.whole([answer[place] for answer in answers])) for place in range(len(clients))]
+        return [Reply(*whole.rebuild([answer[place] for answer in answers])) for place in range(len(clients))]
 
     def _data(self, clients: Sequence[Client]) -> Columns:
         key = tuple(map(id, clients))

@@ -91,7 +91,7 @@ def dense(weight: Weight, shape: Sequence[int] | None = None) -> Tensor:
     Raises:
         FederationError: The factors do not make a weight of that shape.
     """
-    return weight.dense() if isinstance(weight := shaped(weight, shape), Product) else weight
+    return weight.dense() if isinstance(weight := with_shape(weight, shape), Product) else weight
 
 
 def dense_tree(weights: Mapping[str, Weight], like: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
@@ -103,14 +103,14 @@ def dense_tree(weights: Mapping[str, Weight], like: Mapping[str, Tensor] | None 
     return {name: dense(weight, None if like is None else like[name].shape) for name, weight in weights.items()}
 
 
-def shaped(weight: Weight, shape: Sequence[int] | None) -> Weight:
+def with_shape(weight: Weight, shape: Sequence[int] | None) -> Weight:
     """A weight that says it has a given shape.
 
     Raises:
         FederationError: It has another.
     """
     if isinstance(weight, Added):
-        base = shaped(weight.base, shape)
+        base = with_shape(weight.base, shape)
         if shape is not None:
             reads_along((len(weight.A), weight.B.shape[-1]), shape)
         return weight if base is weight.base else Added(base, weight.scale, weight.A, weight.B)
@@ -120,12 +120,12 @@ def shaped(weight: Weight, shape: Sequence[int] | None) -> Weight:
     return weight
 
 
-def _added(parts: Iterable[Any], scale: Any) -> Added:
+def _build_added(parts: Iterable[Any], scale: Any) -> Added:
     base, A, B = parts
     return Added(base, scale, A, B)
 
 
-def _factored(parts: Iterable[Any], of: Any) -> Factored:
+def _build_factored(parts: Iterable[Any], of: Any) -> Factored:
     U, S, V = parts
     return Factored(U, S, V, of)
 
@@ -133,12 +133,12 @@ def _factored(parts: Iterable[Any], of: Any) -> Factored:
 pytree.register_pytree_node(
     Added,
     lambda weight: ([weight.base, weight.A, weight.B], weight.scale),
-    _added,
+    _build_added,
     serialized_type_name="rankproof.Added",
 )
 pytree.register_pytree_node(
     Factored,
     lambda weight: ([weight.U, weight.S, weight.V], weight.of),
-    _factored,
+    _build_factored,
     serialized_type_name="rankproof.Factored",
 )

@@ -39,7 +39,7 @@ class Watching:
         """The sum of share times upload."""
         return fold(trip, self.replies(trip), shares)
 
-    def tell(self, trip: Exchange) -> None:
+    def broadcast(self, trip: Exchange) -> None:
         """Nothing to keep."""
 
 

@@ -119,14 +119,14 @@ def homogeneous_on_demand(
     """
     rng = np.random.default_rng(seed)
     target = _low_rank(shape, rank, rng)
-    make = partial(_drawn, target=target, samples=samples, basis=basis)
+    make = partial(_draw_client, target=target, samples=samples, basis=basis)
     drawn = ClientsOnDemand(make, clients, seed, float(samples))
     start = torch.from_numpy(rng.standard_normal(shape) / sqrt(max(shape)))
     facts = {"target": torch.from_numpy(target), "basis": basis}
     return sampled_problem("Legendre, one target", drawn, start, inf, (shape[0] * shape[1]) ** 2, facts=facts)
 
 
-def _drawn(rng: np.random.Generator, target: Array, samples: int, basis: str) -> Quadratic:
+def _draw_client(rng: np.random.Generator, target: Array, samples: int, basis: str) -> Quadratic:
     """A client of `homogeneous_on_demand`."""
     x, y = rng.uniform(-1.0, 1.0, (2, samples))
     m, n = target.shape
@@ -189,7 +189,7 @@ def many_targets(
             continue
         p, q = legendre_features(x[rows], m, basis), legendre_features(y[rows], n, basis)
         made.append(product_gram(p, q, np.zeros(len(rows))))
-    return [client.aimed(aims) for client, aims in zip(made, targets, strict=True)]
+    return [client.with_targets(aims) for client, aims in zip(made, targets, strict=True)]
 
 
 def random_targets(problems: int, shape: tuple[int, int], rank: int, rng: np.random.Generator) -> torch.Tensor:

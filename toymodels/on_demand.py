@@ -18,7 +18,7 @@ from toymodels.problem import Problem, ProblemError
 
 SAMPLED, ROOM = 1000, 256e6
 """Most clients whose losses are evaluated, and most bytes that these hold."""
-Made = Callable[[np.random.Generator], Any]
+MakeClient = Callable[[np.random.Generator], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class ClientsOnDemand(Sequence[Any]):
         samples: Size of the data of each.
     """
 
-    make: Made
+    make: MakeClient
     total: int
     seed: int
     samples: float = 1.0

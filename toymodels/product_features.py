@@ -57,7 +57,7 @@ class ProductGram:
         # One product for all bases; the second one has less to do.
         half = (P.flatten(0, -2) @ self.pairs).unflatten(0, P.shape[:-1])
         H = half @ Q.mT
-        return Coefficients(unpaired(H, u.shape[-1], v.shape[-1]), u.mT @ self.B @ v, self.c, self.samples)
+        return Coefficients(unpack_pairs(H, u.shape[-1], v.shape[-1]), u.mT @ self.B @ v, self.c, self.samples)
 
     def tensors(self) -> Mapping[str, Tensor]:
         """Its data, for clients to be stacked."""
@@ -67,16 +67,16 @@ class ProductGram:
         """The same with other data."""
         return ProductGram(tensors["pairs"], tensors["H"], tensors["B"], tensors["c"], self.samples)
 
-    def aimed(self, targets: Tensor) -> ProductGram:
+    def with_targets(self, targets: Tensor) -> ProductGram:
         """The same features with exact values of some targets ``(..., m, n)``: the loss is zero there."""
         B = self._times(targets)
         return replace(self, B=B, c=0.5 * (targets * B).sum(dim=(-2, -1)))
 
-    def some(self, numbers: Sequence[int]) -> ProductGram:
+    def select(self, numbers: Sequence[int]) -> ProductGram:
         """Some of its problems."""
         return replace(self, B=self.B[list(numbers)], c=self.c[list(numbers)])
 
-    def plain(self) -> Quadratic:
+    def as_quadratic(self) -> Quadratic:
         """The same as a plain quadratic, for a single problem."""
         shape = self.B.shape
         return Quadratic(self.H.reshape(*shape, *shape), self.B, self.c, self.samples)
@@ -128,7 +128,7 @@ def product_gram(p: Array, q: Array, values: Array) -> ProductGram:
     pairs = torch.from_numpy((p[:, a] * p[:, c]).T @ (q[:, b] * q[:, d]) / count)
     B = torch.from_numpy(p.T @ (values[:, None] * q) / count)
     constant = torch.tensor(0.5 * float(values @ values) / count, dtype=torch.float64)
-    return ProductGram(pairs, unpaired(pairs, m, n), B, constant, float(count))
+    return ProductGram(pairs, unpack_pairs(pairs, m, n), B, constant, float(count))
 
 
 def pair_products(u: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ def pair_products(u: Tensor) -> Tensor:
     return both * torch.where(a == c, 0.5, 1.0).to(u.dtype)
 
 
-def unpaired(pairs: Tensor, m: int, n: int) -> Tensor:
+def unpack_pairs(pairs: Tensor, m: int, n: int) -> Tensor:
     """The whole matrix ``(..., mn, mn)`` of one on pairs."""
     rows, columns = torch.from_numpy(_place(m)), torch.from_numpy(_place(n))
     flat = rows[:, None, :, None] * (n * (n + 1) // 2) + columns[None, :, None, :]

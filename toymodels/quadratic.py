@@ -221,6 +221,6 @@ def centred(H: ArrayLike | Tensor, centre: ArrayLike | Tensor, samples: float = 
         raise ProblemError(f"H of shape {tuple(matrix.shape)} does not act on matrices of shape {tuple(C.shape)}")
     matrix = matrix.reshape(C.numel(), C.numel())
     matrix = (matrix + matrix.T) / 2.0
-    slope = matrix @ C.reshape(-1)
-    constant = 0.5 * (C.reshape(-1) * slope).sum()
-    return Quadratic(matrix.reshape(*C.shape, *C.shape), slope.reshape(C.shape), constant, samples)
+    B = matrix @ C.reshape(-1)
+    constant = 0.5 * (C.reshape(-1) * B).sum()
+    return Quadratic(matrix.reshape(*C.shape, *C.shape), B.reshape(C.shape), constant, samples)

@@ -156,7 +156,9 @@ def regression_on_demand(
     """
     rng = np.random.default_rng(seed)
     truth, first = (np.linalg.qr(rng.standard_normal((d, 1)))[0] for _ in range(2))
-    make = partial(_drawn, truth=truth, common=rng.standard_normal((1, k)), size=samples, heterogeneity=heterogeneity)
+    make = partial(
+        _draw_client, truth=truth, common=rng.standard_normal((1, k)), size=samples, heterogeneity=heterogeneity
+    )
     drawn = ClientsOnDemand(make, clients, seed, float(samples or 1))
     start = torch.from_numpy(first @ (1e-3 * rng.standard_normal((1, k))))
     facts = {"truth": torch.from_numpy(truth), "first": torch.from_numpy(first)}
@@ -165,7 +167,7 @@ def regression_on_demand(
     return sampled_problem("linear regression", drawn, start, largest, d * (d + k), facts=facts, measures=measures)
 
 
-def _drawn(
+def _draw_client(
     rng: np.random.Generator, truth: np.ndarray, common: np.ndarray, size: int | None, heterogeneity: float
 ) -> Regressor:
     """A client of `regression_on_demand`."""

@@ -234,7 +234,7 @@ def ridge_problem(
             raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
         profile = PROFILES[profile]
     common = rng.standard_normal(shape)
-    made = [_drawn(rng, common, size, heterogeneity, profile) for size in sizes]
+    made = [_draw_client(rng, common, size, heterogeneity, profile) for size in sizes]
     G = profile.slope_bound
     return Problem(
         "ridges",
@@ -255,14 +255,16 @@ def ridges_on_demand(
     """
     rng, known = np.random.default_rng(seed), PROFILES[profile]
     common = rng.standard_normal(shape)
-    make = partial(_drawn, common=common, size=samples, heterogeneity=heterogeneity, profile=known)
+    make = partial(_draw_client, common=common, size=samples, heterogeneity=heterogeneity, profile=known)
     drawn = ClientsOnDemand(make, clients, seed, float(samples))
     start = torch.from_numpy(common + rng.standard_normal(shape))
     largest = max(map(abs, known.curvatures))
     return sampled_problem("ridges", drawn, start, largest, samples * (shape[0] * shape[1] + 1))
 
 
-def _drawn(rng: np.random.Generator, common: np.ndarray, size: int, heterogeneity: float, profile: Profile) -> Ridges:
+def _draw_client(
+    rng: np.random.Generator, common: np.ndarray, size: int, heterogeneity: float, profile: Profile
+) -> Ridges:
     """A client of `ridge_problem`."""
     D = rng.standard_normal((size, *common.shape))
     D /= np.linalg.norm(D, axis=(1, 2), keepdims=True)

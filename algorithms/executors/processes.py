@@ -18,7 +18,7 @@ import torch
 
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import Member, Team
-from algorithms.executors.worker import Answer, Order, packed, serve
+from algorithms.executors.worker import Answer, Task, pack_message, serve
 from algorithms.federation import FederationError, InterruptedWorkError
 from workloads.processes.worker_pool import Crew
 
@@ -30,8 +30,8 @@ class _Worker(Member):
         super().__init__()
         self.process, self.connection = process, connection
 
-    def send(self, order: Order) -> None:
-        self.connection.send(order)
+    def send(self, task: Task) -> None:
+        self.connection.send(task)
 
 
 class Processes(Team):
@@ -53,26 +53,26 @@ class Processes(Team):
             worker.lost = True
         self._workers, self._crew = [], None
 
-    def _started(self) -> Crew:
+    def _start(self) -> Crew:
         if self._crew is None:
             self._crew = Crew(self.workers, serve, self.threads, torch.get_default_dtype(), failed=FederationError)
             self._workers = list(map(_Worker, self._crew.processes, self._crew.connections))
         return self._crew
 
-    def _minded(self) -> AbstractContextManager[None]:
-        return self._started().minded(InterruptedWorkError, self.close)
+    def _supervise(self) -> AbstractContextManager[None]:
+        return self._start().minded(InterruptedWorkError, self.close)
 
     def _members(self) -> Sequence[_Worker]:
         return self._workers
 
-    def _arrived(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer]]:
+    def _receive(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer]]:
         workers = {worker.connection: worker for worker in busy if isinstance(worker, _Worker)}
         for connection in wait(list(workers)):
             assert isinstance(connection, Connection)
             yield workers[connection], connection.recv()
 
-    def _packed(self, what: str, message: Any) -> Packed:
-        return packed(what, message)
+    def _pack(self, what: str, message: Any) -> Packed:
+        return pack_message(what, message)
 
-    def _for_all(self, packed: Packed) -> Packed:
+    def _publish(self, packed: Packed) -> Packed:
         return packed

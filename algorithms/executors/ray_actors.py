@@ -21,7 +21,7 @@ import torch
 
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
-from algorithms.executors.worker import Answer, Held, Order, answered, packed, settle
+from algorithms.executors.worker import Answer, Task, WorkerState, configure_process, pack_message, run_task
 from algorithms.federation import FederationError, InterruptedWorkError
 from workloads.processes.cluster import LOCAL, cluster, installed, require_graphics, require_room
 
@@ -68,7 +68,7 @@ class Actors(Team):
         self._end = None
 
     @contextmanager
-    def _minded(self) -> Iterator[None]:
+    def _supervise(self) -> Iterator[None]:
         try:
             self._start()
             yield
@@ -104,7 +104,7 @@ class Actors(Team):
     def _members(self) -> Sequence[Member]:
         return [actor for actor in self._actors if actor.process]
 
-    def _arrived(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer | None]]:
+    def _receive(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer | None]]:
         awaited = {actor.answer: actor for actor in self._actors if actor in busy or not actor.process}
         ready, _ = self._ray.wait(list(awaited), timeout=None if busy else PATIENCE)
         if not ready:
@@ -147,10 +147,10 @@ class Actors(Team):
                 ) from error
         self._add()
 
-    def _packed(self, what: str, message: Any) -> Packed:
-        return packed(what, message, shared=False)
+    def _pack(self, what: str, message: Any) -> Packed:
+        return pack_message(what, message, shared=False)
 
-    def _for_all(self, packed: Packed) -> Any:
+    def _publish(self, packed: Packed) -> Any:
         return self._ray.put(packed)
 
 
@@ -168,10 +168,10 @@ class _Actor(Member):
         self.handle, self.process = handle, 0
         self.answer = handle.started.remote()
 
-    def send(self, order: Order) -> None:
+    def send(self, task: Task) -> None:
         """Gives it an order; what all workers are given goes by reference."""
-        alone = replace(order, clients=None, lasting=None, exchange=None)
-        self.answer = self.handle.answer.remote(alone, order.clients, order.lasting, order.exchange)
+        alone = replace(task, clients=None, lasting=None, exchange=None)
+        self.answer = self.handle.answer.remote(alone, task.clients, task.lasting, task.exchange)
 
 
 class Worker:
@@ -186,17 +186,17 @@ class Worker:
             dtype: Name of the default type.
         """
         sys.path += [place for place in path if place not in sys.path]
-        settle(threads, getattr(torch, dtype.removeprefix("torch.")))
-        self._federations: dict[int, Held] = {}
+        configure_process(threads, getattr(torch, dtype.removeprefix("torch.")))
+        self._federations: dict[int, WorkerState] = {}
 
     def started(self) -> int:
         """The number of this process."""
         return os.getpid()
 
-    def answer(self, order: Order, clients: Packed | None, lasting: Packed | None, exchange: Packed | None) -> Answer:
+    def answer(self, task: Task, clients: Packed | None, lasting: Packed | None, exchange: Packed | None) -> Answer:
         """Returns the answer to an order."""
-        whole = replace(order, clients=clients, lasting=lasting, exchange=exchange)
-        return answered(whole, self._federations, shared=False)
+        whole = replace(task, clients=clients, lasting=lasting, exchange=exchange)
+        return run_task(whole, self._federations, shared=False)
 
 
 def _end(ray: Any, actors: Sequence[_Actor], own: bool) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from algorithms.exchange import Acknowledgement, Cohort, Exchange, Key, Reply, require_whole
 from algorithms.executors.sharing import Packed, unpack
-from algorithms.executors.worker import Answer, Failure, Order
+from algorithms.executors.worker import Answer, Failure, Task
 from algorithms.federation import FederationError, InterruptedWorkError
 from algorithms.partial_sums import PARTS, Sum, part_size
 
@@ -50,11 +50,11 @@ class Member(ABC):
 
     def __init__(self) -> None:
         self.seen: MutableMapping[Key, _Seen] = weakref.WeakKeyDictionary()
-        self.told = 0
+        self.gone_known = 0
         self.lost = False
 
     @abstractmethod
-    def send(self, order: Order) -> None:
+    def send(self, task: Task) -> None:
         """Gives it an order; its last one is answered."""
 
 
@@ -108,7 +108,7 @@ class Team(ABC):
         """Ends the workers; the next exchange starts new ones."""
 
     @abstractmethod
-    def _minded(self) -> AbstractContextManager[None]:
+    def _supervise(self) -> AbstractContextManager[None]:
         """Has workers, and ends them if anything goes wrong meanwhile."""
 
     @abstractmethod
@@ -116,15 +116,15 @@ class Team(ABC):
         """Workers that take orders now."""
 
     @abstractmethod
-    def _arrived(self, busy: Collection[Member]) -> Iterable[tuple[Member, Answer | None]]:
+    def _receive(self, busy: Collection[Member]) -> Iterable[tuple[Member, Answer | None]]:
         """Waits for some answers, or for a worker that takes orders; no answer: the worker is lost."""
 
     @abstractmethod
-    def _packed(self, what: str, message: Any) -> Packed:
+    def _pack(self, what: str, message: Any) -> Packed:
         """A message for one worker, as it travels."""
 
     @abstractmethod
-    def _for_all(self, packed: Packed) -> Any:
+    def _publish(self, packed: Packed) -> Any:
         """The same for all workers, of which there is one copy."""
 
     def replies(self, exchange: Exchange) -> Iterator[Reply]:
@@ -151,38 +151,38 @@ class Team(ABC):
         assert total is not None
         return total.message(), acknowledgements
 
-    def tell(self, exchange: Exchange) -> None:  # noqa: B027 - any executor has it
+    def broadcast(self, exchange: Exchange) -> None:  # noqa: B027 - any executor has it
         """Nothing to do: it goes with the next exchange."""
 
     def _answers(self, exchange: Exchange, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
         """Yields the workers' answers to each part, in the order of the cohort."""
         size = part_size(len(exchange.cohort))
         parts = [exchange.cohort[start : start + size] for start in range(0, len(exchange.cohort), size)]
-        with self._minded():
-            orders = _Orders(self, exchange, shares, parts)
+        with self._supervise():
+            dispatcher = _Dispatcher(self, exchange, shares, parts)
             done: dict[int, tuple[Packed, ...] | Failure] = {}
             busy: dict[Member, int] = {}
             for number in range(len(parts)):
                 while number not in done:
                     for member in self._members():
-                        if member not in busy and (order := orders.next(member)) is not None:
-                            busy[member] = order[0]
-                            member.send(order[1])
-                    for member, answer in self._arrived(list(busy)):
+                        if member not in busy and (task := dispatcher.next(member)) is not None:
+                            busy[member] = task[0]
+                            member.send(task[1])
+                    for member, answer in self._receive(list(busy)):
                         answered = busy.pop(member)
                         if answer is None:
-                            orders.lose(answered)
+                            dispatcher.record_loss(answered)
                         else:
                             done[answered] = answer.content
-                            orders.own(member, answer)
+                            dispatcher.record_owner(member, answer)
                 found = done.pop(number)
                 if isinstance(found, Failure):
                     found.raise_here()
                 else:
                     yield found
-            orders.close()
+            dispatcher.close()
 
-    def _serving(self, exchange: Exchange) -> _Served:
+    def _serve(self, exchange: Exchange) -> _Served:
         """The federation of an exchange; in a new round its clients may go to other workers."""
         served = self._served.get(exchange.key)
         if served is None:
@@ -191,44 +191,44 @@ class Team(ABC):
         if served.kept is not exchange.kept:
             served.kept, served.owners, served.past = exchange.kept, {}, []
         if served.clients is None or served.clients[0] is not exchange.clients:
-            served.clients = exchange.clients, self._for_all(self._packed("the clients", exchange.clients))
+            served.clients = exchange.clients, self._publish(self._pack("the clients", exchange.clients))
         values = [*exchange.shared.items(), None, *exchange.equipped.items()]
         if served.lasting is None or not _same(served.lasting[0], values):
-            told = self._packed("what clients were told", (dict(exchange.shared), dict(exchange.equipped)))
-            served.lasting = values, self._for_all(told)
+            told = self._pack("what clients were told", (dict(exchange.shared), dict(exchange.equipped)))
+            served.lasting = values, self._publish(told)
         return served
 
 
-class _Orders:
+class _Dispatcher:
     """Hands out the parts of an exchange: any worker takes the next, but clients that kept something stay where that is."""
 
     def __init__(self, of: Team, exchange: Exchange, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
-        self._served = of._serving(exchange)
+        self._served = of._serve(exchange)
         self._of, self._exchange, self._parts, self._token = of, exchange, parts, object()
         common = replace(exchange, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
-        self._common = of._for_all(of._packed(exchange.name, common))
+        self._common = of._publish(of._pack(exchange.name, common))
         rest = iter(shares or ())
         self._shares = [None if shares is None else list(islice(rest, len(part))) for part in parts]
         self._left = list(range(len(parts)))
         self._losses = dict.fromkeys(self._left, 0)
         self._keepers: set[int] = set()
 
-    def next(self, member: Member) -> tuple[int, Order] | None:
+    def next(self, member: Member) -> tuple[int, Task] | None:
         """The number of the next part for a worker, and its order."""
         owned = self._served.owners
         for number in self._left:
             held = (owned[client] for client in self._parts[number] if client in owned)
             if next((owner for owner in held if not owner.lost), member) is member:
                 self._left.remove(number)
-                return number, self._order(member, number)
+                return number, self._task(member, number)
         return None
 
-    def own(self, member: Member, answer: Answer) -> None:
+    def record_owner(self, member: Member, answer: Answer) -> None:
         """A worker holds what these clients kept."""
         self._served.owners.update(dict.fromkeys((*answer.again, *answer.kept), member))
         self._keepers.update(answer.kept)
 
-    def lose(self, number: int) -> None:
+    def record_loss(self, number: int) -> None:
         """A worker was lost at a part, which goes to another.
 
         Raises:
@@ -249,38 +249,40 @@ class _Orders:
         """The exchange is over; what clients kept in it can be had again from what they were given."""
         if self._keepers:
             exchange, keepers = self._exchange, self._keepers
-            given = exchange.part([client for client in exchange.cohort if client in keepers])
+            given = exchange.restrict([client for client in exchange.cohort if client in keepers])
             shared, equipped = dict(exchange.shared), dict(exchange.equipped)
             past = replace(given, then=None, kept={}, key=Key(), shared=shared, equipped=equipped)
             self._served.past.append((past, keepers))
 
-    def _order(self, member: Member, number: int) -> Order:
+    def _task(self, member: Member, number: int) -> Task:
         cohort, served, exchange = self._parts[number], self._served, self._exchange
         assert served.clients is not None
         assert served.lasting is not None
-        part, (clients, lasting) = exchange.part(cohort), (served.clients, served.lasting)
+        part, (clients, lasting) = exchange.restrict(cohort), (served.clients, served.lasting)
         seen = member.seen.setdefault(exchange.key, _Seen())
         new = seen.clients is not clients[0], seen.lasting is not lasting[0], seen.exchange is not self._token
-        fresh, gone = seen.round is not exchange.kept, self._of._gone[member.told :]
+        fresh, gone = seen.round is not exchange.kept, self._of._gone[member.gone_known :]
         member.seen[exchange.key] = _Seen(clients[0], lasting[0], self._token, exchange.kept)
-        member.told += len(gone)
-        return Order(
+        member.gone_known += len(gone)
+        return Task(
             clients[1] if new[0] else None,
             lasting[1] if new[1] else None,
             self._common if new[2] else None,
             served.number,
             gone,
             fresh,
-            self._of._packed(exchange.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
-            self._again({client for client in cohort if served.owners.get(client, member) is not member}),
+            self._of._pack(exchange.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
+            self._repeats({client for client in cohort if served.owners.get(client, member) is not member}),
         )
 
-    def _again(self, clients: set[int]) -> tuple[Packed, ...]:
+    def _repeats(self, clients: set[int]) -> tuple[Packed, ...]:
         """The earlier exchanges for clients that a worker does not hold what they kept of."""
         if not clients:
             return ()
         return tuple(
-            self._of._packed(exchange.name, exchange.part([client for client in exchange.cohort if client in clients]))
+            self._of._pack(
+                exchange.name, exchange.restrict([client for client in exchange.cohort if client in clients])
+            )
             for exchange, keepers in self._served.past
             if clients & keepers
         )

@@ -17,12 +17,12 @@ import torch
 from algorithms.exchange import Exchange, Reply
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
-from algorithms.partial_sums import added_up
+from algorithms.partial_sums import fold_parts
 from algorithms.sequential import Sequential
 
 
 @dataclass(frozen=True)
-class Order:
+class Task:
     """An order to a worker: what all parts of an exchange have in common, and one part.
 
     Attributes:
@@ -46,7 +46,7 @@ class Order:
     again: tuple[Packed, ...] = ()
 
 
-def packed(what: str, message: Any, shared: bool = True) -> Packed:
+def pack_message(what: str, message: Any, shared: bool = True) -> Packed:
     """A message as it travels.
 
     Args:
@@ -93,15 +93,15 @@ class Answer:
 
 def serve(connection: Connection, threads: int, dtype: torch.dtype) -> None:
     """The life of a worker."""
-    settle(threads, dtype)
-    federations: dict[int, Held] = {}
+    configure_process(threads, dtype)
+    federations: dict[int, WorkerState] = {}
     with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
         while True:
-            connection.send(answered(connection.recv(), federations))
+            connection.send(run_task(connection.recv(), federations))
     os._exit(0)
 
 
-def settle(threads: int, dtype: torch.dtype) -> None:
+def configure_process(threads: int, dtype: torch.dtype) -> None:
     """Makes this process one for work: its threads, its default type, and freed memory stays for the next client.
 
     To take memory from the system anew for each client costs a fifth of the time of a network of a million weights.
@@ -114,7 +114,7 @@ def settle(threads: int, dtype: torch.dtype) -> None:
         setting(-1, 1 << 30)  # M_TRIM_THRESHOLD: of which 1 GiB may be free
 
 
-def answered(order: Order, federations: dict[int, Held], shared: bool = True) -> Answer:
+def run_task(task: Task, federations: dict[int, WorkerState], shared: bool = True) -> Answer:
     """Returns the answer to an order.
 
     Args:
@@ -122,13 +122,13 @@ def answered(order: Order, federations: dict[int, Held], shared: bool = True) ->
         federations: States of federations that the worker holds, by their numbers; brought up to date here.
         shared: As `packed` takes it.
     """
-    for number in order.gone:
+    for number in task.gone:
         federations.pop(number, None)
-    held = federations.setdefault(order.federation, Held())
+    held = federations.setdefault(task.federation, WorkerState())
     try:
-        again = held.prepare(order)
-        content, kept = held.answer(order.part)
-        return Answer(tuple(packed("what came of the work", part, shared) for part in content), kept, again)
+        again = held.prepare(task)
+        content, kept = held.answer(task.part)
+        return Answer(tuple(pack_message("what came of the work", part, shared) for part in content), kept, again)
     except Exception as error:
         return Answer(_failure(error))
 
@@ -152,7 +152,7 @@ def _read(message: Packed) -> Any:
         ) from error
 
 
-class Held:
+class WorkerState:
     """State of a federation that a worker holds from one order to the next."""
 
     def __init__(self) -> None:
@@ -161,14 +161,14 @@ class Held:
         self.exchange: Exchange | None = None
         self.kept: dict[int, Mapping[str, Any]] = {}
 
-    def prepare(self, order: Order) -> tuple[int, ...]:
+    def prepare(self, task: Task) -> tuple[int, ...]:
         """Takes what is new, and does again what clients did in this round elsewhere; returns their numbers."""
-        self.clients = self.clients if order.clients is None else _read(order.clients)
-        self.lasting = self.lasting if order.lasting is None else _read(order.lasting)
-        self.exchange = self.exchange if order.exchange is None else _read(order.exchange)
-        if order.fresh:
+        self.clients = self.clients if task.clients is None else _read(task.clients)
+        self.lasting = self.lasting if task.lasting is None else _read(task.lasting)
+        self.exchange = self.exchange if task.exchange is None else _read(task.exchange)
+        if task.fresh:
             self.kept = {}
-        exchanges: list[Exchange] = [_read(message) for message in order.again]
+        exchanges: list[Exchange] = [_read(message) for message in task.again]
         again = sorted({number for exchange in exchanges for number in exchange.cohort})
         for number in again:
             self.kept.pop(number, None)
@@ -194,7 +194,7 @@ class Held:
         )
         keepers: set[int] = set()
         replies = self._keeping(exchange, keepers)
-        content = (list(replies),) if shares is None else added_up(exchange, replies, shares, len(cohort))
+        content = (list(replies),) if shares is None else fold_parts(exchange, replies, shares, len(cohort))
         return content, tuple(sorted(keepers))
 
     def _keeping(self, exchange: Exchange, keepers: set[int]) -> Iterator[Reply]:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from algorithms.federation import Acknowledgement, Exchange, FederationError, InterruptedWorkError, Reply
-from algorithms.partial_sums import Form, flattened, fold
+from algorithms.partial_sums import Form, flatten, fold
 from algorithms.tree import wide
 from runs.silos.client_store import TOKEN
 from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
@@ -128,7 +128,7 @@ class Silos:
         answered = replace(trip, cohort=tuple(number for number, _ in there))
         return fold(answered, (found.pop(number) for number in answered.cohort), [share for _, share in there])
 
-    def tell(self, trip: Exchange) -> None:
+    def broadcast(self, trip: Exchange) -> None:
         """Nothing to do: it goes with the next trip."""
 
     @property
@@ -249,7 +249,7 @@ class Silos:
         self, trip: Exchange, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Asked]
     ) -> bool:
         """Sends the request to a silo; whether it went."""
-        sent = sent or self._pack(trip.name, {"sent": dict(trip.sent_to(number)), "draw": drawing(trip.draw)})
+        sent = sent or self._pack(trip.name, {"sent": dict(trip.arguments_for(number)), "draw": drawing(trip.draw)})
         digests = {
             part: {name: self._digest(part, name, value) for name, value in values.items()}
             for part, values in (("shared", trip.shared), ("equipped", trip.equipped))
@@ -321,7 +321,7 @@ class Silos:
 
     def _require_fit(self, trip: Exchange, upload: Any, expected: Expected | None, number: int) -> None:
         try:
-            leaves, form = flattened(upload, number)
+            leaves, form = flatten(upload, number)
         except FederationError as error:
             raise LetterError("an upload of something else than tensors") from error
         if expected is not None:
@@ -329,7 +329,7 @@ class Silos:
         _require_numbers(leaves)
         if trip.then is not None:
             try:
-                leaves, form = flattened(trip.then(upload), number)
+                leaves, form = flatten(trip.then(upload), number)
             except Exception as error:
                 raise LetterError("an upload that is of no use to the server") from error
             if expected is not None:
@@ -363,7 +363,7 @@ class Silos:
         A loss spoils no model, so a silo of a large one is not remembered as a cause of others' errors.
         """
         norms = {number: norm_of(reply.upload) for number, reply in found.items()}
-        sent = {number: sent_norm(trip.sent_to(number), reply.upload) for number, reply in found.items()}
+        sent = {number: sent_norm(trip.arguments_for(number), reply.upload) for number, reply in found.items()}
         among = compared(norms, sent)
         self._require_decided(trip, among)
         for number, one in among.items():
@@ -491,4 +491,4 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
 def _made_form(trip: Exchange, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:
     """Return the form of what the server makes of an upload, and the names of what stays with the client."""
     made = reply.upload if trip.then is None else trip.then(reply.upload)
-    return flattened(made, number)[1], frozenset(reply.keep), frozenset(reply.personal)
+    return flatten(made, number)[1], frozenset(reply.keep), frozenset(reply.personal)

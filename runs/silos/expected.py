@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 from algorithms.descent import Descent
 from algorithms.exchange import Exchange, Memory
-from algorithms.partial_sums import Form, flattened
+from algorithms.partial_sums import Form, flatten
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Rehearsal:
 
     def _one(self, trip: Exchange, number: int, kept: dict[str, Any]) -> tuple[Expected, dict[str, Any]]:
         memory = Memory(number, kept, trip.equipped, trip.shared, None, trip.round)
-        sent = {name: _of_one_step(value) for name, value in trip.sent_to(number).items()}
+        sent = {name: _of_one_step(value) for name, value in trip.arguments_for(number).items()}
         reply = trip.work(self._client, memory, **sent)
-        leaves, upload = flattened(reply.upload, number)
-        made = upload if trip.then is None else flattened(trip.then(reply.upload), number)[1]
+        leaves, upload = flatten(reply.upload, number)
+        made = upload if trip.then is None else flatten(trip.then(reply.upload), number)[1]
         size = sum(leaf.numel() * leaf.element_size() for leaf in leaves)
         expected = Expected(upload, made, size, frozenset(reply.keep), frozenset(reply.personal))
         return expected, {**kept, **reply.keep}

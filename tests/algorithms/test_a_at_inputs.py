@@ -88,7 +88,7 @@ def test_telling_what_everybody_has_costs_nothing():
     problem = Problem(False)
     fed = Federation(problem.clients, known=[problem.start["W"]])
     bias = torch.zeros(3)
-    fed.tell(base=Tree(W=problem.start["W"], bias=bias), again=problem.start["W"].clone())
+    fed.broadcast(base=Tree(W=problem.start["W"], bias=bias), again=problem.start["W"].clone())
     assert fed.ledger.count("down") == 2 * (3 + 15)
 
 

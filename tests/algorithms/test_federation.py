@@ -135,15 +135,15 @@ def test_shares_are_the_sizes_of_the_data_unless_given_and_normalised_over_the_c
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_clients_remember_what_they_should_and_no_longer(executor):
     fed = Federation(counted(1, 2, 3), executor=executor())
-    fed.tell(told=torch.tensor(1.0))
-    fed.equip(own=torch.tensor(0.0))
+    fed.broadcast(told=torch.tensor(1.0))
+    fed.set_personal(own=torch.tensor(0.0))
     fed._begin()
     fed.gather(begin_keeping, to=(0, 1, 2))
     assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 1 + 100, 3 + 3 + 100]
     # Kept within the round: 2 and 4; own: 1 and 3; client 1 did no work since.
     assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 2 + 10 + 100, 3 + 4 + 30 + 100]
     fed._begin()
-    fed.agree(told=torch.tensor(2.0))
+    fed.set_shared(told=torch.tensor(2.0))
     fed.gather(begin_keeping, to=(0, 1, 2))
     assert list(map(float, fed.gather(upload_all_it_knows, to=(1, 2)))) == [2 + 2 + 200, 3 + 3 + 60 + 200]
     fed._begin()
@@ -154,7 +154,7 @@ def test_clients_remember_what_they_should_and_no_longer(executor):
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_what_clients_learn_joins_what_they_knew(executor):
     fed = Federation(counted(4, 6), executor=executor())
-    fed.equip(own=torch.tensor(9.0))
+    fed.set_personal(own=torch.tensor(9.0))
     fed.gather(begin_keeping, to=(0, 1))
     fed.gather(learn_something, to=(0, 1))
     assert [list(map(float, known)) for known in fed.gather(tell_both, to=(0, 1))] == [[4, 2, 9, 4], [6, 3, 9, 6]]
@@ -162,28 +162,28 @@ def test_what_clients_learn_joins_what_they_knew(executor):
 
 def test_a_state_is_a_copy_of_what_there_was():
     fed = Federation(counted(1, 2))
-    fed.equip(own=torch.tensor(0.0))
+    fed.set_personal(own=torch.tensor(0.0))
     fed._begin()
     before = fed.state
-    fed.equip(own=torch.tensor(1.0))
-    fed.tell(more=torch.tensor(1.0))
+    fed.set_personal(own=torch.tensor(1.0))
+    fed.broadcast(more=torch.tensor(1.0))
     fed._begin()
     assert (before.round, float(before.equipped["own"]), dict(before.shared)) == (1, 0.0, {})
     again = Federation(counted(1, 2), state=before)
     assert again._begin() == 2
-    again.equip(own=torch.tensor(5.0))
+    again.set_personal(own=torch.tensor(5.0))
     assert float(before.equipped["own"]) == 0.0
     assert float(again.personal(1)["own"]) == 5.0
 
 
 def test_equipping_anew_replaces_what_clients_made_of_it():
     fed = Federation(counted(4, 6))
-    fed.equip(own=torch.tensor(9.0))
+    fed.set_personal(own=torch.tensor(9.0))
     fed.gather(learn_something, to=(0,))
     first = fed.state.personal[0]
     fed.gather(learn_something, to=(1,))
     assert fed.state.personal[0] is first  # nothing of a client that did no work is written anew
-    fed.equip(other=torch.tensor(1.0))
+    fed.set_personal(other=torch.tensor(1.0))
     assert [float(fed.personal(k)["other"]) for k in (0, 1)] == [1.0, 1.0]
 
 
@@ -287,8 +287,8 @@ class Many:
 def test_a_million_clients_cost_their_sizes():
     clients = Many()
     fed = Federation(clients, seed=1)
-    fed.equip(own=torch.tensor(0.0))
-    fed.tell(told=torch.tensor(1.0))
+    fed.set_personal(own=torch.tensor(0.0))
+    fed.broadcast(told=torch.tensor(1.0))
     assert clients.made == []
     chosen = []
 
@@ -310,14 +310,14 @@ class Told(Sequential):
     def __init__(self):
         self.brought = []
 
-    def tell(self, trip):
+    def broadcast(self, trip):
         self.brought.append((trip.round, len(trip.cohort), sorted(trip.sent)))
 
 
 def test_what_is_told_goes_through_the_executor():
     told = Told()
     fed = Federation(counted(1, 2, 3), executor=told)
-    fed.tell(base=torch.zeros(2), scale=2.0)
+    fed.broadcast(base=torch.zeros(2), scale=2.0)
     assert told.brought == [(0, 3, ["base", "scale"])]
     assert fed.ledger.bytes() == 3 * 2 * 4
 

@@ -14,7 +14,7 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
-from algorithms.low_rank import Truncation, augment, factorise, product, truncated
+from algorithms.low_rank import Truncation, augment, factorise, product, truncate
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rolora import RoLoRA
 from algorithms.tree import Tree
@@ -111,12 +111,12 @@ def test_a_gradient_of_too_little_rank_widens_by_what_it_determines():
 def test_truncation_keeps_the_least_rank_within_the_threshold(rule, tau, rank):
     S = Tree(W=torch.diag(torch.tensor([10.0, 1.5, 0.3, 0.0])).double())
     eye = Tree(W=torch.eye(4).double())
-    kept = truncated(eye, S, eye, Truncation(tau, rule))
+    kept = truncate(eye, S, eye, Truncation(tau, rule))
     assert kept.S["W"].shape == (rank, rank)
     left = S["W"] - product(kept)["W"]
     assert float(torch.linalg.vector_norm(left)) <= tau * float(torch.linalg.vector_norm(S["W"])) + 1e-14
-    assert truncated(eye, S, eye, Truncation(tau, rule, most=1)).S["W"].shape == (1, 1)
-    assert truncated(eye, S, eye, Truncation(tau, rule, least=4)).S["W"].shape == (4, 4)
+    assert truncate(eye, S, eye, Truncation(tau, rule, most=1)).S["W"].shape == (1, 1)
+    assert truncate(eye, S, eye, Truncation(tau, rule, least=4)).S["W"].shape == (4, 4)
     assert Truncation(0.85).rank(torch.ones(3)) == 1  # the tail, sqrt 2, is at most 0.85 times the norm, sqrt 3
     assert Truncation(5.0, least=1).rank(torch.tensor([2.0, 1.0])) == 1
 

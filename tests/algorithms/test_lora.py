@@ -53,7 +53,7 @@ def test_refitted_keeps_a_and_takes_the_mean_of_the_best_b():
     fed, algorithm = Federation(given.clients, shares=given.shares), ExactRoLoRA(0.05)
     state = algorithm.start(fed, Tree(given.start))
     state = final(go_on(algorithm.round, fed, state, 3), state)
-    refitted = one_round(algorithm.refitted, fed, state)
+    refitted = one_round(algorithm.refit, fed, state)
     assert refitted.A is state.A
     mean = sum(w * c.best_b(state.A)["W"] for w, c in zip(given.shares, given.clients, strict=True))
     torch.testing.assert_close(refitted.B["W"], mean)

@@ -201,7 +201,7 @@ def test_one_client_is_central_training_by_torch_optim(ours, theirs):
             w.update(new)
     close(found, {name: entry.detach() for name, entry in w.items()}, 1e-12)
     central = CentralTraining(local)
-    clients_, shares = central.gathered([client], None)
+    clients_, shares = central.pool([client], None)
     assert shares is None
     assert clients_[0].samples == client.samples
 

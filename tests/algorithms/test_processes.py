@@ -115,8 +115,8 @@ def test_replies_come_in_the_order_of_the_cohort(pools):
 def test_what_is_told_and_equipped_arrives_anew_when_it_changes(pools):
     fed = Federation(quadratics(3).clients, executor=pools[2])
     for value in (1.0, 2.0):
-        fed.tell(a=torch.tensor(value))
-        fed.equip(b=torch.tensor(10.0 * value))
+        fed.broadcast(a=torch.tensor(value))
+        fed.set_personal(b=torch.tensor(10.0 * value))
         assert float(fed.mean(sum_of_memories, to=fed.everyone)) == 11.0 * value
 
 
@@ -197,7 +197,7 @@ def test_federations_in_turns_keep_what_is_theirs(workers, pools):
     def turns(executors):
         feds = [Federation(quadratics(n).clients, executor=one) for n, one in zip((23, 9, 23), executors, strict=True)]
         for value, fed in enumerate(feds):
-            fed.tell(value=torch.tensor(float(value)))
+            fed.broadcast(value=torch.tensor(float(value)))
         for value, fed in enumerate(feds):
             fed.mean(add_kept, to=fed.everyone, w=torch.tensor(100.0 * value))
         found = [fed.gather(read_kept, to=fed.everyone) for fed in reversed(feds)]

@@ -128,8 +128,8 @@ def test_what_others_hold_too_is_not_the_clients_to_write_in(where):
     problem = quadratics()
     w = Tree(problem.start)
     fed = Federation(problem.clients, seed=0)
-    fed.tell(told=w.map(torch.clone))
-    fed.equip(equipped=w.map(torch.clone))
+    fed.broadcast(told=w.map(torch.clone))
+    fed.set_personal(equipped=w.map(torch.clone))
     fed.gather(keep, to=(0, 1), w=w)
     each = {"own": {number: w.map(torch.clone) for number in (0, 1)}}
     with pytest.raises(FederationError, match="client 0 changed in place what the server sent, or what it keeps"):

@@ -28,12 +28,12 @@ def test_a_message_is_put_together_as_it_was(made):
     message, other = made(1.0), made(5.0)
     split = Split(message, NAMES)
     assert not any(leaf.shape == (2,) and leaf[0] == 2.0 for leaf in split.trained)
-    again = Split(split.whole(Split(other, NAMES).trained, {"norm.mean": torch.full((2,), 7.0)}))
+    again = Split(split.rebuild(Split(other, NAMES).trained, {"norm.mean": torch.full((2,), 7.0)}))
     expected = Split(other)
     assert again.form == expected.form
     for found, leaf in zip(again.trained, expected.trained, strict=True):
         assert torch.equal(found, torch.full((2,), 7.0) if float(leaf.reshape(-1)[0]) == 6.0 else leaf)
-    own = split.whole(split.trained)
+    own = split.rebuild(split.trained)
     assert all(torch.equal(a, b) for a, b in zip(Split(own).trained, Split(message).trained, strict=True))
 
 

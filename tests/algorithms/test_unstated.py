@@ -8,7 +8,7 @@ from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation, FederationError, Reply
 from algorithms.fedlin import FedLin
-from algorithms.low_rank import Truncation, projected
+from algorithms.low_rank import Truncation, project
 from algorithms.tree import Tree
 from toymodels.quadratic import random_quadratics
 
@@ -87,7 +87,7 @@ def upload_draw(client, memory):
 
 def test_trips_before_the_first_round_are_those_of_round_0():
     fed = Federation(random_quadratics((2, 2), 2, np.random.default_rng(0)).clients, seed=5)
-    fed.tell(base=W)
+    fed.broadcast(base=W)
     found = fed.gather(upload_draw, to=(0, 1), draw=lambda client, rng: torch.tensor(rng.random(), dtype=torch.float64))
     assert [float(draw) for draw in found] == [np.random.default_rng([5, 0, 1, k]).random() for k in (0, 1)]
     assert [(entry.round, entry.trip, entry.direction) for entry in fed.ledger.entries] == [
@@ -114,6 +114,6 @@ class Plain:
 
 def test_a_client_seen_through_bases_keeps_its_size():
     U, V = Tree(W=torch.eye(3).double()[:, :2]), Tree(W=torch.eye(2).double())
-    seen = projected(Plain(), U, V)
+    seen = project(Plain(), U, V)
     assert seen.samples == 7.0
     assert float(seen.loss({"W": torch.full((2, 2), 3.0).double()})) == 36.0

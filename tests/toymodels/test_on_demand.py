@@ -165,7 +165,7 @@ def test_data_that_are_not_finite_are_told_from_steps_that_diverge():
     fed = Federation(clients)
     w = Tree({"W": torch.zeros(2, 1, dtype=torch.float64)})
     with pytest.raises(
-        FederationError, match=r"client 1: .* not finite; its data B are not finite; mend them, or leave"
+        FederationError, match=r"client 1: .* not finite; its data B are not finite; correct them, or leave"
     ):
         one_round(FedAvg(Descent(1, 0.1)).round, fed, w)
     with pytest.raises(FederationError, match=r"client 0: .* not finite; lower the learning rate or look at its data"):

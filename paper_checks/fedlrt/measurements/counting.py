@@ -169,7 +169,7 @@ class Recorder(TorchDispatchMode):
         """The sum of share times upload, as replies arrive."""
         return fold(trip, self.replies(trip), shares)
 
-    def tell(self, trip: Exchange) -> None:
+    def broadcast(self, trip: Exchange) -> None:
         """Nothing to do: all clients are here."""
 
 
