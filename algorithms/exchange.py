@@ -253,7 +253,7 @@ class Executor(Protocol):
         ...
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        r"""Return $\sum_k s_k\,\mathrm{then}(u_k)$ over shares and uploads, and the clients' acknowledgements in order."""
+        r"""Return $\sum_k s_k\,\mathrm{then}(u_k)$ over shares and uploads, and the acknowledgements in order."""
         ...
 
     def broadcast(self, exchange: Exchange) -> None:

@@ -154,7 +154,7 @@ class Federation:
         return {**self._equipped, **self._personal.get(number, {})}
 
     def _begin(self) -> int:
-        """Start a round, discard what clients kept for the last one, and return its number from 1; for `rounds` only."""
+        """Start a round and return its number; discard what clients kept for the last one. For `rounds` only."""
         self._round += 1
         self._exchanges = 0
         self._kept = {}

@@ -1,4 +1,4 @@
-"""The executor that asks one client after the other."""
+"""The executor that runs one client after the other."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from algorithms.tree import tensors
 
 
 class Sequential:
-    """One client after the other: the reference."""
+    """Runs one client after the other: the reference executor."""
 
     def replies(self, exchange: Exchange) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order.
+        """Yield one reply for each client of the cohort, in order.
 
         Raises:
-            FederationError: Work that changes in place what it is sent, told, or holds.
+            FederationError: The work modifies its arguments or its memory in place.
         """
         assert exchange.clients is not None
         common = lent_tensors([exchange.sent, exchange.shared])
@@ -37,18 +37,18 @@ class Sequential:
             if versions != [leaf._version for leaf in lent]:
                 raise FederationError(
                     f"the work of client {number} changed in place what the server sent, or what it keeps, which other "
-                    "clients and checkpoints share; make new tensors (w - step in place of w.sub_(step))"
+                    "clients and checkpoints share; make new tensors (w - step instead of w.sub_(step))"
                 )
             yield reply
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """The sum of share times upload, as replies arrive."""
+        """Return the sum of share times upload, added up as replies arrive, and the acknowledgements."""
         return fold(exchange, self.replies(exchange), shares)
 
     def broadcast(self, exchange: Exchange) -> None:
-        """Nothing to do: all clients are here."""
+        """Do nothing: all clients are in this process and see the values."""
 
 
 def lent_tensors(message: Any) -> list[Tensor]:
-    """Return the tensors of a message that count what is written into them."""
+    """Return the tensors of a message that have a version counter, by which writes are detected."""
     return [leaf for leaf in tensors(message) if not leaf.is_inference()]

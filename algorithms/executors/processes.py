@@ -1,9 +1,9 @@
-"""The work of an exchange in several processes of this machine, which stay from exchange to exchange.
+"""An executor with several processes on this machine, which persist between exchanges.
 
-Who does what is said in `algorithms.executors.team`. What is sent lies in shared memory, once for all workers, as do
-the clients' data.
+`algorithms.executors.team` describes how the work is divided. Messages and the clients' data are in shared memory, once
+for all workers.
 
-A script that uses this needs the line ``if __name__ == "__main__":``, since every worker imports it.
+A script that uses this executor needs the line ``if __name__ == "__main__":``, because every worker imports the script.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workloads.processes.worker_pool import Crew
 
 
 class _Worker(Member):
-    """A process."""
+    """A worker process and the connection to it."""
 
     def __init__(self, process: BaseProcess, connection: Connection) -> None:
         super().__init__()
@@ -35,9 +35,9 @@ class _Worker(Member):
 
 
 class Processes(Team):
-    """Clients in several processes, which start with the first exchange and end with this object, or with this process.
+    """Runs clients in several processes, which start with the first exchange and end with this object or its process.
 
-    Where one of them ends by itself, all do, and the exchange fails.
+    If one of them ends unexpectedly, all are ended and the exchange fails.
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
@@ -46,7 +46,7 @@ class Processes(Team):
         self._crew: Crew | None = None
 
     def close(self) -> None:
-        """Ends the workers; the next exchange starts new ones."""
+        """End the workers; the next exchange starts new ones."""
         if self._crew is not None:
             self._crew.close()
         for worker in self._workers:

@@ -1,12 +1,12 @@
-"""The common part of executors with several workers: who does which part of an exchange, and what is done again.
+"""The common part of executors with several workers: division of the work, and recovery of lost workers.
 
-The cohort is cut into parts that depend on nothing but the cohort; a worker does a part and returns its sum, and the
-sums are added in the order of the cohort, as `fold` does in one process: the same bits for any number of workers, and
-for any order in which they answer. What a client keeps for a round stays in the worker that has its part. Where that is
-lost, the exchanges of this round in which the client kept something are done again for it, wherever its next part goes:
-work is a function of what it is given, and what it draws depends on (seed, round, exchange, client) alone. So nothing is
-stored twice for the sake of losses, which are rare. Several federations may share the workers, in turns from exchange to
-exchange.
+The cohort is cut into parts that depend only on the cohort. A worker does a part and returns its sum, and the sums are
+added in the order of the cohort, as `fold` does in one process. The result is therefore bit-identical for any number of
+workers and any order of their answers. What a client keeps for a round stays in the worker that did its part. If that
+worker is lost, the worker that gets the client's next part repeats the exchanges of this round in which the client kept
+something. This gives the same values, because work is a function of its arguments, and its random numbers depend only
+on (seed, round, exchange, client). So nothing is stored twice to guard against losses, which are rare. Several
+federations may share the workers, one exchange after the other.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from algorithms.federation import FederationError, InterruptedWorkError
 from algorithms.partial_sums import PARTS, Sum, part_size
 
 LOSSES = 3
-"""A part that so many workers did not outlive stops the run."""
+"""Number of workers that may be lost at the same part before the run stops."""
 
 
 @dataclass
 class _Seen:
-    """State of a federation that a worker is known to hold."""
+    """What a worker already has of a federation: tokens of its clients, values, exchange and round."""
 
     clients: object = None
     lasting: object = None
@@ -40,12 +40,12 @@ class _Seen:
 
 
 class Member(ABC):
-    """A worker, as who gives the orders knows it.
+    """A worker as seen by the team.
 
     Attributes:
-        seen: State that it holds of each federation.
-        told: Number of federations that it was told are gone.
-        lost: Whether it is gone, and what it held with it.
+        seen: What it already has of each federation.
+        gone_known: Number of ended federations that it has been informed of.
+        lost: Whether it was lost, with everything that it held.
     """
 
     def __init__(self) -> None:
@@ -55,19 +55,19 @@ class Member(ABC):
 
     @abstractmethod
     def send(self, task: Task) -> None:
-        """Gives it an order; its last one is answered."""
+        """Send a task; the worker must have answered the previous one."""
 
 
 @dataclass
 class _Served:
-    """A federation: what of it goes to every worker, as it travels, and which worker holds what a client kept.
+    """A federation that the team serves: its serialised clients and values, and the workers that hold client memory.
 
     Attributes:
-        number: Number by which workers know it.
-        clients: Clients as they travel, beside what they were made of.
-        lasting: Values that clients were told or equipped with, likewise.
-        kept: Values kept in this round; the federation has one object for them.
-        owners: Workers by the numbers of clients that kept something.
+        number: Number of the federation at the workers.
+        clients: The clients, and their serialised form.
+        lasting: Values in `shared` and `equipped`, and their serialised form.
+        kept: Values kept in this round; a new object marks a new round.
+        owners: Worker that holds what a client kept, by the client's number.
         past: Exchanges of this round, each with the clients that kept something in it.
     """
 
@@ -80,15 +80,15 @@ class _Served:
 
 
 class Team(ABC):
-    """Clients among several workers, each with one thread for linear algebra unless told otherwise.
+    """Runs clients in several workers.
 
     Attributes:
         workers: Number of workers.
-        threads: Threads of each worker.
-        say: Told, in a line, what happened to workers.
+        threads: Threads for linear algebra of each worker; default: 1.
+        say: Called with a one-line message if a worker is lost.
 
     Raises:
-        FederationError: Fewer than one of either, or more workers than an exchange has parts.
+        FederationError: There are fewer than one worker or thread, or more workers than parts of an exchange.
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
@@ -105,42 +105,42 @@ class Team(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the workers; the next exchange starts new ones."""
+        """End the workers; the next exchange starts new ones."""
 
     @abstractmethod
     def _supervise(self) -> AbstractContextManager[None]:
-        """Has workers, and ends them if anything goes wrong meanwhile."""
+        """Start the workers if necessary, and end them if the body raises an error."""
 
     @abstractmethod
     def _members(self) -> Sequence[Member]:
-        """Workers that take orders now."""
+        """Return the workers that accept tasks now."""
 
     @abstractmethod
     def _receive(self, busy: Collection[Member]) -> Iterable[tuple[Member, Answer | None]]:
-        """Waits for some answers, or for a worker that takes orders; no answer: the worker is lost."""
+        """Wait for answers, or for a worker that accepts tasks; an answer of None means that the worker was lost."""
 
     @abstractmethod
     def _pack(self, what: str, message: Any) -> Packed:
-        """A message for one worker, as it travels."""
+        """Serialise a message."""
 
     @abstractmethod
     def _publish(self, packed: Packed) -> Any:
-        """The same for all workers, of which there is one copy."""
+        """Make one copy of a serialised message available to all workers."""
 
     def replies(self, exchange: Exchange) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order.
+        """Yield one reply for each client of the cohort, in order.
 
         Raises:
-            FederationError: A client's work failed, workers ended, or something cannot be sent to workers.
+            FederationError: A client's work failed, workers ended, or a message cannot be sent to workers.
         """
         for (sent,) in self._answers(exchange, None):
             yield from unpack(sent, own=True)
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """The sum of share times upload, after the exchange's `then`, and an acknowledgement for each client.
+        """Return the sum of share times upload, after the exchange's `then`, and the clients' acknowledgements.
 
         Raises:
-            FederationError: As `replies`.
+            FederationError: As in `replies`.
         """
         total: Sum | None = None
         acknowledgements: list[Acknowledgement] = []
@@ -152,10 +152,10 @@ class Team(ABC):
         return total.message(), acknowledgements
 
     def broadcast(self, exchange: Exchange) -> None:  # noqa: B027 - any executor has it
-        """Nothing to do: it goes with the next exchange."""
+        """Do nothing: the values are sent with the next exchange."""
 
     def _answers(self, exchange: Exchange, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
-        """Yields the workers' answers to each part, in the order of the cohort."""
+        """Yield the workers' answers to the parts, in the order of the cohort."""
         size = part_size(len(exchange.cohort))
         parts = [exchange.cohort[start : start + size] for start in range(0, len(exchange.cohort), size)]
         with self._supervise():
@@ -183,7 +183,10 @@ class Team(ABC):
             dispatcher.close()
 
     def _serve(self, exchange: Exchange) -> _Served:
-        """The federation of an exchange; in a new round its clients may go to other workers."""
+        """Return the federation of an exchange, with new clients, values and rounds taken into account.
+
+        In a new round, clients may move to other workers.
+        """
         served = self._served.get(exchange.key)
         if served is None:
             self._served[exchange.key] = served = _Served(next(self._numbers))
@@ -194,13 +197,16 @@ class Team(ABC):
             served.clients = exchange.clients, self._publish(self._pack("the clients", exchange.clients))
         values = [*exchange.shared.items(), None, *exchange.equipped.items()]
         if served.lasting is None or not _same(served.lasting[0], values):
-            told = self._pack("what clients were told", (dict(exchange.shared), dict(exchange.equipped)))
-            served.lasting = values, self._publish(told)
+            lasting = self._pack("the values of all clients", (dict(exchange.shared), dict(exchange.equipped)))
+            served.lasting = values, self._publish(lasting)
         return served
 
 
 class _Dispatcher:
-    """Hands out the parts of an exchange: any worker takes the next, but clients that kept something stay where that is."""
+    """Assigns the parts of an exchange to workers.
+
+    Any worker takes the next part, except that clients return to the worker that holds what they kept.
+    """
 
     def __init__(self, of: Team, exchange: Exchange, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
         self._served = of._serve(exchange)
@@ -214,7 +220,7 @@ class _Dispatcher:
         self._keepers: set[int] = set()
 
     def next(self, member: Member) -> tuple[int, Task] | None:
-        """The number of the next part for a worker, and its order."""
+        """Return the number of the next part for a worker and the task, or None if no part is left for it."""
         owned = self._served.owners
         for number in self._left:
             held = (owned[client] for client in self._parts[number] if client in owned)
@@ -224,15 +230,15 @@ class _Dispatcher:
         return None
 
     def record_owner(self, member: Member, answer: Answer) -> None:
-        """A worker holds what these clients kept."""
+        """Record that a worker holds what the clients of its answer kept."""
         self._served.owners.update(dict.fromkeys((*answer.again, *answer.kept), member))
         self._keepers.update(answer.kept)
 
     def record_loss(self, number: int) -> None:
-        """A worker was lost at a part, which goes to another.
+        """Record that a worker was lost at a part, and return the part to the queue.
 
         Raises:
-            FederationError: So many were lost there in turn as `LOSSES` says.
+            FederationError: `LOSSES` workers in turn were lost at this part.
         """
         self._losses[number] += 1
         exchange, part = self._exchange, self._parts[number]
@@ -246,7 +252,7 @@ class _Dispatcher:
         self._left.insert(0, number)
 
     def close(self) -> None:
-        """The exchange is over; what clients kept in it can be had again from what they were given."""
+        """End the exchange, and store the arguments of clients that kept something, so that it can be repeated."""
         if self._keepers:
             exchange, keepers = self._exchange, self._keepers
             given = exchange.restrict([client for client in exchange.cohort if client in keepers])
@@ -276,7 +282,7 @@ class _Dispatcher:
         )
 
     def _repeats(self, clients: set[int]) -> tuple[Packed, ...]:
-        """The earlier exchanges for clients that a worker does not hold what they kept of."""
+        """Return the earlier exchanges of this round in which these clients kept something that the worker lacks."""
         if not clients:
             return ()
         return tuple(

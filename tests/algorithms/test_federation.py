@@ -229,7 +229,7 @@ def test_numbers_that_are_not_finite_name_round_client_and_work():
     fed = Federation(counted(1, float("nan"), float("inf")))
     fed._begin()
     for cohort, client in (((0, 1), 1), ((0, 2), 2)):
-        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value came to numbers"):
+        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value gave numbers"):
             fed.gather(upload_value, to=cohort)
 
 
@@ -266,7 +266,7 @@ def make_infinite(upload):
 
 def test_numbers_that_the_server_makes_of_an_upload_are_checked_too():
     fed = Federation(counted(1, 2))
-    with pytest.raises(FederationError, match="client 0: upload_value came to numbers that are not finite"):
+    with pytest.raises(FederationError, match="client 0: upload_value gave numbers that are not finite"):
         fed.mean(upload_value, to=(0, 1), then=make_infinite)
 
 

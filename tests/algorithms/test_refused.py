@@ -305,7 +305,7 @@ class Forgetful(FedAvg):
 
 
 def test_a_round_that_returns_nothing_is_named():
-    with pytest.raises(FederationError, match=r"the weights of Forgetful are no tensors by name but a NoneType; its"):
+    with pytest.raises(FederationError, match=r"the weights of Forgetful are not tensors by name but a NoneType; its"):
         list(rounds(Forgetful(Descent(2, 0.1)), quadratics(), rounds=1))
 
 
