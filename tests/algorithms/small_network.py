@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from algorithms.tree import Tree
-from algorithms.weights import shaped
+from algorithms.weights import with_shape
 
 LAYERS = "conv*, hidden"
 
@@ -36,7 +36,7 @@ def outputs(w, x):
     """Logits, and the running statistics after the batch."""
     mean = w["norm.running_mean"].clone() if "norm.running_mean" in w else torch.zeros(3).double()
     var = w["norm.running_var"].clone() if "norm.running_var" in w else torch.ones(3).double()
-    x = functional.conv2d(x, shaped(w["conv.weight"], (3, 2, 2, 3)))
+    x = functional.conv2d(x, with_shape(w["conv.weight"], (3, 2, 2, 3)))
     observed = x.detach().transpose(0, 1).flatten(1)
     new = {
         "norm.running_mean": 0.9 * mean + 0.1 * observed.mean(1),

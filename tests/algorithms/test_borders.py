@@ -15,7 +15,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import own_bases
 from algorithms.ledger import Ledger
 from algorithms.low_rank import COMPLETIONS, Truncation, augment, factorise
-from algorithms.moving_bases import BASES, following
+from algorithms.moving_bases import BASES, follow_bases
 from algorithms.optimisers import Adam, Moments
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.rounds import one_round, rounds
@@ -157,7 +157,7 @@ def test_running_means_of_squares_follow_by_the_squares_of_the_turn():
     (U, U_new), (V, V_new) = bases["U"], bases["V"]
     personal = {OPTIMISER: Moments([first], [second.square()], torch.tensor(3.0)), BASES: (Tree(W=U), Tree(W=V))}
     S = Tree(W=torch.eye(2).double())
-    found = following(personal, TwoLayers(), S, Tree(W=U_new), Tree(W=V_new))[OPTIMISER]
+    found = follow_bases(personal, TwoLayers(), S, Tree(W=U_new), Tree(W=V_new))[OPTIMISER]
     P, Q = U_new.T @ U, V_new.T @ V
     for i in range(2):
         for j in range(2):

@@ -273,7 +273,7 @@ def test_gradients_are_those_of_finite_differences():
     algorithm = FedLoRA(LOCAL, ADAPTER)
     state = algorithm.start(Federation([client]), start())
     factors = state.factors._replace(B=state.factors.B.map(lambda B: B + 0.3))
-    assemble = ADAPTER.over(client, state.base)
+    assemble = ADAPTER.assembler(client, state.base)
     slope = gradient(client, factors, assemble)
     for part, name, place in ((0, "conv.weight", (1, 0)), (1, "hidden.weight", (0, 7)), (2, "head.bias", (2,))):
         ends = []

@@ -47,7 +47,7 @@ def remembering(optimiser_state):
     ],
 )
 def test_no_optimiser_remembers_factors_that_are_new_in_every_round(make):
-    with pytest.raises(FederationError, match=r"anew in every round.*leave optimiser_state fresh"):
+    with pytest.raises(FederationError, match=r"again in every round.*leave optimiser_state fresh"):
         make(remembering("personal"))
     assert list(rounds(make(remembering("fresh")), quadratics(), rounds=1))[-1].state.round == 1
 

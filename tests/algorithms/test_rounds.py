@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.adapter import fitting
+from algorithms.adapter import fit_rank
 from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
@@ -107,10 +107,10 @@ def test_epochs_and_clips_out_of_range_are_refused(wrong):
 
 def test_ranks_beyond_the_smaller_side_are_refused_unless_they_are_capped():
     W = torch.zeros(3, 5)
-    assert fitting("W", W, 3, CONVOLUTIONS[0]) == (3, 5, 3)
+    assert fit_rank("W", W, 3, CONVOLUTIONS[0]) == (3, 5, 3)
     with pytest.raises(FederationError, match=r"rank 4 does not fit W .*: as a 3 x 5 matrix it takes 1 to 3"):
-        fitting("W", W, 4, CONVOLUTIONS[0])
-    assert fitting("W", W, 4, CONVOLUTIONS[0], True) == (3, 5, 3)
+        fit_rank("W", W, 4, CONVOLUTIONS[0])
+    assert fit_rank("W", W, 4, CONVOLUTIONS[0], True) == (3, 5, 3)
 
 
 class Personal(FedAvg):
