@@ -1,8 +1,8 @@
 r"""FeDLRT: dynamical low-rank training with variance correction (Algorithms 1 and 5 of the paper).
 
-The weights are $U S V^T$. A round widens both bases by the mean gradients of the factors, lets every client descend in
-the coefficients of the wide bases, averages these, and truncates. What is not factorised is trained and averaged beside
-the coefficients; a correction of the clients' drift is that of FedLin there.
+The weights are $U S V^T$. A round augments both bases by the mean gradients of the factors, lets every client descend
+in the coefficients of the augmented bases, averages these coefficients, and truncates. Weights that are not factorised
+are trained and averaged with the coefficients; their drift is corrected as in FedLin.
 """
 
 from __future__ import annotations
@@ -37,21 +37,24 @@ CORRECTIONS: tuple[Correction, ...] = ("none", "full", "simplified")
 
 @dataclass(frozen=True)
 class FeDLRT:
-    """Algorithm 1 (`none`, `full`) and Algorithm 5 (`simplified`); the state is the factors.
+    r"""Clients step by $\tilde S \leftarrow \tilde S - \lambda(\nabla_{\tilde S}L_c + V_c)$; the state is the factors.
+
+    Algorithm 1 has $V_c = 0$ (`none`) or the difference of the mean gradient in $\tilde S$ and the client's (`full`);
+    Algorithm 5 has this difference only in the block of S (`simplified`).
 
     Attributes:
         local: Local steps in the coefficients; a personal state of the optimiser follows the bases.
-        rank: Rank of the start.
-        truncation: Rule for the singular values that stay.
+        rank: Initial rank.
+        truncation: Rule for the number of singular values to keep.
         correction: Correction of the drift of the clients' coefficient gradients: `none`, `full` or `simplified`.
-        completion: Completion of a basis where the gradient does not determine it.
+        completion: How to complete a basis if the gradient does not determine it.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
+        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
 
     Raises:
-        FederationError: An unknown word.
+        FederationError: The correction or the completion is unknown.
     """
 
     local: Descent
@@ -71,11 +74,11 @@ class FeDLRT:
             )
 
     def start(self, fed: Federation, w: Tree) -> USV:
-        """The state before the first round: the best factors of the start's rank."""
+        """Return the state before the first round: the best factors of the initial rank."""
         return factorise(w, self.rank, self.layers, self.convolution, self.cap)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
-        """One round: two exchanges, three with the full correction."""
+        """Do one round, which is two exchanges, or three with the full correction."""
         U, S, V = state
         simplified = self.correction == "simplified"
         G = fed.mean(factor_gradients, to=cohort, U=U, S=S, V=V, with_S=simplified)
@@ -92,19 +95,19 @@ class FeDLRT:
         return truncate(Ut, S_star, Vt, self.truncation)
 
     def weights(self, state: USV) -> Tree:
-        """The model; where layers are named, their weights are values, since factors do not tell a kernel's shape."""
+        """Return the model; named layers keep their factors, because these do not determine a kernel's shape."""
         return product(state) if self.layers is None else values(state)
 
 
 def factor_gradients(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, with_S: bool) -> Reply:
-    """Gradients in U and V, and in S for the simplified correction."""
+    """Compute the gradients in U and V, and in S for the simplified correction."""
     gradients = factor_gradient(client, USV(U, S, V))
     upload = {"U": gradients.U, "V": gradients.V} | ({"S": gradients.S} if with_S else {})
     return Reply(upload=upload, keep={"U": U, "S": S, "V": V} | ({"G_S": gradients.S} if with_S else {}))
 
 
 def augmented_gradient(client: Client, memory: Memory, Ubar: Tree, Vbar: Tree) -> Reply:
-    """The gradient in the coefficients of the wide bases, at the start of the local steps."""
+    """Compute the gradient in the coefficients of the augmented bases, at the start of the local steps."""
     Ut, Vt, St = widen(memory, Ubar, Vbar)
     G_St = gradient(project(client, Ut, Vt), St)
     return Reply(upload=G_St, keep={"Ubar": Ubar, "Vbar": Vbar, "G_St": G_St})
@@ -119,7 +122,7 @@ def coefficient_descent(
     G_S: Tree | None = None,
     G_St: Tree | None = None,
 ) -> Reply:
-    """Local steps in the coefficients; with the mean gradient G_St, or its block G_S, they are corrected by it."""
+    """Take local steps in the coefficients, corrected by the mean gradient G_St or its block G_S if given."""
     Ubar, Vbar = (memory.kept["Ubar"], memory.kept["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
     Ut, Vt, St = widen(memory, Ubar, Vbar)
     correction: Any = None
@@ -134,6 +137,6 @@ def coefficient_descent(
 
 
 def widen(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
-    """The wide bases, and the coefficients in them."""
+    """Return the augmented bases and the coefficients in them."""
     Ut, Vt = append_columns(memory.kept["U"], Ubar), append_columns(memory.kept["V"], Vbar)
     return Ut, Vt, pad(memory.kept["S"], Ut, Vt)

@@ -1,8 +1,8 @@
-r"""Naive FeDLRT: every client changes its own bases (Algorithm 6 of the FeDLRT paper).
+r"""Naive FeDLRT: every client updates its own bases (Algorithm 6 of the FeDLRT paper).
 
-The box prints the mean of the clients' coefficients, which belong to different bases, and the bases of no client in
-particular. The text says what is meant: the server rebuilds $W^* = \frac1C\sum_c \tilde U_c\tilde S_c\tilde V_c^T$ and
-decomposes it, at the cost of a full matrix. That is the default; `as_printed` averages the coefficients and takes the
+The box averages the clients' coefficients, although they belong to different bases, and does not say which client's
+bases to use. According to the text, the server computes $W^* = \frac1C\sum_c \tilde U_c\tilde S_c\tilde V_c^T$ and
+decomposes it, at the cost of a full matrix. This is the default. `as_printed` averages the coefficients and uses the
 bases of the first client.
 """
 
@@ -34,18 +34,18 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class NaiveFeDLRT:
-    """Algorithm 6; the state is the factors.
+    r"""One round truncates $\frac1C\sum_c \tilde U_c\tilde S_c\tilde V_c^T$; the state is the factors.
 
     Attributes:
-        local: Local steps; each widens the client's bases, steps in the coefficients and truncates to the largest rank
-            that came down. The state of an optimiser follows the bases from step to step.
-        rank: Rank of the start; means of clients' models can have more, and clients then keep more.
-        truncation: Rule for the singular values that stay at the server.
+        local: Local steps; each augments the client's bases, steps in the coefficients and truncates to the largest
+            rank that the server sent. The state of an optimiser follows the bases from step to step.
+        rank: Initial rank; the mean of the clients' models can have a larger rank, which clients then keep.
+        truncation: Rule for the number of singular values that the server keeps.
         as_printed: Average coefficients across bases.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
+        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
     """
 
     local: Descent
@@ -57,11 +57,11 @@ class NaiveFeDLRT:
     cap: bool = False
 
     def start(self, fed: Federation, w: Tree) -> USV:
-        """The state before the first round."""
+        """Return the state before the first round."""
         return factorise(w, self.rank, self.layers, self.convolution, self.cap)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
-        """One round."""
+        """Do one round and return the new state."""
         sent: dict[str, Any] = {"draw": self.local.draw, "U": state.U, "S": state.S, "V": state.V, "local": self.local}
         if self.as_printed:
             uploads = fed.gather(own_bases, to=cohort, **sent)
@@ -72,12 +72,12 @@ class NaiveFeDLRT:
         return truncate(_identity(layers, 0), whole, _identity(layers, 1), self.truncation)
 
     def weights(self, state: USV) -> Tree:
-        """The model."""
+        """Return the weights of the model."""
         return product(state) if self.layers is None else values(state)
 
 
 def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: Descent) -> Reply:
-    """Local steps in bases of the client's own; the last one is sent as it is, wide."""
+    """Take local steps in the client's own bases; the result of the last one is sent without truncation."""
     factors = USV(U, S, V)
     most, steps = max(entry.shape[1] for entry in U.values()), local.count(memory.drawn)
     personal = local.optimiser_state == "personal"
@@ -108,7 +108,7 @@ class _Rate(Constant):
     """The rate of one step, which may be 0 at the end of a schedule."""
 
     def __post_init__(self) -> None:
-        """Whatever a schedule came to serves."""
+        """Accept any rate, because the schedule has been checked."""
 
 
 def _identity(w: Tree, side: int) -> Tree:

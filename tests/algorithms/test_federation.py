@@ -341,7 +341,7 @@ def test_uploads_are_added_up_as_they_come():
 def test_nested_factors_are_orthonormal_where_they_are_not_zero_and_new_on_every_turn():
     algorithm = NestedFedLoRU(Descent(), Adapter(3, seed=5), 2, ranks=((2, 1),))
     factors = AB(Tree(W=torch.ones(5, 3).double()), Tree(W=torch.ones(3, 4).double()))
-    nested, later = (algorithm.fresh(factors, (2, 1), turn) for turn in (0, 1))
+    nested, later = (algorithm.draw_factors(factors, (2, 1), turn) for turn in (0, 1))
     shapes = [tuple(part["W"].shape) for part in nested[:4]]
     assert shapes == [(5, 2), (2, 3), (3, 1), (1, 4)]
     assert not nested.A_d["W"].any()
@@ -350,7 +350,7 @@ def test_nested_factors_are_orthonormal_where_they_are_not_zero_and_new_on_every
     torch.testing.assert_close(nested.B_d["W"].T @ nested.B_d["W"], torch.eye(1).double())
     assert float((nested.A_u["W"] - later.A_u["W"]).abs().max()) > 1e-3
     assert float((nested.B_d["W"] - later.B_d["W"]).abs().max()) > 1e-3
-    alike = algorithm.fresh(factors, (2, 2), 0)
+    alike = algorithm.draw_factors(factors, (2, 2), 0)
     assert float((alike.A_u["W"] - alike.B_d["W"].T).abs().max()) > 1e-3  # two draws, not one
 
 

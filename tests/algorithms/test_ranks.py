@@ -93,7 +93,9 @@ def test_a_rank_above_a_layer_is_refused_by_its_name_or_capped(name):
 
 
 def test_what_is_no_matrix_takes_no_rank():
-    with pytest.raises(FederationError, match=r"rank 1 does not fit b of shape \(3,\), which is not a matrix; name the"):
+    with pytest.raises(
+        FederationError, match=r"rank 1 does not fit b of shape \(3,\), which is not a matrix; name the"
+    ):
         Adapter(1, cap=True).factors(Tree(b=torch.ones(3)))
     with pytest.raises(FederationError, match="takes 1 to 2"):
         FedHM(LOCAL, 1, (1, 0), cap=True).start(Federation(pairs(2)[0]), Tree(W=torch.ones(2, 2)))

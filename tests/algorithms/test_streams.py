@@ -84,7 +84,7 @@ def test_nested_factors_start_by_turn_and_side_and_unlike_the_factors():
     algorithm = NestedFedLoRU(Descent(), Adapter(3), 2, ranks=((3, 3),))
     found = {"A": torch.linalg.qr(factors.A["W"])[0]}
     for turn in FEW:
-        nested = algorithm.fresh(factors, (3, 3), turn)
+        nested = algorithm.draw_factors(factors, (3, 3), turn)
         found |= {("rows", turn): nested.A_u["W"].T, ("columns", turn): nested.B_d["W"]}
     require_apart(found)
 

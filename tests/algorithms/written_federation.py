@@ -70,5 +70,5 @@ class Written(Adapter):
 class WrittenNested(NestedFedLoRU):
     """mFedLoRU whose nested factors start as written by hand."""
 
-    def fresh(self, factors, ranks, turn):
+    def draw_factors(self, factors, ranks, turn):
         return Nested(*trees(*by_hand.nested(self.adapter.rank, ranks, turn)))
