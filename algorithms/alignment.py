@@ -83,8 +83,8 @@ def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left
     together = _vector(algorithm.weights(after) - start, left_out)
     cosines = []
     for one in sent:
-        alone = _vector(algorithm.client_model(before, one) - start, left_out)
-        cosines.append((alone @ together) / (alone.norm() * together.norm()))
+        update = _vector(algorithm.client_model(before, one) - start, left_out)
+        cosines.append((update @ together) / (update.norm() * together.norm()))
     return float(torch.stack(cosines).mean())
 
 

@@ -162,16 +162,16 @@ def differentiate(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[T
         raise FederationError("nothing can be differentiated within torch.inference_mode(): train outside of it")
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in at]
-        value, beside = loss(variables)
+        value, auxiliary = loss(variables)
         if not value.requires_grad:  # the loss does not depend on them
-            return [None] * len(at), beside
+            return [None] * len(at), auxiliary
         try:
             gradients = torch.autograd.grad(value, variables, allow_unused=True)
         except RuntimeError as error:
             if "for sparse tensors" not in str(error):
                 raise
             raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
-    return [None if grad is None else _to_dense(grad) for grad in gradients], beside
+    return [None if grad is None else _to_dense(grad) for grad in gradients], auxiliary
 
 
 def _differentiate_within(
@@ -188,8 +188,8 @@ def _differentiate_within(
             leaf.register_hook(lambda grad, place=place: reached.add(place))
         return loss(leaves)
 
-    gradients, beside = torch.func.grad(watched, has_aux=True)(at)
-    return [grad if place in reached else None for place, grad in enumerate(gradients)], beside
+    gradients, auxiliary = torch.func.grad(watched, has_aux=True)(at)
+    return [grad if place in reached else None for place, grad in enumerate(gradients)], auxiliary
 
 
 def _to_dense(grad: Tensor) -> Tensor:

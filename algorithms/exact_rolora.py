@@ -15,7 +15,7 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class ExactRoLoRA:
-    r"""Alternates $b \leftarrow \sum_k s_k\arg\min_b L_k(ab)$ and the normalised step $a \leftarrow a - \eta\nabla_aL(ab)$.
+    r"""Alternates $b \leftarrow \sum_k s_k\arg\min_b L_k(ab)$ and a normalised $a \leftarrow a - \eta\nabla_aL(ab)$.
 
     The clients can compute the minimiser of their loss in b at a given a (`best_b`). The state is ``(a, b)``: a unit
     vector ``(m, 1)``, and ``(1, n)``. As in the box, $b^t$ belongs to $a^{t-1}$. The theorems pair $a^T$ with the next

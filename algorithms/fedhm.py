@@ -23,7 +23,7 @@ from algorithms.weights import Factored
 
 @dataclass(frozen=True)
 class FedHM:
-    r"""One round is $W \leftarrow \sum_k s_kA_kB_k$, where client k trains factors of $W$ of its rank; the state is $W$.
+    r"""One round is $W \leftarrow \sum_k s_kA_kB_k$, where client k trains factors of its rank of $W$, the state.
 
     Attributes:
         local: Local steps in both factors and the weights that are not factorised.

@@ -1,7 +1,7 @@
 r"""mFedLoRU (FedLoRU, Algorithm 3): each client trains low-rank changes of A and B, with its own rank.
 
 By eq. (82), the model is $W + \alpha(A + \alpha_A A_dA_u)(B + \alpha_B B_dB_u)$. The paper's eq. (83) prints $\alpha_A$
-also in the line of B. The scales are `nested_scale` times the rank, as printed with a factor of 1/2.
+also in the line of B. The scales are `nested_scale` times the rank; the paper has 1/2 times the rank.
 """
 
 from __future__ import annotations

@@ -170,8 +170,8 @@ class _Actor(Member):
 
     def send(self, task: Task) -> None:
         """Send a task; parts that all workers need are passed by reference."""
-        alone = replace(task, clients=None, lasting=None, exchange=None)
-        self.answer = self.handle.answer.remote(alone, task.clients, task.lasting, task.exchange)
+        own = replace(task, clients=None, lasting=None, exchange=None)
+        self.answer = self.handle.answer.remote(own, task.clients, task.lasting, task.exchange)
 
 
 class Worker:
