@@ -78,7 +78,7 @@ class Welsch:
 
 @dataclass(frozen=True)
 class Cosine:
-    r"""The profile $1 - \cos x$: non-convex, curvature in [-1, 1], slope up to 1; has stationary points of every kind."""
+    r"""The profile $1 - \cos x$: non-convex, curvature in [-1, 1], slope up to 1, all kinds of stationary points."""
 
     slope_bound: float = 1.0
     curvatures: tuple[float, float] = (-1.0, 1.0)

@@ -1,4 +1,4 @@
-"""A at a layer's inputs, factors in single precision beside halves, and what clients know before they are told."""
+"""A at a layer's inputs, single-precision factors of half-precision weights, and values known before a broadcast."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ from algorithms.tree import Tree
 
 
 class Towards:
-    """Half the squared distance of a matrix, or of its transpose, from a target."""
+    """A client whose loss is half the squared distance of a matrix, or of its transpose, from a target."""
 
     samples = 1.0
 
@@ -29,7 +29,7 @@ class Towards:
 
 
 class Problem:
-    """Two such clients."""
+    """A problem of two such clients."""
 
     shares, measures = None, {}
 

@@ -1,4 +1,4 @@
-"""Draws, memories and averages of a federation, and what the executors make of it."""
+"""Draws, memory and averages of a federation, with every executor."""
 
 import weakref
 from dataclasses import dataclass, replace
@@ -71,14 +71,14 @@ def begin_keeping(client, memory):
 LOCAL = Descent(steps=4, batch=3)
 
 
-def drawn(seed, rounds, trips=1, cohort=(0, 1)):
-    """Batches by (round, trip, client), each ``(steps, batch)``."""
+def drawn(seed, rounds, exchanges=1, cohort=(0, 1)):
+    """Return batches by (round, exchange, client), each ``(steps, batch)``."""
     fed, found = Federation(counted(1, 2), seed=seed), {}
     for number in range(1, rounds + 1):
         fed._begin()
-        for trip in range(1, trips + 1):
+        for exchange in range(1, exchanges + 1):
             for client, batch in zip(cohort, fed.gather(upload_draws, to=cohort, draw=LOCAL.draw), strict=True):
-                found[number, trip, client] = batch.tolist()
+                found[number, exchange, client] = batch.tolist()
     return found
 
 
@@ -182,14 +182,14 @@ def test_equipping_anew_replaces_what_clients_made_of_it():
     fed.gather(learn_something, to=(0,))
     first = fed.state.personal[0]
     fed.gather(learn_something, to=(1,))
-    assert fed.state.personal[0] is first  # nothing of a client that did no work is written anew
+    assert fed.state.personal[0] is first  # the object of a client that did not work is not replaced
     fed.set_personal(other=torch.tensor(1.0))
     assert [float(fed.personal(k)["other"]) for k in (0, 1)] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_every_cohort_works_on_its_own_data(executor):
-    """Also one of the same length as the last, or of the same clients in other federations."""
+    """Also cohorts of the same length as the last one, or of the same clients in other federations."""
     one = executor()
     for values in ((1, 2, 3), (4, 5, 6)):
         fed = Federation(counted(*values), executor=one)
@@ -235,7 +235,7 @@ def test_numbers_that_are_not_finite_name_round_client_and_work():
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_a_client_listed_twice_has_ranks_of_its_own(executor):
-    """mFedLoRU sends each client its ranks, by its number; the object that answers does not matter."""
+    """mFedLoRU sends each client its ranks by its number, even if several numbers share a client object."""
     (client,) = counted(1)
     fed = Federation([client, client], executor=executor())
     algorithm = NestedFedLoRU(Descent(1, 0.1), Adapter(2), 2, ranks=((1, 1), (2, 2)))
@@ -257,7 +257,7 @@ def test_each_client_knows_its_number_and_gets_what_is_sent_to_it_alone(executor
     assert (fed.ledger.count("down"), fed.ledger.count("up")) == (3 * (2 + 1), 3 * 2)
     mean = fed.mean(upload_sum, to=(1, 3), each=each, then=lambda upload: upload[:1] ** 2, all=torch.tensor(0.5))
     assert mean.tolist() == pytest.approx([(211.5**2 + 133.5**2) / 2])
-    assert fed.ledger.entries[-1].entries == 2 * 2  # what travelled, not what the server made of it
+    assert fed.ledger.entries[-1].entries == 2 * 2  # the upload itself, not the result of `then`
 
 
 def make_infinite(upload):
@@ -271,7 +271,7 @@ def test_numbers_that_the_server_makes_of_an_upload_are_checked_too():
 
 
 class Many:
-    """A million clients, none of which is there before it is asked for."""
+    """A million clients, each of which is built on access."""
 
     def __init__(self):
         self.made, self.sizes = [], np.full(1_000_000, 3.0)
@@ -305,13 +305,13 @@ def test_a_million_clients_cost_their_sizes():
 
 
 class Told(Sequential):
-    """An executor that writes down what it brings to everybody."""
+    """An executor that records broadcasts."""
 
     def __init__(self):
         self.brought = []
 
-    def broadcast(self, trip):
-        self.brought.append((trip.round, len(trip.cohort), sorted(trip.sent)))
+    def broadcast(self, exchange):
+        self.brought.append((exchange.round, len(exchange.cohort), sorted(exchange.sent)))
 
 
 def test_what_is_told_goes_through_the_executor():
@@ -326,8 +326,8 @@ def test_uploads_are_added_up_as_they_come():
     alive = []
 
     class Heavy(Sequential):
-        def replies(self, trip):
-            for number in trip.cohort:
+        def replies(self, exchange):
+            for number in exchange.cohort:
                 upload = torch.full((3,), float(number))
                 alive.append(weakref.ref(upload))
                 yield Reply(upload=upload)
@@ -455,7 +455,7 @@ def test_a_ledger_counts_directions_rounds_and_bytes_of_every_type():
 
 
 def test_plain_steps_are_gradient_descent_to_the_bit():
-    """W - rate (gradient + correction), rounded after the product and after the difference."""
+    """The step is W - rate (gradient + correction), rounded after the product and after the difference."""
 
     class Bowl:
         samples = 1.0

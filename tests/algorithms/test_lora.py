@@ -1,4 +1,4 @@
-"""Refusals of the LoRA algorithms and of the exact scheme, and the second half of a theorem's pair."""
+"""Errors of the LoRA algorithms and of the exact scheme, and `refit`."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from toymodels.regression import regression
 
 
 class Flat:
-    """A client that is content everywhere."""
+    """A client with a constant loss."""
 
     samples = 1.0
 

@@ -1,4 +1,4 @@
-"""Every algorithm on a network with kernels, a norm and a head: what it becomes where another one is known."""
+"""Every algorithm on a network with kernels, a norm and a head, in cases in which it equals a known one."""
 
 import pytest
 import torch
@@ -75,7 +75,7 @@ def close(one, other, within=1e-11):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_factors_in_layers_and_products_give_the_same_model(name):
-    """Clients that compute through factors against clients that are given tensors."""
+    """Clients that compute through factors agree with clients that are given tensors."""
     if "FeDLRT" in name:
         pytest.skip("factors alone do not tell a kernel's shape: these clients must take values")
     algorithm = ALGORITHMS[name]
@@ -127,7 +127,7 @@ def test_a_merge_leaves_the_network_as_it_was_unless_the_product_counts_twice(re
 
 
 SQUARE = {"layers": "conv", "convolution": "1 x k, k x 1"}
-"""The kernel as a matrix of 6 x 6, whose bases of rank 6 leave nothing out."""
+"""Reads the kernel as a 6 x 6 matrix, which bases of rank 6 represent exactly."""
 
 
 @pytest.mark.parametrize(("correction", "full"), [("none", FedAvg), ("full", FedLin), ("simplified", FedLin)])
@@ -157,7 +157,7 @@ def test_fedhm_at_full_rank_sends_the_function_that_the_server_has():
 
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if "local" not in name])
 def test_one_client_is_not_averaged(name):
-    """Three equal clients are one."""
+    """Three equal clients give the same as one."""
     (one,) = clients(1)
     algorithm = {
         "mFedLoRU": NestedFedLoRU(LOCAL, ADAPTER, 2, ranks=((1, 1),)),
@@ -185,7 +185,7 @@ def test_one_client_is_not_averaged(name):
     ],
 )
 def test_one_client_is_central_training_by_torch_optim(ours, theirs):
-    """Statistics follow the batches, and are neither differentiated nor decayed."""
+    """Statistics follow the batches and have neither gradients nor weight decay."""
     (client,) = clients(1)
     local = Descent(epochs=2, batch=3, learning_rate=0.1, optimiser=ours, optimiser_state="personal")
     found, _, _ = run(FedAvg(local), 2, who=[client])
@@ -251,7 +251,7 @@ def test_frozen_weights_stay_and_do_not_travel():
 
 @pytest.mark.parametrize("name", ["FedAvg", "FedLin", "FedLoRA", "FedLoRU, random", "FeDLRT, full", "FedHM"])
 def test_statistics_are_averaged_and_no_step_is_taken_in_them(name):
-    """One local step on all samples: the statistics are the mean of what the clients observe at the start."""
+    """After one local step on all samples, the statistics are the mean of what the clients observe at the start."""
     algorithm = ALGORITHMS[name]
     settings = {key: value for key, value in vars(algorithm).items() if key != "local"}
     found, fed, _ = run(
@@ -353,7 +353,7 @@ def test_a_personal_optimiser_goes_on_and_a_fresh_one_starts_anew(optimiser):
 
 
 def test_momentum_follows_the_bases_of_fedlrt():
-    """One layer at full rank: in coefficients of changing bases it is the momentum of the whole weights."""
+    """For one layer at full rank, momentum in coefficients of changing bases is momentum of the full weights."""
     (client,) = clients(1)
     momentum = Sgd(0.9)
     for kept in ("personal", "fresh"):

@@ -1,4 +1,4 @@
-"""Special cases in which an algorithm becomes another one or a known one, and agreement of the executors."""
+"""Special cases in which an algorithm equals another one, and agreement of the executors."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def problem(shape=(6, 4), clients=4, **options):
 
 
 def run(algorithm, given, rounds, *, size=None, **options):
-    """The model after some rounds, and the federation."""
+    """Return the model after some rounds, the federation and the state."""
     fed = Federation(given.clients, **options)
     state = algorithm.start(fed, Tree(given.start))
     state = final(go_on(algorithm.round, fed, state, rounds, size), state)

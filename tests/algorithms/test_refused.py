@@ -1,4 +1,4 @@
-"""Refusals of algorithms and federations, in one line, where numbers would mean nothing."""
+"""One-line errors of algorithms and federations where results would be meaningless."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -153,7 +153,7 @@ def test_a_cohort_is_some_of_the_clients_each_once(ask, cohort):
 
 @dataclass(frozen=True)
 class Basis:
-    """A state of one's own whose tensor is called U."""
+    """A user's state with a tensor called U."""
 
     U: torch.Tensor
 
@@ -213,7 +213,7 @@ class Remembering(NamedTuple):
 
 
 class Foreign(Sgd):
-    """The momentum of `Sgd` in a state of its own."""
+    """The momentum of `Sgd` in a state of another class."""
 
     def start(self, parameters):
         return Remembering(super().start(parameters).velocity)
@@ -298,7 +298,7 @@ def test_clients_of_a_round_may_stand_in_an_array(named):
 
 @dataclass(frozen=True)
 class Forgetful(FedAvg):
-    """Its round returns nothing."""
+    """An algorithm whose round returns nothing."""
 
     def round(self, fed, cohort, w):
         super().round(fed, cohort, w)

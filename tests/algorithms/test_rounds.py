@@ -1,4 +1,4 @@
-"""The loop over rounds: what is evaluated when, and where a run goes on; by hand on two parabolas."""
+"""The loop over rounds: when it evaluates and how it resumes, by hand on two parabolas."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from toymodels.quadratic import random_quadratics
 
 @dataclass(frozen=True)
 class Parabola:
-    """(w - centre)^2 / 2, of some samples."""
+    """A client with loss (w - centre)^2 / 2 and some samples."""
 
     centre: float
     samples: float = 1.0
@@ -30,7 +30,7 @@ class Parabola:
 
 
 class Two:
-    """Parabolas about 0 and 4, the second of three times the weight: gradient descent leads to 3."""
+    """Parabolas about 0 and 4, the second with three times the weight, so that the minimiser is 3."""
 
     clients = (Parabola(0.0), Parabola(4.0, 3.0))
     shares = (0.25, 0.75)
@@ -44,7 +44,7 @@ class Two:
 
 
 HALF = FedAvg(Descent(1, 0.5))
-"""One step of 1/2: the distance from 3 is halved."""
+"""One step of 1/2, which halves the distance from 3."""
 
 
 def taken(*arguments, **options):

@@ -1,4 +1,4 @@
-"""Messages cut into what is trained and what is not; and whether all that was sent is finite."""
+"""Messages divided into trained and untrained entries, and the check that uploads are finite."""
 
 import pytest
 import torch

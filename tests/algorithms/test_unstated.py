@@ -1,4 +1,4 @@
-"""Behaviour where nothing is said: defaults of settings, and trips before the first round."""
+"""Default behaviour: defaults of settings, and exchanges before the first round."""
 
 import numpy as np
 import pytest
@@ -44,11 +44,11 @@ def test_settings_are_taken_to_their_ends():
 @pytest.mark.parametrize(
     ("sigma", "tau", "ranks"),
     [
-        # Tails from each on, beside tau times the whole norm 5: 5, 3 and 0 for (4, 3, 0) ...
+        # Norms of tails against tau times the full norm 5: 5, 3 and 0 for (4, 3, 0) ...
         ((4.0, 3.0, 0.0), 0.5, (2, 3)),
         ((4.0, 3.0, 0.0), 0.7, (1, 2)),
         ((4.0, 3.0, 0.0), 0.0, (2, 2)),
-        # ... and 13, 5, 3 beside tau times 13 for (12, 4, 3).
+        # ... and 13, 5, 3 against tau times 13 for (12, 4, 3).
         ((12.0, 4.0, 3.0), 0.2, (3, 3)),
         ((12.0, 4.0, 3.0), 0.3, (2, 3)),
         ((12.0, 4.0, 3.0), 0.9, (1, 2)),
@@ -69,7 +69,7 @@ def test_no_rank_is_left_only_where_nothing_is():
 
 
 def test_fresh_factors_are_those_of_seed_and_turn_and_small():
-    """B is zero; A times the root of its rows is normal: of 6,000 squares the mean is within 5 sqrt(2 / 6000) of 1."""
+    """B is zero. A times the root of its rows is normal: the mean of 6,000 squares is within 5 sqrt(2 / 6000) of 1."""
     first = Adapter(2).factors(W)
     for name, (m, n) in {"W": (4, 3), "V": (2, 5)}.items():
         assert first.A[name].shape == (m, 2)

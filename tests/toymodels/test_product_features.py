@@ -1,4 +1,4 @@
-"""Gram matrices of product features on pairs, against the plain quadratic and against the data."""
+"""Gram matrices of product features on pairs, against `Quadratic` and against the data."""
 
 import numpy as np
 import pytest
