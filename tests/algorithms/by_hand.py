@@ -99,7 +99,7 @@ class Draws:
 
 
 def step(values, slopes):
-    """Take one step and round to a grid of 2^-200; products of factors would have millions of digits after three rounds."""
+    """Take one step on a grid of 2^-200; otherwise products would have millions of digits after three rounds."""
     stepped = (minus(value, times(RATE, change)) for value, change in zip(values, slopes, strict=True))
     return tuple([[Fraction(round(entry * 2**200), 2**200) for entry in row] for row in matrix] for matrix in stepped)
 

@@ -69,7 +69,7 @@ def test_values_are_the_tensors_that_they_stand_for(module, convolution):
     assert float((found - module(x)).detach().abs().max()) > 0.01
 
 
-def test_factors_in_single_precision_beside_halves():
+def test_single_precision_factors_of_half_precision_weights():
     w = Tree(W=torch.randn(6, 4, dtype=torch.bfloat16))
     adapter = Adapter(2, precision="float32", a_at="inputs")
     factors = adapter.pair(w)

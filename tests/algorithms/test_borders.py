@@ -64,7 +64,7 @@ def test_joint_epochs_are_those_of_both_kinds(one, other):
     assert PersonalFedLoRA(local, personal, Adapter(1), jointly=True).together().steps == one + other
 
 
-def test_trips_are_those_of_the_round():
+def test_exchanges_are_counted_by_round():
     ledger = Ledger()
     for round, trip in ((1, 1), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)):
         ledger.add(round, trip, "up", "work", 1, 1, 8)

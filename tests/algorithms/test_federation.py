@@ -82,7 +82,7 @@ def drawn(seed, rounds, exchanges=1, cohort=(0, 1)):
     return found
 
 
-def test_draws_differ_between_clients_steps_rounds_and_trips_and_seeds():
+def test_draws_differ_between_clients_steps_rounds_exchanges_and_seeds():
     found = drawn(0, 3, 2)
     steps = [tuple(step) for batches in found.values() for step in batches]
     assert all(len(set(step)) == 3 and set(step) <= set(range(6)) for step in steps)  # without replacement
@@ -92,7 +92,7 @@ def test_draws_differ_between_clients_steps_rounds_and_trips_and_seeds():
     assert all(batches != drawn(1, 3, 2)[key] for key, batches in found.items())
 
 
-def test_draws_are_those_of_seed_round_trip_and_client_alone():
+def test_draws_depend_only_on_seed_round_exchange_and_client():
     found = drawn(0, 3, 2)
     assert drawn(0, 3, 2) == found
     assert all(found[key] == batches for key, batches in drawn(0, 3, cohort=(1,)).items())
@@ -176,7 +176,7 @@ def test_a_state_is_a_copy_of_what_there_was():
     assert float(again.personal(1)["own"]) == 5.0
 
 
-def test_equipping_anew_replaces_what_clients_made_of_it():
+def test_setting_personal_values_again_replaces_the_clients_own():
     fed = Federation(counted(4, 6))
     fed.set_personal(own=torch.tensor(9.0))
     fed.gather(learn_something, to=(0,))
@@ -314,7 +314,7 @@ class Told(Sequential):
         self.brought.append((exchange.round, len(exchange.cohort), sorted(exchange.sent)))
 
 
-def test_what_is_told_goes_through_the_executor():
+def test_broadcasts_go_through_the_executor():
     told = Told()
     fed = Federation(counted(1, 2, 3), executor=told)
     fed.broadcast(base=torch.zeros(2), scale=2.0)
@@ -397,7 +397,7 @@ def test_batches_are_named_for_both_kinds_of_steps_or_for_none():
                 algorithm.round(fed, (0,), state)
 
 
-def test_descent_starts_where_it_is_told_and_does_not_change_it():
+def test_descent_starts_at_the_given_weights_and_does_not_change_them():
     (client,) = counted(3)
     start, correction = Tree(W=torch.ones(2)), Tree(W=torch.tensor([1.0, -3.0]))
     end = descend(client, start, Descent(2, 0.5), Memory(), correction=correction)

@@ -113,7 +113,7 @@ def test_rolora_with_a_frozen_is_ffa_lora():
 
 
 @pytest.mark.parametrize("restart", RESTARTS)
-def test_pairs_kept_beside_the_weights_make_the_same_model_as_merged_ones(restart):
+def test_stored_pairs_give_the_same_model_as_merged_ones(restart):
     beside, _, state = run(FineTuneFedLoRU(LOCAL, ADAPTER, 2, restart), 5)
     close(beside, run(FedLoRU(LOCAL, ADAPTER, 2, restart), 5)[0])
     assert len(state.pairs) == 2
@@ -342,7 +342,7 @@ def test_clipping_is_that_of_torch():
 
 
 @pytest.mark.parametrize("optimiser", [Sgd(0.9), AdamW()])
-def test_a_personal_optimiser_goes_on_and_a_fresh_one_starts_anew(optimiser):
+def test_a_personal_optimiser_continues_and_a_fresh_one_restarts(optimiser):
     (client,) = clients(1)
     through, _, _ = run(FedAvg(Descent(4, 0.05, optimiser=optimiser)), 1, who=[client])
     for kept in ("personal", "fresh"):
@@ -362,7 +362,7 @@ def test_momentum_follows_the_bases_of_fedlrt():
         close(low, run(FedAvg(local), 3, who=[client])[0], 1e-9)
 
 
-def test_a_restart_starts_a_personal_optimiser_anew():
+def test_a_restart_resets_a_personal_optimiser():
     local = Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state="personal")
     algorithm = FedLoRU(local, ADAPTER, 2)
     fed = Federation(clients())

@@ -112,7 +112,7 @@ def test_replies_come_in_the_order_of_the_cohort(pools):
     assert [int(n) for n in fed.gather(answer_number, to=range(23))] == list(range(23))
 
 
-def test_what_is_told_and_equipped_arrives_anew_when_it_changes(pools):
+def test_shared_and_personal_values_are_sent_again_when_they_change(pools):
     fed = Federation(quadratics(3).clients, executor=pools[2])
     for value in (1.0, 2.0):
         fed.broadcast(a=torch.tensor(value))

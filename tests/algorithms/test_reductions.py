@@ -114,7 +114,7 @@ def test_nested_clients_at_full_rank_take_the_first_step_of_fedloru(shape):
 
 
 @pytest.mark.parametrize("restart", ["random", "momentum", "keep A"])
-def test_pairs_kept_beside_the_weights_make_the_same_model_as_merged_ones(restart):
+def test_stored_pairs_give_the_same_model_as_merged_ones(restart):
     given = problem()
     beside, fed, state = run(FineTuneFedLoRU(LOCAL, Adapter(2), 2, restart), given, 7, size=3)
     merged, other, _ = run(FedLoRU(LOCAL, Adapter(2), 2, restart), given, 7, size=3)

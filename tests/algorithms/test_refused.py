@@ -69,7 +69,7 @@ def test_nothing_travels_in_central_training():
     assert steps[-1].metrics["loss"] < steps[0].metrics["loss"]
 
 
-def test_an_optimiser_goes_on_in_central_training_where_its_state_is_personal():
+def test_a_personal_optimiser_continues_in_central_training():
     def last(state):
         algorithm = CentralTraining(Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state=state))
         return list(rounds(algorithm, quadratics(), rounds=2))[-1].metrics["loss"]

@@ -69,7 +69,7 @@ def test_rounds_between_evaluations_hold_what_costs_nothing():
         taken(HALF, Two(), rounds=1, evaluate_every=0)
 
 
-def test_a_run_goes_on_where_it_stood_with_its_ledger():
+def test_a_run_resumes_with_its_ledger():
     whole = list(rounds(HALF, Two(), rounds=4, cohort=1, seed=3))
     half = list(rounds(HALF, Two(), rounds=2, cohort=1, seed=3))[-1]
     rest = list(rounds(HALF, Two(), rounds=4, cohort=1, seed=3, resume=(half.state, half.ledger)))

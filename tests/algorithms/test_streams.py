@@ -47,7 +47,7 @@ def uploaded(client, memory):
     return Reply(upload=memory.drawn)
 
 
-def test_clients_draw_by_seed_round_trip_and_number():
+def test_clients_draw_by_seed_round_exchange_and_number():
     def streams():
         found = {}
         for seed, round in product(FEW, FEW):
@@ -89,7 +89,7 @@ def test_nested_factors_start_by_turn_and_side_and_unlike_the_factors():
     require_apart(found)
 
 
-def test_factors_start_anew_after_every_accumulation():
+def test_factors_restart_after_every_accumulation():
     """With tau = 2 in FedLoRU, A is drawn at turns 0, 2 and 4, where no step moves it."""
     given = random_quadratics((4, 3), 2, np.random.default_rng(0))
     still = Descent(1, 1e-300)

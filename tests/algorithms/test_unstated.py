@@ -85,7 +85,7 @@ def upload_draw(client, memory):
     return Reply(upload=memory.drawn)
 
 
-def test_trips_before_the_first_round_are_those_of_round_0():
+def test_exchanges_before_the_first_round_belong_to_round_0():
     fed = Federation(random_quadratics((2, 2), 2, np.random.default_rng(0)).clients, seed=5)
     fed.broadcast(base=W)
     found = fed.gather(upload_draw, to=(0, 1), draw=lambda client, rng: torch.tensor(rng.random(), dtype=torch.float64))

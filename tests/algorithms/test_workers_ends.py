@@ -75,7 +75,7 @@ Federation(quadratics(2).clients, executor=Processes(2)).gather(answer_number, t
 """
 
 
-def test_a_script_that_its_workers_would_run_again_is_told_the_line_that_it_lacks(tmp_path):
+def test_a_script_without_the_main_guard_gets_the_missing_line_in_the_error(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(UNGUARDED.format(paths=[str(HERE.parents[1]), str(HERE)]))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False)

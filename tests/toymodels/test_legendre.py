@@ -60,7 +60,7 @@ def test_the_target_is_the_minimiser_however_the_data_are_split(split):
     assert sum(client.samples for client in given.clients) == (8000 if split == "all" else 2000)
 
 
-def test_starts_targets_and_strips_are_those_asked_for():
+def test_starts_targets_and_strips_are_as_requested():
     """The module draws target, points, order of the samples and initial weights, in this order."""
     options = {"shape": (4, 3), "rank": 2, "samples": 90}
     made = [homogeneous(3, np.random.default_rng(5), start_scale=scale, **options) for scale in (1.0, 0.25)]

@@ -160,7 +160,7 @@ def test_a_planned_run_on_demand_repeats():
     assert ends[0] == ends[1]
 
 
-def test_data_that_are_not_finite_are_told_from_steps_that_diverge():
+def test_non_finite_data_are_distinguished_from_diverging_steps():
     clients = [centred(np.eye(2), np.ones((2, 1))), centred(np.eye(2), np.array([[1.0], [np.nan]]))]
     fed = Federation(clients)
     w = Tree({"W": torch.zeros(2, 1, dtype=torch.float64)})

@@ -73,7 +73,7 @@ def test_every_client_has_the_extreme_curvatures_asked_for(curvatures):
     assert given.smoothness == pytest.approx(max(map(abs, curvatures)))
 
 
-def test_curvatures_are_a_tenth_to_one_unless_told():
+def test_curvatures_are_a_tenth_to_one_by_default():
     given = random_quadratics((3, 2), 1, np.random.default_rng(0))
     assert given.facts["curvature"] == pytest.approx((0.1, 1.0))
     twice = random_quadratics((3, 2), 1, np.random.default_rng(0), scale=2.0)
