@@ -211,10 +211,10 @@ def pull_back(gradient_at: Callable[[Any], Any], at: Any, assemble: Assemble) ->
     leaves, form = pytree.tree_flatten(at)
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in leaves]
-        made, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
-    gradients = structure.flatten_up_to(gradient_at(structure.unflatten([entry.detach() for entry in made])))
+        assembled, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
+    gradients = structure.flatten_up_to(gradient_at(structure.unflatten([entry.detach() for entry in assembled])))
     gradients = [_to_dense(change) for change in gradients]
-    pairs = [(entry, change) for entry, change in zip(made, gradients, strict=True) if entry.requires_grad]
+    pairs = [(entry, change) for entry, change in zip(assembled, gradients, strict=True) if entry.requires_grad]
     entries, changes = zip(*pairs, strict=True)
     found = torch.autograd.grad(entries, variables, changes, allow_unused=True, materialize_grads=True)
     return form.unflatten(list(found))
@@ -373,10 +373,10 @@ def _gradients(
         return split.form.flatten_up_to(grad), {}
 
     def loss(leaves: Sequence[Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
-        made = assemble(split.rebuild(leaves, observed))
+        assembled = assemble(split.rebuild(leaves, observed))
         if split.names:
-            value, new = client.loss_and_statistics(made, batch)
+            value, new = client.loss_and_statistics(assembled, batch)
             return value, {name: entry.detach() for name, entry in new.items()}
-        return client.loss(made, batch), {}
+        return client.loss(assembled, batch), {}
 
     return differentiate(loss, w)

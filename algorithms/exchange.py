@@ -231,7 +231,7 @@ class Acknowledgement:
     personal: Mapping[str, Any]
 
     @staticmethod
-    def of(number: int, reply: Reply, made: Any = ()) -> Acknowledgement:
+    def of(number: int, reply: Reply, result: Any = ()) -> Acknowledgement:
         """Return the acknowledgement of a reply and of the result that the server computed from it."""
         sent = tensors(reply.upload)
         entries, size = sum(leaf.numel() for leaf in sent), sum(leaf.numel() * leaf.element_size() for leaf in sent)
@@ -239,7 +239,7 @@ class Acknowledgement:
             number,
             entries,
             size,
-            _finite([*sent, *tensors(made), *tensors(reply.personal)]),
+            _finite([*sent, *tensors(result), *tensors(reply.personal)]),
             reply.keep,
             reply.personal,
         )

@@ -95,8 +95,8 @@ def train_in_place(
     client: Client, memory: Memory, factors: AB, local: Descent, shapes: Mapping[str, tuple[int, ...]]
 ) -> Reply:
     """Take local steps in A, B and the rest."""
-    made = as_values if takes_values(client) else multiply
-    trained, personal = descend(client, factors, local, memory, partial(made, shapes))
+    assemble = as_values if takes_values(client) else multiply
+    trained, personal = descend(client, factors, local, memory, partial(assemble, shapes))
     return Reply(upload=trained, personal=personal)
 
 

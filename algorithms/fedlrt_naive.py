@@ -67,9 +67,9 @@ class NaiveFeDLRT:
             uploads = fed.gather(own_bases, to=cohort, **sent)
             S = fed.average([upload.S for upload in uploads], of=cohort)
             return truncate(uploads[0].U, S, uploads[0].V, self.truncation)
-        whole = fed.mean(own_bases, to=cohort, then=product, **sent)
-        layers = whole.only(state.U)
-        return truncate(_identity(layers, 0), whole, _identity(layers, 1), self.truncation)
+        mean = fed.mean(own_bases, to=cohort, then=product, **sent)
+        layers = mean.only(state.U)
+        return truncate(_identity(layers, 0), mean, _identity(layers, 1), self.truncation)
 
     def weights(self, state: USV) -> Tree:
         """Return the weights of the model."""
@@ -91,8 +91,8 @@ def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: 
             append_columns(factors.U, augment(factors.U, gradients.U)),
             append_columns(factors.V, augment(factors.V, gradients.V)),
         )
-        whole = product(factors)
-        St = Tree({**whole, **(Ut.T @ whole.only(Ut) @ Vt)})
+        w = product(factors)
+        St = Tree({**w, **(Ut.T @ w.only(Ut) @ Vt)})
         rate = local.rate(memory.round, step, steps)
         one = replace(local, steps=1, epochs=None, learning_rate=_Rate(rate), optimiser_state="personal")
         inside = project(client, Ut, Vt)

@@ -95,9 +95,9 @@ def fold_parts(
     partial: Sum | None = None
     acknowledgements: list[Acknowledgement] = []
     for number, share, reply in zip(exchange.cohort, shares, replies, strict=True):
-        made = reply.upload if exchange.then is None else exchange.then(reply.upload)
-        acknowledgements.append(Acknowledgement.of(number, reply, () if exchange.then is None else made))
-        leaves, form = flatten(made, number)
+        result = reply.upload if exchange.then is None else exchange.then(reply.upload)
+        acknowledgements.append(Acknowledgement.of(number, reply, () if exchange.then is None else result))
+        leaves, form = flatten(result, number)
         product = Sum(_times(leaves, share), form)
         partial = product if partial is None else partial.plus(product, number)
         if len(acknowledgements) % size == 0 or len(acknowledgements) == len(exchange.cohort):

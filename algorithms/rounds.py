@@ -255,15 +255,15 @@ def _require_trained_statistics(algorithm: Algorithm, clients: Clients | Sequenc
 
 def _statistics(clients: Clients | Sequence[Any]) -> Collection[str]:
     """Return the names of weights that are observed and not trained."""
-    found: Collection[str] = getattr(clients[0], "statistics", ())
-    return found
+    names: Collection[str] = getattr(clients[0], "statistics", ())
+    return names
 
 
 def _metrics(
     problem: FederatedProblem, algorithm: Algorithm, state: Any, fed: Federation, number: int, evaluated: bool
 ) -> dict[str, float]:
-    found = _evaluate(problem, algorithm, state, fed) if evaluated else {}
-    for name, value in found.items():
+    metrics = _evaluate(problem, algorithm, state, fed) if evaluated else {}
+    for name, value in metrics.items():
         if name.endswith("loss") and not isfinite(value):
             if number == 0:
                 raise FederationError(
@@ -273,7 +273,7 @@ def _metrics(
     ranks = {"rank": float(max(U.shape[1] for U in state.U.values()))} if isinstance(state, USV) else {}
     return {
         "round": number,
-        **found,
+        **metrics,
         **ranks,
         "bytes_down": fed.ledger.bytes("down"),
         "bytes_up": fed.ledger.bytes("up"),
@@ -289,9 +289,9 @@ def _evaluate(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict
             "must return the state, and weights make a tree of it"
         )
     if hasattr(problem, "evaluate"):
-        found = dict(problem.evaluate(w, fed))
+        metrics = dict(problem.evaluate(w, fed))
     else:
-        found = {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
+        metrics = {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
     if hasattr(algorithm, "personal_weights") and hasattr(problem, "evaluate_personal"):
-        found |= problem.evaluate_personal(lambda client: algorithm.personal_weights(fed, state, client), fed)
-    return found
+        metrics |= problem.evaluate_personal(lambda client: algorithm.personal_weights(fed, state, client), fed)
+    return metrics

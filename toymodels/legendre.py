@@ -101,8 +101,10 @@ def homogeneous(
     """
     target = _low_rank(shape, rank, rng)
     x, y, parts = _points(clients, samples, split, rng)
-    made = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
-    return _problem("Legendre, one target", made, shape, rng, start_scale, target=torch.from_numpy(target), basis=basis)
+    built = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
+    return _problem(
+        "Legendre, one target", built, shape, rng, start_scale, target=torch.from_numpy(target), basis=basis
+    )
 
 
 def homogeneous_on_demand(
@@ -159,8 +161,8 @@ def heterogeneous(
         ProblemError: A size is out of its range, or the basis is unknown.
     """
     x, y, parts = _points(clients, samples, "all", rng)
-    made = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
-    return _problem("Legendre, a target each", made, shape, rng, start_scale, basis=basis)
+    built = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
+    return _problem("Legendre, a target each", built, shape, rng, start_scale, basis=basis)
 
 
 def many_targets(
@@ -185,14 +187,14 @@ def many_targets(
     """
     x, y, parts = _points(len(targets), samples, split, rng)
     m, n = targets.shape[-2:]
-    made: list[ProductGram] = []
+    built: list[ProductGram] = []
     for rows in parts:
-        if split == "all" and made:
-            made.append(made[0])
+        if split == "all" and built:
+            built.append(built[0])
             continue
         p, q = legendre_features(x[rows], m, basis), legendre_features(y[rows], n, basis)
-        made.append(product_gram(p, q, np.zeros(len(rows))))
-    return [client.with_targets(aims) for client, aims in zip(made, targets, strict=True)]
+        built.append(product_gram(p, q, np.zeros(len(rows))))
+    return [client.with_targets(aims) for client, aims in zip(built, targets, strict=True)]
 
 
 def random_targets(problems: int, shape: tuple[int, int], rank: int, rng: np.random.Generator) -> torch.Tensor:
@@ -210,10 +212,10 @@ def admissible_rate(problem: Problem, steps: int) -> float:
 
 
 def _problem(
-    name: str, made: list[Quadratic], shape: tuple[int, int], rng: np.random.Generator, scale: float, **facts: Any
+    name: str, built: list[Quadratic], shape: tuple[int, int], rng: np.random.Generator, scale: float, **facts: Any
 ) -> Problem:
     start = torch.from_numpy(scale * rng.standard_normal(shape) / sqrt(max(shape)))
-    return quadratic_problem(name, made, start, [client.samples for client in made], **facts)
+    return quadratic_problem(name, built, start, [client.samples for client in built], **facts)
 
 
 def _low_rank(shape: tuple[int, int], rank: int, rng: np.random.Generator) -> Array:

@@ -154,8 +154,8 @@ def random_quadratics(
 
     law = _QuadraticLaw(m, n, low, high, heterogeneity, rank)
     common, same = law.target(rng, 1.0), law.curvature(rng)
-    made = [law(rng, common, same) for _ in range(clients)]
-    return quadratic_problem("random quadratics", made, law.target(rng, scale))
+    built = [law(rng, common, same) for _ in range(clients)]
+    return quadratic_problem("random quadratics", built, law.target(rng, scale))
 
 
 def quadratics_on_demand(

@@ -122,17 +122,17 @@ def regression(
     basis = np.linalg.qr(rng.standard_normal((d, min(d, 2 * rank))))[0]
     truth, beside = basis[:, :rank], basis[:, rank:]
     common = rng.standard_normal((rank, k))
-    made, own = [], []
+    built, own = [], []
     for size in sizes:
         own.append(common + heterogeneity * rng.standard_normal((rank, k)))
         target = torch.from_numpy(truth @ own[-1])
-        made.append(Regressor(_gram(d, size, rng), target, float(size or 1)))
+        built.append(Regressor(_gram(d, size, rng), target, float(size or 1)))
     if sine is None:
         first = np.linalg.qr(rng.standard_normal((d, rank)))[0]
     else:
         first = np.sqrt(1.0 - sine**2) * truth + sine * beside
     start = torch.from_numpy(first @ (1e-3 * rng.standard_normal((rank, k))))
-    share = [client.samples / sum(c.samples for c in made) for client in made]
+    share = [client.samples / sum(c.samples for c in built) for client in built]
     mean = np.average(own, axis=0, weights=share)
     facts = {
         "truth": torch.from_numpy(truth),
@@ -143,9 +143,9 @@ def regression(
         "gamma_squared": float(np.average([((one - mean) ** 2).sum() for one in own], weights=share)),
     }
     problem = Problem(
-        "linear regression", tuple(made), {"W": start}, share, 0.0, facts=facts, measures={"angle": _angle_to(truth)}
+        "linear regression", tuple(built), {"W": start}, share, 0.0, facts=facts, measures={"angle": _angle_to(truth)}
     )
-    return _known(problem, made, constants)
+    return _known(problem, built, constants)
 
 
 def regression_on_demand(

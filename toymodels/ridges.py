@@ -237,14 +237,14 @@ def ridge_problem(
             raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
         profile = PROFILES[profile]
     common = rng.standard_normal(shape)
-    made = [_draw_client(rng, common, size, heterogeneity, profile) for size in sizes]
+    built = [_draw_client(rng, common, size, heterogeneity, profile) for size in sizes]
     G = profile.slope_bound
     return Problem(
         "ridges",
-        tuple(made),
+        tuple(built),
         {"W": torch.from_numpy(common + rng.standard_normal(shape))},
         [size / sum(sizes) for size in sizes],
-        max(client.smoothness for client in made),
+        max(client.smoothness for client in built),
         facts={"gradient_bound": G, "variance_bound": G**2, "curvatures": profile.curvatures},
     )
 

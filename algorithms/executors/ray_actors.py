@@ -195,8 +195,8 @@ class Worker:
 
     def answer(self, task: Task, clients: Packed | None, lasting: Packed | None, exchange: Packed | None) -> Answer:
         """Run a task and return its result."""
-        whole = replace(task, clients=clients, lasting=lasting, exchange=exchange)
-        return run_task(whole, self._federations, shared=False)
+        task = replace(task, clients=clients, lasting=lasting, exchange=exchange)
+        return run_task(task, self._federations, shared=False)
 
 
 def _end(ray: Any, actors: Sequence[_Actor], own: bool) -> None:

@@ -125,10 +125,10 @@ def run_task(task: Task, federations: dict[int, WorkerState], shared: bool = Tru
     """
     for number in task.gone:
         federations.pop(number, None)
-    held = federations.setdefault(task.federation, WorkerState())
+    state = federations.setdefault(task.federation, WorkerState())
     try:
-        again = held.prepare(task)
-        content, kept = held.answer(task.part)
+        again = state.prepare(task)
+        content, kept = state.answer(task.part)
         return Answer(tuple(pack_message("what came of the work", part, shared) for part in content), kept, again)
     except Exception as error:
         return Answer(_failure(error))
