@@ -1,7 +1,8 @@
-"""Each federated low-rank algorithm once, in the words of its paper, and the federation that they work with."""
+"""Federated low-rank algorithms in the notation of their papers, and the federation on which they run."""
 
 import os
 
-# Intel's library rounds a product of matrices by where its entries lie in memory, unless it is told not to; workers,
-# whose messages lie elsewhere, would then not have the bits of one process. It reads this at its first product.
+# By default, Intel's MKL rounds a matrix product differently depending on memory alignment. Workers keep their messages
+# at other addresses, so their results would not be bit-identical to those of one process. MKL reads this variable at
+# its first product.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")

@@ -1,8 +1,8 @@
-r"""The update $\alpha AB$ of a layer's weight: factors, their start, and the weights that they make.
+r"""The update $\alpha AB$ of a layer's weight: its factors, their initial values, and the resulting weights.
 
-A is ``(m, r)`` and B ``(r, n)`` for a weight that is read as a matrix ``(m, n)``; PEFT's B is A here, unless A is to
-stand at the inputs: then it is ``(n, r)``, B is ``(r, m)``, and the update the transposed product. What is not
-factorised (norms, biases, a stem, a head) is the `rest`: trained and averaged beside the factors, or frozen.
+For a weight that is read as a matrix ``(m, n)``, A is ``(m, r)`` and B is ``(r, n)``, so that our A is PEFT's B. If A
+is placed at the inputs, A is ``(n, r)``, B is ``(r, m)`` and the update is the transposed product. Weights that are not
+factorised (norms, biases, a stem, a head) are the `rest`: trained and averaged with the factors, or frozen.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from algorithms.tree import Tree, narrow, wide
 from algorithms.weights import Added
 
 NAME_LAYERS = "name the layers that are factorised, as in --layers 'layer1.*, layer2.*'"
-"""Remedy where all weights would be factorised and cannot be."""
+"""Remedy in errors about weights that cannot be factorised."""
 
 
 class AB(NamedTuple):
-    r"""Factors of the update of every layer: A ``(m, r)``, B ``(r, n)``; and the weights that are not factorised."""
+    r"""The factors of every layer's update, A ``(m, r)`` and B ``(r, n)``, and the weights that are not factorised."""
 
     A: Tree
     B: Tree
@@ -35,24 +35,24 @@ class AB(NamedTuple):
 
 @dataclass(frozen=True)
 class Adapter:
-    r"""The update $\alpha AB$ and its start: A normal with variance 1/m, B zero.
+    r"""The settings of the update $\alpha AB$, which starts with A normal of variance 1/m and B zero.
 
     Attributes:
         rank: r.
         scale: $\alpha$.
-        seed: Seed of the start.
+        seed: Seed of the initial A.
         layers: Patterns for the names of the layers that are factorised, such as ``layer*.conv*, head``; default: all
             weights, which then must be matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        rest: Whether the other weights are `trained` and averaged beside the factors, or `frozen`.
-        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
-        a_at: The side of a layer at which A stands: its `outputs`, the rows of a weight, or its `inputs`, as in PEFT
-            (whose A is A then) and in RoLoRA's xAB; default: outputs.
-        precision: Type of the factors: that of the `weights`, or `float32` beside weights of half precision, to whose
-            type layers round them; default: weights.
+        rest: Whether the other weights are `trained` and averaged with the factors, or `frozen`.
+        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
+        a_at: The side of a layer at which A is placed: its `outputs`, the rows of a weight, or its `inputs`, as in
+            RoLoRA's xAB and in PEFT, whose A is then ours; default: outputs.
+        precision: Type of the factors: the type of the `weights`, or `float32` with weights of half precision, to whose
+            type layers round the factors; default: weights.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
     """
 
     rank: int
@@ -82,7 +82,7 @@ class Adapter:
             )
 
     def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
-        """Fresh factors, the same on every call with the same turn, and the rest of the weights where it is trained.
+        """Return initial factors, which depend only on the seed and `turn`, and the rest of the weights if trained.
 
         Raises:
             FederationError: The rank does not fit a layer.
@@ -91,16 +91,16 @@ class Adapter:
         return pair if self.rest == "frozen" else pair._replace(rest=Tree(w).but(pair.A))
 
     def pair(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
-        """Fresh factors alone.
+        """Return initial factors without the rest of the weights.
 
         Raises:
             FederationError: The rank does not fit a layer.
         """
         generator = torch.Generator().manual_seed(int(np.random.SeedSequence([self.seed, turn]).generate_state(1)[0]))
         A, B = {}, {}
-        for name in factorised(w, self.layers):
+        for name in factorised_names(w, self.layers):
             W = w[name]
-            m, n, r = fitting(name, W, self.rank_of(name), self.convolution, self.cap)
+            m, n, r = fit_rank(name, W, self.rank_of(name), self.convolution, self.cap)
             m, n = (n, m) if self.a_at == "inputs" else (m, n)
             like = wide(W.new_empty(0)) if self.precision == "float32" else W
             A[name] = torch.randn(m, r, generator=generator, dtype=torch.float64, device="cpu").to(like) / m**0.5
@@ -112,65 +112,65 @@ class Adapter:
         return self.rank
 
     def weights(self, base: Mapping[str, Any], factors: AB) -> Tree:
-        r"""$W_0 + \alpha AB$ as tensors, and the rest."""
+        r"""Return $W_0 + \alpha AB$ as tensors, and the rest."""
         A, B, rest = factors
         return Tree(
             {name: self._sum(W, A[name], B[name]) if name in A else rest.get(name, W) for name, W in base.items()}
         )
 
     def values(self, base: Mapping[str, Any], factors: AB) -> Tree:
-        r"""$W_0 + \alpha AB$ as values that layers compute through, and the rest."""
+        r"""Return $W_0 + \alpha AB$ as factors through which layers compute, and the rest."""
         values: dict[str, Any] = {**base, **factors.rest}
         for name, A in factors.A.items():
-            values[name] = Added(base[name], self.scale, *self.placed(A, factors.B[name], base[name].dtype))
+            values[name] = Added(base[name], self.scale, *self.orient(A, factors.B[name], base[name].dtype))
         return Tree(values)
 
-    def made(self, client: Client, base: Mapping[str, Any], factors: AB) -> Tree:
-        """The weights as a client takes them: values, or tensors."""
+    def weights_for(self, client: Client, base: Mapping[str, Any], factors: AB) -> Tree:
+        """Return the weights in the form that a client accepts: factors or tensors."""
         return self.values(base, factors) if takes_values(client) else self.weights(base, factors)
 
-    def over(self, client: Client, base: Mapping[str, Any]) -> Assemble:
-        """The weights that a client takes as a function of the factors."""
-        return lambda factors: self.made(client, base, factors)
+    def assembler(self, client: Client, base: Mapping[str, Any]) -> Assemble:
+        """Return the map from factors to the weights of a client."""
+        return lambda factors: self.weights_for(client, base, factors)
 
-    def placed(self, A: Tensor, B: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Factors ``(m, r)`` and ``(r, n)`` of the update of a weight ``(m, n)`` of some type."""
+    def orient(self, A: Tensor, B: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Return the factors ``(m, r)`` and ``(r, n)`` of the update of a weight ``(m, n)``, in the weight's type."""
         if A.dtype != dtype and self.precision == "float32":
             A, B = A.to(dtype), B.to(dtype)
         return (B.mT, A.mT) if self.a_at == "inputs" else (A, B)
 
     def _sum(self, W: Tensor, A: Tensor, B: Tensor) -> Tensor:
-        A, B = self.placed(A, B, A.dtype)
+        A, B = self.orient(A, B, A.dtype)
         update = self.scale * (A @ B)
         total = (update if update.shape[-W.ndim :] == W.shape else from_matrix(update, W.shape)) + W
         return narrow(total, W.dtype)
 
 
-def factorised(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
-    """Names of the weights that patterns name; all of them without patterns.
+def factorised_names(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
+    """Return the names of the weights that match the patterns; all names if there are no patterns.
 
     Raises:
-        FederationError: A pattern that names no layer.
+        FederationError: A pattern matches no layer.
     """
     return tuple(w) if layers is None else layer_names([(name, W.shape) for name, W in w.items()], layers)
 
 
-def fitting(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool = False) -> tuple[int, int, int]:
-    """Rows and columns of a weight that is read as a matrix, and the rank of its factors.
+def fit_rank(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool = False) -> tuple[int, int, int]:
+    """Return the rows and columns of a weight read as a matrix, and the rank of its factors.
 
     Args:
         name: Name of the weight.
         W: The weight.
-        rank: Rank asked for.
+        rank: Requested rank.
         convolution: How a kernel is read as a matrix.
-        cap: Lower the rank to the smaller side.
+        cap: Lower the rank to the smaller side if necessary.
 
     Raises:
-        FederationError: It is no matrix, or the rank is below 1 or above the smaller side.
+        FederationError: The weight is not a matrix, or the rank is below 1 or above the smaller side.
     """
     what = f"rank {rank} does not fit {name} of shape {tuple(W.shape)}"
     if W.ndim < 2:
-        raise FederationError(f"{what}, which is no matrix; {NAME_LAYERS}")
+        raise FederationError(f"{what}, which is not a matrix; {NAME_LAYERS}")
     m, n = matrix_shape(W.shape, convolution)
     if rank < 1 or (rank > min(m, n) and not cap):
         raise FederationError(f"{what}: as a {m} x {n} matrix it takes 1 to {min(m, n)}; lower the rank, or set cap")
@@ -178,7 +178,7 @@ def fitting(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool
 
 
 class Adapted(Protocol):
-    """A state of weights and the factors of their update."""
+    """A state with weights and the factors of their update."""
 
     @property
     def base(self) -> Tree:

@@ -1,4 +1,4 @@
-"""How far the clients' updates of a round point where the federation's does: what FedLoRU's Figure 8 plots."""
+"""Cosine similarity of the clients' updates and the server's update in a round (FedLoRU, Figure 8)."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from typing import Any
 
 import torch
 
-from algorithms.exchange import Receipt, Trip
+from algorithms.exchange import Acknowledgement, Exchange
 from algorithms.federation import Executor, FederationError, Reply, Sequential
 from algorithms.partial_sums import fold
 from algorithms.tree import Tree
 
 
-class Watched:
-    """An executor that keeps what the clients of the last averaged trip sent: a model for each client of the cohort.
+class UploadRecorder:
+    """An executor that also keeps the uploads of the last averaged exchange, one model for each client of the cohort.
 
-    Numbers are those of the executor that it watches.
+    The results are bit-identical to those of the executor that it wraps.
     """
 
     def __init__(self, executor: Executor | None = None) -> None:
         self._executor: Executor = executor if executor is not None else Sequential()
         self._sent: list[Any] = []
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order."""
-        return self._executor.replies(trip)
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
+        """Return the replies of the wrapped executor."""
+        return self._executor.replies(exchange)
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, and a receipt for each client."""
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """Return the sum of share times upload and the acknowledgements, and keep the uploads."""
         sent: list[Any] = []
 
         def then(upload: Any) -> Any:
-            sent.append(upload if trip.then is None else trip.then(upload))
+            sent.append(upload if exchange.then is None else exchange.then(upload))
             return sent[-1]
 
-        answer = fold(replace(trip, then=then), self._executor.replies(trip), shares)
+        answer = fold(replace(exchange, then=then), self._executor.replies(exchange), shares)
         self._sent = sent
         return answer
 
-    def tell(self, trip: Trip) -> None:
-        """Brings values to every client."""
-        self._executor.tell(trip)
+    def broadcast(self, exchange: Exchange) -> None:
+        """Send values to every client."""
+        self._executor.broadcast(exchange)
 
-    def taken(self) -> list[Any]:
-        """Returns what the clients sent since the last call, in the order of the cohort, as the server adds it up."""
+    def take(self) -> list[Any]:
+        """Return and discard the last uploads, in the order of the cohort and in the form that the server sums."""
         sent, self._sent = self._sent, []
         return sent
 
 
 def require_models(algorithm: Any) -> None:
-    """Checks that the clients send a model at the end of a round, which the algorithm knows how to read.
+    """Check that the algorithm can convert the clients' last uploads of a round to models, by `client_model`.
 
     Raises:
-        FederationError: They do not.
+        FederationError: It cannot.
     """
     if not hasattr(algorithm, "client_model"):
         raise FederationError(
@@ -64,26 +64,27 @@ def require_models(algorithm: Any) -> None:
 
 
 def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left_out: Collection[str] = ()) -> float:
-    """The mean over the clients of the cosine between their update of the model and the federation's.
+    r"""Return the mean cosine similarity $\frac1K\sum_k\cos\angle(w_k - w,\; w^+ - w)$ of FedLoRU v2, Appendix F.5.
 
-    An update is the difference to the model before the round, all its weights as one vector. FedLoRU v2, Appendix F.5.
+    Here $w$ and $w^+$ are the weights of the model before and after the round, as one vector, and $w_k$ those of client
+    k.
 
     Args:
-        algorithm: Algorithm of the round; its `client_model` reads what a client sent.
+        algorithm: Algorithm of the round; its `client_model` converts an upload to a model.
         before: State of the algorithm before the round.
         after: State of the algorithm after the round.
-        sent: Uploads of the clients, as the server adds them up.
-        left_out: Names of what is no weight, such as running statistics.
+        sent: Uploads of the clients, in the form that the server sums.
+        left_out: Names of entries that are not weights, such as running statistics.
 
     Returns:
-        A number from -1 to 1; nan where an update is zero.
+        A number from -1 to 1; nan if an update is zero.
     """
     start = algorithm.weights(before)
     together = _vector(algorithm.weights(after) - start, left_out)
     cosines = []
     for one in sent:
-        alone = _vector(algorithm.client_model(before, one) - start, left_out)
-        cosines.append((alone @ together) / (alone.norm() * together.norm()))
+        update = _vector(algorithm.client_model(before, one) - start, left_out)
+        cosines.append((update @ together) / (update.norm() * together.norm()))
     return float(torch.stack(cosines).mean())
 
 

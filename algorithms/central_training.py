@@ -1,4 +1,4 @@
-"""Central training: one client has the data of all; what federated training is compared with."""
+"""Central training, the baseline: one client holds the pooled data."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ from algorithms.tree import Tree, weighted_sum
 
 @dataclass(frozen=True)
 class CentralTraining:
-    """The baseline: a single client, whose steps, batches and epochs are over all samples; nothing travels.
-
-    Its state is the weights.
+    """Trains a single client on all samples, without communication; the state is the weights.
 
     Attributes:
-        local: Steps of a round; with one epoch, a round is a pass over all data.
+        local: Local steps of a round; with one epoch, a round is a pass over all data.
     """
 
     local: Descent
 
     def start(self, fed: Federation, w: Tree) -> Tree:
-        """The state before the first round."""
+        """Return the state before the first round."""
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
-        """One round."""
-        fed.equip(w=w)
+        """Train the single client for one round and return its weights."""
+        fed.set_personal(w=w)
         fed.gather(train_alone, to=cohort, draw=self.local.draw, local=self.local)
         trained: Tree = fed.personal(cohort[0])["w"]
         return trained
 
     def weights(self, w: Tree) -> Tree:
-        """The model."""
+        """Return the weights of the model."""
         return w
 
-    def gathered(
+    def pool(
         self, clients: Clients | Sequence[Client], shares: Sequence[float] | None
     ) -> tuple[Sequence[Client], None]:
-        """The single client: the clients' own ``pooled()``, else one with the mean of their losses."""
+        """Return the single client, and None for its shares.
+
+        It is ``clients.pooled()`` if there is such a method, else a client with the mean of all losses.
+        """
         own = getattr(clients, "pooled", None)
         if own is not None:
             return (own(),), None
@@ -54,7 +55,7 @@ class CentralTraining:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The data of several clients: the mean of their losses weighted by their shares.
+    r"""A client with the pooled data of others, whose loss is the weighted mean $\sum_k s_kL_k(w)/\sum_k s_k$.
 
     Attributes:
         clients: Clients whose data are pooled.
@@ -66,14 +67,14 @@ class Pool:
 
     @property
     def samples(self) -> float:
-        """Size of all data."""
+        """Number of samples of all clients."""
         return float(sum(client.samples for client in self.clients))
 
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
-        """The mean loss.
+        """Return the mean loss.
 
         Raises:
-            FederationError: A batch, which these clients cannot take from one another's samples.
+            FederationError: A batch is requested, which cannot be drawn across these clients' data.
         """
         if batch is not None:
             raise FederationError("central training in batches needs clients with a method pooled()")

@@ -1,4 +1,4 @@
-"""Gradients of a client's loss in any parameters of its weights, and local steps along them."""
+"""Gradients of a client's loss in any parameterisation of its weights, and local steps along them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory, require_whole
-from algorithms.optimisers import Optimiser, counted_singly, descended
+from algorithms.optimisers import Optimiser, count_singly, gradient_step
 from algorithms.schedules import Schedule
 from algorithms.tree import Split, narrow, wide
 
 Assemble = Callable[[Any], Mapping[str, Any]]
-"""From parameters, such as factors, to weights; differentiable."""
+"""A differentiable map from parameters, such as factors, to weights."""
 OPTIMISER = "optimiser"
-"""Under which name a client keeps the state of its optimiser."""
+"""Name of the personal value in which a client keeps the state of its optimiser."""
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Local steps of every client.
+    """The settings of the clients' local steps.
 
     Attributes:
-        steps: Number of steps in a round, where no epochs are given.
+        steps: Number of steps in a round; not used if `epochs` are given.
         learning_rate: Learning rate of each step; a number, or a schedule over rounds or steps.
-        batch: Samples of a step, drawn without replacement for each; all of them by default.
-        epochs: Passes over the client's samples in a round, each in a new order and in batches, the last of which may
-            be smaller; in place of `steps`.
-        optimiser: Makes steps of gradients; default: plain gradient descent.
-        clip: Largest norm of the gradient of all parameters, any correction of it included; default: none.
-        optimiser_state: `fresh` in every round, or `personal`: kept by the client from one of its rounds to its next.
+        batch: Number of samples of a step, drawn without replacement for each step; default: all samples.
+        epochs: Number of passes over the client's samples in a round, each in a new order and in batches, of which the
+            last may be smaller; instead of `steps`.
+        optimiser: Turns gradients into steps; default: plain gradient descent.
+        clip: Largest norm of the gradient of all parameters, including any correction; default: no clipping.
+        optimiser_state: `fresh` in every round, or `personal`: kept by the client between the rounds in which it works.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
     """
 
     steps: int = 1
@@ -67,13 +67,20 @@ class Descent:
             raise FederationError(f"optimiser_state must be 'fresh' or 'personal', got {self.optimiser_state!r}")
 
     def draw(self, client: Client, rng: np.random.Generator) -> Any:
-        """Draws each step's input: indices of samples, or what the client makes of them by ``batches(rng, indices)``.
+        """Draw the samples of every step.
 
-        Indices have shape ``(steps, batch)``; those of epochs are one tensor for each step. None for full batches, but
-        where the client says that it is `random`, which needs numbers for every step.
+        Args:
+            client: The client. If it has a method ``batches(rng, indices)``, the result of that is returned instead of
+                the indices.
+            rng: Source of the samples.
+
+        Returns:
+            Indices of shape ``(steps, batch)``; with epochs, one tensor for each step. None for full batches, unless
+            the client has a true attribute `random`, because then it needs random numbers in every step.
 
         Raises:
-            FederationError: Batches of a client that says that its loss is of the `whole` of its data.
+            FederationError: Batches are requested of a client with a true attribute `whole`, whose loss is defined only
+                for all of its data.
         """
         if self.batch is not None and getattr(client, "whole", False):
             raise FederationError(
@@ -94,41 +101,41 @@ class Descent:
         return indices if own is None else own(rng, indices)
 
     def count(self, drawn: Any) -> int:
-        """Number of steps in a round, for what a client drew."""
+        """Return the number of steps in a round, given what a client drew."""
         if drawn is None:
             return self.steps if self.epochs is None else self.epochs
         return len(drawn)
 
     def rate(self, round: int = 1, step: int = 0, steps: int = 1) -> float:
-        """The learning rate of a step, counted from 0, in a round, counted from 1, of so many steps."""
+        """Return the learning rate of a step, counted from 0, in a round, counted from 1, of `steps` steps."""
         if not callable(self.learning_rate):
             return self.learning_rate
         return self.learning_rate(round - 1 if self.learning_rate.per == "round" else (round - 1) * steps + step)
 
 
 def require_fresh(settings: Descent, parameters: str) -> None:
-    """Refuses a personal state of the optimiser where its parameters are others in every round.
+    """Check that the state of the optimiser is fresh, because the parameters are new in every round.
 
     Args:
         settings: Settings of the local steps.
-        parameters: Parameters that are new in every round, in words.
+        parameters: Subject and verb of the error: what creates the parameters in every round.
 
     Raises:
         FederationError: The state is personal.
     """
     if settings.optimiser_state == "personal":
         raise FederationError(
-            f"{parameters} anew in every round, so that what an optimiser remembers belongs to others; leave "
-            "optimiser_state fresh"
+            f"{parameters} again in every round, so that the state of an optimiser would belong to other parameters; "
+            "leave optimiser_state fresh"
         )
 
 
 class Descended(NamedTuple):
-    """Where local steps led.
+    """The result of local steps.
 
     Attributes:
         parameters: Parameters after the last step.
-        personal: State that the client keeps for good: that of its optimiser, where it is personal.
+        personal: The optimiser's state if it is personal, by name; else empty.
     """
 
     parameters: Any
@@ -136,87 +143,94 @@ class Descended(NamedTuple):
 
 
 def weights(parameters: Any) -> Mapping[str, Tensor]:
-    """Parameters that are the weights themselves."""
+    """Return the parameters, which are the weights themselves."""
     return parameters
 
 
-Slopes = list[Tensor | None]
-"""Gradients in several tensors; none in those on which a loss does not depend."""
+Gradients = list[Tensor | None]
+"""Gradients in several tensors; None for tensors on which the loss does not depend."""
 
 
-def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Slopes, Any]:
-    """The gradient of a loss in every tensor of its argument, and what the loss gives beside its value.
+def differentiate(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Gradients, Any]:
+    """Return the gradient of a loss in every tensor of its argument, and the auxiliary output of the loss.
 
-    Plain autograd; within `torch.func`, that.
+    Uses plain autograd, or `torch.func.grad` within transforms of `torch.func`.
     """
     if torch._C._are_functorch_transforms_active():
-        return _differentiated_within(loss, at)
+        return _differentiate_within(loss, at)
     if torch.is_inference_mode_enabled():
         raise FederationError("nothing can be differentiated within torch.inference_mode(): train outside of it")
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in at]
-        value, beside = loss(variables)
-        if not value.requires_grad:  # a loss that does not depend on them
-            return [None] * len(at), beside
+        value, auxiliary = loss(variables)
+        if not value.requires_grad:  # the loss does not depend on them
+            return [None] * len(at), auxiliary
         try:
-            slopes = torch.autograd.grad(value, variables, allow_unused=True)
+            gradients = torch.autograd.grad(value, variables, allow_unused=True)
         except RuntimeError as error:
             if "for sparse tensors" not in str(error):
                 raise
             raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
-    return [None if slope is None else _plain(slope) for slope in slopes], beside
+    return [None if grad is None else _to_dense(grad) for grad in gradients], auxiliary
 
 
-def _differentiated_within(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Slopes, Any]:
-    """`torch.func.grad` gives zeros for what a loss does not depend on; hooks are called on the others alone."""
+def _differentiate_within(
+    loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]
+) -> tuple[Gradients, Any]:
+    """Differentiate within `torch.func`, where gradients in tensors that the loss does not use are zeros, not None.
+
+    Hooks are only called on the tensors that the loss uses.
+    """
     reached: set[int] = set()
 
     def watched(leaves: list[Tensor]) -> tuple[Tensor, Any]:
         for place, leaf in enumerate(leaves):
-            leaf.register_hook(lambda slope, place=place: reached.add(place))
+            leaf.register_hook(lambda grad, place=place: reached.add(place))
         return loss(leaves)
 
-    slopes, beside = torch.func.grad(watched, has_aux=True)(at)
-    return [slope if place in reached else None for place, slope in enumerate(slopes)], beside
+    gradients, auxiliary = torch.func.grad(watched, has_aux=True)(at)
+    return [grad if place in reached else None for place, grad in enumerate(gradients)], auxiliary
 
 
-def _plain(slope: Tensor) -> Tensor:
-    """A gradient as a dense tensor; that of an embedding may be sparse, which few optimisers take."""
-    return slope.to_dense() if slope.is_sparse else slope
+def _to_dense(grad: Tensor) -> Tensor:
+    """Return a gradient as a dense tensor; gradients of embeddings may be sparse, which few optimisers support."""
+    return grad.to_dense() if grad.is_sparse else grad
 
 
-def _filled(slopes: Slopes, like: Sequence[Tensor]) -> list[Tensor]:
-    """Gradients with zeros in place of none."""
-    return [torch.zeros_like(leaf) if slope is None else slope for slope, leaf in zip(slopes, like, strict=True)]
+def _fill(gradients: Gradients, like: Sequence[Tensor]) -> list[Tensor]:
+    """Return the gradients with zeros instead of None."""
+    return [torch.zeros_like(leaf) if grad is None else grad for grad, leaf in zip(gradients, like, strict=True)]
 
 
-def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:
-    """The gradient in parameters, from a function that gives it in their weights."""
+def pull_back(gradient_at: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:
+    """Return the gradient in parameters from a function that computes the gradient in the weights."""
     if torch._C._are_functorch_transforms_active():
         pulled: Any = torch.func.vjp(assemble, at)
         w, pull = pulled
-        return pull(slope(w))[0]
+        return pull(gradient_at(w))[0]
     leaves, form = pytree.tree_flatten(at)
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in leaves]
-        made, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
-    slopes = structure.flatten_up_to(slope(structure.unflatten([entry.detach() for entry in made])))
-    slopes = [_plain(change) for change in slopes]
-    pairs = [(entry, change) for entry, change in zip(made, slopes, strict=True) if entry.requires_grad]
+        assembled, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
+    gradients = structure.flatten_up_to(gradient_at(structure.unflatten([entry.detach() for entry in assembled])))
+    gradients = [_to_dense(change) for change in gradients]
+    pairs = [(entry, change) for entry, change in zip(assembled, gradients, strict=True) if entry.requires_grad]
     entries, changes = zip(*pairs, strict=True)
     found = torch.autograd.grad(entries, variables, changes, allow_unused=True, materialize_grads=True)
     return form.unflatten(list(found))
 
 
 def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Any = None) -> Any:
-    """The gradient of a client's loss in every tensor of the parameters; zero in statistics.
+    """Return the gradient of a client's loss in every tensor of the parameters; it is zero in statistics.
 
-    Where the client knows the gradient in its weights, that is pulled back; else the loss is differentiated, of all
-    samples in the client's `passes`, where it has such: parts with their shares, each of which fits in memory.
+    If the client computes its gradient in the weights, that is pulled back to the parameters. Otherwise, the loss is
+    differentiated. A client with `passes` gives all samples in parts that fit into memory, with their shares.
     """
     split = Split(at, statistics_of(client))
-    slopes = _filled(_summed(client, split, split.trained, {}, assemble, batch, together=False)[0], split.trained)
-    return Split(pytree.tree_map(torch.zeros_like, at), split.names).whole(slopes)
+    gradients = _fill(
+        _sum_gradients(client, split, split.trained, {}, assemble, batch, together=False)[0], split.trained
+    )
+    return Split(pytree.tree_map(torch.zeros_like, at), split.names).rebuild(gradients)
 
 
 def descend(
@@ -228,23 +242,23 @@ def descend(
     correction: Any = None,
     slot: str = OPTIMISER,
 ) -> Descended:
-    """Local steps along ``gradient + correction`` from given parameters; plainly ``w - rate (gradient + correction)``.
+    r"""Take local steps, $w \leftarrow w - \eta\,(\nabla L(w) + c)$ for plain descent.
 
-    Statistics of a network, such as running means, follow what the client observes at each step; no step is taken in
-    them. A parameter on which the loss of a step does not depend stays as it is, with what the optimiser remembers of
-    it, as in `torch.optim`: nothing decays; a correction takes it along.
+    Statistics of a network, such as running means, are updated to what the client observes at each step. Parameters
+    that do not affect the loss of a step are not updated, and neither is their optimiser state, even with weight decay,
+    as in `torch.optim`. With a correction, all parameters are updated.
 
     Args:
-        client: Whose loss it is.
+        client: The client whose loss is reduced.
         start: Parameters: a tree, or mappings and tuples of trees.
         settings: Number and size of the steps.
-        memory: Memory of the client: its drawn numbers are the batches, its number of the round is that of a schedule.
+        memory: Memory of the client, with the batches drawn for this work and the round for schedules.
         assemble: Map from parameters to weights.
-        correction: Added to every gradient; of the parameters' structure.
-        slot: Name under which a personal state of the optimiser is kept.
+        correction: $c$, added to every gradient; of the parameters' structure.
+        slot: Name of the personal value in which the optimiser's state is kept.
 
     Raises:
-        FederationError: Steps of batches, and none were drawn.
+        FederationError: The steps need batches, but none were drawn.
     """
     split = Split(start, statistics_of(client))
     w = split.trained
@@ -258,59 +272,59 @@ def descend(
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
-        found, new = _summed(client, split, w, observed, assemble, batch, together=True)
+        found, new = _sum_gradients(client, split, w, observed, assemble, batch, together=True)
         observed = {**observed, **new}
-        idle = [place for place, slope in enumerate(found) if slope is None and added is None]
-        slopes = _filled(found, w)
+        idle = [place for place, grad in enumerate(found) if grad is None and added is None]
+        gradients = _fill(found, w)
         if added is not None:
-            slopes = [one + other for one, other in zip(slopes, added, strict=True)]
+            gradients = [one + other for one, other in zip(gradients, added, strict=True)]
         if settings.clip is not None:
-            slopes = clipped(slopes, settings.clip)
+            gradients = clip(gradients, settings.clip)
         rate = settings.rate(memory.round, step, steps)
         if settings.optimiser is None:
-            w = descended(w, slopes, rate)
+            w = gradient_step(w, gradients, rate)
         else:
             if idle:
-                state = counted_singly(state, len(w))
+                state = count_singly(state, len(w))
             before = w, state
-            w, state = settings.optimiser.step(w, slopes, state, rate)
+            w, state = settings.optimiser.step(w, gradients, state, rate)
             if idle:
-                w, state = _unmoved(idle, before, (w, state))
+                w, state = _restore(idle, before, (w, state))
     personal = {slot: state} if settings.optimiser_state == "personal" and state is not None else {}
-    return Descended(split.whole(w, observed), personal)
+    return Descended(split.rebuild(w, observed), personal)
 
 
-def _unmoved(places: Sequence[int], before: Any, after: Any) -> Any:
-    """Lists of a tensor for each parameter, wherever they stand, with those of some parameters as they were before."""
+def _restore(places: Sequence[int], before: Any, after: Any) -> Any:
+    """Return `after` with the entries of some parameters as in `before`, in every list of one tensor per parameter."""
     count = len(before[0])
 
     def is_list(part: Any) -> bool:
         return isinstance(part, list) and len(part) == count
 
-    def mixed(old: Any, new: Any) -> Any:
+    def mix(old: Any, new: Any) -> Any:
         return [old[at] if at in places else new[at] for at in range(count)] if is_list(old) else new
 
-    return pytree.tree_map(mixed, before, after, is_leaf=is_list)
+    return pytree.tree_map(mix, before, after, is_leaf=is_list)
 
 
 def takes_values(client: Client) -> bool:
-    """Whether a client's layers compute through factors; others are given the products."""
+    """Return whether a client's layers compute through factors; other clients are given the products."""
     return bool(getattr(client, "takes_values", False))
 
 
 def statistics_of(client: Client) -> frozenset[str]:
-    """Names of those weights of a client that are observed and not trained, such as running means."""
+    """Return the names of a client's weights that are observed and not trained, such as running means."""
     return frozenset(getattr(client, "statistics", ()))
 
 
-def clipped(slopes: Sequence[Tensor], most: float) -> list[Tensor]:
-    """Gradients scaled down together to a norm of at most about `most`, as `torch.nn.utils.clip_grad_norm_` does."""
-    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(slope) for slope in slopes]))
+def clip(gradients: Sequence[Tensor], most: float) -> list[Tensor]:
+    """Scale all gradients down to a joint norm of about `most` at most, as `torch.nn.utils.clip_grad_norm_` does."""
+    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(grad) for grad in gradients]))
     factor = torch.clamp(most / (norm + 1e-6), max=1.0)
-    return [slope * factor for slope in slopes]
+    return [grad * factor for grad in gradients]
 
 
-def _summed(
+def _sum_gradients(
     client: Any,
     split: Split,
     w: list[Tensor],
@@ -318,10 +332,17 @@ def _summed(
     assemble: Assemble,
     batch: Any,
     together: bool,
-) -> tuple[Slopes, Mapping[str, Tensor]]:
-    """`_slopes` of a batch, in parts where the client has such; of all samples in its passes.
+) -> tuple[Gradients, Mapping[str, Tensor]]:
+    """Return the gradient over a batch, or over all samples, summed over parts if the client divides them.
 
-    Passes keep together what statistics are of.
+    Args:
+        client: The client; `parts` divides a batch and `passes` all samples.
+        split: Structure of the parameters.
+        w: Trained tensors.
+        observed: Current statistics.
+        assemble: Map from parameters to weights.
+        batch: The batch, or None.
+        together: Do not divide samples whose statistics are computed together.
     """
     passes = getattr(client, "passes", None)
     if batch is not None:
@@ -330,32 +351,32 @@ def _summed(
     else:
         parts = [] if passes is None else passes(together)
     if len(parts) < 2:
-        return _slopes(client, split, w, observed, assemble, batch)
-    total: Slopes = [None] * len(w)
+        return _gradients(client, split, w, observed, assemble, batch)
+    total: Gradients = [None] * len(w)
     for share, part in parts:
-        slopes, _ = _slopes(client, split, w, observed, assemble, part)
-        for place, slope in enumerate(slopes):
-            if slope is not None:
-                term, sum_so_far = share * wide(slope), total[place]
+        gradients, _ = _gradients(client, split, w, observed, assemble, part)
+        for place, grad in enumerate(gradients):
+            if grad is not None:
+                term, sum_so_far = share * wide(grad), total[place]
                 total[place] = term if sum_so_far is None else sum_so_far + term
-    return [None if slope is None else narrow(slope, entry.dtype) for slope, entry in zip(total, w, strict=True)], {}
+    return [None if grad is None else narrow(grad, entry.dtype) for grad, entry in zip(total, w, strict=True)], {}
 
 
-def _slopes(
+def _gradients(
     client: Any, split: Split, w: list[Tensor], observed: Mapping[str, Tensor], assemble: Assemble, batch: Any
-) -> tuple[Slopes, Mapping[str, Tensor]]:
-    """The gradient in what is trained, and what statistics become."""
+) -> tuple[Gradients, Mapping[str, Tensor]]:
+    """Return the gradients in the trained tensors, and the new statistics."""
     own = getattr(client, "gradient", None)
     if own is not None:
         trained = split.form.unflatten(w)
-        slope = own(trained, batch) if assemble is weights else pulled_back(lambda v: own(v, batch), trained, assemble)
-        return split.form.flatten_up_to(slope), {}
+        grad = own(trained, batch) if assemble is weights else pull_back(lambda v: own(v, batch), trained, assemble)
+        return split.form.flatten_up_to(grad), {}
 
     def loss(leaves: Sequence[Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
-        made = assemble(split.whole(leaves, observed))
+        assembled = assemble(split.rebuild(leaves, observed))
         if split.names:
-            value, new = client.loss_and_statistics(made, batch)
+            value, new = client.loss_and_statistics(assembled, batch)
             return value, {name: entry.detach() for name, entry in new.items()}
-        return client.loss(made, batch), {}
+        return client.loss(assembled, batch), {}
 
-    return differentiated(loss, w)
+    return differentiate(loss, w)

@@ -1,7 +1,7 @@
-"""One trip: work that goes to the clients of a cohort, what each of them knows, and what comes back.
+"""One exchange between the server and a cohort: the work, what each client knows, and the replies.
 
-An executor does the work of a trip. It either gives the replies one by one, or adds the uploads up as they arrive, by
-`algorithms.partial_sums.fold`.
+An executor does the work of an exchange. It either returns the replies one by one or sums the uploads as they arrive
+(`algorithms.partial_sums.fold`).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Cohort = Sequence[int]
 
 
 class FederationError(ValueError):
-    """A federation or a round that cannot go on; the message names round, client and cause."""
+    """A federation or a round that cannot continue; the message names the round, the client and the cause."""
 
 
 class InterruptedWorkError(FederationError):
-    """A round whose worker or client is gone; the same round may succeed later."""
+    """A round that lost a worker or a client; the same round may succeed if it is repeated."""
 
 
 def require_whole(least: int, /, **values: Any) -> None:
-    """Refuses what is no whole number, or a smaller one.
+    """Check that all values are whole numbers of at least `least`.
 
     Raises:
-        FederationError: Names the first such value.
+        FederationError: A value is not; the message names the first one.
     """
     for name, value in values.items():
         if not is_whole(value) or value < least:
@@ -42,26 +42,26 @@ def require_whole(least: int, /, **values: Any) -> None:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number, of Python or numpy; a truth is none."""
+    """Return whether a value is an integer of Python or numpy; booleans do not count."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 class Client(Protocol):
-    """Anything that answers: a closed-form objective, or a network with its data."""
+    """A client: a closed-form objective, or a network with its data."""
 
     @property
     def samples(self) -> float:
-        """Size of its data."""
+        """Number of samples."""
         ...
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss at some weights, a differentiable scalar; of a batch of its samples, if one is named."""
+        """Return the loss at weights `w`, a differentiable scalar; default: over all samples."""
         ...
 
 
 @runtime_checkable
 class Clients(Protocol):
-    """A lazy sequence of clients: a client is made when it is asked for, the sizes of their data are known."""
+    """A lazy sequence of clients: each client is built on access, but the sizes of their data are known."""
 
     @property
     def sizes(self) -> Sequence[float]:
@@ -69,24 +69,24 @@ class Clients(Protocol):
         ...
 
     def __len__(self) -> int:
-        """Number of clients."""
+        """Return the number of clients."""
         ...
 
     def __getitem__(self, number: int, /) -> Client:
-        """A client."""
+        """Return a client."""
         ...
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of a client, beside what is sent.
+    """What a client knows in addition to the arguments that it is sent.
 
     Attributes:
-        number: Number of the client; a tensor where the work of several clients is one evaluation.
-        kept: Values that it kept on earlier trips of this round.
-        personal: Values that it keeps for good.
-        shared: Values that every client was told.
-        drawn: Random numbers for this work, drawn before it from (seed, round, trip, client).
+        number: Number of the client; a tensor if several clients are evaluated at once.
+        kept: Values that it kept in earlier exchanges of this round.
+        personal: Values that it keeps across rounds.
+        shared: Values that every client knows.
+        drawn: Random numbers for this work, drawn in advance from (seed, round, exchange, client).
         round: Number of the round, from 1.
     """
 
@@ -100,12 +100,12 @@ class Memory:
 
 @dataclass(frozen=True)
 class Reply:
-    """Outcome of one client's work.
+    """The outcome of one client's work.
 
     Attributes:
-        upload: Travels to the server: a tree, a tensor, or tuples and mappings of these.
-        keep: Stays with the client until the round ends.
-        personal: Stays with the client for good.
+        upload: What the client sends to the server: a tree, a tensor, or tuples and mappings of these.
+        keep: Values that the client keeps until the round ends.
+        personal: Values that the client keeps across rounds.
     """
 
     upload: Any = ()
@@ -120,29 +120,29 @@ Each = Mapping[str, Mapping[int, Any]]
 
 
 class Key:
-    """Key of a federation: an executor that serves several tells by it whose trip it is."""
+    """Identity of a federation; an executor that serves several federations distinguishes their exchanges by it."""
 
 
 @dataclass(frozen=True)
-class Trip:
-    """Work for a cohort and all that its clients know.
+class Exchange:
+    """The work of a cohort, and everything that its clients know.
 
     Attributes:
         round: Number of the round.
-        number: Number of the trip in its round.
+        number: Number of the exchange in its round, from 1.
         work: A module-level function of a client, its memory and what is sent.
         cohort: The clients' numbers.
         clients: All clients of the federation.
-        sent: Arguments sent to all of the cohort.
-        each: Arguments sent to one client alone: by name, then by the client's number.
-        then: Function that the server applies to an upload before it is added up.
-        seed: Seed of what clients draw.
-        draw: Draws what the work needs at random.
-        kept: Values kept on earlier trips of the round, by client.
-        personal: Values kept for good, by client; they take precedence over `equipped`.
-        equipped: Values that every client keeps until its own work changes them.
-        shared: Values that every client was told.
-        key: Key of the federation.
+        sent: Arguments sent to the whole cohort.
+        each: Arguments that differ between clients: by name, then by the client's number.
+        then: Function that the server applies to each upload before it sums them.
+        seed: Seed of the clients' random numbers.
+        draw: Draws the random numbers that the work needs.
+        kept: Values kept in earlier exchanges of the round, by client.
+        personal: Values kept across rounds, by client; they take precedence over `equipped`.
+        equipped: Personal values of every client whose own work has not changed them.
+        shared: Values that every client knows.
+        key: Identity of the federation.
     """
 
     round: int
@@ -163,11 +163,11 @@ class Trip:
 
     @property
     def name(self) -> str:
-        """Name of the work, as the ledger and errors call it."""
+        """Name of the work, as in the ledger and in errors."""
         return str(self.work.__name__.strip("_"))
 
     def memory(self, number: int, client: Client) -> Memory:
-        """Memory of a client; what it needs at random is drawn here."""
+        """Return the memory of a client, and draw its random numbers."""
         drawn = None
         if self.draw is not None:
             drawn = self.draw(client, np.random.default_rng([self.seed, self.round, self.number, number]))
@@ -176,14 +176,14 @@ class Trip:
             personal = {**self.equipped, **personal}
         return Memory(number, self.kept.get(number, {}), personal, self.shared, drawn, self.round)
 
-    def sent_to(self, number: int) -> Mapping[str, Any]:
-        """Values that a client is sent."""
+    def arguments_for(self, number: int) -> Mapping[str, Any]:
+        """Return the arguments of the work of one client."""
         if not self.each:
             return self.sent
         return {**self.sent, **{name: values[number] for name, values in self.each.items()}}
 
-    def part(self, cohort: Cohort) -> Trip:
-        """The same for some of the clients, with nothing of the others; the clients themselves are left out."""
+    def restrict(self, cohort: Cohort) -> Exchange:
+        """Return the exchange with a part of its cohort: without the values of others, and without client objects."""
         return replace(
             self,
             cohort=cohort,
@@ -193,15 +193,15 @@ class Trip:
             personal={number: self.personal[number] for number in cohort if number in self.personal},
         )
 
-    def down(self) -> tuple[list[Any], int]:
-        """Messages that go down, as the ledger takes them, and copies of each."""
+    def messages_down(self) -> tuple[list[Any], int]:
+        """Return the messages to the clients and the number of copies of each, as the ledger records them."""
         if not any(tensors(list(values.values())) for values in self.each.values()):
             return [self.sent], len(self.cohort)
-        return [self.sent_to(number) for number in self.cohort], 1
+        return [self.arguments_for(number) for number in self.cohort], 1
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
-        """Puts round and work before the message of an error."""
+        """Prefix the message of an error with the round and the work."""
         try:
             yield
         except FederationError as error:
@@ -210,17 +210,17 @@ class Trip:
 
 
 @dataclass(frozen=True)
-class Receipt:
-    """Rest of a reply once its upload has been taken.
+class Acknowledgement:
+    """What remains of a reply after its upload has been summed.
 
     Attributes:
         number: Number of the client.
-        entries: Numbers that it sent.
-        bytes: The same in bytes.
-        finite: Whether all of them are finite, what the server made of them, and what stays with the client for good; a
-            scalar on their device, or nothing.
-        keep: Stays with the client until the round ends; empty where a worker holds it.
-        personal: Stays with the client for good.
+        entries: Number of entries that it sent.
+        bytes: Size of these entries.
+        finite: Whether the upload, the result of `then` and the personal values are all finite: a scalar on their
+            device; None if there are no floating-point values.
+        keep: Values that the client keeps until the round ends; empty if a worker holds them.
+        personal: Values that the client keeps across rounds.
     """
 
     number: int
@@ -231,49 +231,52 @@ class Receipt:
     personal: Mapping[str, Any]
 
     @staticmethod
-    def of(number: int, reply: Reply, made: Any = ()) -> Receipt:
-        """The receipt for a reply, and for what the server made of it."""
+    def of(number: int, reply: Reply, result: Any = ()) -> Acknowledgement:
+        """Return the acknowledgement of a reply and of the result that the server computed from it."""
         sent = tensors(reply.upload)
         entries, size = sum(leaf.numel() for leaf in sent), sum(leaf.numel() * leaf.element_size() for leaf in sent)
-        return Receipt(
+        return Acknowledgement(
             number,
             entries,
             size,
-            _finite([*sent, *tensors(made), *tensors(reply.personal)]),
+            _finite([*sent, *tensors(result), *tensors(reply.personal)]),
             reply.keep,
             reply.personal,
         )
 
 
 class Executor(Protocol):
-    """Place where the work of a trip is done; the answers do not depend on it but for rounding."""
+    """Runs the work of exchanges. All executors return the same results up to rounding."""
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order."""
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
+        """Yield one reply for each client of the cohort, in order."""
         ...
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, after the trip's `then`, and a receipt for each client, in their order."""
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        r"""Return $\sum_k s_k\,\mathrm{then}(u_k)$ over shares and uploads, and the acknowledgements in order."""
         ...
 
-    def tell(self, trip: Trip) -> None:
-        """Brings values to every client; nothing comes back. They are in `shared` of later trips, too."""
+    def broadcast(self, exchange: Exchange) -> None:
+        """Send values to every client, without a reply. Later exchanges also list them in `shared`."""
         ...
 
 
-def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
-    """The number of the first client that sent what is not finite; one synchronisation for all."""
-    known = [receipt for receipt in receipts if receipt.finite is not None]
+def first_that_is_not_finite(acknowledgements: Sequence[Acknowledgement]) -> int | None:
+    """Return the number of the first client with a non-finite value, or None; synchronises the device once."""
+    known = [one for one in acknowledgements if one.finite is not None]
     if not known:
         return None
-    flags = torch.stack([receipt.finite for receipt in known if receipt.finite is not None])
+    flags = torch.stack([one.finite for one in known if one.finite is not None])
     if bool(flags.all()):
         return None
     return known[int((~flags).nonzero()[0, 0])].number
 
 
 def _finite(leaves: Sequence[Tensor]) -> Tensor | None:
-    """Whether all entries are finite: the smallest and the largest of each leaf tell, since they are NaN if any is."""
+    """Return whether all entries are finite, as a scalar on their device.
+
+    It suffices to look at the minimum and the maximum of each tensor, because they are NaN if any entry is.
+    """
     ends = [end for leaf in leaves if leaf.is_floating_point() and leaf.numel() for end in torch.aminmax(leaf.detach())]
     if not ends:
         return None

@@ -1,4 +1,4 @@
-"""FedAvg (McMahan et al., 2017): local descent from the server's weights, averaged. FeDLRT, Algorithm 3."""
+"""FedAvg (McMahan et al., 2017; FeDLRT, Algorithm 3): local descent from the server's weights, then averaging."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class FedAvg:
-    """The algorithm; its state is the server's weights.
+    r"""One round is $w \leftarrow \sum_k s_kw_k$, where $w_k$ is $w$ after client k's local steps; the state is $w$.
 
     Attributes:
         local: Local steps.
@@ -20,23 +20,23 @@ class FedAvg:
     local: Descent
 
     def start(self, fed: Federation, w: Tree) -> Tree:
-        """The state before the first round."""
+        """Return the state before the first round."""
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
-        """One round."""
+        """Do one round and return the new state."""
         return fed.mean(local_descent, to=cohort, draw=self.local.draw, w=w, settings=self.local)
 
     def weights(self, w: Tree) -> Tree:
-        """The model."""
+        """Return the weights of the model."""
         return w
 
     def client_model(self, w: Tree, sent: Tree) -> Tree:
-        """The model that a client trained in a round, from what it sent."""
+        """Return the model that a client trained in a round, given its upload."""
         return sent
 
 
 def local_descent(client: Client, memory: Memory, w: Tree, settings: Descent) -> Reply:
-    """Local steps from the server's weights."""
+    """Take local steps from the server's weights."""
     trained, personal = descend(client, w, settings, memory)
     return Reply(upload=trained, personal=personal)

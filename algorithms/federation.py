@@ -1,9 +1,10 @@
-"""The federation a round works with: what is sent to clients, what they keep, and what comes back.
+"""The federation on which a round runs: its clients, their memory, and the communication with them.
 
-A round is a plain function of a `Federation` and reads like the box of its paper. It sends work to a cohort with `mean`
-or `gather`; each call is one trip, down and up again. Work is a module-level function of one client: it reads the
-client's memory and what was sent, and answers with a `Reply`. Only tensors travel, and each that does is in the ledger;
-what is no tensor is a setting that everybody knows. The loop over rounds is `algorithms.rounds`.
+A round is a plain function of a `Federation` and reads like the algorithm box of its paper. It sends work to a cohort
+with `mean` or `gather`; each call is one exchange, down to the clients and back. The work is a module-level function of
+one client: it reads the client's memory and the arguments, and returns a `Reply`. Only tensors are communicated, and
+the ledger records all of them; other arguments are settings that everybody knows. `algorithms.rounds` has the loop over
+rounds.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from algorithms.exchange import (
+    Acknowledgement,
     Client,
     Clients,
     Cohort,
     Draw,
     Each,
+    Exchange,
     Executor,
     FederationError,
     InterruptedWorkError,
     Key,
     Memory,
-    Receipt,
     Reply,
     Then,
-    Trip,
     Work,
     first_that_is_not_finite,
     is_whole,
@@ -39,22 +40,22 @@ from algorithms.sequential import Sequential
 from algorithms.tree import tensors, weighted_sum
 
 __all__ = [
+    "Acknowledgement",
     "Client",
     "Clients",
     "Cohort",
     "Draw",
     "Each",
+    "Exchange",
     "Executor",
     "Federation",
     "FederationError",
     "FederationState",
     "InterruptedWorkError",
     "Memory",
-    "Receipt",
     "Reply",
     "Sequential",
     "Then",
-    "Trip",
     "Work",
     "require_whole",
 ]
@@ -62,14 +63,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class FederationState:
-    """State of a federation between rounds: enough to go on from.
+    """The state of a federation between rounds, from which it can be resumed.
 
     Attributes:
-        round: Rounds done.
-        personal: Values that clients keep for good, by number, for clients that have worked. Those of a client stay
-            the same object until it works again.
-        shared: Values that every client was told.
-        equipped: Values that every client keeps until its own work changes them.
+        round: Number of completed rounds.
+        personal: Values that clients keep across rounds, by number, for clients that have worked. The object of a
+            client stays the same until the client works again.
+        shared: Values that every client knows.
+        equipped: Personal values of every client whose own work has not changed them.
     """
 
     round: int = 0
@@ -79,13 +80,13 @@ class FederationState:
 
 
 class Federation:
-    """Clients, what they hold, and the ledger of what travels.
+    """Clients with their memory, and the ledger of all communication.
 
     Attributes:
         clients: Clients in the order of their numbers.
         shares: Weights of the clients in averages, normalised over each cohort.
-        seed: Seed of cohorts and of what clients draw.
-        ledger: Record of the messages and bytes that have travelled.
+        seed: Seed of the cohorts and of the clients' random numbers.
+        ledger: Record of all messages and their bytes.
     """
 
     def __init__(
@@ -99,19 +100,20 @@ class Federation:
         state: FederationState | None = None,
         known: Sequence[Any] = (),
     ) -> None:
-        """Puts a federation together; a lazy sequence of clients (`Clients`) makes none of them here.
+        """Create a federation. Clients of a lazy sequence (`Clients`) are not built yet.
 
         Args:
             clients: Clients, at least one, each with data.
             shares: Weights of the clients in averages; default: the sizes of their data.
-            seed: Seed of cohorts and of what clients draw.
+            seed: Seed of the cohorts and of the clients' random numbers.
             executor: Default: one client after the other.
-            ledger: Ledger to go on with.
-            state: State to go on from.
-            known: Tensors that every client has beforehand, such as a pretrained model's: telling them costs nothing.
+            ledger: Ledger to continue; default: a new one.
+            state: State from which to resume; default: before the first round.
+            known: Tensors that every client has from the start, such as those of a pretrained model; broadcasting them
+                costs nothing.
 
         Raises:
-            FederationError: No client, one without data, or shares or a seed that do not serve.
+            FederationError: There are no clients, a client has no data, or the shares or the seed are invalid.
         """
         require_whole(0, seed=seed)
         if not len(clients):
@@ -130,7 +132,7 @@ class Federation:
         self.ledger = ledger if ledger is not None else Ledger()
         self._executor: Executor = executor if executor is not None else Sequential()
         before = state or FederationState()
-        self._round, self._trip = before.round, 0
+        self._round, self._exchanges = before.round, 0
         self._personal = dict(before.personal)
         self._shared, self._equipped = dict(before.shared), dict(before.equipped)
         self._kept: dict[int, Mapping[str, Any]] = {}
@@ -139,30 +141,30 @@ class Federation:
 
     @property
     def state(self) -> FederationState:
-        """State between rounds."""
+        """The state between rounds."""
         return FederationState(self._round, dict(self._personal), dict(self._shared), dict(self._equipped))
 
     @property
     def everyone(self) -> Cohort:
-        """All clients."""
+        """The cohort of all clients."""
         return tuple(range(len(self.clients)))
 
     def personal(self, number: int) -> Mapping[str, Any]:
-        """Values that a client keeps for good."""
+        """Return the values that a client keeps across rounds."""
         return {**self._equipped, **self._personal.get(number, {})}
 
     def _begin(self) -> int:
-        """Starts a round: forgets what clients kept for the last one. Returns its number, from 1; for `rounds` only."""
+        """Start a round and return its number; discard what clients kept for the last one. For `rounds` only."""
         self._round += 1
-        self._trip = 0
+        self._exchanges = 0
         self._kept = {}
         return self._round
 
     def cohort(self, size: int | None = None) -> Cohort:
-        """The clients of this round, drawn without replacement from (seed, round); all of them by default.
+        """Draw the clients of this round without replacement from (seed, round); default: all clients.
 
         Raises:
-            FederationError: A size that is not between 1 and the number of clients.
+            FederationError: The size is not between 1 and the number of clients.
         """
         if size is None:
             return self.everyone
@@ -176,24 +178,24 @@ class Federation:
     def gather(
         self, work: Work, *, to: Cohort, draw: Draw | None = None, each: Each | None = None, **sent: Any
     ) -> list[Any]:
-        """Sends work to a cohort and returns each client's upload, in the order of the cohort.
+        """Send work to a cohort and return the clients' uploads in order.
 
         Args:
-            work: A function of a client, its memory and what is sent.
+            work: A function of a client, its memory and the arguments.
             to: The cohort.
-            draw: Draws what the work needs at random, from each client and its generator, before the work.
-            each: Arguments sent to one client alone: by name, then by the client's number.
-            sent: Arguments sent to all; tensors travel, everything else is a setting.
+            draw: Draws the random numbers of the work from a client and its generator, before the work starts.
+            each: Arguments that differ between clients: by name, then by the client's number.
+            sent: Arguments for all clients; tensors are communicated, everything else is a setting.
 
         Raises:
-            FederationError: A client's work failed, or sent numbers that are not finite.
+            FederationError: A client's work failed or gave a non-finite value.
         """
-        trip, uploads, receipts = self._next(work, to, draw, each, None, sent), [], []
-        with trip.naming_errors():
-            for number, reply in zip(to, self._executor.replies(trip), strict=True):
-                receipts.append(Receipt.of(number, reply))
+        exchange, uploads, acknowledgements = self._next(work, to, draw, each, None, sent), [], []
+        with exchange.naming_errors():
+            for number, reply in zip(to, self._executor.replies(exchange), strict=True):
+                acknowledgements.append(Acknowledgement.of(number, reply))
                 uploads.append(reply.upload)
-        self._settle(trip, receipts)
+        self._settle(exchange, acknowledgements)
         return uploads
 
     def mean(
@@ -206,32 +208,34 @@ class Federation:
         then: Then | None = None,
         **sent: Any,
     ) -> Any:
-        """Sends work to a cohort and returns the weighted mean of the uploads, added up as they arrive.
+        r"""Send work to a cohort and return the mean $\sum_k s_k u_k$ of the uploads, which are summed as they arrive.
+
+        The $s_k$ are the cohort's shares, of sum 1.
 
         Args:
-            work: As in `gather`, like `draw` and `each`.
+            work: A function of a client, its memory and the arguments, as in `gather`.
             to: The cohort.
-            draw: Draws random numbers, as in `gather`.
-            each: Arguments sent to one client alone.
-            sent: Arguments sent to all.
-            then: Function that the server applies to an upload before it is added up.
+            draw: Draws the random numbers of the work, as in `gather`.
+            each: Arguments that differ between clients, as in `gather`.
+            then: Function that the server applies to each upload before it sums them.
+            sent: Arguments for all clients.
 
         Raises:
-            FederationError: As `gather`; or the cohort's shares are 0.
+            FederationError: As in `gather`; or the cohort's shares are all 0.
         """
         self._require_cohort(to)
         shares = self.cohort_shares(to)
-        trip = self._next(work, to, draw, each, then, sent)
-        with trip.naming_errors():
-            total, receipts = self._executor.sum(trip, shares)
-        self._settle(trip, receipts)
+        exchange = self._next(work, to, draw, each, then, sent)
+        with exchange.naming_errors():
+            total, acknowledgements = self._executor.sum(exchange, shares)
+        self._settle(exchange, acknowledgements)
         return total
 
     def cohort_shares(self, of: Cohort) -> list[float]:
-        """The shares of a cohort, of sum 1.
+        """Return the shares of a cohort, scaled to sum 1.
 
         Raises:
-            FederationError: They are all 0.
+            FederationError: The shares are all 0.
         """
         shares = [float(self.shares[number]) for number in of]
         total = sum(shares)
@@ -240,28 +244,28 @@ class Federation:
         return [share / total for share in shares]
 
     def average(self, uploads: Sequence[Any], *, of: Cohort) -> Any:
-        """The weighted mean of what a cohort sent.
+        """Return the weighted mean of the uploads of a cohort.
 
         Raises:
-            FederationError: The cohort's shares are 0.
+            FederationError: The cohort's shares are all 0.
         """
         return weighted_sum(zip(self.cohort_shares(of), uploads, strict=True))
 
-    def tell(self, **values: Any) -> None:
-        """Sends values to every client, which remembers them from now on; nothing comes back."""
+    def broadcast(self, **values: Any) -> None:
+        """Send values to every client, which keeps them in its `shared` memory; there is no reply."""
         known = set(map(id, self._known))
         message = [leaf for leaf in tensors(values) if id(leaf) not in known]
-        self.ledger.record(self._round, self._trip, "down", "tell", [message], copies=len(self.clients))
+        self.ledger.record(self._round, self._exchanges, "down", "tell", [message], copies=len(self.clients))
         self._shared.update(values)
         everyone = range(len(self.clients))
-        self._executor.tell(self._trip_of(_remember, everyone, None, None, None, values))
+        self._executor.broadcast(self._new_exchange(_remember, everyone, None, None, None, values))
 
-    def agree(self, **values: Any) -> None:
-        """Sets what every client can work out by itself from what it knows; costs no communication."""
+    def set_shared(self, **values: Any) -> None:
+        """Set `shared` values that every client can compute from what it knows; costs no communication."""
         self._shared.update(values)
 
-    def equip(self, **values: Any) -> None:
-        """Sets what every client keeps for good until its own work changes it; costs no communication."""
+    def set_personal(self, **values: Any) -> None:
+        """Set `personal` values that every client keeps until its own work changes them; costs no communication."""
         self._equipped.update(values)
         for number, kept in self._personal.items():
             if kept.keys() & values.keys():
@@ -269,12 +273,12 @@ class Federation:
 
     def _next(
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
-    ) -> Trip:
+    ) -> Exchange:
         self._require_cohort(to)
-        self._trip += 1
-        trip = self._trip_of(work, to, draw, each, then, sent)
-        self.ledger.record(self._round, self._trip, "down", trip.name, *trip.down())
-        return trip
+        self._exchanges += 1
+        exchange = self._new_exchange(work, to, draw, each, then, sent)
+        self.ledger.record(self._round, self._exchanges, "down", exchange.name, *exchange.messages_down())
+        return exchange
 
     def _require_cohort(self, to: Cohort) -> None:
         right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)
@@ -284,12 +288,12 @@ class Federation:
                 f"{list(to)[:10]}"
             )
 
-    def _trip_of(
+    def _new_exchange(
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
-    ) -> Trip:
-        return Trip(
+    ) -> Exchange:
+        return Exchange(
             self._round,
-            self._trip,
+            self._exchanges,
             work,
             to,
             self.clients,
@@ -305,29 +309,29 @@ class Federation:
             self._key,
         )
 
-    def _settle(self, trip: Trip, receipts: Sequence[Receipt]) -> None:
-        """One check of all that came back, then what clients keep, then the ledger."""
-        wrong = first_that_is_not_finite(receipts)
+    def _settle(self, exchange: Exchange, acknowledgements: Sequence[Acknowledgement]) -> None:
+        """Check that all replies are finite, store what clients keep, and record the uploads in the ledger."""
+        wrong = first_that_is_not_finite(acknowledgements)
         if wrong is not None:
             own: Mapping[str, Any] = getattr(self.clients[wrong], "tensors", dict)()
             odd = [name for name, part in own.items() if part.is_floating_point() and not part.isfinite().all()]
             cause = (
-                f"its data {odd[0]} are not finite; mend them, or leave it out"
+                f"its data {odd[0]} are not finite; correct them, or leave the client out"
                 if odd
                 else "lower the learning rate or look at its data, and for roots or norms of 0 with infinite slopes"
             )
             raise FederationError(
-                f"round {self._round}, client {wrong}: {trip.name} came to numbers that are not finite; {cause}"
+                f"round {self._round}, client {wrong}: {exchange.name} gave numbers that are not finite; {cause}"
             )
-        for receipt in receipts:
-            if receipt.keep:
-                self._kept[receipt.number] = {**self._kept.get(receipt.number, {}), **receipt.keep}
-            if receipt.personal:
-                self._personal[receipt.number] = {**self._personal.get(receipt.number, {}), **receipt.personal}
-        entries, size = sum(receipt.entries for receipt in receipts), sum(receipt.bytes for receipt in receipts)
-        self.ledger.add(self._round, self._trip, "up", trip.name, len(receipts), entries, size)
+        for one in acknowledgements:
+            if one.keep:
+                self._kept[one.number] = {**self._kept.get(one.number, {}), **one.keep}
+            if one.personal:
+                self._personal[one.number] = {**self._personal.get(one.number, {}), **one.personal}
+        entries, size = sum(one.entries for one in acknowledgements), sum(one.bytes for one in acknowledgements)
+        self.ledger.add(self._round, self._exchanges, "up", exchange.name, len(acknowledgements), entries, size)
 
 
 def _remember(client: Client, memory: Memory, **values: Any) -> Reply:
-    """Work of a client that is told something: it remembers it."""
+    """Do nothing: the values of a broadcast are already in the client's memory."""
     return Reply()

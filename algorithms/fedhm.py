@@ -1,8 +1,8 @@
-r"""FedHM (Yao et al., 2021): clients train factors of the server's weights, each of its own rank.
+r"""FedHM (Yao et al., 2021): clients train factors of the server's weights, each client with its own rank.
 
-The server cuts every named layer of its weights to a client's rank by singular values, $W \approx AB$ with half of the
-singular values in each factor; the client trains A and B in place of W; the server multiplies what comes back and
-averages the products. With one rank for all clients this is the homogeneous form.
+The server truncates every named layer of its weights to a client's rank, $W \approx AB$ with the square root of the
+singular values in each factor. The client trains A and B instead of W. The server multiplies the returned factors and
+averages the products. With one rank for all clients, this is the homogeneous form.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from algorithms.adapter import AB, factorised, fitting
+from algorithms.adapter import AB, factorised_names, fit_rank
 from algorithms.descent import Descent, descend, require_fresh, takes_values
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
 from algorithms.flexlora import best_factors
@@ -23,19 +23,19 @@ from algorithms.weights import Factored
 
 @dataclass(frozen=True)
 class FedHM:
-    """The algorithm; its state is the server's weights.
+    r"""One round is $W \leftarrow \sum_k s_kA_kB_k$, where client k trains factors of its rank of $W$, the state.
 
     Attributes:
         local: Local steps in both factors and the weights that are not factorised.
         rank: Rank of every client's factors.
-        ranks: Ranks of each client's factors, by its number, in place of one rank for all.
+        ranks: Rank of each client's factors, by its number; instead of one rank for all.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
+        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
 
     Raises:
-        FederationError: A personal state of the optimiser.
+        FederationError: The state of the optimiser is personal.
     """
 
     local: Descent
@@ -49,20 +49,20 @@ class FedHM:
         require_fresh(self.local, "FedHM cuts its factors out of the weights")
 
     def start(self, fed: Federation, w: Tree) -> Tree:
-        """The state before the first round.
+        """Return the state before the first round.
 
         Raises:
-            FederationError: A rank that does not fit, or not one for each client.
+            FederationError: A rank does not fit a layer, or there is not one rank for each client.
         """
         if self.ranks and len(self.ranks) != len(fed.clients):
             raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
-        for name in factorised(w, self.layers):
+        for name in factorised_names(w, self.layers):
             for rank in sorted({*(self.ranks or (self.rank,))}):
-                fitting(name, w[name], rank, self.convolution, self.cap)
+                fit_rank(name, w[name], rank, self.convolution, self.cap)
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
-        """One round."""
+        """Do one round and return the new state."""
         ranks = {number: self.ranks[number] if self.ranks else self.rank for number in cohort}
         cut = {rank: self.cut(w, rank) for rank in sorted({*ranks.values()})}
         shapes = {name: tuple(W.shape) for name, W in w.items()}
@@ -71,22 +71,22 @@ class FedHM:
             to=cohort,
             draw=self.local.draw,
             each={"factors": {number: cut[rank] for number, rank in ranks.items()}},
-            then=partial(multiplied, shapes),
+            then=partial(multiply, shapes),
             local=self.local,
             shapes=shapes,
         )
 
     def weights(self, w: Tree) -> Tree:
-        """The model."""
+        """Return the weights of the model."""
         return w
 
     def client_model(self, w: Tree, sent: Tree) -> Tree:
-        """The model that a client trained in a round, from what it sent."""
+        """Return the model that a client trained in a round, given its upload."""
         return sent
 
     def cut(self, w: Tree, rank: int) -> AB:
-        """Factors of some rank of the named layers, and the other weights."""
-        names = factorised(w, self.layers)
+        """Return the best factors of given rank of the named layers, and the other weights."""
+        names = factorised_names(w, self.layers)
         matrices = Tree({name: as_matrix(w[name], self.convolution) for name in names})
         return best_factors(matrices, rank, "balanced")._replace(rest=w.but(names))
 
@@ -94,22 +94,22 @@ class FedHM:
 def train_in_place(
     client: Client, memory: Memory, factors: AB, local: Descent, shapes: Mapping[str, tuple[int, ...]]
 ) -> Reply:
-    """Local steps in A, B and the rest."""
-    made = factored if takes_values(client) else multiplied
-    trained, personal = descend(client, factors, local, memory, partial(made, shapes))
+    """Take local steps in A, B and the rest."""
+    assemble = as_values if takes_values(client) else multiply
+    trained, personal = descend(client, factors, local, memory, partial(assemble, shapes))
     return Reply(upload=trained, personal=personal)
 
 
-def multiplied(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
-    """The weights as tensors, in the order of their shapes."""
+def multiply(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
+    """Return the products AB and the other weights as tensors, in the order of `shapes`."""
     A, B, rest = factors
     return Tree(
         {name: from_matrix(A[name] @ B[name], shape) if name in A else rest[name] for name, shape in shapes.items()}
     )
 
 
-def factored(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
-    """The weights as values that layers compute through."""
+def as_values(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
+    """Return the weights as factors through which layers compute."""
     A, B, rest = factors
     values: dict[str, Any] = {
         name: Factored(A[name], None, B[name].mT, shape) if name in A else rest[name] for name, shape in shapes.items()

@@ -1,7 +1,7 @@
-r"""FedLin (Mitra et al., 2021): local descent with the drift of each client's gradient taken out.
+r"""FedLin (Mitra et al., 2021): local descent with a correction of each client's drift (FeDLRT, Algorithm 4).
 
-FeDLRT, eq. (4) and Algorithm 4. Line 9 of the box prints $W - \lambda\nabla L_c(W) + V_c$ with $V_c = G - G_c$, where
-eq. (4) has the correction inside the bracket, $W - \lambda(\nabla L_c(W) + G - G_c)$: that is the default here.
+Line 9 of the box prints $W - \lambda\nabla L_c(W) + V_c$ with $V_c = G - G_c$, but eq. (4) has the correction inside
+the bracket, $W - \lambda(\nabla L_c(W) + G - G_c)$. The default here is eq. (4).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class FedLin:
-    """The algorithm; its state is the server's weights.
+    r"""Clients step by $W \leftarrow W - \lambda(\nabla L_c(W) + G - G_c)$; the state is the mean of their weights.
 
     Attributes:
         local: Local steps.
-        as_printed: Line 9 of the box as printed: the correction outside the bracket, with its sign.
+        as_printed: Use line 9 of the box as printed, with the correction outside the bracket.
 
     Raises:
-        FederationError: Line 9 as printed with steps that are not plain ones of one size.
+        FederationError: Line 9 as printed is combined with steps other than plain ones of constant size.
     """
 
     local: Descent
@@ -38,39 +38,39 @@ class FedLin:
             )
 
     def start(self, fed: Federation, w: Tree) -> Tree:
-        """The state before the first round."""
+        """Return the state before the first round."""
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
-        """One round: two trips."""
+        """Do one round, which is two exchanges, and return the new state."""
         G = fed.mean(local_gradient, to=cohort, w=w)
         return fed.mean(
             corrected_descent, to=cohort, draw=self.local.draw, G=G, settings=self.local, as_printed=self.as_printed
         )
 
     def weights(self, w: Tree) -> Tree:
-        """The model."""
+        """Return the weights of the model."""
         return w
 
     def client_model(self, w: Tree, sent: Tree) -> Tree:
-        """The model that a client trained in a round, from what it sent."""
+        """Return the model that a client trained in a round, given its upload."""
         return sent
 
 
 def local_gradient(client: Client, memory: Memory, w: Tree) -> Reply:
-    """The client's gradient at the server's weights."""
+    """Compute the client's gradient at the server's weights."""
     G_c = gradient(client, w)
     return Reply(upload=G_c, keep={"w": w, "G_c": G_c})
 
 
 def corrected_descent(client: Client, memory: Memory, G: Tree, settings: Descent, as_printed: bool) -> Reply:
-    """Local steps with the difference of the mean and the client's own gradient added."""
+    """Take local steps along the gradient plus the correction, the mean gradient minus the client's."""
     V = G - memory.kept["G_c"]
     if as_printed:
         rate = settings.rate(memory.round)
         if rate == 0.0:
             raise FederationError(
-                "the learning rate is 0, and line 9 as printed adds its correction beside the step; give the schedule "
+                "the learning rate is 0, but line 9 as printed adds its correction outside the step; give the schedule "
                 "a minimum"
             )
         V = V * (-1.0 / rate)  # outside the bracket, + V is - rate * (- V / rate)

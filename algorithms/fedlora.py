@@ -1,6 +1,6 @@
-r"""FedLoRA: FedAvg of LoRA, both factors of $W_0 + \alpha AB$ trained at once and averaged apart; RoLoRA's `LoRA`.
+r"""FedLoRA: FedAvg of the factors A and B of $W_0 + \alpha AB$, each averaged separately; RoLoRA's baseline `LoRA`.
 
-The frozen $W_0$ is told to every client at the start.
+The frozen $W_0$ is broadcast at the start.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class LoRA:
-    """The common part of algorithms with factors beside a base: the start, the trip that trains both, and the model.
+    r"""The common part of algorithms with a model $W_0 + \alpha AB$: initial state, training of both factors, model.
 
     Attributes:
         local: Local steps.
-        adapter: Rank, scale and start of the factors.
+        adapter: Rank, scale and initial values of the factors.
     """
 
     local: Descent
     adapter: Adapter
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
-        """The state before the first round; every client is told the frozen weights."""
-        fed.tell(base=w)
+        """Broadcast the frozen weights and return the state before the first round."""
+        fed.broadcast(base=w)
         return LoRAState(w, self.adapter.factors(w))
 
-    def trained(self, fed: Federation, cohort: Cohort, factors: AB | Mapping[int, AB], then: Then | None = None) -> Any:
-        """The mean of a cohort's trained factors, or of what the server makes of each client's.
+    def train(self, fed: Federation, cohort: Cohort, factors: AB | Mapping[int, AB], then: Then | None = None) -> Any:
+        """Train both factors at the clients of a cohort and return the mean of their factors.
 
         Args:
             fed: The federation.
             cohort: Clients that train.
-            factors: Factors for the whole cohort; or for each of its clients, by its number.
-            then: Function that the server applies to each client's factors, before the mean.
+            factors: Initial factors of the whole cohort, or of each client by its number.
+            then: Function that the server applies to each client's factors before it averages them.
         """
         common: dict[str, Any] = {"factors": factors} if isinstance(factors, AB) else {}
         each = {} if isinstance(factors, AB) else {"factors": factors}
@@ -55,28 +55,28 @@ class LoRA:
         )
 
     def weights(self, state: Adapted) -> Tree:
-        """The model."""
+        """Return the weights of the model."""
         return self.adapter.weights(state.base, state.factors)
 
     def values(self, state: Any) -> Tree:
-        """The model through its factors."""
+        """Return the model as factors through which layers compute."""
         return self.adapter.values(state.base, state.factors)
 
 
 @dataclass(frozen=True)
 class FedLoRA(LoRA):
-    """The algorithm."""
+    r"""One round is $A \leftarrow \sum_k s_kA_k$ and $B \leftarrow \sum_k s_kB_k$ over the clients' trained factors."""
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
-        """One round."""
-        return state._replace(factors=self.trained(fed, cohort, state.factors))
+        """Do one round and return the new state."""
+        return state._replace(factors=self.train(fed, cohort, state.factors))
 
     def client_model(self, state: LoRAState, sent: AB) -> Tree:
-        """The model that a client trained in a round, from what it sent."""
+        """Return the model that a client trained in a round, given its upload."""
         return self.adapter.weights(state.base, sent)
 
 
 def train_factors(client: Client, memory: Memory, factors: AB, local: Descent, adapter: Adapter) -> Reply:
-    """Local steps in both factors at once."""
-    trained, personal = descend(client, factors, local, memory, adapter.over(client, memory.shared["base"]))
+    """Take local steps in both factors at once."""
+    trained, personal = descend(client, factors, local, memory, adapter.assembler(client, memory.shared["base"]))
     return Reply(upload=trained, personal=personal)

@@ -1,10 +1,11 @@
 r"""FedLoRU, Algorithm 1: low-rank updates that accumulate.
 
-The model is $W + \alpha AB$; every $\tau$ rounds each client adds the averaged $\alpha AB$ to its W, and the factors
-start anew. The listing of Algorithm 1 prints no restart, by which the same product counts twice; the paper's Appendix B
-restarts with AB = 0, its Appendix D.2 offers the start of LoRA (`random`, the default here) and going on from the
-current factors (`momentum`, the listing). `keep A` is a third that leaves the function as it was: B starts at zero, A
-goes on. What is not factorised is trained and averaged beside the factors and has no part in this.
+The model is $W + \alpha AB$. Every $\tau$ rounds, each client adds the averaged $\alpha AB$ to its W, and the factors
+restart. The listing of Algorithm 1 omits the restart, so that the same product counts twice. The paper's Appendix B
+restarts with AB = 0, and its Appendix D.2 offers the initial factors of LoRA (`random`, the default here) or continuing
+with the current factors (`momentum`, the listing). Our third option, `keep A`, sets B to zero and keeps A, which also
+leaves the function unchanged. Weights that are not factorised are trained and averaged with the factors and never
+accumulated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ RESTARTS: tuple[Restart, ...] = ("random", "momentum", "keep A")
 
 
 class FedLoRUState(NamedTuple):
-    """Weights that every client has, factors, and rounds done."""
+    """The accumulated weights, which every client has, the factors, and the number of completed rounds."""
 
     base: Tree
     factors: AB
@@ -36,14 +37,14 @@ class FedLoRUState(NamedTuple):
 
 @dataclass(frozen=True)
 class FedLoRU(LoRA):
-    """The algorithm.
+    r"""FedLoRA with $W \leftarrow W + \alpha AB$ and a restart of A and B every $\tau$ rounds.
 
     Attributes:
         tau: Rounds between accumulations.
-        restart: Start of the factors after an accumulation; a personal state of the optimiser starts anew with them.
+        restart: Factors after an accumulation; except for `momentum`, personal optimiser states restart with them.
 
     Raises:
-        FederationError: tau below 1, or an unknown restart.
+        FederationError: tau is below 1, or the restart is unknown.
     """
 
     tau: int
@@ -55,34 +56,34 @@ class FedLoRU(LoRA):
             raise FederationError(f"restart must be one of {RESTARTS}, got {self.restart!r}")
 
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
-        """The state before the first round; every client is told the weights."""
+        """Broadcast the weights and return the state before the first round."""
         return FedLoRUState(*super().start(fed, w), 0)
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
-        """One round."""
-        return self.accumulated(fed, state, self.trained(fed, cohort, state.factors))
+        """Do one round and return the new state."""
+        return self.accumulate(fed, state, self.train(fed, cohort, state.factors))
 
     def client_model(self, state: FedLoRUState, sent: AB) -> Tree:
-        """The model that a client trained in a round, from what it sent."""
+        """Return the model that a client trained in a round, given its upload."""
         return self.adapter.weights(state.base, sent)
 
-    def accumulated(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
-        """The state with new factors; at the end of a cycle they are added to everybody's weights and start anew."""
+    def accumulate(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
+        """Return the state with new factors; every tau rounds, add them to the clients' weights and restart them."""
         rounds = state.rounds + 1
         if rounds % self.tau:
             return FedLoRUState(state.base, factors, rounds)
-        pair = factors._replace(rest=Tree())  # the rest travels in every round
-        fed.tell(accumulated=pair)
+        pair = factors._replace(rest=Tree())  # the rest is sent in every round
+        fed.broadcast(accumulated=pair)
         base = self.adapter.weights(state.base, pair)
-        fed.agree(base=base)
-        return FedLoRUState(base, self.restarted(fed, base, factors, rounds), rounds)
+        fed.set_shared(base=base)
+        return FedLoRUState(base, self.restart_factors(fed, base, factors, rounds), rounds)
 
-    def restarted(self, fed: Federation, base: Mapping[str, Tensor], factors: AB, rounds: int) -> AB:
-        """Start of the factors after an accumulation."""
+    def restart_factors(self, fed: Federation, base: Mapping[str, Tensor], factors: AB, rounds: int) -> AB:
+        """Return the factors after an accumulation; unless they continue, also reset personal optimiser states."""
         if self.restart == "momentum":
             return factors
         if self.local.optimiser_state == "personal":
-            fed.equip(**{OPTIMISER: None})
+            fed.set_personal(**{OPTIMISER: None})
         if self.restart == "keep A":
             return factors._replace(B=factors.B.map(torch.zeros_like))
         return self.adapter.pair(base, turn=rounds)._replace(rest=factors.rest)

@@ -1,6 +1,6 @@
-r"""FedLoRU for fine-tuning (Appendix C.1): pairs of factors are kept beside $W_0$, which stays as it is.
+r"""FedLoRU for fine-tuning (Appendix C.1): $W_0$ stays frozen, and accumulated pairs of factors are stored.
 
-The model is $W_0 + \alpha\sum_iA_iB_i + \alpha AB$, over the stored pairs and the current one.
+The model is $W_0 + \alpha\sum_iA_iB_i + \alpha AB$, with the sum over the stored pairs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from algorithms.tree import Tree
 
 
 class PairsState(NamedTuple):
-    """Weights that never change, the pairs of factors accumulated beside them, factors, and rounds done."""
+    """The frozen weights, the stored pairs of factors, the current factors, and the number of completed rounds."""
 
     base: Tree
     pairs: tuple[AB, ...]
@@ -27,50 +27,50 @@ class PairsState(NamedTuple):
 
 @dataclass(frozen=True)
 class FineTuneFedLoRU(FedLoRU):
-    """The algorithm; the restarts are those of `FedLoRU`."""
+    """FedLoRU that stores the pair (A, B) every tau rounds instead of adding it to W; restarts as in `FedLoRU`."""
 
     def start(self, fed: Federation, w: Tree) -> PairsState:  # type: ignore[override]
-        """The state before the first round; every client is told the weights."""
-        fed.tell(base=w)
-        fed.agree(pairs=())
+        """Broadcast the weights and return the state before the first round."""
+        fed.broadcast(base=w)
+        fed.set_shared(pairs=())
         return PairsState(w, (), self.adapter.factors(w), 0)
 
     def round(self, fed: Federation, cohort: Cohort, state: PairsState) -> PairsState:  # type: ignore[override]
-        """One round."""
+        """Do one round and return the new state."""
         factors = fed.mean(train_beside_pairs, to=cohort, draw=self.local.draw, factors=state.factors, algorithm=self)
         rounds = state.rounds + 1
         if rounds % self.tau:
             return state._replace(factors=factors, rounds=rounds)
         pair = factors._replace(rest=Tree())
-        fed.tell(accumulated=pair)
+        fed.broadcast(accumulated=pair)
         pairs = (*state.pairs, pair)
-        fed.agree(pairs=pairs)
-        return PairsState(state.base, pairs, self.restarted(fed, state.base, factors, rounds), rounds)
+        fed.set_shared(pairs=pairs)
+        return PairsState(state.base, pairs, self.restart_factors(fed, state.base, factors, rounds), rounds)
 
     def weights(self, state: PairsState) -> Tree:  # type: ignore[override]
-        """The model."""
+        """Return the weights of the model."""
         return self.client_model(state, state.factors)
 
     def values(self, state: PairsState) -> Tree:
-        """The model through its pairs of factors."""
-        return self.adapter.values(beside(state.base, state.pairs, self.adapter.values), state.factors)
+        """Return the model as factors through which layers compute."""
+        return self.adapter.values(add_pairs(state.base, state.pairs, self.adapter.values), state.factors)
 
     def client_model(self, state: PairsState, sent: AB) -> Tree:  # type: ignore[override]
-        """The model that a client trained in a round, from what it sent."""
-        return self.adapter.weights(beside(state.base, state.pairs, self.adapter.weights), sent)
+        """Return the model that a client trained in a round, given its upload."""
+        return self.adapter.weights(add_pairs(state.base, state.pairs, self.adapter.weights), sent)
 
 
 def train_beside_pairs(client: Client, memory: Memory, factors: AB, algorithm: FineTuneFedLoRU) -> Reply:
-    """Local steps in the current factors, the stored pairs frozen."""
+    """Take local steps in the current factors, with the stored pairs frozen."""
     adapter = algorithm.adapter
     add = adapter.values if takes_values(client) else adapter.weights
-    base = beside(memory.shared["base"], memory.shared["pairs"], add)
-    trained, personal = descend(client, factors, algorithm.local, memory, adapter.over(client, base))
+    base = add_pairs(memory.shared["base"], memory.shared["pairs"], add)
+    trained, personal = descend(client, factors, algorithm.local, memory, adapter.assembler(client, base))
     return Reply(upload=trained, personal=personal)
 
 
-def beside(base: Tree, pairs: tuple[AB, ...], add: Callable[[Any, AB], Tree]) -> Tree:
-    """The weights with the stored pairs."""
+def add_pairs(base: Tree, pairs: tuple[AB, ...], add: Callable[[Any, AB], Tree]) -> Tree:
+    """Add the stored pairs to the weights."""
     for kept in pairs:
         base = add(base, kept)
     return base

@@ -1,8 +1,8 @@
 r"""FeDLRT: dynamical low-rank training with variance correction (Algorithms 1 and 5 of the paper).
 
-The weights are $U S V^T$. A round widens both bases by the mean gradients of the factors, lets every client descend in
-the coefficients of the wide bases, averages these, and truncates. What is not factorised is trained and averaged beside
-the coefficients; a correction of the clients' drift is that of FedLin there.
+The weights are $U S V^T$. A round augments both bases by the mean gradients of the factors, lets every client descend
+in the coefficients of the augmented bases, averages these coefficients, and truncates. Weights that are not factorised
+are trained and averaged with the coefficients; their drift is corrected as in FedLin.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from algorithms.low_rank import (
     USV,
     Completion,
     Truncation,
+    append_columns,
     augment,
-    beside,
     factor_gradient,
     factorise,
-    padded,
+    pad,
     product,
-    projected,
-    truncated,
+    project,
+    truncate,
     values,
 )
-from algorithms.moving_bases import following, kept_with_bases
+from algorithms.moving_bases import follow_bases, store_bases
 from algorithms.tree import Tree
 
 Correction = Literal["none", "full", "simplified"]
@@ -37,21 +37,24 @@ CORRECTIONS: tuple[Correction, ...] = ("none", "full", "simplified")
 
 @dataclass(frozen=True)
 class FeDLRT:
-    """Algorithm 1 (`none`, `full`) and Algorithm 5 (`simplified`); the state is the factors.
+    r"""Clients step by $\tilde S \leftarrow \tilde S - \lambda(\nabla_{\tilde S}L_c + V_c)$; the state is the factors.
+
+    Algorithm 1 has $V_c = 0$ (`none`) or the difference of the mean gradient in $\tilde S$ and the client's (`full`);
+    Algorithm 5 has this difference only in the block of S (`simplified`).
 
     Attributes:
         local: Local steps in the coefficients; a personal state of the optimiser follows the bases.
-        rank: Rank of the start.
-        truncation: Rule for the singular values that stay.
+        rank: Initial rank.
+        truncation: Rule for the number of singular values to keep.
         correction: Correction of the drift of the clients' coefficient gradients: `none`, `full` or `simplified`.
-        completion: Completion of a basis where the gradient does not determine it.
+        completion: How to complete a basis if the gradient does not determine it.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
+        cap: Lower the rank to the smaller side of a layer if necessary; else such a rank is an error.
 
     Raises:
-        FederationError: An unknown word.
+        FederationError: The correction or the completion is unknown.
     """
 
     local: Descent
@@ -71,16 +74,16 @@ class FeDLRT:
             )
 
     def start(self, fed: Federation, w: Tree) -> USV:
-        """The state before the first round: the best factors of the start's rank."""
+        """Return the state before the first round: the best factors of the initial rank."""
         return factorise(w, self.rank, self.layers, self.convolution, self.cap)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
-        """One round: two trips, three with the full correction."""
+        """Do one round, which is two exchanges, or three with the full correction."""
         U, S, V = state
         simplified = self.correction == "simplified"
         G = fed.mean(factor_gradients, to=cohort, U=U, S=S, V=V, with_S=simplified)
         Ubar, Vbar = augment(U, G["U"], self.completion), augment(V, G["V"], self.completion)
-        Ut, Vt = beside(U, Ubar), beside(V, Vbar)
+        Ut, Vt = append_columns(U, Ubar), append_columns(V, Vbar)
         if self.correction == "full":
             G_St = fed.mean(augmented_gradient, to=cohort, Ubar=Ubar, Vbar=Vbar)
             S_star = fed.mean(coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, G_St=G_St)
@@ -89,25 +92,25 @@ class FeDLRT:
             S_star = fed.mean(
                 coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, Ubar=Ubar, Vbar=Vbar, **sent
             )
-        return truncated(Ut, S_star, Vt, self.truncation)
+        return truncate(Ut, S_star, Vt, self.truncation)
 
     def weights(self, state: USV) -> Tree:
-        """The model; where layers are named, their weights are values, since factors do not tell a kernel's shape."""
+        """Return the model; named layers keep their factors, because these do not determine a kernel's shape."""
         return product(state) if self.layers is None else values(state)
 
 
 def factor_gradients(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, with_S: bool) -> Reply:
-    """Gradients in U and V, and in S for the simplified correction."""
-    slopes = factor_gradient(client, USV(U, S, V))
-    upload = {"U": slopes.U, "V": slopes.V} | ({"S": slopes.S} if with_S else {})
-    return Reply(upload=upload, keep={"U": U, "S": S, "V": V} | ({"G_S": slopes.S} if with_S else {}))
+    """Compute the gradients in U and V, and in S for the simplified correction."""
+    gradients = factor_gradient(client, USV(U, S, V))
+    upload = {"U": gradients.U, "V": gradients.V} | ({"S": gradients.S} if with_S else {})
+    return Reply(upload=upload, keep={"U": U, "S": S, "V": V} | ({"G_S": gradients.S} if with_S else {}))
 
 
 def augmented_gradient(client: Client, memory: Memory, Ubar: Tree, Vbar: Tree) -> Reply:
-    """The gradient in the coefficients of the wide bases, at the start of the local steps."""
-    Ut, Vt, St = widened(memory, Ubar, Vbar)
-    slope = gradient(projected(client, Ut, Vt), St)
-    return Reply(upload=slope, keep={"Ubar": Ubar, "Vbar": Vbar, "G_St": slope})
+    """Compute the gradient in the coefficients of the augmented bases, at the start of the local steps."""
+    Ut, Vt, St = widen(memory, Ubar, Vbar)
+    G_St = gradient(project(client, Ut, Vt), St)
+    return Reply(upload=G_St, keep={"Ubar": Ubar, "Vbar": Vbar, "G_St": G_St})
 
 
 def coefficient_descent(
@@ -119,21 +122,21 @@ def coefficient_descent(
     G_S: Tree | None = None,
     G_St: Tree | None = None,
 ) -> Reply:
-    """Local steps in the coefficients; with the mean gradient G_St, or its block G_S, they are corrected by it."""
+    """Take local steps in the coefficients, corrected by the mean gradient G_St or its block G_S if given."""
     Ubar, Vbar = (memory.kept["Ubar"], memory.kept["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
-    Ut, Vt, St = widened(memory, Ubar, Vbar)
+    Ut, Vt, St = widen(memory, Ubar, Vbar)
     correction: Any = None
     if G_St is not None:
         correction = G_St - memory.kept["G_St"]
     elif G_S is not None:
-        correction = padded(G_S - memory.kept["G_S"], Ut, Vt)
-    inside = projected(client, Ut, Vt)
-    memory = replace(memory, personal=following(memory.personal, inside, St, Ut, Vt))
+        correction = pad(G_S - memory.kept["G_S"], Ut, Vt)
+    inside = project(client, Ut, Vt)
+    memory = replace(memory, personal=follow_bases(memory.personal, inside, St, Ut, Vt))
     S_star, personal = descend(inside, St, settings, memory, correction=correction)
-    return Reply(upload=S_star, personal=kept_with_bases(personal, Ut, Vt))
+    return Reply(upload=S_star, personal=store_bases(personal, Ut, Vt))
 
 
-def widened(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
-    """The wide bases, and the coefficients in them."""
-    Ut, Vt = beside(memory.kept["U"], Ubar), beside(memory.kept["V"], Vbar)
-    return Ut, Vt, padded(memory.kept["S"], Ut, Vt)
+def widen(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
+    """Return the augmented bases and the coefficients in them."""
+    Ut, Vt = append_columns(memory.kept["U"], Ubar), append_columns(memory.kept["V"], Vbar)
+    return Ut, Vt, pad(memory.kept["S"], Ut, Vt)

@@ -1,4 +1,4 @@
-"""FFA-LoRA (Sun et al., 2024): A stays as it was drawn; B is trained and averaged, which is exact."""
+"""FFA-LoRA (Sun et al., 2024): A is frozen at its initial value; B is trained, so that its average is exact."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class FFALoRA(LoRA):
-    """The algorithm."""
+    r"""One round is $B \leftarrow \sum_k s_kB_k$ in the model $W_0 + \alpha AB$ with $W_0$ and A frozen."""
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
-        """The state before the first round; every client is told the frozen weights and A."""
+        """Broadcast the frozen weights and A, and return the state before the first round."""
         state = super().start(fed, w)
-        fed.tell(A=state.factors.A)
+        fed.broadcast(A=state.factors.A)
         return state
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
-        """One round."""
+        """Do one round and return the new state."""
         A, B, rest = state.factors
         B, rest = fed.mean(
             train_B, to=cohort, draw=self.local.draw, start=Half(B, rest), local=self.local, adapter=self.adapter

@@ -1,6 +1,6 @@
-"""FlexLoRA (Bai et al., 2024): the mean of the clients' products, cut to a rank by its singular values.
+"""FlexLoRA (Bai et al., 2024): the server averages the clients' products and truncates the mean to a rank.
 
-Each client may have a rank of its own: it is sent the first columns of A and rows of B, which belong to the largest
+Each client may have its own rank. It receives the first columns of A and rows of B, which belong to the largest
 singular values.
 """
 
@@ -24,15 +24,16 @@ SPLITS: tuple[Split, ...] = ("balanced", "left", "right")
 
 @dataclass(frozen=True)
 class FlexLoRA(LoRA):
-    """The algorithm.
+    r"""One round is $AB \leftarrow$ the best approximation of $\sum_k s_kA_kB_k$ of the adapter's rank.
 
     Attributes:
-        split: Where the singular values go: half to each factor, to A (`left`) or to B (`right`).
-        ranks: Ranks of each client's factors, by its number, in place of the adapter's for all, which is the server's.
+        split: Where the singular values go: their square roots to each factor (`balanced`), all to A (`left`) or all to
+            B (`right`).
+        ranks: Rank of each client's factors, by its number; default: the adapter's rank, which is also the server's.
 
     Raises:
-        FederationError: An unknown split, a rank that is not from 1 to the server's, or a personal state of the
-            optimiser.
+        FederationError: The split is unknown, a rank is not between 1 and the server's, or the state of the optimiser
+            is personal.
     """
 
     split: Split = "balanced"
@@ -47,35 +48,35 @@ class FlexLoRA(LoRA):
         require_fresh(self.local, "FlexLoRA makes its factors of singular vectors")
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
-        """The state before the first round; every client is told the frozen weights.
+        """Broadcast the frozen weights and return the state before the first round.
 
         Raises:
-            FederationError: Not one rank for each client, or the adapter's does not fit.
+            FederationError: There is not one rank for each client, or the adapter's rank does not fit a layer.
         """
         if self.ranks and len(self.ranks) != len(fed.clients):
             raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
         return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
-        """One round."""
+        """Do one round and return the new state."""
         factors = {number: first(state.factors, self.ranks[number]) for number in cohort} if self.ranks else None
-        update, rest = self.trained(fed, cohort, factors or state.factors, then=product_and_rest)
+        update, rest = self.train(fed, cohort, factors or state.factors, then=product_and_rest)
         ranks = {name: self.adapter.rank_of(name) for name in update}
         return state._replace(factors=best_factors(update, ranks, self.split)._replace(rest=rest))
 
 
 def product_and_rest(factors: AB) -> tuple[Tree, Tree]:
-    """$AB$, and what is not factorised."""
+    """Return the products $AB$, and the weights that are not factorised."""
     return factors.A @ factors.B, factors.rest
 
 
 def first(factors: AB, rank: int) -> AB:
-    """The first columns of A and rows of B."""
+    """Return the first columns of A and rows of B."""
     return AB(factors.A.map(lambda A: A[:, :rank]), factors.B.map(lambda B: B[:rank]), factors.rest)
 
 
 def best_factors(update: Tree, ranks: int | Mapping[str, int], split: Split) -> AB:
-    """Factors of the best approximation of given rank, or of a rank for each weight."""
+    """Return factors of the best approximation of given rank, one for all weights or one for each."""
     A, B = {}, {}
     for name, W in update.items():
         rank = ranks if isinstance(ranks, int) else ranks[name]

@@ -1,10 +1,10 @@
-"""Weights as matrices: those of linear layers are, convolution kernels have two readings, named by what computes them.
+"""Weights as matrices: the two ways to read a convolution kernel, named by the convolutions that compute a product.
 
-"k x k, 1 x 1" reads a kernel ``(out, in, k, k)`` as ``(out, in k k)``: a product of matrices is a convolution to r
-channels, then one of 1 x 1 (PEFT, FedLoRU). "1 x k, k x 1" reads it as ``(out k, in k)``, rows by output channel and
-height, columns by input channel and width: a product is a convolution along the width, then one along the height
-(FedHM). The same rank means different numbers of parameters. loralib's matrix has the shape of the second; it is the
-kernel's memory cut into rows, and no two convolutions compute it.
+"k x k, 1 x 1" reads a kernel ``(out, in, k, k)`` as ``(out, in k k)``: a product of matrices is a k x k convolution to
+r channels, followed by a 1 x 1 convolution (PEFT, FedLoRU). "1 x k, k x 1" reads it as ``(out k, in k)``, with rows by
+output channel and height and columns by input channel and width: a product is a convolution along the width, followed
+by one along the height (FedHM). Equal ranks mean different numbers of parameters. loralib's matrix has the shape of the
+second reading, but it cuts the kernel's memory into rows, so that no pair of convolutions computes the product.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ CONVOLUTIONS: tuple[Convolution, Convolution] = ("k x k, 1 x 1", "1 x k, k x 1")
 
 
 def matrix_shape(shape: Sequence[int], convolution: str = CONVOLUTIONS[0]) -> tuple[int, int]:
-    """Rows and columns of a weight of a given shape, read as a matrix.
+    """Return the rows and columns of a weight of a given shape, read as a matrix.
 
     Raises:
-        FederationError: A vector or a number; an unknown name; a kernel that is not of two dimensions, read along them.
+        FederationError: The weight is a vector or a scalar, the reading is unknown, or a kernel that is not
+            two-dimensional is read as "1 x k, k x 1".
     """
     if convolution not in CONVOLUTIONS:
         raise FederationError(f"unknown factorisation {convolution!r} of convolutions: choose one of {CONVOLUTIONS}")
     if len(shape) < 2:
-        raise FederationError(f"a weight of shape {tuple(shape)} is no matrix")
+        raise FederationError(f"a weight of shape {tuple(shape)} is not a matrix")
     if convolution == CONVOLUTIONS[0] or len(shape) == 2:
         return shape[0], math.prod(shape[1:])
     if len(shape) != 4:
@@ -40,10 +41,10 @@ def matrix_shape(shape: Sequence[int], convolution: str = CONVOLUTIONS[0]) -> tu
 
 
 def as_matrix(weight: Tensor, convolution: str = CONVOLUTIONS[0]) -> Tensor:
-    """A weight read as a matrix ``(m, n)``.
+    """Return a weight read as a matrix ``(m, n)``.
 
     Raises:
-        FederationError: As `matrix_shape`.
+        FederationError: As in `matrix_shape`.
 
     >>> kernel = Tensor(4, 3, 5, 5)
     >>> as_matrix(kernel).shape, as_matrix(kernel, "1 x k, k x 1").shape
@@ -55,10 +56,10 @@ def as_matrix(weight: Tensor, convolution: str = CONVOLUTIONS[0]) -> Tensor:
 
 
 def from_matrix(matrix: Tensor, shape: Sequence[int]) -> Tensor:
-    """The weight of a given shape that was read as a matrix, either way: the number of rows tells which.
+    """Return the weight of a given shape from its matrix; the number of rows determines the reading.
 
     Raises:
-        FederationError: The matrix fits neither.
+        FederationError: The matrix fits neither reading.
     """
     if reads_along(matrix.shape, shape):
         out, channels, height, width = shape
@@ -67,10 +68,10 @@ def from_matrix(matrix: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def reads_along(matrix: Sequence[int], shape: Sequence[int]) -> bool:
-    """A matrix of a given shape is a weight read along width and height, and not the first way.
+    """Return whether a matrix is a weight in the reading "1 x k, k x 1" and not "k x k, 1 x 1".
 
     Raises:
-        FederationError: It is neither.
+        FederationError: The matrix fits neither reading.
     """
     if tuple(matrix) == matrix_shape(shape):
         return False
@@ -80,23 +81,23 @@ def reads_along(matrix: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 def layer_names(shapes: Iterable[tuple[str, Sequence[int]]], layers: str) -> tuple[str, ...]:
-    """Names of the weights of some layers that can be read as matrices.
+    """Return the names of the weights of some layers that can be read as matrices.
 
     Args:
         shapes: Names of weights, such as ``layer1.0.conv1.weight``, and their shapes.
-        layers: Patterns for names of layers or weights, separated by commas: ``layer*.conv*, head``; ``*`` also stands
-            for dots.
+        layers: Patterns for names of layers or weights, separated by commas: ``layer*.conv*, head``; ``*`` also matches
+            dots.
 
     Raises:
-        FederationError: A pattern that names no layer with a matrix.
+        FederationError: A pattern matches no layer with a matrix.
     """
     matrices = [name for name, shape in shapes if len(shape) >= 2]
     patterns = [pattern.strip() for pattern in layers.split(",")]
     for pattern in patterns:
-        if not any(_named(name, pattern) for name in matrices):
+        if not any(_matches(name, pattern) for name in matrices):
             raise FederationError(f"no layer with a matrix is named {pattern!r}; there are {', '.join(matrices)}")
-    return tuple(name for name in matrices if any(_named(name, pattern) for pattern in patterns))
+    return tuple(name for name in matrices if any(_matches(name, pattern) for pattern in patterns))
 
 
-def _named(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[0], pattern)

@@ -1,7 +1,7 @@
-"""Calling a module with weights that it does not hold: tensors, or factors that its layers compute through.
+"""Functional calls of a module with substituted weights: tensors, or factors through which its layers compute.
 
-Any `torch.nn.Module` serves. Its own parameters and buffers stay as they are, and a call changes nothing: in training
-mode batch norm uses the batch; new running statistics come as values, from `observe`.
+Any `torch.nn.Module` can be used. A call does not change the module's parameters and buffers: in training mode, batch
+norm uses the batch, and `observe` returns the new running statistics.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from torch.nn.modules.batchnorm import _NormBase
 from algorithms.federation import FederationError
 from algorithms.kernels import layer_names
 from algorithms.products import Product
-from algorithms.weights import Weight, shaped
+from algorithms.weights import Weight, with_shape
 
 Place = tuple[dict[str, Any], str]
-"""Where a module holds something: one of its dictionaries, and the name there."""
+"""Location of a parameter or buffer in a module: one of its dictionaries, and the key."""
 
 Change = tuple[dict[str, Any], str, Any]
-"""A place, and what is put there."""
+"""A location, and the value to put there."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factorable:
-    """A module prepared for calls.
+    """A module prepared for functional calls.
 
     Attributes:
-        module: The module as it was given.
-        layers: Patterns of the layers whose weights may be values.
+        module: The module.
+        layers: Patterns of the layers whose weights may be factors.
         shapes: Shapes of parameters and buffers, by name.
-        trained: Names of the parameters that every call must give: those that require gradients.
-        factorised: Names of the weights that may be values.
-        places: Where each parameter and buffer is held; several for tied ones.
-        buffers: Names of buffers.
-        norms: Layers that may have running statistics, with the names of these.
+        trained: Names of the parameters that require gradients, which every call must provide.
+        factorised: Names of the weights that may be factors.
+        places: Locations of each parameter and buffer; several if it is tied.
+        buffers: Names of the buffers.
+        norms: Layers that may have running statistics, with the names of these buffers.
         others: Names of all other buffers.
     """
 
@@ -58,14 +58,14 @@ class Factorable:
 
 
 def factorable(module: nn.Module, layers: str | None = None) -> Factorable:
-    """Prepares a module for calls.
+    """Prepare a module for functional calls.
 
     Args:
-        module: Any; it is neither changed nor copied.
-        layers: Whose weights may be values, as patterns of names: ``layer*.conv*, head``; default: no layer's.
+        module: The module; it is neither changed nor copied.
+        layers: Patterns for the names of layers whose weights may be factors: ``layer*.conv*, head``; default: none.
 
     Raises:
-        FederationError: A pattern that names no layer with a matrix.
+        FederationError: A pattern matches no layer with a matrix.
     """
     parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
     tensors = {**parameters, **buffers}
@@ -95,63 +95,63 @@ def factorable(module: nn.Module, layers: str | None = None) -> Factorable:
 
 
 def call(network: Factorable | nn.Module, weights: Mapping[str, Weight], *inputs: Any, **named: Any) -> Any:
-    """The module's output at given weights.
+    """Return the module's output at given weights.
 
     Args:
-        network: Prepared once by `factorable`; a bare module is prepared for this call.
-        weights: Every parameter that requires gradients, by its name; other parameters and buffers may be among them.
-        inputs: Inputs of the module.
-        named: Likewise.
+        network: A module prepared by `factorable`; a plain module is prepared for this call only.
+        weights: All parameters that require gradients, by name; may include other parameters and buffers.
+        inputs: Positional inputs of the module.
+        named: Keyword inputs of the module.
 
     Raises:
-        FederationError: A name that the module lacks or one that is missing, a wrong shape, or a value for a layer that
-            takes none.
+        FederationError: A name is unknown or missing, a shape is wrong, or a layer that does not accept factors is
+            given some.
 
     >>> module = nn.Linear(2, 1)
     >>> call(module, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, torch.ones(2))
     tensor([2.])
     """
     prepared = network if isinstance(network, Factorable) else factorable(network)
-    with placed(prepared, weights):
+    with substitute(prepared, weights):
         return prepared.module(*inputs, **named)
 
 
 def observe(
     network: Factorable | nn.Module, weights: Mapping[str, Weight], *inputs: Any
 ) -> tuple[Any, dict[str, Tensor]]:
-    """The module's output at given weights, and the new values of the buffers that are among these.
+    """Return the module's output at given weights, and the new values of the buffers among the weights.
 
     Args:
-        network: As in `call`, like the rest.
-        weights: Weights, with the buffers that are to be followed.
+        network: The module, as in `call`.
+        weights: Weights, including the buffers to update.
         inputs: Inputs of the module.
 
     Raises:
-        FederationError: As `call`; or buffers are followed within `torch.func`.
+        FederationError: As in `call`; or buffers would be updated within `torch.func`.
     """
     prepared = network if isinstance(network, Factorable) else factorable(network)
     followed = prepared.buffers.intersection(weights)
-    with placed(prepared, weights, followed):
+    with substitute(prepared, weights, followed):
         output = prepared.module(*inputs)
-        return output, {name: _held(prepared, name) for name in followed}
+        return output, {name: _current(prepared, name) for name in followed}
 
 
 @contextmanager
-def placed(
+def substitute(
     network: Factorable, weights: Mapping[str, Weight], followed: frozenset[str] = frozenset()
 ) -> Iterator[None]:
-    """The weights in the module's places, and copies of the buffers that the module may change."""
+    """Put weights into the module for the duration of the context, and copies of buffers that the module may change."""
     if followed and torch._C._are_functorch_transforms_active():
         raise FederationError(
             "running statistics of norms cannot be followed by several clients at once: choose --statistics batch, or "
             "the sequential executor"
         )
-    entries = _checked(network, weights)
+    entries = _check_weights(network, weights)
     changes: list[Change] = [
         (where, key, value) for name, value in entries.items() for where, key in network.places[name]
     ]
     for name in network.others:
-        changes += _copied(network, name, entries)
+        changes += _copy(network, name, entries)
     for norm, own in network.norms:
         if not norm.training or not norm.track_running_stats:
             continue
@@ -164,7 +164,7 @@ def placed(
         if norm.momentum is None:
             raise FederationError("running statistics of momentum None cannot be followed: give the layer a momentum")
         for name in own:
-            changes += _copied(network, name, entries)
+            changes += _copy(network, name, entries)
         changes.append((norm._buffers, "num_batches_tracked", None))
     before = [(where, key, where[key]) for where, key, _ in changes]
     try:
@@ -176,22 +176,22 @@ def placed(
             where[key] = value
 
 
-def _copied(network: Factorable, name: str, entries: Mapping[str, Any]) -> list[Change]:
+def _copy(network: Factorable, name: str, entries: Mapping[str, Any]) -> list[Change]:
     places = network.places[name]
     copy = (entries[name] if name in entries else places[0][0][places[0][1]]).detach().clone()
     return [(where, key, copy) for where, key in places]
 
 
-def _held(network: Factorable, name: str) -> Tensor:
+def _current(network: Factorable, name: str) -> Tensor:
     where, key = network.places[name][0]
     return where[key]
 
 
-def _checked(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, Weight]:
-    """The weights, of the shapes of the module's.
+def _check_weights(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, Weight]:
+    """Check the weights against the module, and return them in its shapes.
 
     Raises:
-        FederationError: As `call`.
+        FederationError: As in `call`.
     """
     checked: dict[str, Weight] = {}
     for name, weight in weights.items():
@@ -202,7 +202,7 @@ def _checked(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, We
             if name not in network.factorised:
                 known = f"only {', '.join(sorted(network.factorised))}" if network.factorised else "no layer does"
                 raise FederationError(f"{name} takes no factors; {known}: name it in `layers`")
-            weight = _fitting(name, weight, shape)
+            weight = _fit(name, weight, shape)
         elif not isinstance(weight, Tensor):
             raise FederationError(f"{name} must be a tensor or factors, got {type(weight).__name__}")
         if weight.shape != shape:
@@ -213,8 +213,8 @@ def _checked(network: Factorable, weights: Mapping[str, Weight]) -> dict[str, We
     return checked
 
 
-def _fitting(name: str, weight: Weight, shape: torch.Size) -> Weight:
+def _fit(name: str, weight: Weight, shape: torch.Size) -> Weight:
     try:
-        return shaped(weight, shape)
+        return with_shape(weight, shape)
     except FederationError as error:
         raise FederationError(f"{name}: {error}") from error

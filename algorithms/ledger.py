@@ -1,4 +1,4 @@
-"""Ledger of what travelled: bytes and entries per direction, counted from the tensors themselves."""
+"""The ledger of communication: bytes and entries per direction, counted from the tensors themselves."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Direction = Literal["down", "up"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One message on its way.
+    """One message of all clients in one direction.
 
     Attributes:
         round: Round, from 1; 0 is the start.
-        trip: Trip of the round, from 1.
+        trip: Number of the exchange in its round, from 1.
         direction: `down` to the clients or `up` to the server.
-        what: Name of the work or of the value told.
-        clients: Number of clients it went to or came from.
-        entries: Numbers that travelled, all clients together.
-        bytes: The same in bytes.
+        what: Name of the work, or `tell` for a broadcast.
+        clients: Number of receiving or sending clients.
+        entries: Number of tensor entries, summed over all clients.
+        bytes: Size of these entries.
     """
 
     round: int
@@ -35,7 +35,7 @@ class Entry:
 
 
 class Ledger:
-    """All messages of a run, in their order; totals are kept as they come in."""
+    """All messages of a run in order, with running totals."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries: list[Entry] = []
@@ -46,7 +46,7 @@ class Ledger:
     def record(
         self, round: int, trip: int, direction: Direction, what: str, messages: Iterable[Any], copies: int = 1
     ) -> None:
-        """Adds messages of several clients as one entry; nothing is added where no tensor travels."""
+        """Record the messages of several clients as one entry; messages without tensors are not recorded."""
         parts = [tensors(message) for message in messages]
         numbers = copies * sum(leaf.numel() for part in parts for leaf in part)
         size = copies * sum(leaf.numel() * leaf.element_size() for part in parts for leaf in part)
@@ -55,24 +55,24 @@ class Ledger:
     def add(
         self, round: int, trip: int, direction: Direction, what: str, clients: int, entries: int, bytes: int
     ) -> None:
-        """Adds messages that were counted elsewhere; nothing is added where no tensor travels."""
+        """Record messages that have been counted already; messages without tensors are not recorded."""
         if entries:
             self._append(Entry(round, trip, direction, what, clients, entries, bytes))
 
     def bytes(self, direction: Direction | None = None, round: int | None = None) -> int:
-        """Bytes in a direction, or both; of one round, or all."""
+        """Return the bytes sent in a direction (default: both) and in a round (default: all)."""
         if round is None:
             return sum(self._totals[one][1] for one in self._totals if direction in (None, one))
         return sum(entry.bytes for entry in self._of(direction, round))
 
     def count(self, direction: Direction | None = None, round: int | None = None) -> int:
-        """Numbers in a direction, or both; of one round, or all."""
+        """Return the number of entries sent in a direction (default: both) and in a round (default: all)."""
         if round is None:
             return sum(self._totals[one][0] for one in self._totals if direction in (None, one))
         return sum(entry.entries for entry in self._of(direction, round))
 
     def trips(self, round: int) -> int:
-        """Trips of a round: each goes down to the clients and up again."""
+        """Return the number of exchanges of a round, each down to the clients and back."""
         return max((entry.trip for entry in self.entries if entry.round == round), default=0)
 
     def _append(self, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""Local training: every client trains a model of its own from the common start, and nothing travels."""
+"""Local training, a baseline: every client trains its own model from common initial weights, without communication."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from algorithms.tree import Tree
 
 @dataclass(frozen=True)
 class LocalTraining:
-    """The baseline; its state is the start, which is the global model for ever.
+    """Trains every client by itself; the state is the initial weights, which stay the global model.
 
     Attributes:
         local: Local steps.
@@ -20,26 +20,26 @@ class LocalTraining:
     local: Descent
 
     def start(self, fed: Federation, w: Tree) -> Tree:
-        """The state before the first round; everybody knows the start."""
-        fed.equip(w=w)
+        """Give the initial weights to every client and return them."""
+        fed.set_personal(w=w)
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
-        """One round: the cohort goes on alone."""
+        """Train the clients of the cohort for one round; the state does not change."""
         fed.gather(train_alone, to=cohort, draw=self.local.draw, local=self.local)
         return w
 
     def weights(self, w: Tree) -> Tree:
-        """The start."""
+        """Return the initial weights."""
         return w
 
     def personal_weights(self, fed: Federation, w: Tree, client: int) -> Tree:
-        """The model of one client."""
+        """Return the model of a client."""
         mine: Tree = fed.personal(client)["w"]
         return mine
 
 
 def train_alone(client: Client, memory: Memory, local: Descent) -> Reply:
-    """Local steps from where the client stands."""
+    """Take local steps from the client's own weights."""
     trained, personal = descend(client, memory.personal["w"], local, memory)
     return Reply(personal={"w": trained, **personal})

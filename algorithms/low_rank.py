@@ -1,6 +1,7 @@
-r"""Matrices as $U S V^T$: products, bases with room for a gradient, truncation.
+r"""Matrices as $U S V^T$: products, bases augmented by a gradient, truncation.
 
-A round's arithmetic also acts on many matrices at once, along leading dimensions; only decisions on ranks are for one.
+The arithmetic of a round also acts on batches of matrices along leading dimensions; only ranks are chosen for a single
+matrix.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.adapter import NAME_LAYERS, factorised, fitting
+from algorithms.adapter import NAME_LAYERS, factorised_names, fit_rank
 from algorithms.descent import gradient, statistics_of, takes_values
 from algorithms.federation import Client, FederationError, require_whole
 from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix
@@ -30,8 +31,8 @@ class USV(NamedTuple):
     r"""$U S V^T$ for every layer.
 
     Attributes:
-        U: ``(m, r)``, orthonormal columns, of a weight that is read as a matrix ``(m, n)``.
-        S: ``(r, r)``; and the weights that are not factorised, which travel and descend with the coefficients.
+        U: ``(m, r)``, orthonormal columns, for a weight read as a matrix ``(m, n)``.
+        S: ``(r, r)``; also the weights that are not factorised, which are sent and trained with the coefficients.
         V: ``(n, r)``, orthonormal columns.
     """
 
@@ -41,7 +42,7 @@ class USV(NamedTuple):
 
 
 def product(factors: USV) -> Tree:
-    r"""$U S V^T$ as matrices, and the weights that are not factorised."""
+    r"""Return the matrices $U S V^T$, and the weights that are not factorised."""
     U, S, V = factors
     if len(S) == len(U):
         return U @ S @ V.T
@@ -49,37 +50,37 @@ def product(factors: USV) -> Tree:
 
 
 def values(factors: USV) -> Tree:
-    r"""$U S V^T$ as values that layers compute through, of any shape, and the weights that are not factorised."""
+    r"""Return $U S V^T$ as factors through which layers of any shape compute, and the other weights."""
     U, S, V = factors
     layers: dict[str, Any] = {name: Factored(U[name], S[name], V[name]) for name in U}
     return Tree({**layers, **S.but(U)})
 
 
-def made(client: Client, factors: USV) -> Tree:
-    """The weights as a client takes them: values, or matrices."""
+def weights_for(client: Client, factors: USV) -> Tree:
+    """Return the weights in the form that a client accepts: factors or matrices."""
     return values(factors) if takes_values(client) else product(factors)
 
 
 def factorise(
     w: Tree, rank: int, layers: str | None = None, convolution: Convolution = CONVOLUTIONS[0], cap: bool = False
 ) -> USV:
-    """The best approximation of given rank of every matrix.
+    """Return the best approximation of given rank of every matrix, from its singular value decomposition.
 
     Args:
         w: Weights.
         rank: Rank of every matrix.
         layers: Patterns for the names of the layers that are factorised; default: all weights.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-        cap: Lower the rank to the smaller side of a matrix where it is above that.
+        cap: Lower the rank to the smaller side of a matrix if necessary.
 
     Raises:
-        FederationError: A rank that does not fit, or an entry that is no matrix.
+        FederationError: The rank does not fit, or an entry is not a matrix.
     """
     parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
-    for name in factorised(w, layers):
+    for name in factorised_names(w, layers):
         if layers is None and w[name].ndim != 2:
             raise FederationError(f"{name} has shape {tuple(w[name].shape)}; {NAME_LAYERS}")
-        r = fitting(name, w[name], rank, convolution, cap)[2]
+        r = fit_rank(name, w[name], rank, convolution, cap)[2]
         U, sigma, Vh = torch.linalg.svd(as_matrix(w[name], convolution), full_matrices=False)
         parts[name] = (U[:, :r], torch.diag(sigma[:r]), Vh[:r].T)
     U, S, V = (Tree({name: part[i] for name, part in parts.items()}) for i in range(3))
@@ -87,23 +88,23 @@ def factorise(
 
 
 def augment(U: Tree, G: Tree, completion: Completion = "orthogonal") -> Tree:
-    r"""$\bar U$: orthonormal columns beside those of U so that $[U|\bar U]$ spans $[U|G]$; FeDLRT, eq. (6).
+    r"""Return orthonormal columns $\bar U$ such that $[U|\bar U]$ is orthonormal and spans $[U|G]$; FeDLRT, eq. (6).
 
-    Where G has too little rank beside U, or 2r exceeds the number of rows, fewer directions are determined.
+    If G has too little rank outside the span of U, or if 2r exceeds the number of rows, G determines fewer than r
+    directions.
 
     Args:
         U: Orthonormal columns, ``(m, r)``.
         G: Directions, ``(m, r)``.
-        completion: `orthogonal`: the columns of the orthogonal factor, as many as fit, where G determines too
-            few completed by directions that do not depend on rounding; `none`: determined directions only, possibly no
-            column.
+        completion: `orthogonal`: the columns of the orthogonal factor, as many as fit, completed by fixed directions
+            where G determines too few; `none`: only directions that G determines, possibly none.
     """
-    return U.map(lambda u, g: _augmented(u, g, completion), G)
+    return U.map(lambda u, g: _augment(u, g, completion), G)
 
 
-def _augmented(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
+def _augment(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
     if completion == "orthogonal":
-        return _completed(u, g)
+        return _complete(u, g)
     rest = g
     for _ in range(2):
         rest = rest - u @ (u.T @ rest)
@@ -113,17 +114,17 @@ def _augmented(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
     return basis[:, : min(int((sigma > floor).sum()), room)]
 
 
-def _completed(u: Tensor, g: Tensor) -> Tensor:
-    """Orthonormal columns beside those of u, to rounding however dependent the columns are.
+def _complete(u: Tensor, g: Tensor) -> Tensor:
+    """Return columns that complete u to an orthonormal set, accurate to rounding for any g.
 
-    Columns of g that depend on those before them leave a direction to rounding errors, and what adapts to single
-    coefficients, such as Adam, would carry these into the weights. Fixed random columns take their place.
+    A column of g that depends on the columns before it would leave its direction to rounding errors, which optimisers
+    that adapt to single coefficients, such as Adam, would carry into the weights. Fixed random columns replace it.
     """
     r = u.shape[-1]
     Q, R = torch.linalg.qr(torch.cat([u, g], dim=-1))
     beside_u = R.diagonal(dim1=-2, dim2=-1)[..., r:].abs()
     norm, mapped = torch.linalg.matrix_norm(R[..., r:]), torch._C._are_functorch_transforms_active()
-    single = not (norm.ndim or mapped)  # whose norm is read as a number, as truncation reads its ranks
+    single = not (norm.ndim or mapped)  # only the norm of a single matrix can be read as a number
     dependent = beside_u <= _floor(g) * (float(norm) if single else norm[..., None])
     if mapped or bool(dependent.any()):
         shape = u.shape[-2], dependent.shape[-1]
@@ -134,42 +135,45 @@ def _completed(u: Tensor, g: Tensor) -> Tensor:
 
 
 def _floor(g: Tensor) -> float:
-    """Below which share of g's norm nothing is determined beside other columns."""
+    """Return the fraction of g's norm below which a direction outside the other columns is not determined."""
     return 10.0 * max(g.shape[-2:]) * torch.finfo(g.dtype).eps
 
 
-def beside(U: Tree, Ubar: Tree) -> Tree:
-    r"""$[U|\bar U]$."""
+def append_columns(U: Tree, Ubar: Tree) -> Tree:
+    r"""Return $[U|\bar U]$."""
     return U.map(lambda u, bar: torch.cat([u, bar], dim=-1), Ubar)
 
 
-def padded(S: Tree, like_rows: Tree, like_columns: Tree) -> Tree:
-    """S in the upper left corner of zeros, as large as the augmented bases have columns; what has no bases stays."""
+def pad(S: Tree, like_rows: Tree, like_columns: Tree) -> Tree:
+    """Return S padded with zeros at the right and at the bottom to the sizes of augmented bases.
 
-    def pad(name: str, s: Tensor) -> Tensor:
+    Weights without bases are not changed.
+    """
+
+    def enlarge(name: str, s: Tensor) -> Tensor:
         if name not in like_rows:
             return s
         right, below = like_columns[name].shape[-1] - s.shape[-1], like_rows[name].shape[-1] - s.shape[-2]
         return torch.nn.functional.pad(s, (0, right, 0, below))
 
-    return Tree({name: pad(name, s) for name, s in S.items()})
+    return Tree({name: enlarge(name, s) for name, s in S.items()})
 
 
 @dataclass(frozen=True)
 class Truncation:
-    r"""Number of singular values that stay.
+    r"""The rule for the number of singular values to keep.
 
-    The smallest rank whose tail $(\sigma_{r+1}, \ldots)$ has norm at most the threshold $\theta = \tau\|S\|_F$. The
-    condition as printed in FeDLRT takes the tail from $\sigma_r$ on, and so keeps one more.
+    It keeps the smallest rank r whose tail $(\sigma_{r+1}, \ldots)$ has norm at most $\theta = \tau\|S\|_F$. The
+    condition printed in FeDLRT starts the tail at $\sigma_r$ and so keeps one more.
 
     Attributes:
-        tau: Relative threshold; 0 keeps all that are not zero to rounding.
+        tau: Relative threshold; 0 keeps all values that are nonzero up to rounding.
         rule: `after` or `printed`.
-        least: Smallest number of values that stay; 0: a threshold that leaves none is an error.
-        most: Largest number of values that stay.
+        least: Smallest rank to keep; with 0, it is an error if the threshold leaves rank 0.
+        most: Largest rank to keep.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
     """
 
     tau: float = 0.1
@@ -185,10 +189,10 @@ class Truncation:
             require_whole(max(self.least, 1), most=self.most)
 
     def rank(self, sigma: Tensor) -> int:
-        """The rank that stays of singular values in decreasing order.
+        """Return the rank to keep, given singular values in decreasing order.
 
         Raises:
-            FederationError: None is left.
+            FederationError: The rank would be 0.
         """
         squares = torch.flip(torch.cumsum(torch.flip(sigma**2, [0]), 0), [0]).sqrt()  # norms of the tails from each on
         theta = self.tau * float(squares[0])
@@ -202,8 +206,8 @@ class Truncation:
         return kept
 
 
-def truncated(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
-    """The factors with S made diagonal and small singular values left out; what has no bases stays."""
+def truncate(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
+    """Return the factors with S diagonalised and small singular values removed; other weights are not changed."""
     parts = {}
     for name in U:
         P, sigma, Qh = torch.linalg.svd(S[name], full_matrices=False)
@@ -218,7 +222,7 @@ def truncated(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
 
 @dataclass(frozen=True)
 class Projected:
-    """A client seen through bases: its loss as a function of the coefficients S, and of the weights without bases."""
+    """A client in coefficient space: its loss as a function of the coefficients S and the weights without bases."""
 
     client: Any
     U: Tree
@@ -236,39 +240,39 @@ class Projected:
 
     @property
     def passes(self) -> Callable[[bool], Sequence[tuple[float, Any]]] | None:
-        """All samples in parts, where the client has such."""
+        """The client's division of all samples into parts, if it has one."""
         return getattr(self.client, "passes", None)
 
     @property
     def parts(self) -> Callable[[Any], Sequence[tuple[float, Any]]] | None:
-        """A batch in parts, where the client has such."""
+        """The client's division of a batch into parts, if it has one."""
         return getattr(self.client, "parts", None)
 
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
-        """The loss at coefficients."""
+        """Return the loss at coefficients."""
         loss: Tensor = self.client.loss(self._weights(w), batch)
         return loss
 
     def loss_and_statistics(self, w: Mapping[str, Tensor], batch: Any = None) -> Any:
-        """The loss at coefficients, and what statistics become."""
+        """Return the loss at coefficients, and the new statistics."""
         return self.client.loss_and_statistics(self._weights(w), batch)
 
     def _weights(self, w: Mapping[str, Tensor]) -> Tree:
-        return made(self.client, USV(self.U, Tree(w), self.V))
+        return weights_for(self.client, USV(self.U, Tree(w), self.V))
 
 
 def factor_gradient(client: Client, factors: USV) -> USV:
-    """The gradient of a client's loss in U, S and V.
+    """Return the gradient of a client's loss in U, S and V.
 
-    A client that has a loss of the factors, ``factored(U, S, V)``, never forms their product.
+    If the client has a loss of the factors, ``factored(U, S, V)``, their product is never formed.
     """
     own = getattr(client, "factored", None)
     if own is None:
-        return gradient(client, factors, lambda at: made(client, at))
+        return gradient(client, factors, lambda at: weights_for(client, at))
     return torch.func.grad(lambda at: own(*at))(factors)
 
 
-def projected(client: Client, U: Tree, V: Tree) -> Any:
-    """The client in coefficient space, by its own reduction where it has one."""
+def project(client: Client, U: Tree, V: Tree) -> Any:
+    """Return the client in coefficient space, by its own method ``projected(U, V)`` if it has one."""
     own = getattr(client, "projected", None)
     return own(U, V) if own is not None else Projected(client, U, V)

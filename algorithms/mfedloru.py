@@ -1,7 +1,7 @@
-r"""mFedLoRU (FedLoRU, Algorithm 3): each client trains low-rank changes of A and B of its own rank.
+r"""mFedLoRU (FedLoRU, Algorithm 3): each client trains low-rank changes of A and B, with its own rank.
 
-Eq. (82): the loss at $W + \alpha(A + \alpha_A A_dA_u)(B + \alpha_B B_dB_u)$. The paper's eq. (83) prints $\alpha_A$ in
-the line of B as well; the scales are `nested_scale` over the rank, 1/2 times the rank as printed.
+By eq. (82), the model is $W + \alpha(A + \alpha_A A_dA_u)(B + \alpha_B B_dB_u)$. The paper's eq. (83) prints $\alpha_A$
+also in the line of B. The scales are `nested_scale` times the rank; the paper has 1/2 times the rank.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from algorithms.tree import Tree
 
 
 class Nested(NamedTuple):
-    """Factors of the changes of A and B: A_d ``(m, r_A)``, A_u ``(r_A, r)``, B_d ``(r, r_B)``, B_u ``(r_B, n)``.
+    """The factors of the changes of A and B: A_d ``(m, r_A)``, A_u ``(r_A, r)``, B_d ``(r, r_B)``, B_u ``(r_B, n)``.
 
-    Beside them the weights that are not factorised, themselves.
+    `rest` has the weights that are not factorised, not their changes.
     """
 
     A_d: Tree
@@ -36,16 +36,17 @@ class Nested(NamedTuple):
 
 @dataclass(frozen=True)
 class NestedFedLoRU(FedLoRU):
-    r"""The algorithm.
+    r"""FedLoRU whose clients train $A + \alpha_AA_dA_u$ and $B + \alpha_BB_dB_u$ with A and B frozen.
 
     Attributes:
-        ranks: r_A and r_B of each client, by its number; ``None`` for a client trains A and B themselves.
-        client_ranks: One number for both, in place of `ranks`; a client with the rank of A and B trains these.
+        ranks: r_A and r_B of each client, by its number; a client with ``None`` trains A and B themselves.
+        client_ranks: One rank for both changes of each client, instead of `ranks`; a client with the rank of A and B
+            trains these themselves.
         nested_scale: $\alpha_A/r_A = \alpha_B/r_B$.
-        send_products: The listing's reading: products travel; else the nested matrices do, as the text says.
+        send_products: Send products, as in the listing; else send the nested matrices, as in the text.
 
     Raises:
-        FederationError: As `FedLoRU`; or a personal state of the optimiser.
+        FederationError: As in `FedLoRU`; or the state of the optimiser is personal.
     """
 
     ranks: tuple[tuple[int, int] | None, ...] = ()
@@ -58,10 +59,10 @@ class NestedFedLoRU(FedLoRU):
         require_fresh(self.local, "the nested factors start")
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
-        """One round.
+        """Do one round and return the new state.
 
         Raises:
-            FederationError: Not one pair of ranks for each client.
+            FederationError: There is not one pair of ranks for each client.
         """
         ranks = self.ranks or tuple(None if r == self.adapter.rank else (r, r) for r in self.client_ranks)
         if len(ranks) != len(fed.clients):
@@ -71,20 +72,20 @@ class NestedFedLoRU(FedLoRU):
             to=cohort,
             draw=self.local.draw,
             each={"ranks": {number: ranks[number] for number in cohort}},
-            then=partial(self.recovered, state.factors),
+            then=partial(self.recover, state.factors),
             factors=state.factors,
             turn=state.rounds,
             algorithm=self,
         )
-        return self.accumulated(fed, state, factors)
+        return self.accumulate(fed, state, factors)
 
-    def fresh(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
-        """Nested factors whose products are zero: A_u with orthonormal rows, B_d with orthonormal columns, zeros.
+    def draw_factors(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
+        """Draw initial nested factors: A_u with orthonormal rows, B_d with orthonormal columns, A_d and B_u zero.
 
-        At full nested rank the first step then is that of A and B themselves, but for the scales.
+        At full nested rank, the first step equals a step in A and B themselves, up to the scales.
 
         Raises:
-            FederationError: Ranks that do not fit.
+            FederationError: The ranks do not fit.
         """
         r_A, r_B = ranks
         seed, cap = self.adapter.seed, self.adapter.cap
@@ -98,21 +99,21 @@ class NestedFedLoRU(FedLoRU):
             factors.rest,
         )
 
-    def changed(self, factors: AB, nested: Nested) -> AB:
-        """A and B with their changes."""
+    def apply_changes(self, factors: AB, nested: Nested) -> AB:
+        """Return A and B with their changes added."""
 
-        def scaled(down: Tensor, up: Tensor) -> Tensor:
+        def scale(down: Tensor, up: Tensor) -> Tensor:
             return self.nested_scale * down.shape[-1] * (down @ up)
 
-        A, B = nested.A_d.map(scaled, nested.A_u), nested.B_d.map(scaled, nested.B_u)
+        A, B = nested.A_d.map(scale, nested.A_u), nested.B_d.map(scale, nested.B_u)
         return AB(factors.A + A, factors.B + B, nested.rest)
 
-    def recovered(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
-        """A and B as a client that sent its changes has them."""
+    def recover(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
+        """Return a client's A and B from its upload."""
         if isinstance(upload, AB):
             return upload
         if isinstance(upload, Nested):
-            return self.changed(factors, upload)
+            return self.apply_changes(factors, upload)
         return AB(factors.A + upload["A"], factors.B + upload["B"], upload["rest"])
 
 
@@ -123,17 +124,17 @@ def _orthonormal(columns: Tensor) -> Tensor:
 def train_nested(
     client: Client, memory: Memory, factors: AB, ranks: tuple[int, int] | None, turn: int, algorithm: NestedFedLoRU
 ) -> Reply:
-    """Local steps in the nested factors; or in A and B, for a client that opts out."""
-    outer = algorithm.adapter.over(client, memory.shared["base"])
+    """Take local steps in the nested factors, or in A and B themselves if the client has no ranks."""
+    outer = algorithm.adapter.assembler(client, memory.shared["base"])
     if ranks is None:
         trained, personal = descend(client, factors, algorithm.local, memory, outer)
         return Reply(upload=trained, personal=personal)
-    start = algorithm.fresh(factors, ranks, turn)
+    start = algorithm.draw_factors(factors, ranks, turn)
     nested, personal = descend(
-        client, start, algorithm.local, memory, lambda parts: outer(algorithm.changed(factors, parts))
+        client, start, algorithm.local, memory, lambda parts: outer(algorithm.apply_changes(factors, parts))
     )
     if not algorithm.send_products:
         return Reply(upload=nested, personal=personal)
-    changed = algorithm.changed(factors, nested)
+    changed = algorithm.apply_changes(factors, nested)
     products = {"A": changed.A - factors.A, "B": changed.B - factors.B, "rest": changed.rest}
     return Reply(upload=products, personal=personal)

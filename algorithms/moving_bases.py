@@ -1,8 +1,8 @@
-r"""The state of an optimiser that follows the bases in which its coefficients stand.
+r"""Optimiser states that follow changes of the bases of their coefficients.
 
-Coefficients S of $U S V^T$ become $P S Q^T$ in other bases, with $P = U_{new}^TU$ and $Q = V_{new}^TV$; so does a sum
-of their gradients. Running means of squared entries have no such rule: the squares of P and Q map them, which
-is right for independent entries.
+In new bases, coefficients S of $U S V^T$ become $P S Q^T$ with $P = U_{new}^TU$ and $Q = V_{new}^TV$, and so does a sum
+of their gradients. There is no exact rule for running means of squared entries. We map them by the entrywise squares of
+P and Q, which is correct for independent entries.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from algorithms.optimisers import Moments, Velocity
 from algorithms.tree import Tree
 
 BASES = "bases"
-"""Under which name a client keeps the bases that the state of its optimiser belongs to."""
+"""Name of the personal value with the bases to which the state of a client's optimiser belongs."""
 
 
-def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: Tree) -> Mapping[str, Any]:
-    """A client's personal values, with the state of its optimiser in new bases.
+def follow_bases(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: Tree) -> Mapping[str, Any]:
+    """Return a client's personal values with the state of its optimiser transformed to new bases.
 
     Args:
         personal: Personal values of the client.
-        client: Client in coefficient space; its statistics have no state.
+        client: The client in coefficient space; its statistics have no optimiser state.
         S: Coefficients and weights without bases, in the order of the state.
         U: New bases, ``(m, r)``.
         V: New bases, ``(n, r)``.
@@ -37,7 +37,7 @@ def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: 
     before_U, before_V = personal[BASES]
     names = S.but(statistics_of(client))
 
-    def moved(entries: Sequence[Tensor], squared: bool = False) -> list[Tensor]:
+    def move(entries: Sequence[Tensor], squared: bool = False) -> list[Tensor]:
         found = []
         for name, entry in zip(names, entries, strict=True):
             if name in U:
@@ -47,16 +47,16 @@ def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: 
         return found
 
     if isinstance(state, Velocity):
-        state = Velocity(moved(state.velocity))
+        state = Velocity(move(state.velocity))
     elif isinstance(state, Moments):
-        state = Moments(moved(state.first), moved(state.second, squared=True), state.steps)
+        state = Moments(move(state.first), move(state.second, squared=True), state.steps)
     else:
         raise FederationError(
-            f"nothing is known of how a {type(state).__name__} follows bases that move; use Sgd, Adam or AdamW"
+            f"there is no rule by which a {type(state).__name__} follows moving bases; use Sgd, Adam or AdamW"
         )
     return {**personal, OPTIMISER: state}
 
 
-def kept_with_bases(personal: Mapping[str, Any], U: Tree, V: Tree) -> Mapping[str, Any]:
-    """The kept state of a client's optimiser, and the bases that it belongs to."""
+def store_bases(personal: Mapping[str, Any], U: Tree, V: Tree) -> Mapping[str, Any]:
+    """Return personal values with the bases to which the optimiser's state belongs; nothing if there is no state."""
     return {**personal, BASES: (U, V)} if personal else personal

@@ -1,8 +1,8 @@
-"""Optimisers as values: a step maps parameters, gradient and state to new parameters and state, and changes nothing.
+"""Functional optimisers: a step maps parameters, gradient and state to new parameters and a new state.
 
-They are `SGD`, `Adam` and `AdamW` of `torch.optim`, for parameters of any structure. A state holds only tensors, and so
-can be kept, sent, stored and stacked like parameters. The arithmetic takes all tensors in one call of
-`torch._foreach`; within `torch.func` and where a step is itself differentiated, one after the other.
+They compute the same as `SGD`, `Adam` and `AdamW` of `torch.optim`, for parameters of any structure. A state contains
+only tensors, so that it can be kept, sent, stored and stacked like parameters. All tensors are processed in one call of
+`torch._foreach`, except within `torch.func` and where a step is itself differentiated.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ Tensors = list[Tensor]
 
 
 class Optimiser(Protocol):
-    """Rule that turns gradients into steps."""
+    """A rule that turns gradients into steps."""
 
     def start(self, parameters: Any) -> Any:
-        """The state before the first step."""
+        """Return the state before the first step."""
         ...
 
     def step(self, parameters: Any, gradient: Any, state: Any, rate: float) -> tuple[Any, Any]:
-        """Parameters and state after a step; the gradient has the parameters' structure."""
+        """Return the parameters and the state after a step; the gradient has the parameters' structure."""
         ...
 
 
 class Velocity(NamedTuple):
-    """Memory of `Sgd`: the sum of past gradients, weighted by powers of the momentum, like the parameters."""
+    """The state of `Sgd`: the sum of past gradients, weighted by powers of the momentum."""
 
     velocity: Any
 
 
 class Moments(NamedTuple):
-    """Memory of `Adam`: running means of the gradient and of its square, like the parameters, and steps taken.
+    """The state of `Adam`: running means of the gradient and of its square, and the number of steps.
 
-    The steps are one number for all parameters, or one for each in a list, see `counted_singly`.
+    The means are structured like the parameters. The number of steps is common to all parameters, or a list with one
+    for each of them, see `count_singly`.
     """
 
     first: Any
@@ -49,7 +50,7 @@ class Moments(NamedTuple):
     steps: Tensor | Tensors
 
 
-def counted_singly(state: Any, count: int) -> Any:
+def count_singly(state: Any, count: int) -> Any:
     """Return a state that counts the steps of each parameter, so that a step can leave some of them out.
 
     Args:
@@ -68,10 +69,10 @@ class Sgd:
     Attributes:
         momentum: $\mu$.
         weight_decay: $\lambda$, added to the gradient.
-        nesterov: Step along $g + \lambda w + \mu v$ instead; needs momentum.
+        nesterov: Step along $g + \lambda w + \mu v$ instead of v; needs momentum.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
 
     >>> Sgd().step([torch.ones(2)], [torch.ones(2)], (), 0.25)[0]
     [tensor([0.7500, 0.7500])]
@@ -87,40 +88,40 @@ class Sgd:
             raise FederationError("nesterov needs a momentum above 0")
 
     def start(self, parameters: Any) -> Any:
-        """The state before the first step: nothing without momentum."""
+        """Return the state before the first step; it is empty without momentum."""
         return Velocity(pytree.tree_map(torch.zeros_like, parameters)) if self.momentum else ()
 
     def step(self, parameters: Any, gradient: Any, state: Any, rate: float) -> tuple[Any, Any]:
-        """Parameters and state after a step.
+        """Return the parameters and the state after a step.
 
         Raises:
             ValueError: The gradient has another structure than the parameters.
         """
         structure = _structure(parameters)
-        w, slopes = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
+        w, gradients = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
         if self.weight_decay:
-            slopes = _add(slopes, w, self.weight_decay)
+            gradients = _add(gradients, w, self.weight_decay)
         if self.momentum:
-            v = _add_to(structure.flatten_up_to(state.velocity), self.momentum, slopes)
-            slopes = _add(slopes, v, self.momentum) if self.nesterov else v
+            v = _add_to(structure.flatten_up_to(state.velocity), self.momentum, gradients)
+            gradients = _add(gradients, v, self.momentum) if self.nesterov else v
             state = Velocity(structure.unflatten(v))
-        return structure.unflatten(_add(w, slopes, -rate)), state
+        return structure.unflatten(_add(w, gradients, -rate)), state
 
 
 @dataclass(frozen=True)
 class Adam:
-    r"""Adam, as `torch.optim.Adam`.
+    r"""Adam, $w \leftarrow w - \eta\,\hat m/(\sqrt{\hat s} + \epsilon)$, as `torch.optim.Adam`.
 
-    With $m$ and $s$ the running means of $g$ and of $g^2$ and $\hat m$, $\hat s$ the same without their bias towards
-    the zeros they started from, $w \leftarrow w - \eta\,\hat m/(\sqrt{\hat s} + \epsilon)$.
+    Here $\hat m$ and $\hat s$ are the running means of $g$ and of $g^2$, corrected for their bias towards the initial
+    zeros.
 
     Attributes:
-        betas: Weights of the past in the running means.
+        betas: Decay rates of the two running means.
         eps: $\epsilon$.
         weight_decay: $\lambda$; $\lambda w$ is added to the gradient.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
     """
 
     betas: tuple[float, float] = (0.9, 0.999)
@@ -133,7 +134,7 @@ class Adam:
             raise FederationError(f"betas must be two numbers from 0 to below 1, got {self.betas}")
 
     def start(self, parameters: Any) -> Moments:
-        """The state before the first step."""
+        """Return the state before the first step."""
         first, second = (pytree.tree_map(torch.zeros_like, parameters) for _ in range(2))
         leaves = pytree.tree_leaves(parameters)
         device = leaves[0].device if leaves else "cpu"
@@ -141,38 +142,38 @@ class Adam:
         return Moments(first, second, torch.zeros((), dtype=dtype, device=device))
 
     def step(self, parameters: Any, gradient: Any, state: Moments, rate: float) -> tuple[Any, Moments]:
-        """Parameters and state after a step.
+        """Return the parameters and the state after a step.
 
         Raises:
             ValueError: The gradient has another structure than the parameters.
         """
         structure = _structure(parameters)
-        w, slopes = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
-        decayed, slopes = self._decayed(w, slopes, rate)
-        m = _lerp(structure.flatten_up_to(state.first), slopes, 1.0 - self.betas[0])
-        s = _add_squares(structure.flatten_up_to(state.second), slopes, self.betas[1])
+        w, gradients = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
+        decayed, gradients = self._decay(w, gradients, rate)
+        m = _lerp(structure.flatten_up_to(state.first), gradients, 1.0 - self.betas[0])
+        s = _add_squares(structure.flatten_up_to(state.second), gradients, self.betas[1])
         new, steps = decayed is not w, state.steps
         if isinstance(steps, Tensor):
             steps = steps + 1.0
-            found = self._moved(decayed, m, s, steps, rate, new)
+            found = self._move(decayed, m, s, steps, rate, new)
         else:
             found, counts, steps = list(decayed), steps, list(steps)
-            for places in _sharing(counts):
+            for places in _group_by_count(counts):
                 count = counts[places[0]] + 1.0
                 own = [[tensors[place] for place in places] for tensors in (decayed, m, s)]
-                for place, value in zip(places, self._moved(own[0], own[1], own[2], count, rate, new), strict=True):
+                for place, value in zip(places, self._move(own[0], own[1], own[2], count, rate, new), strict=True):
                     found[place], steps[place] = value, count
         return structure.unflatten(found), Moments(structure.unflatten(m), structure.unflatten(s), steps)
 
-    def _moved(self, w: Tensors, m: Tensors, s: Tensors, steps: Tensor, rate: float, new: bool) -> Tensors:
-        """Parameters that have taken equally many steps, after one more; in place where they are new."""
-        # The numbers of the step stay tensors on the device: reading one would wait for everything before it.
-        ahead = rate / _unbiasing(self.betas[0], steps)
-        spread = _unbiasing(self.betas[1], steps).sqrt()
+    def _move(self, w: Tensors, m: Tensors, s: Tensors, steps: Tensor, rate: float, new: bool) -> Tensors:
+        """Return parameters of one step count after a step; they are overwritten if they are `new`."""
+        # These scalars stay on the device, because reading them would synchronise it.
+        ahead = rate / _bias_correction(self.betas[0], steps)
+        spread = _bias_correction(self.betas[1], steps).sqrt()
         return _subtract_quotients(w, m, s, ahead, spread, self.eps, new=new)
 
-    def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
-        return w, _add(slopes, w, self.weight_decay) if self.weight_decay else slopes
+    def _decay(self, w: Tensors, gradients: Tensors, rate: float) -> tuple[Tensors, Tensors]:
+        return w, _add(gradients, w, self.weight_decay) if self.weight_decay else gradients
 
 
 @dataclass(frozen=True)
@@ -185,35 +186,35 @@ class AdamW(Adam):
 
     weight_decay: float = 1e-2
 
-    def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
-        return _scale(w, 1.0 - rate * self.weight_decay) if self.weight_decay else w, slopes
+    def _decay(self, w: Tensors, gradients: Tensors, rate: float) -> tuple[Tensors, Tensors]:
+        return _scale(w, 1.0 - rate * self.weight_decay) if self.weight_decay else w, gradients
 
 
-def descended(w: Tensors, slopes: Tensors, rate: float) -> Tensors:
-    """Plain descent, w - rate g, rounded in between."""
-    if _singly(w, slopes):
-        return [value - rate * slope for value, slope in zip(w, slopes, strict=True)]
-    return list(torch._foreach_sub(w, torch._foreach_mul(slopes, rate)))
+def gradient_step(w: Tensors, gradients: Tensors, rate: float) -> Tensors:
+    """Return w - rate g, with the product rounded before the difference."""
+    if _one_by_one(w, gradients):
+        return [value - rate * grad for value, grad in zip(w, gradients, strict=True)]
+    return list(torch._foreach_sub(w, torch._foreach_mul(gradients, rate)))
 
 
 class _List:
-    """The structure of a list of so many tensors, as `pytree` has one for any structure, without its many calls."""
+    """The structure of a list of tensors, with the interface of a `pytree` structure but less overhead."""
 
     def __init__(self, count: int) -> None:
         self.count = count
 
     def flatten_up_to(self, given: Any) -> Tensors:
-        """The tensors.
+        """Return the tensors of a list.
 
         Raises:
-            ValueError: Something else than so many tensors.
+            ValueError: It is not a list of this length.
         """
         if not isinstance(given, list) or len(given) != self.count:
             raise ValueError(f"Node mismatch: expected a list of {self.count} tensors, got {type(given).__name__}")
         return given
 
     def unflatten(self, leaves: Tensors) -> Tensors:
-        """The list."""
+        """Return the list."""
         return leaves
 
 
@@ -223,57 +224,60 @@ def _structure(parameters: Any) -> Any:
     return pytree.tree_structure(parameters)
 
 
-def _sharing(counts: Tensors) -> list[list[int]]:
-    """Places of those that share one count of steps, which is the same tensor."""
+def _group_by_count(counts: Tensors) -> list[list[int]]:
+    """Group the positions of parameters that share a step count, which is the same tensor."""
     groups: dict[int, list[int]] = {}
     for place, count in enumerate(counts):
         groups.setdefault(id(count), []).append(place)
     return list(groups.values())
 
 
-def _unbiasing(beta: float, steps: Tensor) -> Tensor:
-    """1 - beta^steps, to full precision also where that is close to 0."""
+def _bias_correction(beta: float, steps: Tensor) -> Tensor:
+    """Return 1 - beta^steps, to full precision also if it is close to 0."""
     return -torch.expm1(steps * (math.log(beta) if beta else -math.inf))
 
 
-def _singly(*given: Tensors) -> bool:
-    """`torch._foreach` takes neither no tensors nor those of `torch.func`, and does not differentiate all it does."""
+def _one_by_one(*given: Tensors) -> bool:
+    """Return whether tensors must be processed one by one.
+
+    `torch._foreach` accepts neither empty lists nor tensors of `torch.func`, and does not support all derivatives.
+    """
     if not given[0] or torch._C._are_functorch_transforms_active():
         return True
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensors in given for tensor in tensors)
 
 
 def _scale(a: Tensors, factor: float) -> Tensors:
-    return [x * factor for x in a] if _singly(a) else list(torch._foreach_mul(a, factor))
+    return [x * factor for x in a] if _one_by_one(a) else list(torch._foreach_mul(a, factor))
 
 
 def _add(a: Tensors, b: Tensors, factor: float) -> Tensors:
-    """A + factor b."""
-    if _singly(a, b):
+    """Return a + factor b."""
+    if _one_by_one(a, b):
         return [torch.add(x, y, alpha=factor) for x, y in zip(a, b, strict=True)]
     return list(torch._foreach_add(a, b, alpha=factor))
 
 
 def _add_to(a: Tensors, factor: float, b: Tensors) -> Tensors:
-    """Factor a + b, rounded in between."""
+    """Return factor a + b, with the product rounded before the sum."""
     scaled = _scale(a, factor)
-    if _singly(scaled, b):
+    if _one_by_one(scaled, b):
         return [x + y for x, y in zip(scaled, b, strict=True)]
-    torch._foreach_add_(scaled, b)  # new tensors, written once more: memory costs more than arithmetic here
+    torch._foreach_add_(scaled, b)  # in place, because memory costs more than arithmetic here
     return scaled
 
 
 def _lerp(a: Tensors, b: Tensors, share: float) -> Tensors:
-    """A + share (b - a)."""
-    if _singly(a, b):
+    """Return a + share (b - a)."""
+    if _one_by_one(a, b):
         return [torch.lerp(x, y, share) for x, y in zip(a, b, strict=True)]
     return list(torch._foreach_lerp(a, b, share))
 
 
 def _add_squares(s: Tensors, g: Tensors, beta: float) -> Tensors:
-    """Beta s + (1 - beta) g^2."""
+    """Return beta s + (1 - beta) g^2."""
     scaled = _scale(s, beta)
-    if _singly(scaled, g):
+    if _one_by_one(scaled, g):
         return [torch.addcmul(x, y, y, value=1.0 - beta) for x, y in zip(scaled, g, strict=True)]
     torch._foreach_addcmul_(scaled, g, g, value=1.0 - beta)
     return scaled
@@ -282,8 +286,8 @@ def _add_squares(s: Tensors, g: Tensors, beta: float) -> Tensors:
 def _subtract_quotients(
     w: Tensors, m: Tensors, s: Tensors, ahead: Tensor, spread: Tensor, eps: float, new: bool
 ) -> Tensors:
-    """W - ahead m / (sqrt(s)/spread + eps); in place where w is new."""
-    if _singly(w, m, s):
+    """Return w - ahead m / (sqrt(s)/spread + eps); w is overwritten if it is `new`."""
+    if _one_by_one(w, m, s):
         return [
             x - ahead.to(x.dtype) * y / (z.sqrt() / spread.to(x.dtype) + eps) for x, y, z in zip(w, m, s, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""Uploads of a cohort added up as they arrive, with the same bits wherever that is done."""
+"""Sums of a cohort's uploads, formed as they arrive and bit-identical for every executor."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.exchange import FederationError, Receipt, Reply, Trip
+from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
 from algorithms.tree import narrow, wide
 
 PARTS = 16
-"""At most so many sums of a cohort are added up: of one client each in small cohorts."""
+"""Largest number of partial sums of a cohort; small cohorts have one for each client."""
 
 
 def part_size(clients: int) -> int:
-    """Clients whose uploads make one partial sum; it depends on the cohort alone, and not on who adds up."""
+    """Return the number of clients in a partial sum; it depends only on the size of the cohort."""
     return max(1, -(-clients // PARTS))
 
 
 class Form(NamedTuple):
-    """Form of a message without its numbers: its structure, and shape and type of each tensor."""
+    """The form of a message without its entries: its structure, and the shape and type of each tensor."""
 
     structure: Any
     leaves: tuple[tuple[torch.Size, torch.dtype], ...]
@@ -31,10 +31,10 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """Uploads added up, in single precision where they are of half.
+    """A sum of uploads; half precision is summed in single precision.
 
     Attributes:
-        total: A tensor for each of the form's.
+        total: One tensor for each tensor of the form.
         form: Form of the uploads.
     """
 
@@ -42,21 +42,25 @@ class Sum:
     form: Form
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As a message: a structure alone does not travel well."""
+        """Serialise the sum as a message, because a bare tree structure cannot be pickled reliably."""
         message = pytree.tree_unflatten(self.total, self.form.structure)
         return _sum_of, (message, tuple(dtype for _, dtype in self.form.leaves))
 
     def plus(self, other: Sum, number: int) -> Sum:
-        """The sum of both, in place of this one.
+        """Return the sum of both; the tensors of this one are overwritten.
+
+        Args:
+            other: Sum to add.
+            number: First client of the other sum, for errors.
 
         Raises:
-            FederationError: The other, which begins with this client, is of other things.
+            FederationError: The other sum has another form.
         """
         require_same(other.form, self.form, number)
         return Sum(add_up(self.total, other.total), self.form)
 
     def message(self) -> Any:
-        """The sum as a message, in the types of the uploads."""
+        """Return the sum as a message, in the types of the uploads."""
         kinds = [dtype for _, dtype in self.form.leaves]
         return pytree.tree_unflatten(list(map(narrow, self.total, kinds)), self.form.structure)
 
@@ -66,45 +70,47 @@ def _sum_of(message: Any, kinds: Sequence[torch.dtype]) -> Sum:
     return Sum(total, Form(structure, tuple((leaf.shape, kind) for leaf, kind in zip(total, kinds, strict=True))))
 
 
-def fold(trip: Trip, replies: Iterable[Reply], shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-    """Adds share times upload up as replies arrive, in the order of the cohort; one upload is held at a time.
+def fold(exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+    r"""Return $\sum_k s_k\,\mathrm{then}(u_k)$ in the order of the cohort, holding one upload at a time.
 
-    Partial sums of some clients each are added, so that several processes come to the same bits.
+    The sum is formed from partial sums of fixed groups of clients, so that several processes get the same bits.
 
     Args:
-        trip: The trip.
+        exchange: The exchange.
         replies: Replies in the order of the cohort.
-        shares: Shares of the clients.
+        shares: Shares $s_k$ of the clients.
 
     Raises:
-        FederationError: Uploads of several structures or shapes, or of something else than tensors.
+        FederationError: The uploads differ in structure or shape, or are not tensors.
     """
-    added, receipts = added_up(trip, replies, shares, part_size(len(trip.cohort)))
-    return added.message(), receipts
+    added, acknowledgements = fold_parts(exchange, replies, shares, part_size(len(exchange.cohort)))
+    return added.message(), acknowledgements
 
 
-def added_up(trip: Trip, replies: Iterable[Reply], shares: Sequence[float], size: int) -> tuple[Sum, list[Receipt]]:
-    """`fold` in parts of some size, whose sum is not yet rounded to the types of the uploads."""
+def fold_parts(
+    exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float], size: int
+) -> tuple[Sum, list[Acknowledgement]]:
+    """Return the sum of `fold`, from partial sums of `size` clients, before rounding to the types of the uploads."""
     total: Sum | None = None
     partial: Sum | None = None
-    receipts: list[Receipt] = []
-    for number, share, reply in zip(trip.cohort, shares, replies, strict=True):
-        made = reply.upload if trip.then is None else trip.then(reply.upload)
-        receipts.append(Receipt.of(number, reply, () if trip.then is None else made))
-        leaves, form = flattened(made, number)
+    acknowledgements: list[Acknowledgement] = []
+    for number, share, reply in zip(exchange.cohort, shares, replies, strict=True):
+        result = reply.upload if exchange.then is None else exchange.then(reply.upload)
+        acknowledgements.append(Acknowledgement.of(number, reply, () if exchange.then is None else result))
+        leaves, form = flatten(result, number)
         product = Sum(_times(leaves, share), form)
         partial = product if partial is None else partial.plus(product, number)
-        if len(receipts) % size == 0 or len(receipts) == len(trip.cohort):
+        if len(acknowledgements) % size == 0 or len(acknowledgements) == len(exchange.cohort):
             total, partial = partial if total is None else total.plus(partial, number), None
     assert total is not None
-    return total, receipts
+    return total, acknowledgements
 
 
-def flattened(message: Any, number: int) -> tuple[list[Tensor], Form]:
-    """The tensors of what a client sent, of which a mean is taken, and its form.
+def flatten(message: Any, number: int) -> tuple[list[Tensor], Form]:
+    """Return the tensors of a client's upload, and its form.
 
     Raises:
-        FederationError: There is something else than tensors.
+        FederationError: The upload contains something other than tensors.
     """
     leaves, structure = pytree.tree_flatten(message)
     odd = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
@@ -116,10 +122,10 @@ def flattened(message: Any, number: int) -> tuple[list[Tensor], Form]:
 
 
 def require_same(form: Form, other: Form, number: int) -> None:
-    """Checks that a client sent what those before it did.
+    """Check that the upload of a client has the form of the uploads before it.
 
     Raises:
-        FederationError: It did not.
+        FederationError: It has another form.
     """
     if form != other:
         raise FederationError(
@@ -129,7 +135,7 @@ def require_same(form: Form, other: Form, number: int) -> None:
 
 
 def add_up(total: list[Tensor], part: list[Tensor]) -> list[Tensor]:
-    """The sums, in place: the total is nobody else's."""
+    """Add `part` to `total` in place, which nothing else may refer to."""
     if total:
         torch._foreach_add_(total, part)
     return total

@@ -1,6 +1,6 @@
-r"""pFedLoRA: full global weights and low-rank personal factors (FedLoRU, Algorithm 4, both variants).
+r"""pFedLoRA (FedLoRU, Algorithm 4, both variants): full global weights and low-rank personal factors.
 
-The model of client k is $W + \alpha_p L_kU_k$; W travels in full, L and U never do.
+The model of client k is $W + \alpha_p L_kU_k$. W is sent in full; L and U are never sent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from algorithms.tree import Tree
 
 
 class Both(NamedTuple):
-    """Global weights and personal factors, trained together."""
+    """The global weights and a client's personal factors, trained together."""
 
     W: Tree
     LU: AB
@@ -26,16 +26,16 @@ class Both(NamedTuple):
 
 @dataclass(frozen=True)
 class PersonalFedLoRA:
-    """Algorithm 4; its state is the global weights.
+    r"""One round is $W \leftarrow \sum_k s_kW_k$ after steps in $L_k, U_k$ and in $W_k$; the state is $W$.
 
     Attributes:
-        local: Local steps in W; of variant 2, in all at once.
-        personal: Local steps in L and U, before those in W (variant 1).
-        adapter: Rank, scale and start of the personal factors.
-        jointly: Variant 2: W, L and U in the same steps, `local.steps` plus `personal.steps` of them.
+        local: Local steps in W; in variant 2, in W, L and U at once.
+        personal: Local steps in L and U, before the steps in W (variant 1).
+        adapter: Rank, scale and initial values of the personal factors.
+        jointly: Variant 2: train W, L and U in the same steps, `local.steps` plus `personal.steps` of them.
 
     Raises:
-        FederationError: Joint steps that differ in more than their number.
+        FederationError: The settings of joint steps differ in more than their number.
     """
 
     local: Descent
@@ -48,28 +48,28 @@ class PersonalFedLoRA:
             self.together()
 
     def start(self, fed: Federation, w: Tree) -> Tree:
-        """The state before the first round."""
-        fed.equip(LU=self.adapter.pair(w))
+        """Give initial personal factors to every client and return the state before the first round."""
+        fed.set_personal(LU=self.adapter.pair(w))
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
-        """One round."""
+        """Do one round and return the new state."""
         work = train_jointly if self.jointly else train_in_turn
         return fed.mean(work, to=cohort, draw=self._draws, w=w, algorithm=self)
 
     def weights(self, w: Tree) -> Tree:
-        """The global model."""
+        """Return the global model."""
         return w
 
     def personal_weights(self, fed: Federation, w: Tree, client: int) -> Tree:
-        """The model of one client."""
+        """Return the model of a client."""
         return self.adapter.weights(w, fed.personal(client)["LU"])
 
     def together(self) -> Descent:
-        """The joint steps of variant 2.
+        """Return the settings of the joint steps of variant 2.
 
         Raises:
-            FederationError: Two learning rates or batches; or steps of one kind and epochs of the other.
+            FederationError: The learning rates or batches differ, or only one kind is counted in epochs.
         """
         one, other = self.local, self.personal
         if replace(one, steps=1, epochs=None) != replace(other, steps=1, epochs=None):
@@ -88,7 +88,7 @@ class PersonalFedLoRA:
 
 
 def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFedLoRA) -> Reply:
-    """Eq. (84), then eq. (85): the personal factors at the server's weights, then the weights."""
+    """Train the personal factors at the server's weights, eq. (84), and then the weights, eq. (85)."""
     own = algorithm.adapter
     first, second = (None, None) if memory.drawn is None else memory.drawn
     LU, kept = descend(
@@ -96,20 +96,20 @@ def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFe
         memory.personal["LU"],
         algorithm.personal,
         replace(memory, drawn=first),
-        own.over(client, w),
+        own.assembler(client, w),
         slot=PERSONAL,
     )
     trained, personal = descend(
-        client, w, algorithm.local, replace(memory, drawn=second), lambda W: own.made(client, W, LU)
+        client, w, algorithm.local, replace(memory, drawn=second), lambda W: own.weights_for(client, W, LU)
     )
     return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
 
 
 def train_jointly(client: Client, memory: Memory, w: Tree, algorithm: PersonalFedLoRA) -> Reply:
-    """Eq. (86): weights and personal factors in the same steps."""
+    """Train weights and personal factors in the same steps, eq. (86)."""
     own = algorithm.adapter
     start = Both(w, memory.personal["LU"])
     (W, LU), personal = descend(
-        client, start, algorithm.together(), memory, lambda both: own.made(client, both.W, both.LU)
+        client, start, algorithm.together(), memory, lambda both: own.weights_for(client, both.W, both.LU)
     )
     return Reply(upload=W, personal={"LU": LU, **personal})

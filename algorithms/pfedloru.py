@@ -1,7 +1,7 @@
-r"""pFedLoRU (FedLoRU, Algorithm 2): personal factors L, U beside the global ones, trained first and never sent.
+r"""pFedLoRU (FedLoRU, Algorithm 2): personal factors L, U in addition to the global ones, trained first and never sent.
 
-The model of client k is $W + \alpha AB + \alpha_p L_kU_k$. (The box returns W plus the unscaled products; its inference
-formula has $\alpha_p$, as in training.)
+The model of client k is $W + \alpha AB + \alpha_p L_kU_k$. (The box returns W plus the unscaled products, but its
+inference formula has $\alpha_p$, as in training.)
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from algorithms.fedloru import FedLoRU, FedLoRUState
 from algorithms.tree import Tree
 
 PERSONAL = "personal optimiser"
-"""Under which name a client keeps the state of the optimiser of its personal factors."""
+"""Name of the personal value with the state of the optimiser of a client's personal factors."""
 
 
 @dataclass(frozen=True)
 class PersonalFedLoRU(FedLoRU):
-    """The algorithm.
+    r"""FedLoRU whose clients first train $L_k, U_k$ with A and B frozen, then A and B with $L_k, U_k$ frozen.
 
     Attributes:
         personal: Local steps in L and U.
-        personal_adapter: Rank, scale, start and layers of L and U.
+        personal_adapter: Rank, scale, initial values and layers of L and U.
     """
 
     personal: Descent = field(default_factory=Descent)
     personal_adapter: Adapter = field(default_factory=lambda: Adapter(1))
 
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
-        """The state before the first round."""
-        fed.equip(LU=self.personal_adapter.pair(w))
+        """Give initial personal factors to every client and return the state before the first round."""
+        fed.set_personal(LU=self.personal_adapter.pair(w))
         return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
-        """One round."""
+        """Do one round and return the new state."""
         factors = fed.mean(
             train_personal_then_shared, to=cohort, draw=self._draws, factors=state.factors, algorithm=self
         )
-        return self.accumulated(fed, state, factors)
+        return self.accumulate(fed, state, factors)
 
     def personal_weights(self, fed: Federation, state: FedLoRUState, client: int) -> Tree:
-        """The model of one client."""
+        """Return the model of a client."""
         return self.personal_adapter.weights(self.weights(state), fed.personal(client)["LU"])
 
     def _draws(self, client: Client, rng: np.random.Generator) -> tuple[Any, Any] | None:
@@ -54,30 +54,30 @@ class PersonalFedLoRU(FedLoRU):
 
 
 def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algorithm: PersonalFedLoRU) -> Reply:
-    """Eq. (80), then eq. (81) of the paper."""
+    """Train the personal factors, eq. (80) of the paper, and then the shared ones, eq. (81)."""
     shared, own, base = algorithm.adapter, algorithm.personal_adapter, memory.shared["base"]
     first, second = (None, None) if memory.drawn is None else memory.drawn
-    with_shared = shared.made(client, base, factors)
+    with_shared = shared.weights_for(client, base, factors)
     LU, kept = descend(
         client,
         memory.personal["LU"],
         algorithm.personal,
         replace(memory, drawn=first),
-        own.over(client, with_shared),
+        own.assembler(client, with_shared),
         slot=PERSONAL,
     )
-    with_own = own.made(client, base, LU)
+    with_own = own.weights_for(client, base, LU)
     trained, personal = descend(
-        client, factors, algorithm.local, replace(memory, drawn=second), shared.over(client, with_own)
+        client, factors, algorithm.local, replace(memory, drawn=second), shared.assembler(client, with_own)
     )
     return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
 
 
 def pair(first: Any, second: Any) -> tuple[Any, Any] | None:
-    """Batches of two kinds of local steps, or none.
+    """Return the batches of two kinds of local steps, or None if neither has batches.
 
     Raises:
-        FederationError: One kind has batches and the other has not.
+        FederationError: Only one kind has batches.
     """
     if first is None and second is None:
         return None

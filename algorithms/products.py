@@ -1,8 +1,8 @@
-"""Products of factors in place of a layer's weight: torch's functions compute through the factors.
+"""Products of factors instead of a layer's weight, through which torch's functions compute.
 
-A product answers torch's functions itself, by `__torch_function__`: linear maps, convolutions, embeddings and
-multi-head attention take one factor after the other and never form the product. Every other function is given the
-product as a tensor, as every operator of Python is, so that any module computes the right thing.
+A product implements `__torch_function__`: linear maps, convolutions, embeddings and multi-head attention apply one
+factor after the other and never form the product. All other functions, and Python's operators, get the product as a
+tensor, so that any module computes the correct result.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from algorithms.federation import FederationError
 from algorithms.kernels import from_matrix, reads_along
 
 Chain = tuple[Tensor, ...]
-"""Matrices to be multiplied in this order; or one tensor of the layer's own shape."""
+"""Matrices to multiply in this order, or a single tensor of the layer's shape."""
 
 Terms = Sequence[tuple[float, Chain]]
-"""A sum of chains, each times a number; the first number is 1."""
+"""A sum of chains with coefficients; the first coefficient is 1."""
 
 
 class Product:
@@ -32,7 +32,7 @@ class Product:
 
     @property
     def terms(self) -> Terms:
-        """Numbers and matrices."""
+        """Coefficients and matrices."""
         raise NotImplementedError
 
     @property
@@ -42,7 +42,7 @@ class Product:
 
     @property
     def ndim(self) -> int:
-        """Dimensions of the layer's weight."""
+        """Number of dimensions of the layer's weight."""
         return len(self.shape)
 
     @property
@@ -57,18 +57,18 @@ class Product:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether any factor does."""
+        """Whether any factor requires a gradient."""
         return any(matrix.requires_grad for _, chain in self.terms for matrix in chain)
 
     def dense(self) -> Tensor:
-        """The weight as a tensor of the layer's shape."""
+        """Return the weight as a tensor of the layer's shape."""
         return _sum(
             (scale, chain[0] if len(chain) == 1 else from_matrix(functools.reduce(torch.matmul, chain), self.shape))
             for scale, chain in self.terms
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Any other attribute of a tensor, taken from the dense product."""
+        """Return any other attribute of a tensor from the dense product."""
         if name.startswith("__"):
             raise AttributeError(name)
         if name.endswith("_"):
@@ -89,7 +89,7 @@ class Product:
         args: Any = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Result of a function of torch with products among its arguments."""
+        """Return the result of a torch function with products among its arguments."""
         path, named = _PATHS.get(function), kwargs or {}
         result = NotImplemented if path is None else path(*args, **named)
         if result is not NotImplemented:
@@ -127,7 +127,7 @@ _OPERATORS = (
     "eq ne lt le gt ge getitem len iter reversed contains bool int float index array"
 )
 for _name in re.findall(r"\w+", _OPERATORS):
-    setattr(Product, f"__{_name}__", _operator(f"__{_name}__"))  # Python looks operators up on the class alone
+    setattr(Product, f"__{_name}__", _operator(f"__{_name}__"))  # Python only looks operators up on the class
 
 
 def _sum(parts: Iterable[tuple[float, Tensor]]) -> Tensor:
@@ -139,28 +139,30 @@ def _sum(parts: Iterable[tuple[float, Tensor]]) -> Tensor:
 
 
 def _linear(x: Any, weight: Any, bias: Tensor | None = None) -> Any:
-    return _mapped(x, weight.terms, bias) if isinstance(weight, Product) and isinstance(x, Tensor) else NotImplemented
+    return _apply(x, weight.terms, bias) if isinstance(weight, Product) and isinstance(x, Tensor) else NotImplemented
 
 
-def _mapped(x: Tensor, terms: Terms, bias: Tensor | None = None) -> Tensor:
-    """X times the transposed weight, plus bias."""
-    return _sum((scale, _chained(x, chain, None if number else bias)) for number, (scale, chain) in enumerate(terms))
+def _apply(x: Tensor, terms: Terms, bias: Tensor | None = None) -> Tensor:
+    """Return x times the transposed weight, plus the bias."""
+    return _sum(
+        (scale, _apply_chain(x, chain, None if number else bias)) for number, (scale, chain) in enumerate(terms)
+    )
 
 
-def _chained(x: Tensor, chain: Chain, bias: Tensor | None) -> Tensor:
+def _apply_chain(x: Tensor, chain: Chain, bias: Tensor | None) -> Tensor:
     if len(chain) == 3 and x.shape[:-1].numel() > len(chain[0]):
-        chain = chain[0] @ chain[1], chain[2]  # less work than mapping every position by the one in the middle
+        chain = chain[0] @ chain[1], chain[2]  # less work than applying the middle factor to every position
     for matrix in reversed(chain[1:]):
         x = functional.linear(x, matrix)
     return functional.linear(x, chain[0], bias)
 
 
 def _matmul(left: Any, right: Any) -> Any:
-    """A tensor times a matrix, or a matrix times a tensor."""
+    """Return a tensor times a product, or a product times a tensor, of two dimensions."""
     if isinstance(left, Tensor) and isinstance(right, Product) and right.ndim == 2:
-        return _mapped(left, [(scale, tuple(matrix.mT for matrix in chain[::-1])) for scale, chain in right.terms])
+        return _apply(left, [(scale, tuple(matrix.mT for matrix in chain[::-1])) for scale, chain in right.terms])
     if isinstance(left, Product) and isinstance(right, Tensor) and left.ndim == 2 and right.ndim >= 2:
-        return _mapped(right.mT, left.terms).mT
+        return _apply(right.mT, left.terms).mT
     return NotImplemented
 
 
@@ -178,7 +180,7 @@ def _embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """Rows of the weight; those of the padding index are constants, as they are for a tensor."""
+    """Return rows of the weight; rows of the padding index are constants, as for a tensor."""
     if not isinstance(weight, Product) or max_norm is not None or scale_grad_by_freq:
         return NotImplemented
     rows = _sum(
@@ -191,7 +193,7 @@ def _embedding(
 
 
 def _convolution(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    def convolved(
+    def convolve(
         x: Any,
         weight: Any,
         bias: Tensor | None = None,
@@ -208,16 +210,16 @@ def _convolution(function: Callable[..., Tensor]) -> Callable[..., Any]:
             if len(chain) == 1:
                 parts.append((scale, function(x, *chain, *options)))
                 continue
-            # Positions outnumber channels: all but the last factor are multiplied first.
+            # Positions outnumber channels, so it is cheapest to multiply all factors but the last first.
             left, right = functools.reduce(torch.matmul, chain[:-1]), chain[-1]
-            both = _along if reads_along((len(left), right.shape[1]), weight.shape) else _whole
+            both = _convolve_along if reads_along((len(left), right.shape[1]), weight.shape) else _convolve_full
             parts.append((scale, both(function, x, left, right, weight.shape, *options)))
         return _sum(parts)
 
-    return convolved
+    return convolve
 
 
-def _whole(
+def _convolve_full(
     function: Callable[..., Tensor],
     x: Tensor,
     left: Tensor,
@@ -229,14 +231,14 @@ def _whole(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    """To r channels with the whole kernel, in each group; then 1 x 1."""
+    """Convolve to r channels with the full kernel in each group, then by 1 x 1."""
     ones = (1,) * (len(shape) - 2)
     kernel = right.reshape(-1, *shape[1:]).repeat(groups, 1, *ones)
     inner = function(x, kernel, None, stride, padding, dilation, groups)
     return function(inner, left.reshape(*left.shape, *ones), bias, 1, 0, 1, groups)
 
 
-def _along(
+def _convolve_along(
     function: Callable[..., Tensor],
     x: Tensor,
     left: Tensor,
@@ -248,7 +250,7 @@ def _along(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    """To r channels along the width, in each group; then along the height."""
+    """Convolve to r channels along the width in each group, then along the height."""
     (out, channels, height, width), r = shape, len(right)
     (down, across), (high, wide) = _pair(stride), _pair(dilation)
     above, beside = (padding, padding) if isinstance(padding, str) else ((_pair(padding)[0], 0), (0, _pair(padding)[1]))
@@ -263,7 +265,7 @@ def _pair(value: Any) -> tuple[int, int]:
 
 
 class _Done:
-    """In place of a projection's weight where the projection has been made."""
+    """Replaces a projection's weight if the input has been projected already: applying it returns the input."""
 
     def __init__(self, features: int) -> None:
         self.shape = (features, features)
@@ -303,7 +305,7 @@ def _attention(
         biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
         inputs = [functional.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
     else:
-        inputs = _packed((query, key, value), in_proj_weight, in_proj_bias)
+        inputs = _project_packed((query, key, value), in_proj_weight, in_proj_bias)
     terms, done = _terms(out_proj_weight), _Done(features)
     attend: Callable[..., tuple[Tensor, Tensor | None]] = functional.multi_head_attention_forward
     attended, shares = attend(
@@ -326,14 +328,14 @@ def _attention(
     )
     parts = attended.split([len(chain[-1]) for _, chain in terms], dim=-1)
     output = _sum(
-        (scale, part if len(chain) == 1 else _chained(part, chain[:-1], None))
+        (scale, part if len(chain) == 1 else _apply_chain(part, chain[:-1], None))
         for (scale, chain), part in zip(terms, parts, strict=True)
     )
     return output if out_proj_bias is None else output + out_proj_bias, shares
 
 
-def _packed(inputs: Sequence[Tensor], weight: Any, bias: Tensor | None) -> list[Tensor]:
-    """Query, key and value projected by thirds of one weight; one that follows itself is projected once for both."""
+def _project_packed(inputs: Sequence[Tensor], weight: Any, bias: Tensor | None) -> list[Tensor]:
+    """Return query, key and value projected by thirds of one weight; equal neighbours are projected together."""
     terms, size = _terms(weight), weight.shape[0] // 3
     projected: list[Tensor] = []
     while len(projected) < 3:
@@ -341,7 +343,7 @@ def _packed(inputs: Sequence[Tensor], weight: Any, bias: Tensor | None) -> list[
         count = next((n for n in range(1, 3 - at) if inputs[at + n] is not inputs[at]), 3 - at)
         rows = slice(at * size, (at + count) * size)
         part = [(scale, (chain[0][rows], *chain[1:])) for scale, chain in terms]
-        both = _mapped(inputs[at], part, None if bias is None else bias[rows])
+        both = _apply(inputs[at], part, None if bias is None else bias[rows])
         projected += (third.contiguous() for third in both.chunk(count, dim=-1))
     return projected
 

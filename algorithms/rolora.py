@@ -1,4 +1,4 @@
-"""RoLoRA, Algorithm 1: B is trained with A frozen, then A with B frozen; each is averaged exactly."""
+"""RoLoRA, Algorithm 1: train B with A frozen, then A with B frozen, so that both averages are exact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from algorithms.tree import Tree
 
 
 class Half(NamedTuple):
-    """The trained part while the other factor is frozen: one factor, and the weights that are not factorised."""
+    """The parameters trained while a factor is frozen: the other factor, and the weights that are not factorised."""
 
     factor: Tree
     rest: Tree
@@ -21,48 +21,48 @@ class Half(NamedTuple):
 
 @dataclass(frozen=True)
 class RoLoRA(LoRA):
-    """The algorithm.
+    r"""One iteration is $B \leftarrow \sum_k s_kB_k$ with A frozen, then $A \leftarrow \sum_k s_kA_k$ with B frozen.
 
     Attributes:
-        frozen_a: Leave the second trip out: FFA-LoRA by the same code.
+        frozen_a: Omit the second half, which gives FFA-LoRA by the same code.
     """
 
     frozen_a: bool = False
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
-        """The state before the first round; every client is told the frozen weights and both factors."""
+        """Broadcast the frozen weights and both factors, and return the state before the first round."""
         state = super().start(fed, w)
-        fed.tell(A=state.factors.A, B=state.factors.B)
-        fed.agree(rest=state.factors.rest)  # told with the weights
+        fed.broadcast(A=state.factors.A, B=state.factors.B)
+        fed.set_shared(rest=state.factors.rest)  # has been sent with the weights
         return state
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
-        """One iteration: two communication rounds."""
+        """Do one iteration, which is two communication rounds, and return the new state."""
         A = state.factors.A
-        # What is broadcast at the end of one half is what the other half starts from.
+        # Each half starts from the factors broadcast at the end of the other half.
         B, rest = fed.mean(train_B, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
-        fed.tell(B=B, rest=rest)
+        fed.broadcast(B=B, rest=rest)
         if not self.frozen_a:
             A, rest = fed.mean(train_A, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
-            fed.tell(A=A, rest=rest)
+            fed.broadcast(A=A, rest=rest)
         return state._replace(factors=AB(A, B, rest))
 
 
 def train_B(client: Client, memory: Memory, local: Descent, adapter: Adapter, start: Half | None = None) -> Reply:
-    """Local steps in B and the rest, A frozen."""
+    """Take local steps in B and the rest, with A frozen."""
     A, base = memory.shared["A"], memory.shared["base"]
     start = start or Half(memory.shared["B"], memory.shared["rest"])
     trained, personal = descend(
-        client, start, local, memory, lambda at: adapter.made(client, base, AB(A, at.factor, at.rest)), slot="B"
+        client, start, local, memory, lambda at: adapter.weights_for(client, base, AB(A, at.factor, at.rest)), slot="B"
     )
     return Reply(upload=trained, personal=personal)
 
 
 def train_A(client: Client, memory: Memory, local: Descent, adapter: Adapter) -> Reply:
-    """Local steps in A and the rest, B frozen."""
+    """Take local steps in A and the rest, with B frozen."""
     B, base = memory.shared["B"], memory.shared["base"]
     start = Half(memory.shared["A"], memory.shared["rest"])
     trained, personal = descend(
-        client, start, local, memory, lambda at: adapter.made(client, base, AB(at.factor, B, at.rest)), slot="A"
+        client, start, local, memory, lambda at: adapter.weights_for(client, base, AB(at.factor, B, at.rest)), slot="A"
     )
     return Reply(upload=trained, personal=personal)

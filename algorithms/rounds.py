@@ -1,4 +1,4 @@
-"""The loop over rounds: every run, figure, claim and test goes through it."""
+"""The loop over rounds, which every run, figure, check and test uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.alignment import Watched, alignment, require_models
+from algorithms.alignment import UploadRecorder, alignment, require_models
 from algorithms.exchange import is_whole, require_whole
 from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
 from algorithms.ledger import Ledger
@@ -22,32 +22,32 @@ from rmt.results import Result, in_words
 S = TypeVar("S")
 _REMEDY = "lower the learning rate"
 COLUMNS = ("round", "rank", "bytes_down", "bytes_up", "alignment")
-"""Names of the metrics that a run adds to those of its problem."""
+"""Names of the metrics that a run adds to the metrics of its problem."""
 
 
 class Algorithm(Protocol):
-    """A round of a federation and the model that its state stands for."""
+    """A federated algorithm: its initial state, its round, and the model of a state."""
 
     def start(self, fed: Federation, w: Tree) -> Any:
-        """The state before the first round."""
+        """Return the state before the first round."""
         ...
 
     def round(self, fed: Federation, cohort: Cohort, state: Any) -> Any:
-        """One round."""
+        """Do one round and return the new state."""
         ...
 
     def weights(self, state: Any) -> Tree:
-        """The model."""
+        """Return the weights of the model."""
         ...
 
 
 class FederatedProblem(Protocol):
-    """Clients and where they start.
+    """Clients, initial weights and an evaluation.
 
-    It says how good weights are by ``evaluate(weights, fed)``, numbers by name; or by ``loss(weights)`` and `measures`,
-    further functions of the weights. ``evaluate_personal(weights_of, fed)``, where it is there, says how good the
-    clients' own models are. ``known``, where it is there, are tensors that clients have before they are told them.
-    ``takes_values``, where it is true: `evaluate` takes an algorithm's ``values``, factors in place of their products.
+    The evaluation is either ``evaluate(weights, fed)``, which returns numbers by name, or ``loss(weights)`` and
+    `measures`, further functions of the weights. Three members are optional: ``evaluate_personal(weights_of, fed)``
+    evaluates the clients' own models; ``known`` lists tensors that clients have from the start; and if
+    ``takes_values`` is true, `evaluate` accepts an algorithm's ``values``, factors instead of their products.
     """
 
     @property
@@ -57,7 +57,7 @@ class FederatedProblem(Protocol):
 
     @property
     def shares(self) -> Sequence[float] | None:
-        """Weights of the clients in averages; none: the sizes of their data."""
+        """Weights of the clients in averages; None: the sizes of their data."""
         ...
 
     @property
@@ -68,10 +68,10 @@ class FederatedProblem(Protocol):
 
 @dataclass(frozen=True)
 class RunState:
-    """Everything a run needs to go on after a round.
+    """The state of a run after a round, from which it can be resumed.
 
     Attributes:
-        round: Rounds done.
+        round: Number of completed rounds.
         algorithm: State of the algorithm.
         federation: Values that clients keep between rounds.
     """
@@ -83,12 +83,12 @@ class RunState:
 
 @dataclass(frozen=True)
 class Step(Result):
-    """Outcome of a round.
+    """The outcome of a round.
 
     Attributes:
         metrics: Round, loss, the problem's measures, rank and bytes, by name.
-        state: Where the run stands.
-        ledger: Record of the messages and bytes that have travelled so far.
+        state: State of the run after the round.
+        ledger: Record of all messages so far.
     """
 
     unplain = ("state", "ledger")
@@ -98,7 +98,7 @@ class Step(Result):
     ledger: Ledger
 
     def words(self) -> dict[str, str]:
-        """Return the metrics in words."""
+        """Return the metrics as formatted text."""
         return {name: in_words(value) for name, value in self.metrics.items()}
 
     def __str__(self) -> str:
@@ -108,13 +108,13 @@ class Step(Result):
 def one_round(
     round: Callable[[Federation, Cohort, S], S], fed: Federation, state: S, cohort: int | Cohort | None = None
 ) -> S:
-    """Does one round: clients forget what they kept for the last one, and the cohort is drawn.
+    """Do one round, after discarding what clients kept for the last one and drawing the cohort.
 
     Args:
         round: Work of the cohort in a round, such as the `round` of an algorithm.
         fed: The federation.
         state: State before the round.
-        cohort: Clients of the round, or how many of them are drawn; default: all.
+        cohort: Clients of the round, or the number of clients to draw; default: all.
 
     Returns:
         The state after the round.
@@ -124,8 +124,8 @@ def one_round(
     """
     number = fed._begin()
     try:
-        return round(fed, fed.cohort(cohort) if cohort is None or is_whole(cohort) else _chosen(cohort), state)
-    except torch.linalg.LinAlgError as error:  # what the clients sent was finite, sums or products of it are not
+        return round(fed, fed.cohort(cohort) if cohort is None or is_whole(cohort) else _as_numbers(cohort), state)
+    except torch.linalg.LinAlgError as error:  # the uploads were finite, but sums or products of them are not
         raise FederationError(
             f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"
         ) from error
@@ -133,8 +133,8 @@ def one_round(
         raise _unsupported(error) from error
 
 
-def _chosen(cohort: Any) -> Cohort:
-    """The numbers of clients that are named; those of an array are Python's, as states hold them."""
+def _as_numbers(cohort: Any) -> Cohort:
+    """Return the numbers of named clients; arrays are converted to Python integers, because states store these."""
     numbers = cohort.tolist() if isinstance(cohort, np.ndarray | Tensor) else cohort
     if not isinstance(numbers, Sequence):
         raise FederationError(f"a cohort is how many clients, or a row of their numbers, got {cohort!r}")
@@ -148,14 +148,14 @@ def go_on(
     rounds: int,
     cohort: int | Cohort | None = None,
 ) -> Iterator[S]:
-    """Yields the state after every further round; arguments as in `one_round`."""
+    """Yield the state after each of the next `rounds` rounds; other arguments as in `one_round`."""
     for _ in range(rounds):
         state = one_round(round, fed, state, cohort)
         yield state
 
 
 def final(states: Iterator[S], before: S) -> S:
-    """The last of some states; the one before them, where there is none."""
+    """Return the last of the states, or `before` if there are none."""
     for state in states:
         before = state
     return before
@@ -173,24 +173,24 @@ def rounds(
     evaluate_every: int = 1,
     aligned: bool = False,
 ) -> Iterator[Step]:
-    """Yields the state before the first round (or nothing, on resuming), then every round.
+    """Run an algorithm; yield the step before the first round, unless the run is resumed, and then after every round.
 
     Args:
         algorithm: Algorithm to run.
-        problem: Clients, start and measures.
+        problem: Clients, initial weights and evaluation.
         rounds: The last round.
-        cohort: Clients of a round; default: all. Central training has one client in every round.
-        seed: Seed of cohorts and of what clients draw.
+        cohort: Number of clients in a round; default: all. Central training has one client in every round.
+        seed: Seed of the cohorts and of the clients' random numbers.
         executor: Default: one client after the other.
-        resume: Where a run of the same settings stood, and its ledger.
-        evaluate_every: Rounds from one evaluation to the next; the start and the last round are evaluated, too. In the
-            other rounds metrics hold only what costs nothing.
-        aligned: Measure in every round how far the clients' updates point where the federation's does
-            (`algorithms.alignment`), under the name `alignment`; nan before the first. Takes the memory of a model for
-            each client of a round.
+        resume: State and ledger of an earlier run of the same settings.
+        evaluate_every: Number of rounds between evaluations; the start and the last round are always evaluated. The
+            metrics of other rounds contain only what costs nothing.
+        aligned: Measure in every round the cosine similarity of the clients' updates and the server's
+            (`algorithms.alignment`), as the metric `alignment`; nan before the first round. Needs memory for one model
+            for each client of a round.
 
     Raises:
-        FederationError: The run cannot go on; or a number that the problem evaluates is not finite.
+        FederationError: The run cannot continue, or a loss is not finite.
     """
     require_whole(0, rounds=rounds)
     require_whole(1, evaluate_every=evaluate_every, cohort=1 if cohort is None else cohort)
@@ -200,18 +200,18 @@ def rounds(
         )
     ledger = resume[1] if resume else Ledger()
     clients, shares = problem.clients, problem.shares
-    if hasattr(algorithm, "gathered"):  # central training: one client in place of all
-        clients, shares = algorithm.gathered(clients, shares)
+    if hasattr(algorithm, "pool"):  # central training: one client instead of all
+        clients, shares = algorithm.pool(clients, shares)
         cohort = None
-    _require_followed(algorithm, clients)
+    _require_trained_statistics(algorithm, clients)
     if aligned:
         require_models(algorithm)
-    watched = Watched(executor) if aligned else None
+    recorder = UploadRecorder(executor) if aligned else None
     fed = Federation(
         clients,
         shares=shares,
         seed=seed,
-        executor=watched or executor,
+        executor=recorder or executor,
         ledger=ledger,
         state=resume[0].federation if resume else None,
         known=getattr(problem, "known", ()),
@@ -228,21 +228,24 @@ def rounds(
     for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):
         evaluated = number % evaluate_every == 0 or number == rounds
         metrics = _metrics(problem, algorithm, state, fed, number, evaluated)
-        if watched is not None:
-            metrics["alignment"] = alignment(algorithm, before, state, watched.taken(), _statistics(clients))
+        if recorder is not None:
+            metrics["alignment"] = alignment(algorithm, before, state, recorder.take(), _statistics(clients))
         before = state
         yield Step(metrics, RunState(number, state, fed.state), ledger)
 
 
 def _unsupported(error: NotImplementedError) -> NotImplementedError | FederationError:
-    """Decompositions are for single and double precision; what else is not implemented stays as it is."""
+    """Explain errors of decompositions, which need single or double precision; return other errors unchanged."""
     if "not implemented for" not in str(error):
         return error
     return FederationError(f"torch cannot compute this with numbers of this type ({error}); use float32 or float64")
 
 
-def _require_followed(algorithm: Algorithm, clients: Clients | Sequence[Any]) -> None:
-    """Running statistics are among the rest of the weights: frozen with it, they would stay those of the start."""
+def _require_trained_statistics(algorithm: Algorithm, clients: Clients | Sequence[Any]) -> None:
+    """Check that the rest of the weights is trained if it contains running statistics.
+
+    If the rest were frozen, the running statistics would keep their initial values.
+    """
     if getattr(getattr(algorithm, "adapter", None), "rest", "") == "frozen" and _statistics(clients):
         raise FederationError(
             "a frozen rest would freeze batch norm's running statistics, which tests use; train the rest, choose "
@@ -251,16 +254,16 @@ def _require_followed(algorithm: Algorithm, clients: Clients | Sequence[Any]) ->
 
 
 def _statistics(clients: Clients | Sequence[Any]) -> Collection[str]:
-    """Names in the weights that are no parameters."""
-    found: Collection[str] = getattr(clients[0], "statistics", ())
-    return found
+    """Return the names of weights that are observed and not trained."""
+    names: Collection[str] = getattr(clients[0], "statistics", ())
+    return names
 
 
 def _metrics(
     problem: FederatedProblem, algorithm: Algorithm, state: Any, fed: Federation, number: int, evaluated: bool
 ) -> dict[str, float]:
-    found = _evaluated(problem, algorithm, state, fed) if evaluated else {}
-    for name, value in found.items():
+    metrics = _evaluate(problem, algorithm, state, fed) if evaluated else {}
+    for name, value in metrics.items():
         if name.endswith("loss") and not isfinite(value):
             if number == 0:
                 raise FederationError(
@@ -270,25 +273,25 @@ def _metrics(
     ranks = {"rank": float(max(U.shape[1] for U in state.U.values()))} if isinstance(state, USV) else {}
     return {
         "round": number,
-        **found,
+        **metrics,
         **ranks,
         "bytes_down": fed.ledger.bytes("down"),
         "bytes_up": fed.ledger.bytes("up"),
     }
 
 
-def _evaluated(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
+def _evaluate(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
     through_factors = getattr(problem, "takes_values", False) and hasattr(algorithm, "values")
     w = algorithm.values(state) if through_factors else algorithm.weights(state)
     if not isinstance(w, Mapping):
         raise FederationError(
-            f"the weights of {type(algorithm).__name__} are no tensors by name but a {type(w).__name__}; its round "
+            f"the weights of {type(algorithm).__name__} are not tensors by name but a {type(w).__name__}; its round "
             "must return the state, and weights make a tree of it"
         )
     if hasattr(problem, "evaluate"):
-        found = dict(problem.evaluate(w, fed))
+        metrics = dict(problem.evaluate(w, fed))
     else:
-        found = {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
+        metrics = {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
     if hasattr(algorithm, "personal_weights") and hasattr(problem, "evaluate_personal"):
-        found |= problem.evaluate_personal(lambda client: algorithm.personal_weights(fed, state, client), fed)
-    return found
+        metrics |= problem.evaluate_personal(lambda client: algorithm.personal_weights(fed, state, client), fed)
+    return metrics

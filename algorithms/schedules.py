@@ -1,4 +1,4 @@
-"""Learning rates that change: values that map the number of a round, or of a step, to a rate.
+"""Learning-rate schedules: maps from the number of a round, or of a step, to a rate.
 
 They are the closed forms of `StepLR`, `CosineAnnealingLR` and `CosineAnnealingWarmRestarts` of `torch.optim`.
 """
@@ -18,29 +18,29 @@ class Schedule(Protocol):
     """A learning rate for every round, or for every local step.
 
     Attributes:
-        per: Unit in which it counts, `round` or `step`.
+        per: Unit of the index, `round` or `step`.
     """
 
     @property
     def per(self) -> str:
-        """Unit in which it counts, `round` or `step`."""
+        """Unit of the index, `round` or `step`."""
         ...
 
     def __call__(self, index: int) -> float:
-        """The rate of a round or step, counted from 0."""
+        """Return the rate of a round or step, counted from 0."""
         ...
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The same rate always.
+    """A constant rate.
 
     Attributes:
         rate: Positive.
-        per: Unit in which it counts, `round` or `step`; makes no difference to a constant rate.
+        per: Unit of the index, `round` or `step`; does not matter for a constant rate.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
     """
 
     rate: float
@@ -50,22 +50,22 @@ class Constant:
         _check(self.rate, self.per)
 
     def __call__(self, index: int) -> float:
-        """The rate."""
+        """Return the rate."""
         return self.rate
 
 
 @dataclass(frozen=True)
 class Step:
-    r"""The rate times $\mathrm{factor}^{\lfloor t/\mathrm{every}\rfloor}$.
+    r"""A rate that is multiplied by a factor at regular intervals, $\eta f^{\lfloor t/\mathrm{every}\rfloor}$.
 
     Attributes:
-        rate: The first rate.
+        rate: The first rate, $\eta$.
         every: Rounds or steps between changes.
-        factor: Factor of each change, positive.
-        per: Unit in which it counts, `round` or `step`.
+        factor: Factor $f$ of each change, positive.
+        per: Unit of the index, `round` or `step`.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
 
     >>> [Step(1.0, every=2, factor=0.5)(t) for t in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
@@ -83,7 +83,7 @@ class Step:
             raise FederationError(f"the factor must be positive and finite, got {self.factor}")
 
     def __call__(self, index: int) -> float:
-        """The rate of a round or step, counted from 0."""
+        """Return the rate of a round or step, counted from 0."""
         try:
             return self.rate * self.factor ** (index // self.every)
         except OverflowError:
@@ -92,17 +92,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Cosine:
-    r"""From the rate down to the minimum along half a cosine, $m + (\eta - m)(1 + \cos(\pi t/T))/2$.
+    r"""A rate that decreases to a minimum along half a cosine, $m + (\eta - m)(1 + \cos(\pi t/T))/2$.
 
     Attributes:
         rate: The first rate, $\eta$.
         period: T, in rounds or steps.
         minimum: m, approached at the end of a period; not above the rate.
-        restart: After a period, begin anew; else climb back along the cosine.
-        per: Unit in which it counts, `round` or `step`.
+        restart: Restart after each period; else the rate increases along the cosine again.
+        per: Unit of the index, `round` or `step`.
 
     Raises:
-        FederationError: A value out of its range.
+        FederationError: A value is out of its range.
 
     >>> [round(Cosine(1.0, period=2)(t), 3) for t in range(5)]
     [1.0, 0.5, 1.0, 0.5, 1.0]
@@ -123,7 +123,7 @@ class Cosine:
             raise FederationError(f"the minimum must be between 0 and the rate, {self.rate}, got {self.minimum}")
 
     def __call__(self, index: int) -> float:
-        """The rate of a round or step, counted from 0."""
+        """Return the rate of a round or step, counted from 0."""
         passed = index % self.period if self.restart else index
         return self.minimum + (self.rate - self.minimum) * (1.0 + math.cos(math.pi * passed / self.period)) / 2.0
 

@@ -1,4 +1,4 @@
-"""The executor that asks one client after the other."""
+"""The executor that runs one client after the other."""
 
 from __future__ import annotations
 
@@ -7,48 +7,48 @@ from typing import Any
 
 from torch import Tensor
 
-from algorithms.exchange import FederationError, Receipt, Reply, Trip
+from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
 from algorithms.partial_sums import fold
 from algorithms.tree import tensors
 
 
 class Sequential:
-    """One client after the other: the reference."""
+    """Runs one client after the other: the reference executor."""
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order.
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
+        """Yield one reply for each client of the cohort, in order.
 
         Raises:
-            FederationError: Work that changes in place what it is sent, told, or holds.
+            FederationError: The work modifies its arguments or its memory in place.
         """
-        assert trip.clients is not None
-        common = lent_tensors([trip.sent, trip.shared])
-        for number in trip.cohort:
-            client, sent = trip.clients[number], trip.sent_to(number)
-            memory = trip.memory(number, client)
-            own = {name: values[number] for name, values in trip.each.items()}
+        assert exchange.clients is not None
+        common = lent_tensors([exchange.sent, exchange.shared])
+        for number in exchange.cohort:
+            client, sent = exchange.clients[number], exchange.arguments_for(number)
+            memory = exchange.memory(number, client)
+            own = {name: values[number] for name, values in exchange.each.items()}
             lent = [*common, *lent_tensors([own, memory.kept, memory.personal])]
             versions = [leaf._version for leaf in lent]
             try:
-                reply = trip.work(client, memory, **sent)
+                reply = exchange.work(client, memory, **sent)
             except Exception as error:
                 error.add_note(f"in the work of client {number}")
                 raise
             if versions != [leaf._version for leaf in lent]:
                 raise FederationError(
                     f"the work of client {number} changed in place what the server sent, or what it keeps, which other "
-                    "clients and checkpoints share; make new tensors (w - step in place of w.sub_(step))"
+                    "clients and checkpoints share; make new tensors (w - step instead of w.sub_(step))"
                 )
             yield reply
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, as replies arrive."""
-        return fold(trip, self.replies(trip), shares)
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """Return the sum of share times upload, added up as replies arrive, and the acknowledgements."""
+        return fold(exchange, self.replies(exchange), shares)
 
-    def tell(self, trip: Trip) -> None:
-        """Nothing to do: all clients are here."""
+    def broadcast(self, exchange: Exchange) -> None:
+        """Do nothing: all clients are in this process and see the values."""
 
 
 def lent_tensors(message: Any) -> list[Tensor]:
-    """Return the tensors of a message that count what is written into them."""
+    """Return the tensors of a message that have a version counter, by which writes are detected."""
     return [leaf for leaf in tensors(message) if not leaf.is_inference()]

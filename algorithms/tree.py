@@ -1,4 +1,4 @@
-"""Named tensors with arithmetic: what weights, factors and gradients of a model are, one entry for each layer."""
+"""Named tensors with arithmetic, for the weights, factors and gradients of a model, with one entry for each layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 
 class Tree(Mapping[str, Tensor]):
-    """A frozen mapping from names to tensors; sums, differences and multiples act on all of them.
+    """An immutable mapping from names to tensors, with entrywise sums, differences, multiples and matrix products.
 
     >>> w = Tree(W=torch.ones(2, 3))
     >>> float((2.0 * w - w / 2)["W"].sum())
@@ -36,10 +36,10 @@ class Tree(Mapping[str, Tensor]):
         return f"Tree({', '.join(f'{name}: {tuple(entry.shape)}' for name, entry in self.items())})"
 
     def map(self, function: Callable[..., Tensor], *others: Mapping[str, Tensor]) -> Tree:
-        """The function of each entry and of the others' entries of the same name.
+        """Apply a function to each entry and the entries of the same name in other trees.
 
         Raises:
-            ValueError: One of them has other names.
+            ValueError: Another tree has other names.
         """
         for other in others:
             if len(other) != len(self) or not all(name in other for name in self):
@@ -68,23 +68,23 @@ class Tree(Mapping[str, Tensor]):
 
     @property
     def T(self) -> Tree:
-        """Every matrix transposed."""
+        """The tree of transposed matrices."""
         return self.map(lambda entry: entry.mT)
 
     def square(self) -> Tensor:
-        """Sum of the squares of all entries, a scalar."""
+        """Return the sum of the squares of all entries, a scalar."""
         return torch.stack([(entry**2).sum() for entry in self.values()]).sum()
 
     def only(self, names: Iterable[str]) -> Tree:
-        """The entries of some names, in their order.
+        """Return the tree of some names, in the given order.
 
         Raises:
-            KeyError: A name that is not there.
+            KeyError: A name is missing.
         """
         return Tree({name: self._entries[name] for name in names})
 
     def but(self, names: Iterable[str]) -> Tree:
-        """All entries but those of some names."""
+        """Return the tree without the entries of some names."""
         left_out = set(names)
         return Tree({name: entry for name, entry in self.items() if name not in left_out})
 
@@ -93,19 +93,22 @@ _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 
 
 def wide(tensor: Tensor) -> Tensor:
-    """The tensor as it is added up: in single precision if it is of half, where a sum of many terms stops growing."""
+    """Return a tensor in the precision in which it is summed: half precision becomes single.
+
+    In half precision, a sum of many terms stops growing.
+    """
     return tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
 
 
 def narrow(total: Tensor, dtype: torch.dtype) -> Tensor:
-    """The sum of tensors of a type that were made `wide`, in that type."""
+    """Return a sum of `wide` tensors in their original type."""
     return total.to(dtype) if dtype in _WIDER else total
 
 
 def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:
-    """The sum of weight times message, for messages of trees, tensors, tuples and mappings of one structure.
+    r"""Return $\sum_k w_km_k$ over weights and messages of one structure: trees, tensors, tuples and mappings.
 
-    Numbers of half precision are added in single precision, and rounded once.
+    Half precision is summed in single precision and rounded once.
     """
     total = message = None
     for weight, message in terms:
@@ -115,22 +118,22 @@ def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:
 
 
 def tensors(message: Any) -> list[Tensor]:
-    """The tensors of a message; what is no tensor is no part of it."""
+    """Return the tensors of a message, without its other leaves."""
     return [leaf for leaf in pytree.tree_leaves(message) if isinstance(leaf, Tensor)]
 
 
 def without(message: Any, names: Collection[str]) -> Any:
-    """A message whose trees lack the entries of some names."""
+    """Return a message without the entries of some names in its trees."""
     if not names:
         return message
     return pytree.tree_map(lambda tree: tree.but(names) if isinstance(tree, Tree) else tree, message, is_leaf=_is_tree)
 
 
 class Split:
-    """A message cut into the leaves that are trained and the entries of some names, which are not.
+    """A message divided into trained leaves and the entries of some names, which are not trained.
 
     Attributes:
-        trained: The leaves, in their order.
+        trained: The trained leaves, in order.
         form: The structure of the message without those names.
         names: Names of the entries that are not trained.
     """
@@ -147,8 +150,8 @@ class Split:
         plain = isinstance(message, Tree) and all(isinstance(entry, Tensor) for entry in message.values())
         self._names = tuple(message) if plain else None
 
-    def whole(self, trained: Sequence[Any], observed: Mapping[str, Any] | None = None) -> Any:
-        """The message with other leaves, the observed entries of the names that are not trained, and else its own."""
+    def rebuild(self, trained: Sequence[Any], observed: Mapping[str, Any] | None = None) -> Any:
+        """Return the message with new trained leaves, and with the other entries that `observed` contains."""
         leaves: Sequence[Any] = trained
         if self._others:
             leaves = list(self._leaves)
@@ -156,20 +159,20 @@ class Split:
                 leaves[place] = leaf
             for place, name in self._others:
                 leaves[place] = (observed or {}).get(name, leaves[place])
-        if self._names is not None:  # as unflatten does it, in a tenth of the time
+        if self._names is not None:  # same result as unflatten, in a tenth of the time
             return Tree(dict(zip(self._names, leaves, strict=True)))
         return self._form.unflatten(leaves)
 
     def part(self, message: Any) -> list[Any]:
-        """The trained leaves of another message of this structure, with or without the names.
+        """Return the trained leaves of another message of this structure, with or without the untrained entries.
 
         Raises:
-            ValueError: It has another structure.
+            ValueError: The message has another structure.
         """
         return self.form.flatten_up_to(without(message, self.names))
 
     def _marks(self, message: Any) -> list[str | None]:
-        """For each leaf the name of its entry, if that is not trained."""
+        """Return for each leaf the name of its entry if that is not trained, else None."""
 
         def marked(tree: Any) -> Any:
             if not isinstance(tree, Tree):

@@ -1,4 +1,4 @@
-"""All clients of a cohort at once, by `torch.vmap`: for small dense objectives of equal shapes."""
+"""The executor that evaluates all clients at once by `torch.vmap`, for small dense objectives of equal shapes."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.federation import Client, FederationError, Memory, Receipt, Reply, Trip
+from algorithms.federation import Acknowledgement, Client, Exchange, FederationError, Memory, Reply
 from algorithms.partial_sums import fold
 
 _TENSOR = object()
-"""Stands in a structure where a tensor does."""
+"""Marks the positions of tensors in a structure."""
 
 
 class StackableClient(Client, Protocol):
-    """A client that is its tensors: its class, given others, is another client."""
+    """A client that is determined by its tensors: replacing them gives another client."""
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """Its data."""
+        """Return the tensors of its data."""
         ...
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> Client:
-        """The same with other data."""
+        """Return the client with other tensors."""
         ...
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Values of several clients, of one structure: one tensor for all of them in place of each one's.
+    """The stacked values of several clients of one structure.
 
     Attributes:
-        tensors: Tensors stacked along 0, or common to all.
-        places: 0 (stacked) or none (common), for each tensor.
-        leaves: Leaves of the first client, with a mark where a tensor stands.
+        tensors: Tensors of all clients, stacked along dimension 0 or common to all.
+        places: For each tensor, 0 if it is stacked and None if it is common, as `in_dims` of `torch.vmap`.
+        leaves: Leaves of the first client, with a mark for each tensor.
         form: The structure.
     """
 
@@ -45,62 +45,64 @@ class Columns:
     leaves: list[Any]
     form: Any
 
-    def whole(self, given: Sequence[Tensor]) -> Any:
-        """Values of one client, made of its tensors."""
+    def rebuild(self, given: Sequence[Tensor]) -> Any:
+        """Return the values of one client from its tensors."""
         own = iter(given)
         return pytree.tree_unflatten([next(own) if leaf is _TENSOR else leaf for leaf in self.leaves], self.form)
 
 
 class Vmap:
-    """The work of all clients in one batched evaluation, in which a client's number is a tensor.
+    """Runs the work of all clients in one batched evaluation, in which a client's number is a tensor.
 
-    Clients of unequal data must have been brought to equal shapes, by sufficient statistics or by samples of weight
-    zero; those that hold or are sent different things (ranks, say) form groups of their own. The work must not branch
-    on values. The data of the last cohorts stay stacked from trip to trip, and what all clients hold in common is there
-    once.
+    Clients of unequal data must be brought to equal shapes first, by sufficient statistics or by samples of weight
+    zero. Clients whose memory or arguments differ in structure, such as in rank, form separate groups. The work must
+    not branch on values. The stacked data of the last cohorts are kept between exchanges, and values that all clients
+    share are stored once.
     """
 
     def __init__(self) -> None:
         self._last: dict[tuple[int, ...], tuple[tuple[Client, ...], Columns]] = {}
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
-        """One reply for each client, in their order.
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
+        """Return one reply for each client, in order.
 
         Raises:
-            FederationError: Clients that cannot be stacked.
+            FederationError: The clients cannot be stacked.
         """
-        assert trip.clients is not None
-        clients = [trip.clients[number] for number in trip.cohort]
+        assert exchange.clients is not None
+        clients = [exchange.clients[number] for number in exchange.cohort]
         if not hasattr(clients[0], "with_tensors"):
             raise FederationError(f"{type(clients[0]).__name__} cannot be stacked; use the sequential executor")
-        memories = [trip.memory(number, client) for number, client in zip(trip.cohort, clients, strict=True)]
-        own = [{name: values[number] for name, values in trip.each.items()} for number in trip.cohort]
+        memories = [exchange.memory(number, client) for number, client in zip(exchange.cohort, clients, strict=True)]
+        own = [{name: values[number] for name, values in exchange.each.items()} for number in exchange.cohort]
         held = [(m.kept, m.personal, m.drawn, each) for m, each in zip(memories, own, strict=True)]
         found: dict[int, Reply] = {}
         for places in _groups(held):
             columns = _columns([held[place] for place in places])
-            numbers = torch.tensor([trip.cohort[place] for place in places])
+            numbers = torch.tensor([exchange.cohort[place] for place in places])
             found.update(
-                zip(places, self._answers(trip, [clients[place] for place in places], numbers, columns), strict=True)
+                zip(
+                    places, self._answers(exchange, [clients[place] for place in places], numbers, columns), strict=True
+                )
             )
         return iter([found[place] for place in range(len(clients))])
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload."""
-        return fold(trip, self.replies(trip), shares)
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """Return the sum of share times upload, and the acknowledgements."""
+        return fold(exchange, self.replies(exchange), shares)
 
-    def tell(self, trip: Trip) -> None:
-        """Nothing to do: all clients are here."""
+    def broadcast(self, exchange: Exchange) -> None:
+        """Do nothing: all clients are in this process and see the values."""
 
-    def _answers(self, trip: Trip, clients: Sequence[Client], numbers: Tensor, held: Columns) -> list[Reply]:
+    def _answers(self, exchange: Exchange, clients: Sequence[Client], numbers: Tensor, held: Columns) -> list[Reply]:
         data, first = self._data(clients), cast(StackableClient, clients[0])
         forms: list[tuple[Any, list[Any]]] = []
 
         def one(number: Tensor, *given: Tensor) -> list[Tensor]:
-            client = first.with_tensors(data.whole(given[: len(data.tensors)]))
-            kept, personal, drawn, each = held.whole(given[len(data.tensors) :])
-            reply = trip.work(
-                client, Memory(number, kept, personal, trip.shared, drawn, trip.round), **trip.sent, **each
+            client = first.with_tensors(data.rebuild(given[: len(data.tensors)]))
+            kept, personal, drawn, each = held.rebuild(given[len(data.tensors) :])
+            reply = exchange.work(
+                client, Memory(number, kept, personal, exchange.shared, drawn, exchange.round), **exchange.sent, **each
             )
             leaves, form = pytree.tree_flatten((reply.upload, dict(reply.keep), dict(reply.personal)))
             forms[:] = [(form, [_TENSOR if isinstance(leaf, Tensor) else leaf for leaf in leaves])]
@@ -115,7 +117,7 @@ class Vmap:
             raise FederationError("its steps depend on each client's values; use the sequential executor") from error
         (form, leaves) = forms[0]
         whole = Columns([], [], leaves, form)
-        return [Reply(*whole.whole([answer[place] for answer in answers])) for place in range(len(clients))]
+        return [Reply(*whole.rebuild([answer[place] for answer in answers])) for place in range(len(clients))]
 
     def _data(self, clients: Sequence[Client]) -> Columns:
         key = tuple(map(id, clients))
@@ -127,12 +129,12 @@ class Vmap:
                 )
             if len(self._last) >= 8:
                 self._last.clear()
-            self._last[key] = (tuple(clients), _columns(items))  # the clients too, so that no other has their ids
+            self._last[key] = (tuple(clients), _columns(items))  # holding the clients keeps their ids from being reused
         return self._last[key][1]
 
 
 def _groups(items: Sequence[Any]) -> list[list[int]]:
-    """Places of items that have one structure, tensors of one shape and type, and equal other values."""
+    """Group the positions of items that agree in structure, shapes and types of tensors, and all other values."""
     groups: list[tuple[Any, list[int]]] = []
     for place, item in enumerate(items):
         leaves, form = pytree.tree_flatten(item)
@@ -157,6 +159,6 @@ def _columns(items: Sequence[Any]) -> Columns:
 
 
 def _common(column: Sequence[Tensor]) -> bool:
-    """The same tensor for every client, as what was told to all and is kept by each."""
+    """Return whether all clients have the same tensor, such as a broadcast value that each of them keeps."""
     first = column[0]
     return all(leaf.data_ptr() == first.data_ptr() and leaf.stride() == first.stride() for leaf in column)

@@ -1,8 +1,8 @@
-r"""Forms of a layer's weight: a tensor, $W_0 + \alpha AB$, $USV^T$, or $UV^T$.
+r"""The forms of a layer's weight: a tensor, $W_0 + \alpha AB$, $USV^T$, or $UV^T$.
 
-The values are of the weight read as a matrix ``(m, n)`` (`algorithms.kernels`): for a linear layer ``(out, in)``, for a
-convolution ``(out, in k k)`` or ``(out k, in k)``. PEFT's B is A here. Layers compute through them
-(`algorithms.products`), and never form the product.
+Factors are those of the weight read as a matrix ``(m, n)`` (`algorithms.kernels`): ``(out, in)`` for a linear layer,
+``(out, in k k)`` or ``(out k, in k)`` for a convolution. Our A is PEFT's B. Layers compute through the factors
+(`algorithms.products`) and never form the product.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from algorithms.products import Product, Terms
 
 @dataclass(frozen=True, eq=False)
 class Added(Product):
-    r"""$W_0 + \alpha AB$.
+    r"""The weight $W_0 + \alpha AB$.
 
     Attributes:
-        base: $W_0$, of the layer's shape; itself with an added pair where several are kept.
+        base: $W_0$, of the layer's shape; may itself be a weight with an added pair.
         scale: $\alpha$.
         A: ``(m, r)``.
         B: ``(r, n)``.
@@ -46,20 +46,20 @@ class Added(Product):
 
     @property
     def terms(self) -> Terms:
-        """The base's terms, and the pair."""
+        """The terms of the base and the pair."""
         base = self.base.terms if isinstance(self.base, Product) else ((1.0, (self.base,)),)
         return *base, (self.scale, (self.A, self.B))
 
 
 @dataclass(frozen=True, eq=False)
 class Factored(Product):
-    r"""$USV^T$, or $UV^T$.
+    r"""The weight $USV^T$, or $UV^T$.
 
     Attributes:
         U: ``(m, r)``.
-        S: ``(r, q)``, mostly square; none: the product of two.
+        S: ``(r, q)``, usually square; None for $UV^T$.
         V: ``(n, q)``.
-        of: Shape of the layer's weight, where that is not ``(m, n)``.
+        of: Shape of the layer's weight if that is not ``(m, n)``.
     """
 
     U: Tensor
@@ -74,7 +74,7 @@ class Factored(Product):
 
     @property
     def terms(self) -> Terms:
-        """One product of two or three."""
+        """The product of two or three factors."""
         return ((1.0, (self.U, self.V.mT) if self.S is None else (self.U, self.S, self.V.mT)),)
 
 
@@ -82,35 +82,35 @@ Weight = Tensor | Added | Factored
 
 
 def dense(weight: Weight, shape: Sequence[int] | None = None) -> Tensor:
-    """A weight as a tensor.
+    """Return a weight as a tensor.
 
     Args:
-        weight: A tensor or a value.
-        shape: Shape of the layer, for the factors of a convolution that do not tell.
+        weight: A tensor or factors.
+        shape: Shape of the layer, which the factors of a convolution may not determine.
 
     Raises:
-        FederationError: The factors do not make a weight of that shape.
+        FederationError: The factors do not give a weight of that shape.
     """
-    return weight.dense() if isinstance(weight := shaped(weight, shape), Product) else weight
+    return weight.dense() if isinstance(weight := with_shape(weight, shape), Product) else weight
 
 
 def dense_tree(weights: Mapping[str, Weight], like: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
-    """Every weight as a tensor, in the shape of the tensor of its name where such are given.
+    """Return every weight as a tensor, in the shape of the tensor of the same name in `like` if given.
 
     Raises:
-        FederationError: Factors that do not make a weight of that shape.
+        FederationError: Factors do not give a weight of that shape.
     """
     return {name: dense(weight, None if like is None else like[name].shape) for name, weight in weights.items()}
 
 
-def shaped(weight: Weight, shape: Sequence[int] | None) -> Weight:
-    """A weight that says it has a given shape.
+def with_shape(weight: Weight, shape: Sequence[int] | None) -> Weight:
+    """Return a weight with the shape of its layer set.
 
     Raises:
-        FederationError: It has another.
+        FederationError: The factors do not give a weight of that shape.
     """
     if isinstance(weight, Added):
-        base = shaped(weight.base, shape)
+        base = with_shape(weight.base, shape)
         if shape is not None:
             reads_along((len(weight.A), weight.B.shape[-1]), shape)
         return weight if base is weight.base else Added(base, weight.scale, weight.A, weight.B)
@@ -120,12 +120,12 @@ def shaped(weight: Weight, shape: Sequence[int] | None) -> Weight:
     return weight
 
 
-def _added(parts: Iterable[Any], scale: Any) -> Added:
+def _build_added(parts: Iterable[Any], scale: Any) -> Added:
     base, A, B = parts
     return Added(base, scale, A, B)
 
 
-def _factored(parts: Iterable[Any], of: Any) -> Factored:
+def _build_factored(parts: Iterable[Any], of: Any) -> Factored:
     U, S, V = parts
     return Factored(U, S, V, of)
 
@@ -133,12 +133,12 @@ def _factored(parts: Iterable[Any], of: Any) -> Factored:
 pytree.register_pytree_node(
     Added,
     lambda weight: ([weight.base, weight.A, weight.B], weight.scale),
-    _added,
+    _build_added,
     serialized_type_name="rankproof.Added",
 )
 pytree.register_pytree_node(
     Factored,
     lambda weight: ([weight.U, weight.S, weight.V], weight.of),
-    _factored,
+    _build_factored,
     serialized_type_name="rankproof.Factored",
 )

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms.adapter import Adapter
-from algorithms.descent import Descent, differentiated
+from algorithms.descent import Descent, differentiate
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation
 from algorithms.fedlora import FedLoRA
@@ -96,9 +96,9 @@ class Watched:
             leaves = list(split.trained)
             for place, leaf in zip(places, given, strict=True):
                 leaves[place] = leaf
-            return self.client.loss_and_statistics(split.whole(leaves), self.asked[1])
+            return self.client.loss_and_statistics(split.rebuild(leaves), self.asked[1])
 
-        differentiated(loss, [split.trained[place].detach() for place in places])
+        differentiate(loss, [split.trained[place].detach() for place in places])
 
 
 def kept_bytes(gradient: Callable[[], None]) -> int:

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from algorithms.adapter import AB
-from algorithms.alignment import Watched
-from algorithms.exchange import Receipt, Trip
+from algorithms.alignment import UploadRecorder
+from algorithms.exchange import Acknowledgement, Exchange
 from algorithms.federation import FederationError
 from algorithms.rolora import Half
 from algorithms.tree import Tree, weighted_sum
@@ -71,18 +71,18 @@ class Averaged:
         return AB(self.common["A"], upload.factor) if self.work == "train_B" else AB(upload.factor, self.common["B"])
 
 
-class KeepingUploads(Watched):
+class KeepingUploads(UploadRecorder):
     """An executor that keeps every averaged trip with all that the clients sent; numbers are those of the other."""
 
     def __init__(self) -> None:
         super().__init__()
         self._trips: list[Averaged] = []
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """The sum of share times upload, and a receipt for each client."""
         common = {name: trip.shared[name] for name in ("A", "B") if name in trip.shared}
         mean, receipts = super().sum(trip, shares)
-        self._trips.append(Averaged(trip.name, tuple(shares), tuple(self.taken()), mean, common))
+        self._trips.append(Averaged(trip.name, tuple(shares), tuple(self.take()), mean, common))
         return mean, receipts
 
     def trips(self) -> list[Averaged]:

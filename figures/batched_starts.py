@@ -88,7 +88,7 @@ def run_fedlrt(
             fed = federations.get(tuple(numbers))
             if fed is None:
                 fed = federations[tuple(numbers)] = Federation(
-                    [client.some(numbers) for client in clients], executor=Vmap()
+                    [client.select(numbers) for client in clients], executor=Vmap()
                 )
             found = one_round(everything.round, fed, state)
             sigma = torch.diagonal(found.S["W"], dim1=-2, dim2=-1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms.federation import Executor, Federation, Receipt, Reply, Sequential, Trip
+from algorithms.federation import Acknowledgement, Exchange, Executor, Federation, Reply, Sequential
 from algorithms.partial_sums import fold
 
 
@@ -26,7 +26,7 @@ class Watching:
         self.trips: list[Seen] = []
         self._executor, self._round = executor, 0
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, trip: Exchange) -> Iterator[Reply]:
         """The replies, all at once."""
         replies = list(self._executor.replies(trip))
         if trip.round != self._round:
@@ -35,11 +35,11 @@ class Watching:
         self.trips.append(Seen(trip.work.__name__, dict(trip.sent), tuple(reply.upload for reply in replies)))
         return iter(replies)
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """The sum of share times upload."""
         return fold(trip, self.replies(trip), shares)
 
-    def tell(self, trip: Trip) -> None:
+    def broadcast(self, trip: Exchange) -> None:
         """Nothing to keep."""
 
 

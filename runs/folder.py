@@ -17,7 +17,7 @@ from typing import Any
 from algorithms.federation import Executor, FederationError, InterruptedWorkError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
-from algorithms.weights import shaped
+from algorithms.weights import with_shape
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.estimate import estimate
 from runs.index import SETTINGS
@@ -381,7 +381,7 @@ def require_state(parts: Parts, state: Any, place: Path) -> None:
     weights: Any = parts.algorithm.values if through_factors else parts.algorithm.weights  # type: ignore[attr-defined]
     shapes = {name: tuple(weight.shape) for name, weight in parts.problem.start.items()}
     try:  # factors alone do not show a kernel's shape: a weight fits where its factors make one of that shape
-        found = {name: tuple(shaped(weight, shapes[name]).shape) for name, weight in weights(state).items()}
+        found = {name: tuple(with_shape(weight, shapes[name]).shape) for name, weight in weights(state).items()}
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         found = {}
     if found != shapes:

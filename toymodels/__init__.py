@@ -1,1 +1,1 @@
-"""Problems with known truth, for theorems to be evaluated on exactly."""
+"""Problems with known solutions, on which theorems are evaluated exactly."""

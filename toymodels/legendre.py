@@ -1,8 +1,9 @@
 r"""Legendre least squares: FeDLRT's convex test, $\frac1{2|X_c|}\sum (p(x)^TWp(y) - f_c(x, y))^2$ on $[-1, 1]^2$.
 
-The paper names the Legendre polynomials of degree up to n - 1 and not their normalisation, on which the curvature, and
-with it the admissible step, depends; nor does it say how the targets are drawn. Both are settings. Only the Gram matrix
-of the features and their products with the target enter, so clients are exact quadratics whatever their data.
+The paper uses the Legendre polynomials of degree up to n - 1, but does not give their normalisation, on which the
+curvature and therefore the admissible step depend, nor how it draws the targets. Both are settings here. The loss only
+involves the Gram matrix of the features and their products with the target, so that clients are exact quadratics for
+any data.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ SPLITS = ("all", "random", "region")
 
 
 def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Array:
-    """Values of the first Legendre polynomials, ``(points, degrees)``.
+    """Return the values of the first Legendre polynomials, ``(points, degrees)``.
 
     Args:
         points: Points in [-1, 1], shape ``(points,)``.
         degrees: Number of polynomials.
-        basis: `plain`: value 1 at 1; `dx`: orthonormal for dx; `uniform`: for the uniform law, dx/2.
+        basis: Normalisation: `plain`, value 1 at 1; `dx`, orthonormal with respect to dx; `uniform`, orthonormal with
+            respect to the uniform law, dx/2.
 
     Raises:
-        ProblemError: An unknown basis, or no degree.
+        ProblemError: The basis is unknown, or there are no polynomials.
     """
     degrees = integer("degrees", degrees)
     if basis not in BASES or degrees < 1:
@@ -46,7 +48,7 @@ def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Arra
 
 
 def data_client(x: Array, y: Array, values: Array, shape: tuple[int, int], basis: str) -> Quadratic:
-    r"""The loss of some data: $H = \overline{(p(x)p(y)^T) \otimes (p(x)p(y)^T)}$, the mean over the samples.
+    r"""Return the client of some data, with $H = \overline{(p(x)p(y)^T) \otimes (p(x)p(y)^T)}$, the mean over samples.
 
     Args:
         x: First coordinates, ``(samples,)``.
@@ -56,7 +58,7 @@ def data_client(x: Array, y: Array, values: Array, shape: tuple[int, int], basis
         basis: Basis of the polynomials.
 
     Raises:
-        ProblemError: No samples, or numbers of them that differ.
+        ProblemError: There are no samples, or the lengths differ.
     """
     if not len(x) or not len(x) == len(y) == len(values):
         raise ProblemError(
@@ -82,55 +84,58 @@ def homogeneous(
     split: str = "random",
     start_scale: float = 1.0,
 ) -> Problem:
-    """One target of low rank for all clients (the paper's Figure 4).
+    """Draw a problem with one target of low rank for all clients (the paper's Figure 4).
 
     Args:
         clients: Number of clients.
-        rng: Source of target, points and start.
+        rng: Source of target, points and initial weights.
         shape: ``(m, n)`` of the weights.
         rank: Rank of the target: a product of normal factors, of unit norm for each singular direction on average.
-        samples: Points, uniform on the square.
+        samples: Number of points, uniform on the square.
         basis: Basis of the polynomials.
-        split: `all`: every client has all points; `random`: they are dealt out evenly; `region`: by strips in x.
-        start_scale: Size of the normal start.
+        split: `all`: every client has all points; `random`: points are divided evenly at random; `region`: by strips in
+            x.
+        start_scale: Size of the normal initial weights.
 
     Raises:
-        ProblemError: Sizes or words that do not fit.
+        ProblemError: A size is out of its range, or the basis or the split is unknown.
     """
     shape = matrix_shape(shape)
     target = _low_rank(shape, rank, rng)
     x, y, parts = _points(clients, samples, split, rng)
-    made = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
-    return _problem("Legendre, one target", made, shape, rng, start_scale, target=torch.from_numpy(target), basis=basis)
+    built = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
+    return _problem(
+        "Legendre, one target", built, shape, rng, start_scale, target=torch.from_numpy(target), basis=basis
+    )
 
 
 def homogeneous_on_demand(
     clients: int, seed: int, *, shape: tuple[int, int], rank: int, samples: int, basis: str
 ) -> Problem:
-    """As `homogeneous`, for any number of clients, each of which draws its own points from (seed, number).
+    """Draw a problem as `homogeneous` for any number of clients, each with its own points from (seed, number).
 
-    The loss is that of the first clients, see `toymodels.on_demand`.
+    The loss is averaged over the first clients, see `toymodels.on_demand`.
 
     Args:
         clients: Number of clients.
-        seed: Seed of everything.
+        seed: Seed of target, points and initial weights.
         shape: ``(m, n)`` of the weights.
         rank: Rank of the target.
-        samples: Points of each client.
+        samples: Number of points of each client.
         basis: Basis of the polynomials.
     """
     shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
     rng = np.random.default_rng(seed)
     target = _low_rank(shape, rank, rng)
-    make = partial(_drawn, target=target, samples=samples, basis=basis)
+    make = partial(_draw_client, target=target, samples=samples, basis=basis)
     drawn = ClientsOnDemand(make, clients, seed, float(samples))
     start = torch.from_numpy(rng.standard_normal(shape) / sqrt(max(shape)))
     facts = {"target": torch.from_numpy(target), "basis": basis}
     return sampled_problem("Legendre, one target", drawn, start, inf, (shape[0] * shape[1]) ** 2, facts=facts)
 
 
-def _drawn(rng: np.random.Generator, target: Array, samples: int, basis: str) -> Quadratic:
-    """A client of `homogeneous_on_demand`."""
+def _draw_client(rng: np.random.Generator, target: Array, samples: int, basis: str) -> Quadratic:
+    """Draw a client of `homogeneous_on_demand`."""
     x, y = rng.uniform(-1.0, 1.0, (2, samples))
     m, n = target.shape
     return data_client(x, y, _values(x, y, target, basis), (m, n), basis)
@@ -145,23 +150,23 @@ def heterogeneous(
     basis: str = "plain",
     start_scale: float = 1.0,
 ) -> Problem:
-    """A rank-1 target for each client, all points at every client (the paper's Figure 1).
+    """Draw a problem with a rank-1 target for each client and all points at every client (the paper's Figure 1).
 
     Args:
         clients: Number of clients.
-        rng: Source of targets, points and start.
+        rng: Source of targets, points and initial weights.
         shape: ``(m, n)`` of the weights.
-        samples: Points, uniform on the square.
+        samples: Number of points, uniform on the square.
         basis: Basis of the polynomials.
-        start_scale: Size of the normal start.
+        start_scale: Size of the normal initial weights.
 
     Raises:
-        ProblemError: Sizes or words that do not fit.
+        ProblemError: A size is out of its range, or the basis is unknown.
     """
     shape = matrix_shape(shape)
     x, y, parts = _points(clients, samples, "all", rng)
-    made = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
-    return _problem("Legendre, a target each", made, shape, rng, start_scale, basis=basis)
+    built = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
+    return _problem("Legendre, a target each", built, shape, rng, start_scale, basis=basis)
 
 
 def many_targets(
@@ -172,49 +177,49 @@ def many_targets(
     basis: str = "plain",
     split: str = "random",
 ) -> list[ProductGram]:
-    """Clients on one set of points, each with exact values of several targets: as many problems of the same points.
+    """Return clients for several problems on the same points, which differ in the targets.
 
     Args:
-        targets: ``(clients, problems, m, n)``.
+        targets: Targets of every client and problem, ``(clients, problems, m, n)``.
         rng: Source of the points.
-        samples: Points, uniform on the square.
+        samples: Number of points, uniform on the square.
         basis: Basis of the polynomials.
-        split: As for `homogeneous`.
+        split: Division of the points, as in `homogeneous`.
 
     Raises:
-        ProblemError: Sizes or words that do not fit.
+        ProblemError: A size is out of its range, or the basis or the split is unknown.
     """
     x, y, parts = _points(len(targets), samples, split, rng)
     m, n = targets.shape[-2:]
-    made: list[ProductGram] = []
+    built: list[ProductGram] = []
     for rows in parts:
-        if split == "all" and made:
-            made.append(made[0])
+        if split == "all" and built:
+            built.append(built[0])
             continue
         p, q = legendre_features(x[rows], m, basis), legendre_features(y[rows], n, basis)
-        made.append(product_gram(p, q, np.zeros(len(rows))))
-    return [client.aimed(aims) for client, aims in zip(made, targets, strict=True)]
+        built.append(product_gram(p, q, np.zeros(len(rows))))
+    return [client.with_targets(aims) for client, aims in zip(built, targets, strict=True)]
 
 
 def random_targets(problems: int, shape: tuple[int, int], rank: int, rng: np.random.Generator) -> torch.Tensor:
-    """Targets of a rank as `homogeneous` draws them, ``(problems, m, n)``.
+    """Draw targets of given rank with the law of `homogeneous`, ``(problems, m, n)``.
 
     Raises:
-        ProblemError: A rank that does not fit.
+        ProblemError: The rank does not fit the shape.
     """
     return torch.from_numpy(np.stack([_low_rank(shape, rank, rng) for _ in range(problems)]))
 
 
 def admissible_rate(problem: Problem, steps: int) -> float:
-    """The largest step of FeDLRT's Theorems 2 and 3, 1/(12 L s), L that of the clients and of the global loss."""
+    """Return the largest step of FeDLRT's Theorems 2 and 3, 1/(12 L s), with L for the clients and the global loss."""
     return 1.0 / (12.0 * problem.smoothness * steps)
 
 
 def _problem(
-    name: str, made: list[Quadratic], shape: tuple[int, int], rng: np.random.Generator, scale: float, **facts: Any
+    name: str, built: list[Quadratic], shape: tuple[int, int], rng: np.random.Generator, scale: float, **facts: Any
 ) -> Problem:
     start = torch.from_numpy(scale * rng.standard_normal(shape) / sqrt(max(shape)))
-    return problem_of_own(name, made, start, [client.samples for client in made], **facts)
+    return problem_of_own(name, built, start, [client.samples for client in built], **facts)
 
 
 def _low_rank(shape: tuple[int, int], rank: int, rng: np.random.Generator) -> Array:

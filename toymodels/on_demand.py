@@ -1,7 +1,7 @@
-"""Clients of toy problems that are drawn when they are asked for, so that a million of them cost their sizes alone.
+"""Clients of toy problems that are drawn on access, so that a million of them only need memory for their sizes.
 
-A client comes from (seed, number), so that it is the same whenever it is asked for, in any process. The loss of so many
-clients is not added up: `SampledProblem` takes the mean over the first of them, which are drawn as all others are.
+A client is determined by (seed, number), so that it is the same on every access and in every process. The loss is not
+summed over so many clients: `SampledProblem` averages it over the first of them, which have the same law as all others.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from torch import Tensor
 from toymodels.problem import Problem, ProblemError
 
 SAMPLED, ROOM = 1000, 256e6
-"""Most clients whose losses are evaluated, and most bytes that these hold."""
-Made = Callable[[np.random.Generator], Any]
+"""Largest number of clients whose losses are evaluated, and largest number of bytes that they hold."""
+MakeClient = Callable[[np.random.Generator], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class ClientsOnDemand(Sequence[Any]):
-    """Clients that are drawn when they are asked for.
+    """A sequence of clients that are drawn on access.
 
     Attributes:
         make: Draws a client.
         total: Number of clients.
-        seed: Seed of all of them.
-        samples: Size of the data of each.
+        seed: Seed of all clients.
+        samples: Number of samples of each client.
     """
 
-    make: Made
+    make: MakeClient
     total: int
     seed: int
     samples: float = 1.0
 
     @property
     def sizes(self) -> NDArray[np.float64]:
-        """Size of each client's data."""
+        """Number of samples of each client."""
         return np.broadcast_to(np.float64(self.samples), (self.total,))
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class ClientsOnDemand(Sequence[Any]):
         return self.make(np.random.default_rng([self.seed, 1, int(number) % self.total]))
 
     def pooled(self) -> Any:
-        """Refuse central training, which needs the losses of all clients at once.
+        """Raise an error, because central training needs the losses of all clients at once.
 
         Raises:
             ProblemError: Always.
@@ -63,20 +63,20 @@ class ClientsOnDemand(Sequence[Any]):
 
 @dataclass(frozen=True, eq=False)
 class SampledProblem(Problem):
-    """A problem of clients on demand, evaluated on the first of them.
+    """A problem with clients on demand, whose loss is the mean over the first of them.
 
     Attributes:
-        sampled: The clients whose mean loss is the loss.
+        sampled: The clients over which the loss is averaged.
     """
 
     sampled: tuple[Any, ...] = ()
 
     def loss(self, w: Mapping[str, Tensor]) -> float:
-        """The mean loss of the sampled clients."""
+        """Return the mean loss of the sampled clients."""
         return float(sum(client.loss(w) for client in self.sampled)) / len(self.sampled)
 
     def evaluate_personal(self, weights_of: Callable[[int], Mapping[str, Tensor]], fed: Any = None) -> dict[str, float]:
-        """`personal_loss`, the mean over the sampled clients of each one's loss at a model of its own."""
+        """Return `personal_loss`, the mean loss of the sampled clients at their own models."""
         total = sum(client.loss(weights_of(number)) for number, client in enumerate(self.sampled))
         return {"personal_loss": float(total) / len(self.sampled)}
 
@@ -90,9 +90,9 @@ def sampled_problem(
         name: Name of the problem.
         clients: The clients, of equal sizes.
         start: Initial matrix.
-        smoothness: A Lipschitz constant of every client's gradient, perhaps infinite.
-        entries: Numbers that a client holds.
-        given: Facts and measures.
+        smoothness: A Lipschitz constant of every client's gradient, possibly infinite.
+        entries: Number of entries that a client holds.
+        given: Facts and measures of the problem.
     """
     some = max(1, min(len(clients), SAMPLED, int(ROOM // (8 * entries))))
     shares: Any = np.broadcast_to(np.float64(1.0 / len(clients)), (len(clients),))

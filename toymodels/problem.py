@@ -1,4 +1,4 @@
-"""A federated problem whose truth is known."""
+"""A federated problem with a known solution."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rmt.checks import shown, whole
 
 
 class ProblemError(ValueError):
-    """Numbers or shapes from which no problem can be made; the message names cause and remedy."""
+    """Invalid numbers or shapes of a problem; the message names cause and remedy."""
 
 
 def integer(name: str, n: Any) -> int:
@@ -52,20 +52,20 @@ def sample_sizes(samples: Any, clients: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Clients, where they start, and what is known of their losses.
+    r"""Clients, initial weights, and what is known about the losses.
 
-    The global loss is the mean of the clients' losses weighted by `shares`.
+    The global loss is $L(w) = \sum_k s_kL_k(w)$ with the clients' losses $L_k$ and `shares` $s_k$.
 
     Attributes:
         name: Name of the problem.
-        clients: Each answers with ``loss(w)``; see `algorithms.Client`.
+        clients: The clients, each with ``loss(w)``; see `algorithms.exchange.Client`.
         start: Initial weights by name, here a single matrix ``W``.
         shares: Weights of the clients in averages, of sum 1.
-        smoothness: A Lipschitz constant L of every client's gradient in the Frobenius norm, the least one if `exact`.
-        minimiser: Minimiser of the global loss, if there is one that is known.
+        smoothness: A Lipschitz constant L of every client's gradient in the Frobenius norm.
+        minimiser: Minimiser of the global loss, if it is unique and known.
         least: Value of the global loss at the minimiser.
-        facts: Further known numbers and tensors.
-        measures: Functions of the weights worth following, by name.
+        facts: Further known numbers and tensors, by name.
+        measures: Further functions of the weights to evaluate, by name.
     """
 
     name: str
@@ -79,16 +79,16 @@ class Problem:
     measures: Mapping[str, Callable[[Mapping[str, Tensor]], float]] = field(default_factory=dict)
 
     def loss(self, w: Mapping[str, Tensor]) -> float:
-        """The global loss."""
+        """Return the global loss."""
         pairs = zip(self.shares, self.clients, strict=True)
         return float(sum(share * client.loss(w) for share, client in pairs))
 
     def evaluate_personal(self, weights_of: Callable[[int], Mapping[str, Tensor]], fed: Any = None) -> dict[str, float]:
-        """`personal_loss`, the mean over the clients of each one's loss at a model of its own.
+        r"""Return `personal_loss`, $\sum_k s_kL_k(w_k)$ over the clients' own models $w_k$.
 
         Args:
-            weights_of: The model of a client, by its number.
-            fed: The federation; not needed here.
+            weights_of: Returns the model of a client, given its number.
+            fed: The federation; not used here.
         """
         pairs = enumerate(zip(self.shares, self.clients, strict=True))
         return {"personal_loss": float(sum(share * client.loss(weights_of(k)) for k, (share, client) in pairs))}

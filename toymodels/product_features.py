@@ -1,8 +1,9 @@
 r"""Least squares with product features $p(x)^T W q(y)$, reduced to its Gram matrix, for many weights at once.
 
 The Gram matrix of the features $p(x)q(y)^T$, $H_{ab,cd} = \overline{p_ap_c\,q_bq_d}$, is symmetric in (a, c) and in
-(b, d) apart. It is kept on the pairs $a \le c$, $b \le d$, less than a quarter of it for large shapes, which is what
-makes its projection on bases cheap: $P M Q$ with the pair products of the bases. `Quadratic` is the plain version.
+(b, d) separately. It is stored on the pairs $a \le c$, $b \le d$, about a quarter of its entries for large shapes. This
+makes its projection onto bases cheap: it is $P M Q$ with the pair products of the bases. `Quadratic` is the simple
+version.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ProductGram:
-    r"""One client's loss $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$, H a Gram matrix of product features.
+    r"""A client with loss $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$, H a Gram matrix of product features.
 
     Attributes:
         pairs: H on pairs, ``(m (m + 1) / 2, n (n + 1) / 2)``.
-        H: The whole matrix, ``(mn, mn)``.
-        B: ``(..., m, n)``; leading dimensions belong to several problems of the same features.
+        H: The full matrix, ``(mn, mn)``.
+        B: ``(..., m, n)``; leading dimensions enumerate problems of the same features.
         c: ``(...)``.
-        samples: Size of the data behind it.
+        samples: Number of samples.
     """
 
     pairs: Tensor
@@ -42,42 +43,42 @@ class ProductGram:
     whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The losses, ``(...)``."""
+        """Return the losses, ``(...)``."""
         W = w["W"]
         return (0.5 * (W * self._times(W)) - self.B * W).sum(dim=(-2, -1)) + self.c
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradients, in the type of the weights."""
+        """Return the gradients $HW - B$, in the type of the weights."""
         return type(w)({"W": self._times(w["W"]) - self.B})
 
     def projected(self, U: Mapping[str, Tensor], V: Mapping[str, Tensor]) -> Coefficients:
-        r"""The losses of the coefficients S of $W = U S V^T$, for each pair of bases."""
+        r"""Return the losses as functions of the coefficients S of $W = U S V^T$, for each pair of bases."""
         u, v = U["W"], V["W"]
         P, Q = pair_products(u), pair_products(v)
-        # One product for all bases; the second one has less to do.
+        # One product for all bases; the second product is smaller.
         half = (P.flatten(0, -2) @ self.pairs).unflatten(0, P.shape[:-1])
         H = half @ Q.mT
-        return Coefficients(unpaired(H, u.shape[-1], v.shape[-1]), u.mT @ self.B @ v, self.c, self.samples)
+        return Coefficients(unpack_pairs(H, u.shape[-1], v.shape[-1]), u.mT @ self.B @ v, self.c, self.samples)
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """Its data, for clients to be stacked."""
+        """Return its tensors, by which clients are stacked."""
         return {"pairs": self.pairs, "H": self.H, "B": self.B, "c": self.c}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> ProductGram:
-        """The same with other data."""
+        """Return the client with other tensors."""
         return ProductGram(tensors["pairs"], tensors["H"], tensors["B"], tensors["c"], self.samples)
 
-    def aimed(self, targets: Tensor) -> ProductGram:
-        """The same features with exact values of some targets ``(..., m, n)``: the loss is zero there."""
+    def with_targets(self, targets: Tensor) -> ProductGram:
+        """Return the client whose values are exact for targets ``(..., m, n)``, so that its loss is zero there."""
         B = self._times(targets)
         return replace(self, B=B, c=0.5 * (targets * B).sum(dim=(-2, -1)))
 
-    def some(self, numbers: Sequence[int]) -> ProductGram:
-        """Some of its problems."""
+    def select(self, numbers: Sequence[int]) -> ProductGram:
+        """Return the client with some of its problems."""
         return replace(self, B=self.B[list(numbers)], c=self.c[list(numbers)])
 
-    def plain(self) -> Quadratic:
-        """The same as a plain quadratic, for a single problem."""
+    def as_quadratic(self) -> Quadratic:
+        """Return the `Quadratic` of a single problem."""
         shape = self.B.shape
         return Quadratic(self.H.reshape(*shape, *shape), self.B, self.c, self.samples)
 
@@ -87,13 +88,13 @@ class ProductGram:
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Quadratic losses of coefficients in some bases.
+    r"""Quadratic losses of coefficients, $\frac12\langle S, HS\rangle - \langle B, S\rangle + c$.
 
     Attributes:
         H: ``(..., kl, kl)``.
         B: ``(..., k, l)``.
         c: ``(...)``.
-        samples: Size of the data behind it.
+        samples: Number of samples.
     """
 
     H: Tensor
@@ -103,12 +104,12 @@ class Coefficients:
     whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The losses, ``(...)``."""
+        """Return the losses, ``(...)``."""
         W = w["W"]
         return (0.5 * (W * self._times(W)) - self.B * W).sum(dim=(-2, -1)) + self.c
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradients, in the type of the coefficients."""
+        """Return the gradients $HS - B$, in the type of the coefficients."""
         return type(w)({"W": self._times(w["W"]) - self.B})
 
     def _times(self, W: Tensor) -> Tensor:
@@ -116,11 +117,11 @@ class Coefficients:
 
 
 def product_gram(p: Array, q: Array, values: Array) -> ProductGram:
-    """The loss of some data.
+    """Return the client of some data.
 
     Args:
         p: Features of the first coordinate, ``(samples, m)``.
-        q: Features of the second, ``(samples, n)``.
+        q: Features of the second coordinate, ``(samples, n)``.
         values: Targets, ``(samples,)``.
     """
     count, m, n = len(values), p.shape[1], q.shape[1]
@@ -128,13 +129,13 @@ def product_gram(p: Array, q: Array, values: Array) -> ProductGram:
     pairs = torch.from_numpy((p[:, a] * p[:, c]).T @ (q[:, b] * q[:, d]) / count)
     B = torch.from_numpy(p.T @ (values[:, None] * q) / count)
     constant = torch.tensor(0.5 * float(values @ values) / count, dtype=torch.float64)
-    return ProductGram(pairs, unpaired(pairs, m, n), B, constant, float(count))
+    return ProductGram(pairs, unpack_pairs(pairs, m, n), B, constant, float(count))
 
 
 def pair_products(u: Tensor) -> Tensor:
-    r"""Matrix that makes pairs of basis vectors from pairs of coordinates, ``(..., k (k + 1) / 2, m (m + 1) / 2)``.
+    r"""Return the matrix from pairs of coordinates to pairs of basis vectors, ``(..., k (k + 1) / 2, m (m + 1) / 2)``.
 
-    Entry ((i, j), (a, c)): $u_{ai}u_{cj} + u_{ci}u_{aj}$, once where a = c.
+    Entry ((i, j), (a, c)) is $u_{ai}u_{cj} + u_{ci}u_{aj}$, or half of this if a = c.
     """
     a, c = (torch.from_numpy(index) for index in _upper(u.shape[-2]))
     i, j = (torch.from_numpy(index) for index in _upper(u.shape[-1]))
@@ -144,8 +145,8 @@ def pair_products(u: Tensor) -> Tensor:
     return both * torch.where(a == c, 0.5, 1.0).to(u.dtype)
 
 
-def unpaired(pairs: Tensor, m: int, n: int) -> Tensor:
-    """The whole matrix ``(..., mn, mn)`` of one on pairs."""
+def unpack_pairs(pairs: Tensor, m: int, n: int) -> Tensor:
+    """Return the full matrix ``(..., mn, mn)`` of a matrix on pairs."""
     rows, columns = torch.from_numpy(_place(m)), torch.from_numpy(_place(n))
     flat = rows[:, None, :, None] * (n * (n + 1) // 2) + columns[None, :, None, :]
     return pairs.flatten(-2)[..., flat.reshape(m * n, m * n)]

@@ -1,7 +1,7 @@
-r"""Quadratic losses of a matrix, with chosen spectra: $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$.
+r"""Quadratic losses of a matrix with prescribed spectra: $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$.
 
-Every least squares problem in a matrix is of this form, with the Gram matrix of its features for H; indefinite ones
-have stationary points that are no minima.
+Every least squares problem in a matrix has this form, where H is the Gram matrix of its features. If H is indefinite,
+there are stationary points that are not minima.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from toymodels.problem import Problem, ProblemError, integer, matrix_shape
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    r"""One client's loss $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$.
+    r"""A client with loss $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$.
 
     Attributes:
         H: Symmetric, ``(m, n, m, n)``, as an operator on matrices ``(m, n)``.
         B: ``(m, n)``.
         c: Scalar.
-        samples: Size of the data behind it.
+        samples: Number of samples.
     """
 
     H: Tensor
@@ -40,16 +40,16 @@ class Quadratic:
     whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss."""
+        """Return the loss."""
         W = w["W"]
         return 0.5 * (W * self._times(W)).sum() - (self.B * W).sum() + self.c
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradient, in the type of the weights."""
+        """Return the gradient $HW - B$, in the type of the weights."""
         return type(w)({"W": self._times(w["W"]) - self.B})
 
     def projected(self, U: Mapping[str, Tensor], V: Mapping[str, Tensor]) -> Quadratic:
-        r"""The loss of the coefficients S of $W = U S V^T$; a quadratic again."""
+        r"""Return the loss as a function of the coefficients S of $W = U S V^T$, again a quadratic."""
         u, v = U["W"], V["W"]
         both = (u[:, None, :, None] * v[None, :, None, :]).reshape(self.B.numel(), -1)  # u (x) v
         H = both.mT @ self.matrix @ both
@@ -57,16 +57,16 @@ class Quadratic:
         return replace(self, H=H.reshape(*shape, *shape), B=u.mT @ self.B @ v)
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """Its data, for clients to be stacked."""
+        """Return its tensors, by which clients are stacked."""
         return {"H": self.H, "B": self.B, "c": self.c}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> Quadratic:
-        """The same with other data."""
+        """Return the client with other tensors."""
         return Quadratic(tensors["H"], tensors["B"], tensors["c"], self.samples)
 
     @property
     def matrix(self) -> Tensor:
-        """H on vectors, ``(mn, mn)``."""
+        """H as a matrix on vectors, ``(mn, mn)``."""
         size = self.B.numel()
         return self.H.reshape(size, size)
 
@@ -75,7 +75,7 @@ class Quadratic:
 
 
 def mean_of(clients: Sequence[Quadratic], shares: Sequence[float]) -> Quadratic:
-    """The weighted mean of quadratic losses."""
+    """Return the weighted mean of quadratic losses."""
     pairs = list(zip(shares, clients, strict=True))
     return Quadratic(
         torch.stack([w * q.H for w, q in pairs]).sum(dim=0),
@@ -88,10 +88,10 @@ def mean_of(clients: Sequence[Quadratic], shares: Sequence[float]) -> Quadratic:
 def quadratic_problem(
     name: str, clients: Sequence[Quadratic], start: Tensor, shares: Sequence[float] | None = None, **facts: Any
 ) -> Problem:
-    """A problem of copies of quadratic clients, with its minimiser where the mean is positive definite.
+    """Return a problem of copies of quadratic clients, with its minimiser if the mean is positive definite.
 
     Raises:
-        ProblemError: No clients, one whose loss is not finite, or shares that do not fit.
+        ProblemError: There are no clients, a client's loss is not finite, or the shares are invalid.
     """
     if shares is not None:
         try:
@@ -144,19 +144,20 @@ def random_quadratics(
     target_rank: int | None = None,
     scale: float = 1.0,
 ) -> Problem:
-    """Quadratic clients with chosen extreme curvatures, in random orthogonal bases, and different minimisers.
+    """Draw quadratic clients with given extreme curvatures, random orthogonal bases and different minimisers.
 
     Args:
         shape: ``(m, n)`` of the weights.
         clients: Number of clients.
-        rng: Source of bases, targets and start.
+        rng: Source of bases, targets and initial weights.
         curvatures: Smallest and largest eigenvalue of every client, attained; the smallest may be negative.
-        heterogeneity: Size of the clients' own targets beside the common one; 0 also gives all the same curvature.
+        heterogeneity: Size of the clients' own targets relative to the common one; with 0, all clients also have the
+            same curvature.
         target_rank: Rank of every target; default: full.
-        scale: Size of the start, relative to a target's.
+        scale: Size of the initial weights relative to a target.
 
     Raises:
-        ProblemError: Numbers that do not fit.
+        ProblemError: A number is out of its range.
     """
     m, n = shape = matrix_shape(shape)
     clients, (low, high) = integer("clients", clients), _pair(curvatures)
@@ -169,8 +170,8 @@ def random_quadratics(
 
     law = _QuadraticLaw(m, n, low, high, heterogeneity, rank)
     common, same = law.target(rng, 1.0), law.curvature(rng)
-    made = [law(rng, common, same) for _ in range(clients)]
-    return problem_of_own("random quadratics", made, law.target(rng, scale))
+    built = [law(rng, common, same) for _ in range(clients)]
+    return problem_of_own("random quadratics", built, law.target(rng, scale))
 
 
 def quadratics_on_demand(
@@ -182,9 +183,9 @@ def quadratics_on_demand(
     heterogeneity: float = 1.0,
     scale: float = 1.0,
 ) -> Problem:
-    """As `random_quadratics`, for any number of clients: each is drawn from (seed, number) when it is asked for.
+    """Return the problem of `random_quadratics` for any number of clients, each drawn from (seed, number) on access.
 
-    The minimiser is not known; the loss is that of the first clients, see `toymodels.on_demand`.
+    The minimiser is not known, and the loss is averaged over the first clients, see `toymodels.on_demand`.
     """
     shape, clients, curvatures = matrix_shape(shape), integer("clients", clients), _pair(curvatures)
     law = _QuadraticLaw(*shape, *curvatures, heterogeneity, min(shape))
@@ -230,15 +231,15 @@ class _QuadraticLaw:
 
 
 def centred(H: ArrayLike | Tensor, centre: ArrayLike | Tensor, samples: float = 1.0) -> Quadratic:
-    r"""The loss $\frac12\langle W - C, H(W - C)\rangle$.
+    r"""Return the client with loss $\frac12\langle W - C, H(W - C)\rangle$.
 
     Args:
-        H: ``(m, n, m, n)``, or ``(mn, mn)``; its symmetric part is taken.
+        H: ``(m, n, m, n)``, or ``(mn, mn)``; its symmetric part is used.
         centre: C, ``(m, n)``.
-        samples: Size of the data behind it.
+        samples: Number of samples.
 
     Raises:
-        ProblemError: Shapes that do not meet.
+        ProblemError: The shapes do not match.
     """
     C = torch.as_tensor(centre, dtype=torch.float64)
     matrix = torch.as_tensor(H, dtype=torch.float64)
@@ -246,6 +247,6 @@ def centred(H: ArrayLike | Tensor, centre: ArrayLike | Tensor, samples: float = 
         raise ProblemError(f"H of shape {tuple(matrix.shape)} does not act on matrices of shape {tuple(C.shape)}")
     matrix = matrix.reshape(C.numel(), C.numel())
     matrix = (matrix + matrix.T) / 2.0
-    slope = matrix @ C.reshape(-1)
-    constant = 0.5 * (C.reshape(-1) * slope).sum()
-    return Quadratic(matrix.reshape(*C.shape, *C.shape), slope.reshape(C.shape), constant, samples)
+    B = matrix @ C.reshape(-1)
+    constant = 0.5 * (C.reshape(-1) * B).sum()
+    return Quadratic(matrix.reshape(*C.shape, *C.shape), B.reshape(C.shape), constant, samples)

@@ -1,8 +1,9 @@
-r"""Linear regression in a matrix: the federated model of RoLoRA's analysis, and its generalisation to rank r.
+r"""Linear regression in a matrix: the federated model of RoLoRA's analysis, generalised to rank r.
 
-Client i has $m_i$ samples $X_i$ with rows normal in d dimensions and targets $X_iW_i^*$, $W_i^* = A^*B_i^*$ of rank r,
-and the loss $\frac1{m_i}\|X_iW_i^* - X_iW\|_F^2$; in expectation, the population loss $\|W_i^* - W\|_F^2$. With $G_i =
-X_i^TX_i/m_i$ both are $\mathrm{tr}\,(W - W_i^*)^TG_i(W - W_i^*)$: the Gram matrix is all of the data that matters.
+Client i has $m_i$ samples $X_i$ with normal rows in d dimensions, targets $X_iW_i^*$ with $W_i^* = A^*B_i^*$ of rank r,
+and the loss $\frac1{m_i}\|X_iW_i^* - X_iW\|_F^2$. Its expectation is the population loss $\|W_i^* - W\|_F^2$. With
+$G_i = X_i^TX_i/m_i$, or the identity for the population loss, both are $\mathrm{tr}\,(W - W_i^*)^TG_i(W - W_i^*)$, so
+that the Gram matrix suffices.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from toymodels.problem import Problem, ProblemError, integer, sample_sizes
 
 @dataclass(frozen=True, eq=False)
 class Regressor:
-    """One client.
+    r"""A client with loss $\mathrm{tr}\,(W - W^*)^TG(W - W^*)$.
 
     Attributes:
         G: Gram matrix over samples, ``(d, d)``; the identity for the population loss.
@@ -37,19 +38,19 @@ class Regressor:
     whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss."""
+        """Return the loss."""
         off = w["W"] - self.target
         return (off * (self.G @ off)).sum()
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradient, in the type of the weights."""
+        """Return the gradient $2G(W - W^*)$, in the type of the weights."""
         return type(w)({"W": 2.0 * self.G @ (w["W"] - self.target)})
 
     def best_b(self, a: Any) -> Any:
-        """The B ``(r, k)`` that minimises the loss of AB at a given A ``(d, r)``; of alpha AB, at alpha A.
+        """Return the B ``(r, k)`` that minimises the loss of AB at a given A ``(d, r)``; pass alpha A for alpha AB.
 
         Raises:
-            ProblemError: There is more than one, because A has not full rank or the samples are fewer than its columns.
+            ProblemError: B is not unique, because A is rank-deficient or has more columns than there are samples.
         """
         A = a["W"]
         weighted = A.mT @ self.G
@@ -62,11 +63,11 @@ class Regressor:
             ) from None
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """Its data, for clients to be stacked."""
+        """Return its tensors, by which clients are stacked."""
         return {"G": self.G, "target": self.target}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> Regressor:
-        """The same with other data."""
+        """Return the client with other tensors."""
         return Regressor(tensors["G"], tensors["target"], self.samples)
 
 
@@ -82,27 +83,27 @@ def regression(
     sine: float | None = None,
     constants: bool = True,
 ) -> Problem:
-    r"""A federation of regressors that share the columns of $A^*$, up to their own $B_i^*$.
+    r"""Draw a federation of regressors that share $A^*$ and have their own $B_i^*$.
 
     Args:
         d: Input dimension.
         k: Output dimension.
         clients: Number of clients.
-        rng: Source of truth, data and start.
-        samples: Number of samples of each client, or of all alike; default: the population loss.
+        rng: Source of truth, data and initial weights.
+        samples: Number of samples, for all clients or for each; default: the population loss.
         rank: r.
         heterogeneity: Size of the clients' own part of $B_i^*$, relative to the common one.
-        sine: Sine of the largest angle between the start's column space and that of $A^*$; default: a random start.
-        constants: Work out the least L and the minimiser, which takes eigenvalues of every Gram matrix; without them L
-            is a bound, twice the largest Frobenius norm.
+        sine: Sine of the largest angle between the column spaces of $A^0$ and $A^*$; default: $A^0$ is random.
+        constants: Compute the smallest L and the minimiser, which takes eigenvalues of every Gram matrix; else L is an
+            upper bound, twice the largest Frobenius norm.
 
     Returns:
-        The problem, with the start $A^0B^0$ of rank r and `angle` (that sine) among the measures. Its facts: $A^*$
-        (`truth`), $A^0$ (`first`), the numbers of samples (`sizes`), all $B_i^*$ (`own_B`), their mean weighted like
-        the clients (`mean_B`), and their mean square distance from it (`gamma_squared`, RoLoRA's Definition A.13).
+        The problem, with initial weights $A^0B^0$ of rank r and the sine (`angle`) among the measures. Its facts are
+        $A^*$ (`truth`), $A^0$ (`first`), the numbers of samples (`sizes`), all $B_i^*$ (`own_B`), their weighted mean
+        (`mean_B`), and their mean square distance from it (`gamma_squared`, RoLoRA's Definition A.13).
 
     Raises:
-        ProblemError: Sizes that do not fit.
+        ProblemError: A size is out of its range.
     """
     d, k, clients, rank = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients), ("rank", rank)))
     sizes = [None] * clients if samples is None else sample_sizes(samples, clients)
@@ -118,17 +119,17 @@ def regression(
     basis = np.linalg.qr(rng.standard_normal((d, min(d, 2 * rank))))[0]
     truth, beside = basis[:, :rank], basis[:, rank:]
     common = rng.standard_normal((rank, k))
-    made, own = [], []
+    built, own = [], []
     for size in sizes:
         own.append(common + heterogeneity * rng.standard_normal((rank, k)))
         target = torch.from_numpy(truth @ own[-1])
-        made.append(Regressor(_gram(d, size, rng), target, float(size or 1)))
+        built.append(Regressor(_gram(d, size, rng), target, float(size or 1)))
     if sine is None:
         first = np.linalg.qr(rng.standard_normal((d, rank)))[0]
     else:
         first = np.sqrt(1.0 - sine**2) * truth + sine * beside
     start = torch.from_numpy(first @ (1e-3 * rng.standard_normal((rank, k))))
-    share = [client.samples / sum(c.samples for c in made) for client in made]
+    share = [client.samples / sum(c.samples for c in built) for client in built]
     mean = np.average(own, axis=0, weights=share)
     facts = {
         "truth": torch.from_numpy(truth),
@@ -139,22 +140,24 @@ def regression(
         "gamma_squared": float(np.average([((one - mean) ** 2).sum() for one in own], weights=share)),
     }
     problem = Problem(
-        "linear regression", tuple(made), {"W": start}, share, 0.0, facts=facts, measures={"angle": _angle_to(truth)}
+        "linear regression", tuple(built), {"W": start}, share, 0.0, facts=facts, measures={"angle": _angle_to(truth)}
     )
-    return _known(problem, made, constants)
+    return _known(problem, built, constants)
 
 
 def regression_on_demand(
     d: int, k: int, clients: int, seed: int, *, samples: int | None, heterogeneity: float
 ) -> Problem:
-    """As `regression` of rank 1, for any number of clients: each is drawn from (seed, number) when it is asked for.
+    """Return the problem of `regression` of rank 1 for any number of clients, each drawn from (seed, number) on access.
 
-    The minimiser is not known; the loss is that of the first clients, see `toymodels.on_demand`.
+    The minimiser is not known, and the loss is averaged over the first clients, see `toymodels.on_demand`.
     """
     d, k, clients = (integer(name, n) for name, n in (("d", d), ("k", k), ("clients", clients)))
     rng = np.random.default_rng(seed)
     truth, first = (np.linalg.qr(rng.standard_normal((d, 1)))[0] for _ in range(2))
-    make = partial(_drawn, truth=truth, common=rng.standard_normal((1, k)), size=samples, heterogeneity=heterogeneity)
+    make = partial(
+        _draw_client, truth=truth, common=rng.standard_normal((1, k)), size=samples, heterogeneity=heterogeneity
+    )
     drawn = ClientsOnDemand(make, clients, seed, float(samples or 1))
     start = torch.from_numpy(first @ (1e-3 * rng.standard_normal((1, k))))
     facts = {"truth": torch.from_numpy(truth), "first": torch.from_numpy(first)}
@@ -163,36 +166,36 @@ def regression_on_demand(
     return sampled_problem("linear regression", drawn, start, largest, d * (d + k), facts=facts, measures=measures)
 
 
-def _drawn(
+def _draw_client(
     rng: np.random.Generator, truth: np.ndarray, common: np.ndarray, size: int | None, heterogeneity: float
 ) -> Regressor:
-    """A client of `regression_on_demand`."""
+    """Draw a client of `regression_on_demand`."""
     own = common + heterogeneity * rng.standard_normal(common.shape)
     return Regressor(_gram(len(truth), size, rng), torch.from_numpy(truth @ own), float(size or 1))
 
 
 def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bool = True) -> Problem:
-    """The same truth and start with new samples, as many for each client; a population loss stays as it is."""
+    """Return the problem with new samples, as many for each client as before; population losses are not changed."""
     sizes = problem.facts["sizes"]
     clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(problem.clients, sizes, strict=True)]
     return _known(problem, clients, constants)
 
 
 def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
-    """The same truth, start and shares with the population loss of every client."""
+    """Return the problem with the population loss of every client."""
     clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
     facts = {**problem.facts, "sizes": (None,) * len(clients)}
     return _known(replace(problem, facts=facts), clients, constants)
 
 
 def best_of_rank(problem: Problem, rank: int) -> Tensor:
-    r"""The minimiser of the global loss over matrices of rank at most r (reduced-rank regression), ``(d, k)``.
+    r"""Return the minimiser of the global loss over matrices of rank at most r (reduced-rank regression), ``(d, k)``.
 
-    With the Cholesky factor of the mean Gram matrix, $\bar G = LL^T$, the loss is $\|L^T(W - W_0)\|_F^2$ above its
-    least value at $W_0$.
+    With the Cholesky factor of the mean Gram matrix, $\bar G = LL^T$, the loss exceeds its minimum, at $W_0$, by
+    $\|L^T(W - W_0)\|_F^2$.
 
     Raises:
-        ProblemError: A rank that is not a whole number of at least 0, or the minimiser over all matrices is not single.
+        ProblemError: The rank is not a whole number of at least 0, or the minimiser over all matrices is not unique.
     """
     if not rank >= 0 or rank % 1 != 0:
         raise ProblemError(f"the rank must be a whole number of at least 0, got {rank}")
@@ -216,7 +219,7 @@ def _mean_gram(clients: Sequence[Regressor], shares: Sequence[float]) -> Tensor:
 
 
 def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> Problem:
-    """The problem of these clients, with L, and minimiser and least value where the minimiser is single."""
+    """Return the problem with these clients and L, and with minimiser and minimum if the minimiser is unique."""
     if not constants:
         bound = 2.0 * max(float(torch.linalg.matrix_norm(client.G)) for client in clients)
         return replace(problem, clients=tuple(clients), smoothness=bound, minimiser=None, least=None)
@@ -232,9 +235,9 @@ def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> P
 
 
 def _angle_to(truth: np.ndarray) -> Callable[[Mapping[str, Tensor]], float]:
-    """The sine of the largest angle between a matrix's first left singular vectors and the truth's columns.
+    """Return the function that measures the largest angle of a matrix's first left singular vectors and the truth.
 
-    It is 1 for a matrix of less rank than the truth.
+    It returns the sine of the angle, or 1 for a matrix of smaller rank than the truth.
     """
     basis = torch.from_numpy(truth)
     rank = truth.shape[1]

@@ -1,6 +1,6 @@
-r"""Rates that RoLoRA states of the rank-1 regressor: contraction of the angle, iterations, and FFA-LoRA's loss.
+r"""Rates that RoLoRA states for the rank-1 regressor: contraction of the angle, iterations, and FFA-LoRA's loss.
 
-Everywhere $\delta$ is the angle distance $|\sin\angle(a, a^*)|$ and `step` stands for $\eta\|\bar b^*\|^2$.
+Throughout, $\delta = |\sin\angle(a, a^*)|$ is the angle distance, and `step` is $s = \eta\|\bar b^*\|^2$.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from toymodels.problem import ProblemError
 
 
 def population_map(delta: float, step: float) -> float:
-    r"""The next angle distance under the population loss, exactly (the quotient of eqs. 262 and 267).
+    r"""Return the next angle distance under the population loss, exactly (the quotient of eqs. 262 and 267).
 
-    $\delta\,|1 - 2sc^2| / \sqrt{1 + 4s^2c^2\delta^2}$ with $c^2 = 1 - \delta^2$ and s the step; in expectation it is
-    the same for equal and for different clients.
+    It is $\delta\,|1 - 2sc^2| / \sqrt{1 + 4s^2c^2\delta^2}$ with $c^2 = 1 - \delta^2$. In expectation, it is the same
+    for equal and for different clients.
 
     Raises:
-        ProblemError: Numbers out of their range.
+        ProblemError: A number is out of its range.
     """
     _check(delta, step)
     square = 1.0 - delta**2
@@ -25,10 +25,12 @@ def population_map(delta: float, step: float) -> float:
 
 
 def homogeneous_factor(delta_0: float, step: float) -> float:
-    r"""The factor of eq. (80), $\sqrt{1 - s(1 - \delta_0^2)}$, stated for s up to 1 (equal clients, many samples).
+    r"""Return the factor of eq. (80), $\sqrt{1 - s(1 - \delta_0^2)}$, stated for s up to 1.
+
+    The equation is for equal clients with many samples.
 
     Raises:
-        ProblemError: Numbers out of their range.
+        ProblemError: A number is out of its range.
     """
     _check(delta_0, step)
     if step > 1.0:
@@ -37,22 +39,23 @@ def homogeneous_factor(delta_0: float, step: float) -> float:
 
 
 def largest_step_of_homogeneous_factor(delta_0: float) -> float:
-    r"""The step up to which the population map keeps eq. (80) near $a^*$: $(3 + \delta_0^2)/4$, short of the stated 1.
+    r"""Return the largest step for which the population map satisfies eq. (80) near $a^*$, $(3 + \delta_0^2)/4$.
 
-    As $\delta \to 0$ the map contracts by |1 - 2s|, and $(1 - 2s)^2 \le 1 - s(1 - \delta_0^2)$ up to this s.
+    It is smaller than the stated 1. As $\delta \to 0$, the map contracts by |1 - 2s|, and up to this s we have
+    $(1 - 2s)^2 \le 1 - s(1 - \delta_0^2)$.
 
     Raises:
-        ProblemError: A number out of its range.
+        ProblemError: A number is out of its range.
     """
     _check(delta_0, 0.0)
     return (3.0 + delta_0**2) / 4.0
 
 
 def heterogeneous_factor(delta_0: float, step: float) -> float:
-    r"""The factor of eq. (254), $1 - 2s(1 - \delta_0^2)$, stated for s up to 1/2 (population loss).
+    r"""Return the factor of eq. (254), $1 - 2s(1 - \delta_0^2)$, stated for s up to 1/2 (population loss).
 
     Raises:
-        ProblemError: Numbers out of their range.
+        ProblemError: A number is out of its range.
     """
     _check(delta_0, step)
     if step > 0.5:
@@ -61,10 +64,10 @@ def heterogeneous_factor(delta_0: float, step: float) -> float:
 
 
 def ffa_correction(clients: int, samples: int) -> float:
-    r"""$\tilde c$ of eq. (242): FFA-LoRA's expected loss is $(1 + \tilde c)\|b^*\|^2\delta_0^2$, whatever d is.
+    r"""Return $\tilde c$ of eq. (242): FFA-LoRA's expected loss is $(1 + \tilde c)\|b^*\|^2\delta_0^2$ for any d.
 
     Raises:
-        ProblemError: Fewer than 3 samples, for which the expectation is infinite, or no client.
+        ProblemError: There are no clients, or fewer than 3 samples, for which the expectation is infinite.
     """
     if clients < 1 or samples < 3:
         raise ProblemError(f"expected a client and at least 3 samples of each, got {clients} and {samples}")
@@ -73,13 +76,13 @@ def ffa_correction(clients: int, samples: int) -> float:
 
 
 def ffa_population_correction(clients: int, samples: int) -> float:
-    r"""The same for the population loss of the model that the samples lead to: 1/(N(m - 2)).
+    r"""Return the correction for the population loss of the model trained on samples, 1/(N(m - 2)).
 
-    The mean of the clients' $a^TX_i^TX_ia^*/\|X_ia\|^2$ has variance $\delta_0^2/(N(m-2))$ about $a^Ta^*$, and what it
-    is off by adds its square to $\delta_0^2$.
+    The mean of the clients' $a^TX_i^TX_ia^*/\|X_ia\|^2$ has variance $\delta_0^2/(N(m-2))$ about $a^Ta^*$, and the
+    square of its error adds to $\delta_0^2$.
 
     Raises:
-        ProblemError: As `ffa_correction`.
+        ProblemError: As in `ffa_correction`.
     """
     if clients < 1 or samples < 3:
         raise ProblemError(f"expected a client and at least 3 samples of each, got {clients} and {samples}")

@@ -1,8 +1,9 @@
-r"""Smooth losses that are no quadratics: means of $\varphi(\langle D_i, W\rangle - y_i)$ over samples, $\|D_i\|_F = 1$.
+r"""Smooth non-quadratic losses: means of $\varphi(\langle D_i, W\rangle - y_i)$ over samples, with $\|D_i\|_F = 1$.
 
-The profile $\varphi$ is scalar, so that smoothness, gradient and variance bounds are known: every sample's gradient has
-norm at most $\sup|\varphi'|$, and the loss is smooth with $\sup|\varphi''|$ times the largest eigenvalue of the mean of
-$D_iD_i^\top$ (as vectors). Non-convex profiles have negative curvature; `Pieces` takes any piecewise constant one.
+The profile $\varphi$ is scalar, so that bounds on smoothness, gradient and variance are known: every sample's gradient
+has norm at most $\sup|\varphi'|$, and the gradient of the loss has the Lipschitz constant $\sup|\varphi''|$ times the
+largest eigenvalue of the mean of $D_iD_i^\top$ (as vectors). Non-convex profiles have negative curvature; `Pieces` has
+any piecewise constant curvature.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from toymodels.problem import Problem, ProblemError, integer, matrix_shape, samp
 
 
 class Profile(Protocol):
-    """A scalar function with its bounds."""
+    """A scalar function with bounds on its derivatives."""
 
     @property
     def slope_bound(self) -> float:
-        r"""$\sup|\varphi'|$, infinite if there is none."""
+        r"""$\sup|\varphi'|$, possibly infinite."""
         ...
 
     @property
@@ -36,73 +37,75 @@ class Profile(Protocol):
         ...
 
     def value(self, x: Tensor) -> Tensor:
-        """At every entry; differentiable."""
+        """Return the function at every entry; differentiable."""
         ...
 
     def slope(self, x: Tensor) -> Tensor:
-        """The derivative at every entry."""
+        """Return the derivative at every entry."""
         ...
 
 
 @dataclass(frozen=True)
 class PseudoHuber:
-    r"""$\sqrt{1 + x^2} - 1$: convex, curvature at most 1, slope below 1."""
+    r"""The profile $\sqrt{1 + x^2} - 1$: convex, with curvature at most 1 and slope below 1."""
 
     slope_bound: float = 1.0
     curvatures: tuple[float, float] = (0.0, 1.0)
 
     def value(self, x: Tensor) -> Tensor:
-        """At every entry."""
+        """Return the function at every entry."""
         return torch.sqrt(1.0 + x**2) - 1.0
 
     def slope(self, x: Tensor) -> Tensor:
-        """The derivative."""
+        """Return the derivative at every entry."""
         return x / torch.sqrt(1.0 + x**2)
 
 
 @dataclass(frozen=True)
 class Welsch:
-    r"""$1 - e^{-x^2/2}$: non-convex, curvature from $-2e^{-3/2}$ to 1, slope at most $e^{-1/2}$, bounded."""
+    r"""The profile $1 - e^{-x^2/2}$: bounded, non-convex, curvature in $[-2e^{-3/2}, 1]$, slope up to $e^{-1/2}$."""
 
     slope_bound: float = exp(-0.5)
     curvatures: tuple[float, float] = (-2.0 * exp(-1.5), 1.0)
 
     def value(self, x: Tensor) -> Tensor:
-        """At every entry."""
+        """Return the function at every entry."""
         return 1.0 - torch.exp(-(x**2) / 2.0)
 
     def slope(self, x: Tensor) -> Tensor:
-        """The derivative."""
+        """Return the derivative at every entry."""
         return x * torch.exp(-(x**2) / 2.0)
 
 
 @dataclass(frozen=True)
 class Cosine:
-    r"""$1 - \cos x$: non-convex, curvature from -1 to 1, slope at most 1; stationary points of every kind."""
+    r"""The profile $1 - \cos x$: non-convex, curvature in [-1, 1], slope up to 1, all kinds of stationary points."""
 
     slope_bound: float = 1.0
     curvatures: tuple[float, float] = (-1.0, 1.0)
 
     def value(self, x: Tensor) -> Tensor:
-        """At every entry."""
+        """Return the function at every entry."""
         return 1.0 - torch.cos(x)
 
     def slope(self, x: Tensor) -> Tensor:
-        """The derivative."""
+        """Return the derivative at every entry."""
         return torch.sin(x)
 
 
 @dataclass(frozen=True)
 class Pieces:
-    r"""Piecewise constant curvature: $h_0$ left of the first knot, $h_k$ from knot k on; value 0 and a slope at 0.
+    r"""A profile with piecewise constant curvature, $h_0$ left of the first knot and $h_k$ from knot k on.
+
+    Its value at 0 is 0.
 
     Attributes:
-        knots: Increasing.
+        knots: Knots in increasing order.
         heights: Curvatures, one more than knots.
         slope_at_zero: $\varphi'(0)$.
 
     Raises:
-        ProblemError: Knots that do not increase, or not one height more than knots.
+        ProblemError: The knots do not increase, or there is not one more height than knots.
     """
 
     knots: tuple[float, ...]
@@ -120,25 +123,25 @@ class Pieces:
 
     @property
     def curvatures(self) -> tuple[float, float]:
-        """The least and the largest height."""
+        """The smallest and the largest height."""
         return min(self.heights), max(self.heights)
 
     @property
     def slope_bound(self) -> float:
-        """Finite only if both ends are straight."""
+        """The largest absolute slope, finite only if the outer curvatures are 0."""
         if self.heights[0] or self.heights[-1]:
             return inf
         ends = torch.tensor([*self.knots, 0.0], dtype=torch.float64)
         return float(self.slope(ends).abs().max())
 
     def value(self, x: Tensor) -> Tensor:
-        """At every entry: the curvature integrated twice from 0."""
+        """Return the function at every entry: the curvature integrated twice from 0."""
         return self.slope_at_zero * x + sum(
             (jump * self._twice(x, knot) for knot, jump in self._jumps()), 0.5 * self.heights[0] * x**2
         )
 
     def slope(self, x: Tensor) -> Tensor:
-        """The derivative: the curvature integrated from 0."""
+        """Return the derivative at every entry: the curvature integrated from 0."""
         start = self.slope_at_zero + self.heights[0] * x
         return sum((jump * (torch.relu(x - knot) - max(-knot, 0.0)) for knot, jump in self._jumps()), start)
 
@@ -156,7 +159,7 @@ PROFILES: Mapping[str, Profile] = {"pseudo-huber": PseudoHuber(), "welsch": Wels
 
 @dataclass(frozen=True, eq=False)
 class Ridges:
-    r"""One client's loss, the mean of $\varphi(\langle D_i, W\rangle - y_i)$ over its samples.
+    r"""A client whose loss is the mean of $\varphi(\langle D_i, W\rangle - y_i)$ over its samples.
 
     Attributes:
         D: Directions of norm 1, ``(samples, m, n)``.
@@ -174,27 +177,27 @@ class Ridges:
         return float(len(self.y))
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss; of a batch of samples, if one is named."""
+        """Return the loss over a batch of samples; default: over all samples."""
         D, y = self._chosen(batch)
         return self.profile.value(self._along(D, w["W"]) - y).mean()
 
     def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
-        """Its gradient, in the type of the weights."""
+        r"""Return the gradient, the mean of $\varphi'(\langle D_i, W\rangle - y_i)D_i$, in the type of the weights."""
         D, y = self._chosen(batch)
         slopes = self.profile.slope(self._along(D, w["W"]) - y) / y.shape[0]
         return type(w)({"W": (slopes[:, None, None] * D).sum(dim=0)})
 
     def tensors(self) -> Mapping[str, Tensor]:
-        """Its data, for clients to be stacked."""
+        """Return its tensors, by which clients are stacked."""
         return {"D": self.D, "y": self.y}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> Ridges:
-        """The same with other data."""
+        """Return the client with other tensors."""
         return replace(self, D=tensors["D"], y=tensors["y"])
 
     @property
     def smoothness(self) -> float:
-        """A Lipschitz constant of the gradient, attained where all samples have the extreme curvature."""
+        """A Lipschitz constant of the gradient, attained if all samples have the extreme curvature."""
         columns = self.D.flatten(1)
         return max(map(abs, self.profile.curvatures)) * float(torch.linalg.matrix_norm(columns, 2) ** 2) / len(columns)
 
@@ -215,22 +218,22 @@ def ridge_problem(
     samples: int | Sequence[int] = 20,
     heterogeneity: float = 0.5,
 ) -> Problem:
-    r"""Clients with ridges in random directions around a common matrix and one of their own.
+    r"""Draw clients with ridges in random directions, with offsets from a common matrix plus one of each client.
 
     Args:
         shape: ``(m, n)`` of the weights.
         clients: Number of clients.
-        rng: Source of directions, offsets and start.
-        profile: One of `PROFILES`, or any other.
-        samples: Number of samples of every client, or of each.
-        heterogeneity: Size of the clients' own matrices beside the common one.
+        rng: Source of directions, offsets and initial weights.
+        profile: The name of one of `PROFILES`, or any profile.
+        samples: Number of samples, for all clients or for each.
+        heterogeneity: Size of the clients' own matrices relative to the common one.
 
     Returns:
-        The problem. Its facts: `gradient_bound` G of every sample's gradient, `variance_bound` of a single sample's
-        gradient about the client's (at most $G^2$), `curvatures` of the profile.
+        The problem. Its facts are the bound G on the norm of every sample's gradient (`gradient_bound`), a bound on the
+        variance of a sample's gradient about its client's, $G^2$ (`variance_bound`), and the profile's `curvatures`.
 
     Raises:
-        ProblemError: Numbers that do not fit, or an unknown profile.
+        ProblemError: A number is out of its range, or the profile is unknown.
     """
     shape, clients = matrix_shape(shape), integer("clients", clients)
     sizes = sample_sizes(samples, clients)
@@ -241,14 +244,14 @@ def ridge_problem(
             raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
         profile = PROFILES[profile]
     common = rng.standard_normal(shape)
-    made = [_drawn(rng, common, size, heterogeneity, profile) for size in sizes]
+    built = [_draw_client(rng, common, size, heterogeneity, profile) for size in sizes]
     G = profile.slope_bound
     return Problem(
         "ridges",
-        tuple(made),
+        tuple(built),
         {"W": torch.from_numpy(common + rng.standard_normal(shape))},
         [size / sum(sizes) for size in sizes],
-        max(client.smoothness for client in made),
+        max(client.smoothness for client in built),
         facts={"gradient_bound": G, "variance_bound": G**2, "curvatures": profile.curvatures},
     )
 
@@ -256,24 +259,26 @@ def ridge_problem(
 def ridges_on_demand(
     shape: tuple[int, int], clients: int, seed: int, *, profile: str, samples: int, heterogeneity: float
 ) -> Problem:
-    """As `ridge_problem`, for any number of clients: each is drawn from (seed, number) when it is asked for.
+    """Return the problem of `ridge_problem` for any number of clients, each drawn from (seed, number) on access.
 
-    The loss is that of the first clients, see `toymodels.on_demand`.
+    The loss is averaged over the first clients, see `toymodels.on_demand`.
     """
     shape, clients, samples = matrix_shape(shape), integer("clients", clients), integer("samples", samples)
     if profile not in PROFILES:
         raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
     rng, known = np.random.default_rng(seed), PROFILES[profile]
     common = rng.standard_normal(shape)
-    make = partial(_drawn, common=common, size=samples, heterogeneity=heterogeneity, profile=known)
+    make = partial(_draw_client, common=common, size=samples, heterogeneity=heterogeneity, profile=known)
     drawn = ClientsOnDemand(make, clients, seed, float(samples))
     start = torch.from_numpy(common + rng.standard_normal(shape))
     largest = max(map(abs, known.curvatures))
     return sampled_problem("ridges", drawn, start, largest, samples * (shape[0] * shape[1] + 1))
 
 
-def _drawn(rng: np.random.Generator, common: np.ndarray, size: int, heterogeneity: float, profile: Profile) -> Ridges:
-    """A client of `ridge_problem`."""
+def _draw_client(
+    rng: np.random.Generator, common: np.ndarray, size: int, heterogeneity: float, profile: Profile
+) -> Ridges:
+    """Draw a client of `ridge_problem`."""
     D = rng.standard_normal((size, *common.shape))
     D /= np.linalg.norm(D, axis=(1, 2), keepdims=True)
     target = common + heterogeneity * rng.standard_normal(common.shape)

@@ -1,1 +1,1 @@
-"""Where the work of a trip is done, beside the process that asks for it."""
+"""Executors that run clients in other processes."""

@@ -1,9 +1,9 @@
-"""The work of a trip in several processes of this machine, which stay from trip to trip.
+"""An executor with several processes on this machine, which persist between exchanges.
 
-Who does what is said in `algorithms.executors.team`. What is sent lies in shared memory, once for all workers, as do
-the clients' data.
+`algorithms.executors.team` describes how the work is divided. Messages and the clients' data are in shared memory, once
+for all workers.
 
-A script that uses this needs the line ``if __name__ == "__main__":``, since every worker imports it.
+A script that uses this executor needs the line ``if __name__ == "__main__":``, because every worker imports the script.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ import torch
 
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import Member, Team
-from algorithms.executors.worker import Answer, Order, packed, serve
+from algorithms.executors.worker import Answer, Task, pack_message, serve
 from algorithms.federation import FederationError, InterruptedWorkError
 from workloads.processes.worker_pool import Crew
 
 
 class _Worker(Member):
-    """A process."""
+    """A worker process and the connection to it."""
 
     def __init__(self, process: BaseProcess, connection: Connection) -> None:
         super().__init__()
         self.process, self.connection = process, connection
 
-    def send(self, order: Order) -> None:
-        self.connection.send(order)
+    def send(self, task: Task) -> None:
+        self.connection.send(task)
 
 
 class Processes(Team):
-    """Clients in several processes, which start with the first trip and end with this object, or with this process.
+    """Runs clients in several processes, which start with the first exchange and end with this object or its process.
 
-    Where one of them ends by itself, all do, and the trip fails.
+    If one of them ends unexpectedly, all are ended and the exchange fails.
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
@@ -46,33 +46,33 @@ class Processes(Team):
         self._crew: Crew | None = None
 
     def close(self) -> None:
-        """Ends the workers; the next trip starts new ones."""
+        """End the workers; the next exchange starts new ones."""
         if self._crew is not None:
             self._crew.close()
         for worker in self._workers:
             worker.lost = True
         self._workers, self._crew = [], None
 
-    def _started(self) -> Crew:
+    def _start(self) -> Crew:
         if self._crew is None:
             self._crew = Crew(self.workers, serve, self.threads, torch.get_default_dtype(), failed=FederationError)
             self._workers = list(map(_Worker, self._crew.processes, self._crew.connections))
         return self._crew
 
-    def _minded(self) -> AbstractContextManager[None]:
-        return self._started().minded(InterruptedWorkError, self.close)
+    def _supervise(self) -> AbstractContextManager[None]:
+        return self._start().minded(InterruptedWorkError, self.close)
 
     def _members(self) -> Sequence[_Worker]:
         return self._workers
 
-    def _arrived(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer]]:
+    def _receive(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer]]:
         workers = {worker.connection: worker for worker in busy if isinstance(worker, _Worker)}
         for connection in wait(list(workers)):
             assert isinstance(connection, Connection)
             yield workers[connection], connection.recv()
 
-    def _packed(self, what: str, message: Any) -> Packed:
-        return packed(what, message)
+    def _pack(self, what: str, message: Any) -> Packed:
+        return pack_message(what, message)
 
-    def _for_all(self, packed: Packed) -> Packed:
+    def _publish(self, packed: Packed) -> Packed:
         return packed

@@ -1,10 +1,10 @@
-"""The work of a trip in Ray actors, on this machine or others; needs the extra `ray`.
+"""An executor with Ray actors, on this machine or on others; needs the extra `ray`.
 
-Who does what is said in `algorithms.executors.team`. What is sent is put once for each trip in the object store, from
-which each machine takes one copy for all of its actors, and so are the clients with their data, once for all. An actor
-that is lost, alone or with its machine, is replaced; its part of the trip is done again, and the run goes on.
+`algorithms.executors.team` describes how the work is divided. Each message is put into the object store once for an
+exchange, and each machine takes one copy for all of its actors; the clients and their data are stored once for the run.
+A lost actor or machine is replaced: its part of the exchange is repeated, and the run continues.
 
-The package, and the modules of the clients and their work, must be importable where actors are.
+The package and the modules of the clients and their work must be importable on all machines.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ import torch
 
 from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
-from algorithms.executors.worker import Answer, Held, Order, answered, packed, settle
+from algorithms.executors.worker import Answer, Task, WorkerState, configure_process, pack_message, run_task
 from algorithms.federation import FederationError, InterruptedWorkError
 from workloads.processes.cluster import LOCAL, cluster, installed, require_graphics, require_room
 
 PATIENCE = 300.0
-"""Seconds to wait for an actor, when there is none."""
+"""Seconds to wait for the first actor."""
 STARTS = 20
-"""Actors for each worker that may be lost in turn before they work; fewer where they fail by themselves."""
+"""Number of consecutive actors per worker that may be lost before they start; `LOSSES` if they fail by themselves."""
 
 
 class Actors(Team):
-    """Clients in Ray actors, which start with the first trip and end with this object, or with this process.
+    """Runs clients in Ray actors, which start with the first exchange and end with this object or its process.
 
-    A cluster that stands is joined at once, so that one that does not answer, or has no room, is known before anything
-    is made for a run.
+    An existing cluster is joined immediately, so that a cluster that does not answer or lacks resources is detected
+    before anything is created for a run.
 
     Attributes:
-        address: Address for `ray.init`, or `local` for a cluster that starts on this machine and ends with this.
-        graphics: GPUs of each actor; a part of one is shared.
+        address: Address for `ray.init`, or `local` for a cluster that starts on this machine and ends with this object.
+        graphics: GPUs of each actor; a fraction shares a GPU.
 
     Raises:
-        FederationError: A number of workers, threads or GPUs that does not serve, Ray is not installed, or the cluster
-            does not answer or has no room.
+        FederationError: The number of workers, threads or GPUs is invalid, Ray is not installed, or the cluster does
+            not answer or lacks resources.
     """
 
     def __init__(self, workers: int, address: str = LOCAL, graphics: float = 0.0, threads: int = 1) -> None:
@@ -59,7 +59,7 @@ class Actors(Team):
             self._join()
 
     def close(self) -> None:
-        """Ends the actors, in the middle of their work if need be; the next trip starts new ones."""
+        """End the actors, even in the middle of their work; the next exchange starts new ones."""
         if self._end is not None:
             self._end()
         for actor in self._actors:
@@ -68,7 +68,7 @@ class Actors(Team):
         self._end = None
 
     @contextmanager
-    def _minded(self) -> Iterator[None]:
+    def _supervise(self) -> Iterator[None]:
         try:
             self._start()
             yield
@@ -104,7 +104,7 @@ class Actors(Team):
     def _members(self) -> Sequence[Member]:
         return [actor for actor in self._actors if actor.process]
 
-    def _arrived(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer | None]]:
+    def _receive(self, busy: Collection[Member]) -> Iterator[tuple[Member, Answer | None]]:
         awaited = {actor.answer: actor for actor in self._actors if actor in busy or not actor.process}
         ready, _ = self._ray.wait(list(awaited), timeout=None if busy else PATIENCE)
         if not ready:
@@ -117,7 +117,7 @@ class Actors(Team):
             try:
                 found = self._ray.get(reference)
             except self._ray.exceptions.RayTaskError:
-                raise  # it can be had again, and would be the same
+                raise  # an error of the task itself, which would occur again
             except self._ray.exceptions.RayError as error:
                 self._replace(actor, error)
                 if actor in busy:
@@ -129,10 +129,10 @@ class Actors(Team):
                 actor.process, self._failed = found, 0
 
     def _replace(self, actor: _Actor, error: Exception) -> None:
-        """Another actor in place of one that is lost.
+        """Replace a lost actor.
 
         Raises:
-            FederationError: Too many have not even started.
+            FederationError: Too many actors in turn have not started.
         """
         actor.lost = True
         self._ray.kill(actor.handle)
@@ -147,20 +147,20 @@ class Actors(Team):
                 ) from error
         self._add()
 
-    def _packed(self, what: str, message: Any) -> Packed:
-        return packed(what, message, shared=False)
+    def _pack(self, what: str, message: Any) -> Packed:
+        return pack_message(what, message, shared=False)
 
-    def _for_all(self, packed: Packed) -> Any:
+    def _publish(self, packed: Packed) -> Any:
         return self._ray.put(packed)
 
 
 class _Actor(Member):
-    """An actor, as who gives the orders knows it.
+    """An actor as seen by the team.
 
     Attributes:
         handle: Ray's handle of the actor.
-        process: Number of its process, once the actor has started.
-        answer: The answer awaited from it.
+        process: Process id once the actor has started, 0 before.
+        answer: Reference of the result that is awaited from it.
     """
 
     def __init__(self, handle: Any) -> None:
@@ -168,35 +168,35 @@ class _Actor(Member):
         self.handle, self.process = handle, 0
         self.answer = handle.started.remote()
 
-    def send(self, order: Order) -> None:
-        """Gives it an order; what all workers are given goes by reference."""
-        alone = replace(order, clients=None, lasting=None, trip=None)
-        self.answer = self.handle.answer.remote(alone, order.clients, order.lasting, order.trip)
+    def send(self, task: Task) -> None:
+        """Send a task; parts that all workers need are passed by reference."""
+        own = replace(task, clients=None, lasting=None, exchange=None)
+        self.answer = self.handle.answer.remote(own, task.clients, task.lasting, task.exchange)
 
 
 class Worker:
-    """An actor that works for federations."""
+    """The class of the actors, which run tasks of any number of federations."""
 
     def __init__(self, path: Sequence[str], threads: int, dtype: str) -> None:
-        """Makes it as a worker process is.
+        """Configure the process like a worker process.
 
         Args:
-            path: Folders of modules where the user stands.
+            path: Module search path of the user's process.
             threads: Threads for linear algebra.
             dtype: Name of the default type.
         """
         sys.path += [place for place in path if place not in sys.path]
-        settle(threads, getattr(torch, dtype.removeprefix("torch.")))
-        self._federations: dict[int, Held] = {}
+        configure_process(threads, getattr(torch, dtype.removeprefix("torch.")))
+        self._federations: dict[int, WorkerState] = {}
 
     def started(self) -> int:
-        """The number of this process."""
+        """Return the id of this process."""
         return os.getpid()
 
-    def answer(self, order: Order, clients: Packed | None, lasting: Packed | None, trip: Packed | None) -> Answer:
-        """Returns the answer to an order."""
-        whole = replace(order, clients=clients, lasting=lasting, trip=trip)
-        return answered(whole, self._federations, shared=False)
+    def answer(self, task: Task, clients: Packed | None, lasting: Packed | None, exchange: Packed | None) -> Answer:
+        """Run a task and return its result."""
+        task = replace(task, clients=clients, lasting=lasting, exchange=exchange)
+        return run_task(task, self._federations, shared=False)
 
 
 def _end(ray: Any, actors: Sequence[_Actor], own: bool) -> None:

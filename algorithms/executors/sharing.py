@@ -1,6 +1,6 @@
-"""Messages between processes whose tensors lie in shared memory, all of one message in one piece.
+"""Messages between processes whose tensors are in shared memory, one block for each message.
 
-Memory that is shared goes when the last process that sees it lets go or ends, whatever ends it.
+A block is freed when the last process that maps it releases it or ends, even if that process is killed.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import torch.multiprocessing  # teaches connections to hand shared memory over
+import torch.multiprocessing  # registers how connections pass shared memory
 from torch import Tensor
 
 from algorithms.exchange import FederationError
 
-_ALIGNMENT = 64  # bytes; a multiple of every item's
+_ALIGNMENT = 64  # bytes; a multiple of every item size
 _SHARED = "/dev/shm"  # where Linux keeps shared memory
-_FEW = 1 << 15  # bytes that travel faster than a handle of shared memory
+_FEW = 1 << 15  # up to so many bytes, a copy is faster than a handle of shared memory
 
 
 class Place(NamedTuple):
-    """Where a tensor lies in the shared piece, and what it is."""
+    """Offset, shape, type and device of a tensor in a shared block."""
 
     offset: int
     shape: torch.Size
@@ -34,13 +34,13 @@ class Place(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A message as it travels.
+    """A serialised message.
 
     Attributes:
-        text: Everything but the tensors.
-        places: Places of the tensors.
-        entries: Entries of the tensors, as bytes: in shared memory, or with the message where they are few; or an
-            array, which others share in their own way.
+        text: Everything except the tensors.
+        places: Positions of the tensors in the block.
+        entries: The block of tensor entries: in shared memory; as bytes within the message if they are few; or as an
+            array, which Ray shares in its own way.
     """
 
     text: bytes
@@ -49,15 +49,15 @@ class Packed(NamedTuple):
 
 
 def pack(message: Any, shared: bool = True) -> Packed:
-    """Puts a message into one piece; each of its tensors is copied once.
+    """Serialise a message into one block; each of its tensors is copied once.
 
     Args:
         message: The message.
-        shared: Large ones lie in shared memory; else in an array.
+        shared: Put large messages into shared memory; else into an array.
 
     Raises:
-        pickle.PicklingError, AttributeError, TypeError: Something in it cannot leave the process, such as a lambda.
-        FederationError: There is no room in shared memory.
+        pickle.PicklingError, AttributeError, TypeError: A part of the message cannot be sent, such as a lambda.
+        FederationError: Shared memory is full.
     """
     stream = io.BytesIO()
     pickler = _Pickler(stream)
@@ -77,15 +77,15 @@ def pack(message: Any, shared: bool = True) -> Packed:
 
 
 def unpack(packed: Packed, own: bool = False) -> Any:
-    """The message.
+    """Return the message of a serialised one.
 
     Args:
-        packed: The message as it arrived.
-        own: Tensors get memory of their own; else they lie in the message's and are not to be changed.
+        packed: The serialised message.
+        own: Copy the tensors into memory of their own; else they share the block and must not be modified.
     """
     entries = packed.entries
     if isinstance(entries, np.ndarray):
-        with warnings.catch_warnings():  # an array that several processes see may not be written to
+        with warnings.catch_warnings():  # the array is read-only, because several processes share it
             warnings.simplefilter("ignore", UserWarning)
             entries = torch.from_numpy(entries)
     elif not isinstance(entries, Tensor):
@@ -99,7 +99,7 @@ def unpack(packed: Packed, own: bool = False) -> Any:
 
 
 def _require_room(size: int) -> None:
-    """Refuses a message that does not fit, which would end the process without a word when it is written."""
+    """Check that a message fits into shared memory, because writing one that does not kills the process silently."""
     if os.path.isdir(_SHARED):
         room = os.statvfs(_SHARED)
         if size > room.f_bavail * room.f_frsize:
@@ -114,7 +114,7 @@ def _at(piece: Tensor, place: Place) -> Tensor:
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves tensors out, each once."""
+    """Pickles a message without its tensors, and collects each tensor once."""
 
     def __init__(self, stream: io.BytesIO) -> None:
         super().__init__(stream, protocol=pickle.HIGHEST_PROTOCOL)
@@ -122,12 +122,12 @@ class _Pickler(pickle.Pickler):
         self._numbers: dict[int, int] = {}
 
     def persistent_id(self, entry: Any) -> int | None:
-        """The number of a tensor."""
+        """Return the number of a tensor, or None for other objects."""
         if type(entry) is not Tensor:
             return None
         if id(entry) not in self._numbers:
             self._numbers[id(entry)] = len(self.tensors)
-            self.tensors.append(entry)  # held until the end, so that no other takes its id
+            self.tensors.append(entry)  # keeps the tensor alive, so that its id is not reused
         return self._numbers[id(entry)]
 
 
@@ -137,5 +137,5 @@ class _Unpickler(pickle.Unpickler):
         self._tensors = tensors
 
     def persistent_load(self, number: Any) -> Tensor:
-        """The tensor of a number."""
+        """Return the tensor of a number."""
         return self._tensors[number]

@@ -1,12 +1,12 @@
-"""The common part of executors with several workers: who does which part of a trip, and what is done again.
+"""The common part of executors with several workers: division of the work, and recovery of lost workers.
 
-The cohort is cut into parts that depend on nothing but the cohort; a worker does a part and returns its sum, and the
-sums are added in the order of the cohort, as `fold` does in one process: the same bits for any number of workers, and
-for any order in which they answer. What a client keeps for a round stays in the worker that has its part. Where that is
-lost, the trips of this round in which the client kept something are done again for it, wherever its next part goes:
-work is a function of what it is given, and what it draws depends on (seed, round, trip, client) alone. So nothing is
-stored twice for the sake of losses, which are rare. Several federations may share the workers, in turns from trip to
-trip.
+The cohort is cut into parts that depend only on the cohort. A worker does a part and returns its sum, and the sums are
+added in the order of the cohort, as `fold` does in one process. The result is therefore bit-identical for any number of
+workers and any order of their answers. What a client keeps for a round stays in the worker that did its part. If that
+worker is lost, the worker that gets the client's next part repeats the exchanges of this round in which the client kept
+something. This gives the same values, because work is a function of its arguments, and its random numbers depend only
+on (seed, round, exchange, client). So nothing is stored twice to guard against losses, which are rare. Several
+federations may share the workers, one exchange after the other.
 """
 
 from __future__ import annotations
@@ -19,56 +19,56 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import Any
 
-from algorithms.exchange import Cohort, Key, Receipt, Reply, Trip, require_whole
+from algorithms.exchange import Acknowledgement, Cohort, Exchange, Key, Reply, require_whole
 from algorithms.executors.sharing import Packed, unpack
-from algorithms.executors.worker import Answer, Failure, Order
+from algorithms.executors.worker import Answer, Failure, Task
 from algorithms.federation import FederationError, InterruptedWorkError
 from algorithms.partial_sums import PARTS, Sum, part_size
 
 LOSSES = 3
-"""A part that so many workers did not outlive stops the run."""
+"""Number of workers that may be lost at the same part before the run stops."""
 
 
 @dataclass
 class _Seen:
-    """State of a federation that a worker is known to hold."""
+    """What a worker already has of a federation: tokens of its clients, values, exchange and round."""
 
     clients: object = None
     lasting: object = None
-    trip: object = None
+    exchange: object = None
     round: object = None
 
 
 class Member(ABC):
-    """A worker, as who gives the orders knows it.
+    """A worker as seen by the team.
 
     Attributes:
-        seen: State that it holds of each federation.
-        told: Number of federations that it was told are gone.
-        lost: Whether it is gone, and what it held with it.
+        seen: What it already has of each federation.
+        gone_known: Number of ended federations that it has been informed of.
+        lost: Whether it was lost, with everything that it held.
     """
 
     def __init__(self) -> None:
         self.seen: MutableMapping[Key, _Seen] = weakref.WeakKeyDictionary()
-        self.told = 0
+        self.gone_known = 0
         self.lost = False
 
     @abstractmethod
-    def send(self, order: Order) -> None:
-        """Gives it an order; its last one is answered."""
+    def send(self, task: Task) -> None:
+        """Send a task; the worker must have answered the previous one."""
 
 
 @dataclass
 class _Served:
-    """A federation: what of it goes to every worker, as it travels, and which worker holds what a client kept.
+    """A federation that the team serves: its serialised clients and values, and the workers that hold client memory.
 
     Attributes:
-        number: Number by which workers know it.
-        clients: Clients as they travel, beside what they were made of.
-        lasting: Values that clients were told or equipped with, likewise.
-        kept: Values kept in this round; the federation has one object for them.
-        owners: Workers by the numbers of clients that kept something.
-        past: Trips of this round, each with the clients that kept something in it.
+        number: Number of the federation at the workers.
+        clients: The clients, and their serialised form.
+        lasting: Values in `shared` and `equipped`, and their serialised form.
+        kept: Values kept in this round; a new object marks a new round.
+        owners: Worker that holds what a client kept, by the client's number.
+        past: Exchanges of this round, each with the clients that kept something in it.
     """
 
     number: int
@@ -76,25 +76,27 @@ class _Served:
     lasting: tuple[list[Any], Any] | None = None
     kept: object = None
     owners: dict[int, Member] = field(default_factory=dict)
-    past: list[tuple[Trip, set[int]]] = field(default_factory=list)
+    past: list[tuple[Exchange, set[int]]] = field(default_factory=list)
 
 
 class Team(ABC):
-    """Clients among several workers, each with one thread for linear algebra unless told otherwise.
+    """Runs clients in several workers.
 
     Attributes:
         workers: Number of workers.
-        threads: Threads of each worker.
-        say: Told, in a line, what happened to workers.
+        threads: Threads for linear algebra of each worker; default: 1.
+        say: Called with a one-line message if a worker is lost.
 
     Raises:
-        FederationError: Fewer than one of either, or more workers than a trip has parts.
+        FederationError: There are fewer than one worker or thread, or more workers than parts of an exchange.
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
         require_whole(1, workers=workers, threads=threads)
         if workers > PARTS:
-            raise FederationError(f"workers must be at most {PARTS}, the parts into which a trip is cut, got {workers}")
+            raise FederationError(
+                f"workers must be at most {PARTS}, the parts into which an exchange is cut, got {workers}"
+            )
         self.workers, self.threads = workers, threads
         self.say: Callable[[str], None] = lambda text: None
         self._served: MutableMapping[Key, _Served] = weakref.WeakKeyDictionary()
@@ -103,183 +105,191 @@ class Team(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the workers; the next trip starts new ones."""
+        """End the workers; the next exchange starts new ones."""
 
     @abstractmethod
-    def _minded(self) -> AbstractContextManager[None]:
-        """Has workers, and ends them if anything goes wrong meanwhile."""
+    def _supervise(self) -> AbstractContextManager[None]:
+        """Start the workers if necessary, and end them if the body raises an error."""
 
     @abstractmethod
     def _members(self) -> Sequence[Member]:
-        """Workers that take orders now."""
+        """Return the workers that accept tasks now."""
 
     @abstractmethod
-    def _arrived(self, busy: Collection[Member]) -> Iterable[tuple[Member, Answer | None]]:
-        """Waits for some answers, or for a worker that takes orders; no answer: the worker is lost."""
+    def _receive(self, busy: Collection[Member]) -> Iterable[tuple[Member, Answer | None]]:
+        """Wait for answers, or for a worker that accepts tasks; an answer of None means that the worker was lost."""
 
     @abstractmethod
-    def _packed(self, what: str, message: Any) -> Packed:
-        """A message for one worker, as it travels."""
+    def _pack(self, what: str, message: Any) -> Packed:
+        """Serialise a message."""
 
     @abstractmethod
-    def _for_all(self, packed: Packed) -> Any:
-        """The same for all workers, of which there is one copy."""
+    def _publish(self, packed: Packed) -> Any:
+        """Make one copy of a serialised message available to all workers."""
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
-        """One reply for each client of the cohort, in its order.
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
+        """Yield one reply for each client of the cohort, in order.
 
         Raises:
-            FederationError: A client's work failed, workers ended, or something cannot be sent to workers.
+            FederationError: A client's work failed, workers ended, or a message cannot be sent to workers.
         """
-        for (sent,) in self._answers(trip, None):
+        for (sent,) in self._answers(exchange, None):
             yield from unpack(sent, own=True)
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
-        """The sum of share times upload, after the trip's `then`, and a receipt for each client.
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """Return the sum of share times upload, after the exchange's `then`, and the clients' acknowledgements.
 
         Raises:
-            FederationError: As `replies`.
+            FederationError: As in `replies`.
         """
         total: Sum | None = None
-        receipts: list[Receipt] = []
-        for sent, of_part in self._answers(trip, shares):
+        acknowledgements: list[Acknowledgement] = []
+        for sent, of_part in self._answers(exchange, shares):
             part: Sum = unpack(sent, own=total is None)
-            total = part if total is None else total.plus(part, trip.cohort[len(receipts)])
-            receipts += unpack(of_part, own=True)
+            total = part if total is None else total.plus(part, exchange.cohort[len(acknowledgements)])
+            acknowledgements += unpack(of_part, own=True)
         assert total is not None
-        return total.message(), receipts
+        return total.message(), acknowledgements
 
-    def tell(self, trip: Trip) -> None:  # noqa: B027 - any executor has it
-        """Nothing to do: it goes with the next trip."""
+    def broadcast(self, exchange: Exchange) -> None:  # noqa: B027 - any executor has it
+        """Do nothing: the values are sent with the next exchange."""
 
-    def _answers(self, trip: Trip, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
-        """Yields the workers' answers to each part, in the order of the cohort."""
-        size = part_size(len(trip.cohort))
-        parts = [trip.cohort[start : start + size] for start in range(0, len(trip.cohort), size)]
-        with self._minded():
-            orders = _Orders(self, trip, shares, parts)
+    def _answers(self, exchange: Exchange, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
+        """Yield the workers' answers to the parts, in the order of the cohort."""
+        size = part_size(len(exchange.cohort))
+        parts = [exchange.cohort[start : start + size] for start in range(0, len(exchange.cohort), size)]
+        with self._supervise():
+            dispatcher = _Dispatcher(self, exchange, shares, parts)
             done: dict[int, tuple[Packed, ...] | Failure] = {}
             busy: dict[Member, int] = {}
             for number in range(len(parts)):
                 while number not in done:
                     for member in self._members():
-                        if member not in busy and (order := orders.next(member)) is not None:
-                            busy[member] = order[0]
-                            member.send(order[1])
-                    for member, answer in self._arrived(list(busy)):
+                        if member not in busy and (task := dispatcher.next(member)) is not None:
+                            busy[member] = task[0]
+                            member.send(task[1])
+                    for member, answer in self._receive(list(busy)):
                         answered = busy.pop(member)
                         if answer is None:
-                            orders.lose(answered)
+                            dispatcher.record_loss(answered)
                         else:
                             done[answered] = answer.content
-                            orders.own(member, answer)
+                            dispatcher.record_owner(member, answer)
                 found = done.pop(number)
                 if isinstance(found, Failure):
                     found.raise_here()
                 else:
                     yield found
-            orders.close()
+            dispatcher.close()
 
-    def _serving(self, trip: Trip) -> _Served:
-        """The federation of a trip; in a new round its clients may go to other workers."""
-        served = self._served.get(trip.key)
+    def _serve(self, exchange: Exchange) -> _Served:
+        """Return the federation of an exchange, with new clients, values and rounds taken into account.
+
+        In a new round, clients may move to other workers.
+        """
+        served = self._served.get(exchange.key)
         if served is None:
-            self._served[trip.key] = served = _Served(next(self._numbers))
-            weakref.finalize(trip.key, self._gone.append, served.number)
-        if served.kept is not trip.kept:
-            served.kept, served.owners, served.past = trip.kept, {}, []
-        if served.clients is None or served.clients[0] is not trip.clients:
-            served.clients = trip.clients, self._for_all(self._packed("the clients", trip.clients))
-        values = [*trip.shared.items(), None, *trip.equipped.items()]
+            self._served[exchange.key] = served = _Served(next(self._numbers))
+            weakref.finalize(exchange.key, self._gone.append, served.number)
+        if served.kept is not exchange.kept:
+            served.kept, served.owners, served.past = exchange.kept, {}, []
+        if served.clients is None or served.clients[0] is not exchange.clients:
+            served.clients = exchange.clients, self._publish(self._pack("the clients", exchange.clients))
+        values = [*exchange.shared.items(), None, *exchange.equipped.items()]
         if served.lasting is None or not _same(served.lasting[0], values):
-            told = self._packed("what clients were told", (dict(trip.shared), dict(trip.equipped)))
-            served.lasting = values, self._for_all(told)
+            lasting = self._pack("the values of all clients", (dict(exchange.shared), dict(exchange.equipped)))
+            served.lasting = values, self._publish(lasting)
         return served
 
 
-class _Orders:
-    """Hands out the parts of a trip: any worker takes the next, but clients that kept something stay where that is."""
+class _Dispatcher:
+    """Assigns the parts of an exchange to workers.
 
-    def __init__(self, of: Team, trip: Trip, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
-        self._served = of._serving(trip)
-        self._of, self._trip, self._parts, self._token = of, trip, parts, object()
-        common = replace(trip, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
-        self._common = of._for_all(of._packed(trip.name, common))
+    Any worker takes the next part, except that clients return to the worker that holds what they kept.
+    """
+
+    def __init__(self, of: Team, exchange: Exchange, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
+        self._served = of._serve(exchange)
+        self._of, self._exchange, self._parts, self._token = of, exchange, parts, object()
+        common = replace(exchange, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
+        self._common = of._publish(of._pack(exchange.name, common))
         rest = iter(shares or ())
         self._shares = [None if shares is None else list(islice(rest, len(part))) for part in parts]
         self._left = list(range(len(parts)))
         self._losses = dict.fromkeys(self._left, 0)
         self._keepers: set[int] = set()
 
-    def next(self, member: Member) -> tuple[int, Order] | None:
-        """The number of the next part for a worker, and its order."""
+    def next(self, member: Member) -> tuple[int, Task] | None:
+        """Return the number of the next part for a worker and the task, or None if no part is left for it."""
         owned = self._served.owners
         for number in self._left:
             held = (owned[client] for client in self._parts[number] if client in owned)
             if next((owner for owner in held if not owner.lost), member) is member:
                 self._left.remove(number)
-                return number, self._order(member, number)
+                return number, self._task(member, number)
         return None
 
-    def own(self, member: Member, answer: Answer) -> None:
-        """A worker holds what these clients kept."""
+    def record_owner(self, member: Member, answer: Answer) -> None:
+        """Record that a worker holds what the clients of its answer kept."""
         self._served.owners.update(dict.fromkeys((*answer.again, *answer.kept), member))
         self._keepers.update(answer.kept)
 
-    def lose(self, number: int) -> None:
-        """A worker was lost at a part, which goes to another.
+    def record_loss(self, number: int) -> None:
+        """Record that a worker was lost at a part, and return the part to the queue.
 
         Raises:
-            FederationError: So many were lost there in turn as `LOSSES` says.
+            FederationError: `LOSSES` workers in turn were lost at this part.
         """
         self._losses[number] += 1
-        trip, part = self._trip, self._parts[number]
+        exchange, part = self._exchange, self._parts[number]
         clients = f"client {part[0]}" if len(part) == 1 else f"clients {part[0]} to {part[-1]}"
         if self._losses[number] == LOSSES:
             raise InterruptedWorkError(
                 f"{LOSSES} workers in turn were lost at the work of {clients}, most likely for want of memory; look at "
                 "the data there, or name fewer workers"
             )
-        self._of.say(f"round {trip.round}, {trip.name}: a worker was lost; the work of {clients} is done again")
+        self._of.say(f"round {exchange.round}, {exchange.name}: a worker was lost; the work of {clients} is done again")
         self._left.insert(0, number)
 
     def close(self) -> None:
-        """The trip is over; what clients kept in it can be had again from what they were given."""
+        """End the exchange, and store the arguments of clients that kept something, so that it can be repeated."""
         if self._keepers:
-            trip, keepers = self._trip, self._keepers
-            given = trip.part([client for client in trip.cohort if client in keepers])
-            shared, equipped = dict(trip.shared), dict(trip.equipped)
+            exchange, keepers = self._exchange, self._keepers
+            given = exchange.restrict([client for client in exchange.cohort if client in keepers])
+            shared, equipped = dict(exchange.shared), dict(exchange.equipped)
             past = replace(given, then=None, kept={}, key=Key(), shared=shared, equipped=equipped)
             self._served.past.append((past, keepers))
 
-    def _order(self, member: Member, number: int) -> Order:
-        cohort, served, trip = self._parts[number], self._served, self._trip
+    def _task(self, member: Member, number: int) -> Task:
+        cohort, served, exchange = self._parts[number], self._served, self._exchange
         assert served.clients is not None
         assert served.lasting is not None
-        part, (clients, lasting) = trip.part(cohort), (served.clients, served.lasting)
-        seen = member.seen.setdefault(trip.key, _Seen())
-        new = seen.clients is not clients[0], seen.lasting is not lasting[0], seen.trip is not self._token
-        fresh, gone = seen.round is not trip.kept, self._of._gone[member.told :]
-        member.seen[trip.key] = _Seen(clients[0], lasting[0], self._token, trip.kept)
-        member.told += len(gone)
-        return Order(
+        part, (clients, lasting) = exchange.restrict(cohort), (served.clients, served.lasting)
+        seen = member.seen.setdefault(exchange.key, _Seen())
+        new = seen.clients is not clients[0], seen.lasting is not lasting[0], seen.exchange is not self._token
+        fresh, gone = seen.round is not exchange.kept, self._of._gone[member.gone_known :]
+        member.seen[exchange.key] = _Seen(clients[0], lasting[0], self._token, exchange.kept)
+        member.gone_known += len(gone)
+        return Task(
             clients[1] if new[0] else None,
             lasting[1] if new[1] else None,
             self._common if new[2] else None,
             served.number,
             gone,
             fresh,
-            self._of._packed(trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
-            self._again({client for client in cohort if served.owners.get(client, member) is not member}),
+            self._of._pack(exchange.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
+            self._repeats({client for client in cohort if served.owners.get(client, member) is not member}),
         )
 
-    def _again(self, clients: set[int]) -> tuple[Packed, ...]:
-        """The earlier trips for clients that a worker does not hold what they kept of."""
+    def _repeats(self, clients: set[int]) -> tuple[Packed, ...]:
+        """Return the earlier exchanges of this round in which these clients kept something that the worker lacks."""
         if not clients:
             return ()
         return tuple(
-            self._of._packed(trip.name, trip.part([client for client in trip.cohort if client in clients]))
-            for trip, keepers in self._served.past
+            self._of._pack(
+                exchange.name, exchange.restrict([client for client in exchange.cohort if client in clients])
+            )
+            for exchange, keepers in self._served.past
             if clients & keepers
         )
 

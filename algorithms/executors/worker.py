@@ -1,4 +1,4 @@
-"""A worker of `algorithms.executors.team`: it takes orders, and holds what is kept for the round."""
+"""A worker of `algorithms.executors.team`: it runs tasks and holds what clients keep for the round."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from typing import Any
 
 import torch
 
-from algorithms.exchange import Reply, Trip
+from algorithms.exchange import Exchange, Reply
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
-from algorithms.partial_sums import added_up
+from algorithms.partial_sums import fold_parts
 from algorithms.sequential import Sequential
 
 
 @dataclass(frozen=True)
-class Order:
-    """An order to a worker: what all parts of a trip have in common, and one part.
+class Task:
+    """A task for a worker: one part of an exchange, and what the worker still lacks of the rest.
 
     Attributes:
-        clients: Clients of the federation, the first time; as they travel, like the next two.
-        lasting: Values that every client was told or equipped with, where they are new to the worker.
-        trip: The trip without clients and memories, the first time.
-        federation: Number of the federation whose trip it is.
-        gone: Federations that are no more: all that is held of them is forgotten.
-        fresh: A new round: what clients kept is forgotten.
-        part: Cohort, shares (none: replies are wanted), and what is sent to and known by these clients alone.
-        again: Earlier trips of the round for some clients, since what these kept is not here.
+        clients: Serialised clients of the federation; None if the worker has them, as for the next two.
+        lasting: Serialised values in `shared` and `equipped`.
+        exchange: Serialised exchange without clients and their memory.
+        federation: Number of the federation.
+        gone: Numbers of federations that have ended, whose data the worker discards.
+        fresh: Whether a new round begins, so that the worker discards what clients kept.
+        part: Serialised cohort, shares (None if replies are requested), and arguments and personal values of these
+            clients.
+        again: Serialised earlier exchanges of this round to repeat for clients whose kept values another worker had.
     """
 
     clients: Any
     lasting: Any
-    trip: Any
+    exchange: Any
     federation: int
     gone: Sequence[int]
     fresh: bool
@@ -46,16 +47,16 @@ class Order:
     again: tuple[Packed, ...] = ()
 
 
-def packed(what: str, message: Any, shared: bool = True) -> Packed:
-    """A message as it travels.
+def pack_message(what: str, message: Any, shared: bool = True) -> Packed:
+    """Serialise a message.
 
     Args:
         what: Name of the message, for errors.
         message: The message.
-        shared: Whether its tensors lie in memory that processes of this machine share.
+        shared: Whether its tensors are put into memory that the processes of this machine share.
 
     Raises:
-        FederationError: It cannot be sent to another process.
+        FederationError: The message cannot be sent to another process.
     """
     try:
         return pack(message, shared)
@@ -65,25 +66,25 @@ def packed(what: str, message: Any, shared: bool = True) -> Packed:
 
 @dataclass(frozen=True)
 class Failure:
-    """An error in a worker."""
+    """An error in a worker, with its traceback as text."""
 
     error: Exception
     trace: str
 
     def raise_here(self) -> None:
-        """The error, with where it came from."""
+        """Raise the error in this process, with the worker's traceback as a note."""
         self.error.add_note(self.trace)
         raise self.error
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A worker's answer to an order.
+    """A worker's answer to a task.
 
     Attributes:
-        content: Replies alone, or their sum and receipts; or what went wrong.
-        kept: Clients that kept something in this trip.
-        again: Clients whose earlier trips of the round were done again.
+        content: Serialised replies, or their sum and acknowledgements; or an error.
+        kept: Clients that kept something in this exchange.
+        again: Clients whose earlier exchanges of the round were repeated.
     """
 
     content: tuple[Packed, ...] | Failure
@@ -92,43 +93,43 @@ class Answer:
 
 
 def serve(connection: Connection, threads: int, dtype: torch.dtype) -> None:
-    """The life of a worker."""
-    settle(threads, dtype)
-    federations: dict[int, Held] = {}
-    with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
+    """Run tasks from a connection until it is closed, then end the process."""
+    configure_process(threads, dtype)
+    federations: dict[int, WorkerState] = {}
+    with suppress(EOFError, OSError):  # the team has ended
         while True:
-            connection.send(answered(connection.recv(), federations))
+            connection.send(run_task(connection.recv(), federations))
     os._exit(0)
 
 
-def settle(threads: int, dtype: torch.dtype) -> None:
-    """Makes this process one for work: its threads, its default type, and freed memory stays for the next client.
+def configure_process(threads: int, dtype: torch.dtype) -> None:
+    """Set the threads and default type of a worker process, and make it retain freed memory for the next client.
 
-    To take memory from the system anew for each client costs a fifth of the time of a network of a million weights.
+    Allocating memory from the system for each client takes a fifth of the time for a network of a million weights.
     """
     torch.set_num_threads(threads)
     torch.set_default_dtype(dtype)
-    with suppress(AttributeError, OSError):  # of the GNU C library alone
+    with suppress(AttributeError, OSError):  # only the GNU C library has this function
         setting = ctypes.CDLL(None).mallopt
         setting(-3, 1 << 25)  # M_MMAP_THRESHOLD: tensors of less than 32 MiB, its largest value, lie in the heap
         setting(-1, 1 << 30)  # M_TRIM_THRESHOLD: of which 1 GiB may be free
 
 
-def answered(order: Order, federations: dict[int, Held], shared: bool = True) -> Answer:
-    """Returns the answer to an order.
+def run_task(task: Task, federations: dict[int, WorkerState], shared: bool = True) -> Answer:
+    """Run a task and return the answer.
 
     Args:
-        order: The order.
-        federations: States of federations that the worker holds, by their numbers; brought up to date here.
-        shared: As `packed` takes it.
+        task: The task.
+        federations: States of federations that the worker holds, by number; updated in place.
+        shared: As in `pack_message`.
     """
-    for number in order.gone:
+    for number in task.gone:
         federations.pop(number, None)
-    held = federations.setdefault(order.federation, Held())
+    state = federations.setdefault(task.federation, WorkerState())
     try:
-        again = held.prepare(order)
-        content, kept = held.answer(order.part)
-        return Answer(tuple(packed("what came of the work", part, shared) for part in content), kept, again)
+        again = state.prepare(task)
+        content, kept = state.answer(task.part)
+        return Answer(tuple(pack_message("what came of the work", part, shared) for part in content), kept, again)
     except Exception as error:
         return Answer(_failure(error))
 
@@ -143,7 +144,7 @@ def _failure(error: Exception) -> Failure:
 
 
 def _read(message: Packed) -> Any:
-    """A message from whoever gives the orders; what it is made of must be here, too."""
+    """Return the message of a serialised one; its classes and functions must be importable in this process."""
     try:
         return unpack(message)
     except (ImportError, AttributeError) as error:
@@ -152,38 +153,38 @@ def _read(message: Packed) -> Any:
         ) from error
 
 
-class Held:
-    """State of a federation that a worker holds from one order to the next."""
+class WorkerState:
+    """The state of a federation that a worker holds between tasks."""
 
     def __init__(self) -> None:
         self.clients: Any = None
         self.lasting: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
-        self.trip: Trip | None = None
+        self.exchange: Exchange | None = None
         self.kept: dict[int, Mapping[str, Any]] = {}
 
-    def prepare(self, order: Order) -> tuple[int, ...]:
-        """Takes what is new, and does again what clients did in this round elsewhere; returns their numbers."""
-        self.clients = self.clients if order.clients is None else _read(order.clients)
-        self.lasting = self.lasting if order.lasting is None else _read(order.lasting)
-        self.trip = self.trip if order.trip is None else _read(order.trip)
-        if order.fresh:
+    def prepare(self, task: Task) -> tuple[int, ...]:
+        """Update the state, repeat the task's earlier exchanges, and return the numbers of their clients."""
+        self.clients = self.clients if task.clients is None else _read(task.clients)
+        self.lasting = self.lasting if task.lasting is None else _read(task.lasting)
+        self.exchange = self.exchange if task.exchange is None else _read(task.exchange)
+        if task.fresh:
             self.kept = {}
-        trips: list[Trip] = [_read(message) for message in order.again]
-        again = sorted({number for trip in trips for number in trip.cohort})
+        exchanges: list[Exchange] = [_read(message) for message in task.again]
+        again = sorted({number for exchange in exchanges for number in exchange.cohort})
         for number in again:
             self.kept.pop(number, None)
-        for trip in trips:
-            for _ in self._keeping(replace(trip, clients=self.clients, kept=self.kept), set()):
+        for exchange in exchanges:
+            for _ in self._keeping(replace(exchange, clients=self.clients, kept=self.kept), set()):
                 pass
         return tuple(again)
 
     def answer(self, part: Packed) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        """Replies alone, or their sum and receipts; and who kept something for the round, which stays here."""
+        """Return the replies, or their sum and acknowledgements, and the clients that kept something for the round."""
         cohort, shares, each, personal = unpack(part)
-        assert self.trip is not None
+        assert self.exchange is not None
         shared, equipped = self.lasting
-        trip = replace(
-            self.trip,
+        exchange = replace(
+            self.exchange,
             cohort=cohort,
             clients=self.clients,
             each=each,
@@ -193,12 +194,12 @@ class Held:
             equipped=equipped,
         )
         keepers: set[int] = set()
-        replies = self._keeping(trip, keepers)
-        content = (list(replies),) if shares is None else added_up(trip, replies, shares, len(cohort))
+        replies = self._keeping(exchange, keepers)
+        content = (list(replies),) if shares is None else fold_parts(exchange, replies, shares, len(cohort))
         return content, tuple(sorted(keepers))
 
-    def _keeping(self, trip: Trip, keepers: set[int]) -> Iterator[Reply]:
-        for number, reply in zip(trip.cohort, Sequential().replies(trip), strict=True):
+    def _keeping(self, exchange: Exchange, keepers: set[int]) -> Iterator[Reply]:
+        for number, reply in zip(exchange.cohort, Sequential().replies(exchange), strict=True):
             if reply.keep:
                 self.kept[number] = {**self.kept.get(number, {}), **reply.keep}
                 keepers.add(number)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from algorithms.adapter import factorised
+from algorithms.adapter import factorised_names
 from algorithms.kernels import CONVOLUTIONS, matrix_shape
 from figures.experiments.experiment import Design, Line
 from figures.fedloru.scales import ALIGNED, SIZES, WIDTH, Network, Sizes
@@ -311,7 +311,7 @@ def parameters(network: Network, rank: int | None = None, convolution: str = CON
         convolution: How a kernel is read as a matrix.
     """
     shapes = _shapes(network)
-    names = factorised(shapes, LAYERS[network[0]])
+    names = factorised_names(shapes, LAYERS[network[0]])
     if rank is None:
         return sum(parameter.numel() for parameter in shapes.values())
     rest = sum(parameter.numel() for name, parameter in shapes.items() if name not in names)

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Federation, Reply, Sequential, Trip
+from algorithms.federation import Exchange, Federation, Reply, Sequential
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import USV, Truncation
@@ -76,7 +76,7 @@ class Counting(Sequential):
     def __init__(self) -> None:
         self.flops, self.held = 0, 0
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, trip: Exchange) -> Iterator[Reply]:
         """One reply for each client, in their order."""
         replies = super().replies(trip)
         with FlopCounterMode(display=False) as counter:

@@ -222,7 +222,7 @@ def _runs(
         own = [same[number // plan.starts] for number in numbers]
         trace = Trace(W[numbers], H, recorded(plan.rounds[own[0].basis]), plan.target_rank)
         run_fedlrt(
-            [client.some(numbers) for client in clients],
+            [client.select(numbers) for client in clients],
             starts[numbers],
             FeDLRT(plan.local, 1, correction=correction),
             [min(reading.rank, m, n) for reading in own],

@@ -46,4 +46,4 @@ def run_exact(
             fed = Federation(clients, shares=problem.shares, state=fed.state, ledger=fed.ledger)
         state = one_round(algorithm.round, fed, state)
         angles.append(angle_of(problem, state))
-    return np.array(angles), one_round(algorithm.refitted, fed, state)
+    return np.array(angles), one_round(algorithm.refit, fed, state)

@@ -12,7 +12,7 @@ import torch
 from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
-from algorithms.low_rank import Completion, Truncation, beside, factorise, product
+from algorithms.low_rank import Completion, Truncation, append_columns, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Form, Reading
@@ -85,7 +85,7 @@ def run_beside(
         start = product(state)
         after = one_round(algorithm.round, low, state)
         bars = next(trip.sent for trip in low.trips if "Ubar" in trip.sent)
-        U, V = beside(state.U, bars["Ubar"])["W"], beside(state.V, bars["Vbar"])["W"]
+        U, V = append_columns(state.U, bars["Ubar"])["W"], append_columns(state.V, bars["Vbar"])["W"]
         slopes = [client.gradient(start)["W"] for client in case.clients]
         mean, ends = torch.stack(slopes).mean(dim=0), []
         for client, slope in zip(case.clients, slopes, strict=True):

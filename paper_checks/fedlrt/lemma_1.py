@@ -10,7 +10,7 @@ import sympy
 import torch
 from torch import Tensor
 
-from algorithms.low_rank import USV, augment, beside, padded, product
+from algorithms.low_rank import USV, append_columns, augment, pad, product
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Reading
 from paper_checks.context import Context
@@ -68,12 +68,10 @@ def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
     U, S, V = (part["W"] for part in factors)
     mean = torch.stack(list(slopes)).mean(dim=0)
     G_U, G_V = mean @ V @ S.mT, mean.mT @ U @ S
-    Ut = beside(factors.U, augment(factors.U, Tree(W=G_U)))
-    Vt = beside(factors.V, augment(factors.V, Tree(W=G_V)))
+    Ut = append_columns(factors.U, augment(factors.U, Tree(W=G_U)))
+    Vt = append_columns(factors.V, augment(factors.V, Tree(W=G_V)))
     raw = [torch.linalg.qr(torch.cat(pair, dim=1))[0] for pair in ((U, G_U), (V, G_V))]
-    return Wide(
-        kind, factors, tuple(slopes), G_U, G_V, Ut["W"], Vt["W"], raw[0], raw[1], padded(factors.S, Ut, Vt)["W"]
-    )
+    return Wide(kind, factors, tuple(slopes), G_U, G_V, Ut["W"], Vt["W"], raw[0], raw[1], pad(factors.S, Ut, Vt)["W"])
 
 
 def measure_wide(context: Context) -> list[Wide]:

@@ -203,7 +203,7 @@ def run_to_the_end(context: Context) -> list[Reached]:
         start, angles = AB(Tree(W=first), Tree(W=torch.zeros_like(mean))), []
         for state in go_on(algorithm.round, fed, start, (3, 40)[number % 2]):
             angles.append(float(torch.linalg.vector_norm(state.A["W"] - truth @ (truth.mT @ state.A["W"]))))
-        refitted = one_round(algorithm.refitted, fed, state)
+        refitted = one_round(algorithm.refit, fed, state)
         losses = [float(problem.loss(algorithm.weights(model))) for model in (refitted, state)]
         found.append(Reached(problem, tuple(angles), *losses))
     return found

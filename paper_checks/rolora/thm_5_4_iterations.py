@@ -247,7 +247,7 @@ def draw_endings(context: Context) -> list[Ending]:
         truth, a, b_star = (problem.facts[name] for name in ("truth", "first", "mean_B"))
         fed = Federation(problem.clients, shares=problem.shares)
         state = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
-        b = one_round(ExactRoLoRA(1.0).refitted, fed, state).B["W"]
+        b = one_round(ExactRoLoRA(1.0).refit, fed, state).B["W"]
         g = (truth.mT @ a) * b_star
         target = truth @ b_star
         apart, summed, first, second = (

@@ -20,7 +20,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint
 
 from algorithms.federation import FederationError
-from algorithms.layers import Factorable, factorable, placed
+from algorithms.layers import Factorable, factorable, substitute
 from algorithms.weights import Weight
 from runs.network_problem import NetworkClient, NetworkClients, NetworkProblem
 from runs.networks.language_model import Task, drops
@@ -48,7 +48,7 @@ class Recomputed:
         assert current is not None
 
         def again(*given: Any) -> Any:
-            with placed(*current):  # by then the call is over, and the module has its own weights
+            with substitute(*current):  # by then the call is over, and the module has its own weights
                 return function(*given)
 
         return checkpoint(again, *inputs, use_reentrant=False)
@@ -140,7 +140,7 @@ class LanguageNetwork:
         if self.recomputed is not None:
             self.recomputed.current = (module, w)
         try:
-            with placed(module, w):
+            with substitute(module, w):
                 logits: Tensor = module.module(**named).logits
         finally:
             if self.recomputed is not None:

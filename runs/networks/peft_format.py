@@ -94,7 +94,7 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
     found = {}
     for name in state.factors.A:
         W = start[name]
-        placed = [adapter.placed(pair.A[name], pair.B[name], pair.A[name].dtype) for pair in pairs]
+        placed = [adapter.orient(pair.A[name], pair.B[name], pair.A[name].dtype) for pair in pairs]
         lefts, rights = [left for left, _ in placed], [right for _, right in placed]
         if not torch.equal(state.base[name], W):
             merged = state.rounds // algorithm.tau * adapter.rank_of(name)
@@ -397,7 +397,7 @@ class BegunAdapter(Adapter):
             raise FederationError(f"the adapter to start from has other layers: {odd[0]} is in one of the two alone")
         A, B = {}, {}
         for name, update in self.begun.items():
-            left, right = self.placed(update.left, update.right, update.left.dtype)  # which is its own inverse
+            left, right = self.orient(update.left, update.right, update.left.dtype)  # which is its own inverse
             A[name] = left.to(fresh.A[name])
             B[name] = (right * (update.scale / self.scale)).to(fresh.B[name])
         return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}), fresh.rest)

@@ -38,7 +38,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         OSError: It cannot be written.
     """
     named(ALGORITHMS, "algorithm", algorithm)
-    if hasattr(ALGORITHMS[algorithm].kind, "gathered"):
+    if hasattr(ALGORITHMS[algorithm].kind, "pool"):
         raise RunError(f"{algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
     if len(set(silos)) != len(silos) or not all(re.fullmatch(r"\w[\w.-]*", name) for name in silos):
         raise RunError(

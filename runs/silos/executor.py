@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from algorithms.federation import FederationError, InterruptedWorkError, Receipt, Reply, Trip
-from algorithms.partial_sums import Form, flattened, fold
+from algorithms.federation import Acknowledgement, Exchange, FederationError, InterruptedWorkError, Reply
+from algorithms.partial_sums import Form, flatten, fold
 from algorithms.tree import wide
 from runs.silos.client_store import TOKEN
 from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
@@ -98,7 +98,7 @@ class Silos:
         self._missed: tuple[int, set[int]] = (0, set())
         self._rehearsal: Rehearsal | None = None
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, trip: Exchange) -> Iterator[Reply]:
         """One reply for each client of the cohort, in its order.
 
         Raises:
@@ -112,7 +112,7 @@ class Silos:
             )
         return (found[number] for number in trip.cohort)
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """The sum of share times upload; where silos are missing, their shares go to the others in proportion.
 
         Raises:
@@ -128,7 +128,7 @@ class Silos:
         answered = replace(trip, cohort=tuple(number for number, _ in there))
         return fold(answered, (found.pop(number) for number in answered.cohort), [share for _, share in there])
 
-    def tell(self, trip: Trip) -> None:
+    def broadcast(self, trip: Exchange) -> None:
         """Nothing to do: it goes with the next trip."""
 
     @property
@@ -178,7 +178,7 @@ class Silos:
             self.say(text)
         return [self._roll.about[number] for number in range(len(self.names))]
 
-    def _exchange(self, trip: Trip) -> dict[int, Reply]:
+    def _exchange(self, trip: Exchange) -> dict[int, Reply]:
         """The answers to a trip, each as it should be."""
         if self._missed[0] != trip.round:
             self._missed = (trip.round, set())
@@ -246,10 +246,10 @@ class Silos:
         return found
 
     def _ask(
-        self, trip: Trip, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Asked]
+        self, trip: Exchange, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Asked]
     ) -> bool:
         """Sends the request to a silo; whether it went."""
-        sent = sent or self._pack(trip.name, {"sent": dict(trip.sent_to(number)), "draw": drawing(trip.draw)})
+        sent = sent or self._pack(trip.name, {"sent": dict(trip.arguments_for(number)), "draw": drawing(trip.draw)})
         digests = {
             part: {name: self._digest(part, name, value) for name, value in values.items()}
             for part, values in (("shared", trip.shared), ("equipped", trip.equipped))
@@ -287,7 +287,7 @@ class Silos:
         asked[ticket] = _Asked(number, node, echo)
         return True
 
-    def _taken(self, trip: Trip, request: _Asked, letter: Letter | str, expected: Expected | None) -> Reply | None:
+    def _taken(self, trip: Exchange, request: _Asked, letter: Letter | str, expected: Expected | None) -> Reply | None:
         """The reply in an answer; none where the silo has to be asked again.
 
         Raises:
@@ -319,9 +319,9 @@ class Silos:
             _require_names(personal, expected.personal, "for good")
         return Reply(upload, keep, personal)
 
-    def _require_fit(self, trip: Trip, upload: Any, expected: Expected | None, number: int) -> None:
+    def _require_fit(self, trip: Exchange, upload: Any, expected: Expected | None, number: int) -> None:
         try:
-            leaves, form = flattened(upload, number)
+            leaves, form = flatten(upload, number)
         except FederationError as error:
             raise LetterError("an upload of something else than tensors") from error
         if expected is not None:
@@ -329,14 +329,14 @@ class Silos:
         _require_numbers(leaves)
         if trip.then is not None:
             try:
-                leaves, form = flattened(trip.then(upload), number)
+                leaves, form = flatten(trip.then(upload), number)
             except Exception as error:
                 raise LetterError("an upload that is of no use to the server") from error
             if expected is not None:
                 _require(misfit(form, expected.made, exactly=True))
             _require_numbers(leaves)
 
-    def _require_alike(self, trip: Trip, found: dict[int, Reply]) -> None:
+    def _require_alike(self, trip: Exchange, found: dict[int, Reply]) -> None:
         """Compares silos with one another, where nothing else says what an upload should be."""
         forms = {number: _made_form(trip, reply, number) for number, reply in found.items()}
         kinds: list[Any] = []
@@ -357,13 +357,13 @@ class Silos:
                     trip, number, "an upload of another form than most silos', or of other names of what stays there"
                 )
 
-    def _require_near(self, trip: Trip, found: dict[int, Reply]) -> None:
+    def _require_near(self, trip: Exchange, found: dict[int, Reply]) -> None:
         """Compares the norms of uploads: what one silo sends far out would overflow at the others, and blame them.
 
         A loss spoils no model, so a silo of a large one is not remembered as a cause of others' errors.
         """
         norms = {number: norm_of(reply.upload) for number, reply in found.items()}
-        sent = {number: sent_norm(trip.sent_to(number), reply.upload) for number, reply in found.items()}
+        sent = {number: sent_norm(trip.arguments_for(number), reply.upload) for number, reply in found.items()}
         among = compared(norms, sent)
         self._require_decided(trip, among)
         for number, one in among.items():
@@ -378,7 +378,7 @@ class Silos:
             if remembered:
                 self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
 
-    def _require_decided(self, trip: Trip, among: Mapping[int, Compared]) -> None:
+    def _require_decided(self, trip: Exchange, among: Mapping[int, Compared]) -> None:
         """Ends the round where half of the silos sent far more than the other half: none of them is that of most."""
         apart = max((one.undecided for one in among.values()), default=0.0)
         if not apart:
@@ -398,13 +398,13 @@ class Silos:
             self.names[number] + (f" ({printable(why[number])})" if number in why else "") for number in numbers
         )
 
-    def _expected(self, trip: Trip) -> Mapping[int, Expected]:
+    def _expected(self, trip: Exchange) -> Mapping[int, Expected]:
         if self._rehearsal is None:
             about = self._roll.about.get(trip.cohort[0], About(1.0, False, frozenset()))
             self._rehearsal = Rehearsal(Lossless(about.values, about.statistics))
         return self._rehearsal.expected(trip)
 
-    def _refuse(self, trip: Trip, number: int, why: str) -> None:
+    def _refuse(self, trip: Exchange, number: int, why: str) -> None:
         self._note(trip, number, "refused", why)
         before = {name: text for name, text in self._suspects.items() if name != self.names[number]}
         said = "; but before, ".join(
@@ -419,7 +419,7 @@ class Silos:
             )
         self._left_out[number] = f"left out in round {trip.round}: {why}"
 
-    def _note(self, trip: Trip, number: int, what: str, detail: str = "") -> None:
+    def _note(self, trip: Exchange, number: int, what: str, detail: str = "") -> None:
         text = ", ".join(filter(None, (what, detail)))
         self.say(printable(f"round {trip.round}, trip {trip.number}, silo {self.names[number]}: {text}", LINE))
 
@@ -438,7 +438,7 @@ class Silos:
         return known[2]
 
 
-def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
+def _tokens(value: Any, kind: str, trip: Exchange) -> dict[str, str]:
     """Tokens that stand for what a client keeps."""
     right = (
         isinstance(value, dict)
@@ -488,7 +488,7 @@ def _require_numbers(leaves: Sequence[Tensor]) -> None:
                 raise LetterError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
 
 
-def _made_form(trip: Trip, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:
+def _made_form(trip: Exchange, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:
     """Return the form of what the server makes of an upload, and the names of what stays with the client."""
     made = reply.upload if trip.then is None else trip.then(reply.upload)
-    return flattened(made, number)[1], frozenset(reply.keep), frozenset(reply.personal)
+    return flatten(made, number)[1], frozenset(reply.keep), frozenset(reply.personal)

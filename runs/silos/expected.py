@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.descent import Descent
-from algorithms.exchange import Memory, Trip
-from algorithms.partial_sums import Form, flattened
+from algorithms.exchange import Exchange, Memory
+from algorithms.partial_sums import Form, flatten
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Rehearsal:
         self._client, self._round = client, -1
         self._kept: dict[int, dict[str, Any]] = {}
 
-    def expected(self, trip: Trip) -> Mapping[int, Expected]:
+    def expected(self, trip: Exchange) -> Mapping[int, Expected]:
         """The expected upload of each client of a cohort; of none, where the work needs data."""
         if trip.round != self._round:
             self._round, self._kept = trip.round, {}
@@ -84,12 +84,12 @@ class Rehearsal:
                 found[number], self._kept[number] = done[key]
         return found if len(found) == len(trip.cohort) else {}
 
-    def _one(self, trip: Trip, number: int, kept: dict[str, Any]) -> tuple[Expected, dict[str, Any]]:
+    def _one(self, trip: Exchange, number: int, kept: dict[str, Any]) -> tuple[Expected, dict[str, Any]]:
         memory = Memory(number, kept, trip.equipped, trip.shared, None, trip.round)
-        sent = {name: _of_one_step(value) for name, value in trip.sent_to(number).items()}
+        sent = {name: _of_one_step(value) for name, value in trip.arguments_for(number).items()}
         reply = trip.work(self._client, memory, **sent)
-        leaves, upload = flattened(reply.upload, number)
-        made = upload if trip.then is None else flattened(trip.then(reply.upload), number)[1]
+        leaves, upload = flatten(reply.upload, number)
+        made = upload if trip.then is None else flatten(trip.then(reply.upload), number)[1]
         size = sum(leaf.numel() * leaf.element_size() for leaf in leaves)
         expected = Expected(upload, made, size, frozenset(reply.keep), frozenset(reply.personal))
         return expected, {**kept, **reply.keep}

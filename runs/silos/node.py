@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.descent import statistics_of, takes_values
-from algorithms.exchange import Receipt, is_whole
-from algorithms.federation import Client, FederationError, Reply, Sequential, Trip, Work
+from algorithms.exchange import Acknowledgement, is_whole
+from algorithms.federation import Client, Exchange, FederationError, Reply, Sequential, Work
 from runs.silos.client_store import Keeping, keyed_digest
 from runs.silos.fingerprint import fingerprint_of
 from runs.silos.guarded import guarded
@@ -96,8 +96,8 @@ class Node:
             "unread": [name[:NAME] for name in unread[:MOST]],
         }
 
-    def _reply(self, order: _Order, trip: Trip, reply: Reply, keeping: Keeping, echo: Mapping[str, Any]) -> Letter:
-        finite = Receipt.of(trip.cohort[0], reply).finite
+    def _reply(self, order: _Order, trip: Exchange, reply: Reply, keeping: Keeping, echo: Mapping[str, Any]) -> Letter:
+        finite = Acknowledgement.of(trip.cohort[0], reply).finite
         if finite is not None and not bool(finite):
             raise FederationError(
                 f"{trip.name} came to numbers that are not finite; lower the learning rate or look at its data"
@@ -211,7 +211,7 @@ class _Order:
             raise LetterError("lacks told")
         return {digest: Packed(structure, self._blob(f"told-{digest}")) for digest, structure in value.items()}
 
-    def trip(self, client: Client, keeping: Keeping, further: Mapping[str, Work]) -> Trip:
+    def trip(self, client: Client, keeping: Keeping, further: Mapping[str, Work]) -> Exchange:
         """The trip of this client alone.
 
         Raises:
@@ -224,7 +224,7 @@ class _Order:
         sent = unpack(Packed(self.content.get("sent"), self._blob("sent")), sent_kinds())
         if not isinstance(sent, dict) or set(sent) != {"sent", "draw"} or not isinstance(sent["sent"], dict):
             raise LetterError("lacks what the work takes")
-        return Trip(
+        return Exchange(
             round=self.whole("round"),
             number=self.whole("trip"),
             work=work,

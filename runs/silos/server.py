@@ -53,7 +53,7 @@ def serve(config: Mapping[str, Any], line: Line, start: Start, evaluate: Evaluat
     settings = SiloSettings(plan.settings["silos"], plan.settings["clients"])
     first = checked_start(start())
     algorithm = algorithm_of(plan.algorithm, SILOS, plan.settings)
-    if hasattr(algorithm, "gathered"):
+    if hasattr(algorithm, "pool"):
         raise RunError(f"{plan.algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
     if plan.settings["alignment"] and evaluate is None:
         raise RunError("alignment needs a function evaluate at the server; else losses take the place of updates")

@@ -1,4 +1,4 @@
-"""The boxes of the papers in fractions, for one small federation: plain lists, nothing of the code under test.
+"""The papers' algorithm boxes in exact fractions, for a small federation, without any of the code under test.
 
 Three clients with three samples each; client k has the loss 1/2 (<D_i, W> - y_i)^2, averaged over a batch; its gradient
 is the mean of (<D_i, W> - y_i) D_i. W is 3 x 2. Cohorts change from round to round and shares are unequal. Batches are
@@ -24,7 +24,7 @@ STEPS, PERSONAL_STEPS = 2, 1
 
 
 def factors(rank, turn=0, own=False):
-    """Written factors: A (3 x rank) and B (rank x 2), different on every turn and for the personal ones."""
+    """Return given factors, A (3 x rank) and B (rank x 2), which differ between turns and from personal ones."""
     shift = turn + (5 if own else 0)
     A = [[Fraction((i + 2 * j + shift) % 5 - 2, 4) for j in range(rank)] for i in range(3)]
     B = [[Fraction((3 * i + j + 2 * shift) % 7 - 3, 8) for j in range(2)] for i in range(rank)]
@@ -32,7 +32,7 @@ def factors(rank, turn=0, own=False):
 
 
 def nested(rank, ranks, turn):
-    """Written nested factors: A_d (3 x r_A), A_u (r_A x rank), B_d (rank x r_B), B_u (r_B x 2)."""
+    """Return given nested factors: A_d (3 x r_A), A_u (r_A x rank), B_d (rank x r_B), B_u (r_B x 2)."""
     a, b = ranks
     return (
         [[Fraction((i + j + turn) % 3 - 1, 8) for j in range(a)] for i in range(3)],
@@ -68,7 +68,7 @@ def zero(A):
 
 
 def slope(k, W, batch=range(SAMPLES)):
-    """The gradient of client k in W, of a batch or of all samples."""
+    """Return the gradient of client k in W, over a batch or over all samples."""
     batch = list(batch)
     off = {
         i: sum(d * w for ds, ws in zip(D[k][i], W, strict=True) for d, w in zip(ds, ws, strict=True)) - Y[k][i]
@@ -78,7 +78,7 @@ def slope(k, W, batch=range(SAMPLES)):
 
 
 def mean(cohort, uploads):
-    """The mean weighted by the shares, normalised over the cohort; of matrices or of tuples of matrices."""
+    """Return the mean of matrices or tuples of matrices, weighted by the shares normalised over the cohort."""
     total = sum(SHARES[k] for k in cohort)
     if isinstance(uploads[0], tuple):
         return tuple(mean(cohort, list(parts)) for parts in zip(*uploads, strict=True))
@@ -86,26 +86,26 @@ def mean(cohort, uploads):
 
 
 class Draws:
-    """Batches of one client on one trip, in the order in which they are used."""
+    """The batches of a client in an exchange, in the order in which they are used."""
 
-    def __init__(self, number, trip, k):
-        self.rng = np.random.default_rng([SEED, number, trip, k])
+    def __init__(self, number, exchange, k):
+        self.rng = np.random.default_rng([SEED, number, exchange, k])
 
     def steps(self, count, batch):
-        """The samples of each step; all of them where there is no batch."""
+        """Return the samples of each step; without batches, all samples."""
         if batch is None:
             return [range(SAMPLES)] * count
         return [self.rng.permutation(SAMPLES)[:batch].tolist() for _ in range(count)]
 
 
 def step(values, slopes):
-    """One step, put on a grid of 2^-200: products of factors would have millions of digits after three rounds."""
+    """Take one step on a grid of 2^-200; otherwise products would have millions of digits after three rounds."""
     stepped = (minus(value, times(RATE, change)) for value, change in zip(values, slopes, strict=True))
     return tuple([[Fraction(round(entry * 2**200), 2**200) for entry in row] for row in matrix] for matrix in stepped)
 
 
 def in_both(k, base, A, B, batch):
-    """Gradients in A and B at base + alpha A B."""
+    """Return the gradients in A and B at base + alpha A B."""
     G = slope(k, plus(base, times(ALPHA, dot(A, B))), batch)
     return times(ALPHA, dot(G, T(B))), times(ALPHA, dot(T(A), G))
 
@@ -135,7 +135,7 @@ def fedavg(batch):
 
 
 def fedlin(batch, as_printed=False):
-    """W - rate (grad_c(W) + G - G_c); as printed W - rate grad_c(W) + (G - G_c)."""
+    """Step by W - rate (grad_c(W) + G - G_c), or as printed by W - rate grad_c(W) + (G - G_c)."""
     W, models = W0, []
     for number, cohort in rounds():
         G, uploads = mean(cohort, [slope(k, W) for k in cohort]), []
@@ -163,7 +163,7 @@ def fedlora(batch, rank=1):
 
 
 def rolora(batch, rank=1, frozen_a=False):
-    """B with A frozen, then A with the new B frozen; FFA-LoRA leaves the second half out."""
+    """Train B with A frozen, then A with the new B frozen; FFA-LoRA omits the second half."""
     (A, B), models = factors(rank), []
     for number, cohort in rounds():
         uploads = []
@@ -201,7 +201,7 @@ def fedloru(batch, rank=1, tau=2, restart="random"):
 
 
 def pfedloru(batch, personal_batch, rank=1, tau=2, restart="random"):
-    """L, U first, at the server's A, B; then A, B beside the new L, U. The scale of L U is another one."""
+    """Train L, U at the server's A, B, then A, B with the new L, U frozen. L U has a different scale."""
     base, (A, B), models = W0, factors(rank), []
     own = dict.fromkeys(range(3), factors(1, own=True))
     scale = Fraction(1, 2)
@@ -225,7 +225,7 @@ def pfedloru(batch, personal_batch, rank=1, tau=2, restart="random"):
 
 
 def mfedloru(batch, ranks, rank=2, tau=2, nested_scale=Fraction(1, 2)):
-    """Eq. (82): each client trains A_d, A_u, B_d, B_u at W + alpha (A + a A_d A_u)(B + b B_d B_u)."""
+    """Train A_d, A_u, B_d, B_u at W + alpha (A + a A_d A_u)(B + b B_d B_u) at each client, eq. (82)."""
     base, (A, B), models = W0, factors(rank), []
     for number, cohort in rounds():
         uploads = []
@@ -260,7 +260,7 @@ def mfedloru(batch, ranks, rank=2, tau=2, nested_scale=Fraction(1, 2)):
 
 
 def pfedlora(batch, personal_batch, jointly):
-    """Variant 1: L, U at the server's W, then W beside them. Variant 2: all three in the same steps."""
+    """Train L, U at the server's W and then W with L, U frozen (variant 1), or all three together (variant 2)."""
     W, own, models = W0, dict.fromkeys(range(3), factors(1, own=True)), []
     scale = Fraction(1, 2)
     for number, cohort in rounds():

@@ -1,4 +1,4 @@
-"""Modules with one layer that is given as factors; no matrix is square, but those of attention's outputs."""
+"""Modules with one layer given by factors; no matrix is square except in the output projections of attention."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ class Case:
 
 
 class InputsFirst(nn.Module):
-    """Inputs times the weight, as some networks have it."""
+    """Multiplies inputs by the weight without transposing it, as some networks do."""
 
     def __init__(self, how):
         super().__init__()
@@ -45,7 +45,7 @@ class InputsFirst(nn.Module):
 
 
 class WeightFirst(nn.Module):
-    """The weight times inputs."""
+    """Multiplies the weight by inputs."""
 
     def __init__(self):
         super().__init__()
@@ -56,7 +56,7 @@ class WeightFirst(nn.Module):
 
 
 class Tied(nn.Module):
-    """An embedding whose weight is the head's."""
+    """An embedding whose weight is also the head's."""
 
     def __init__(self):
         super().__init__()
@@ -80,7 +80,7 @@ class Odd(nn.Module):
 
 
 class Attention(nn.Module):
-    """Attention between two sequences, or within one; the weights of the heads count as well."""
+    """Attention between two sequences or within one; the output includes the attention weights."""
 
     def __init__(self, same, need_weights=True, key_padding=False, mask=None, inputs=1, **options):
         super().__init__()
@@ -117,7 +117,7 @@ def attention(name, same="all", sequences=None, **options):
 
 
 def cases():
-    """Every kind of layer, by a name; the same weights whatever was drawn before."""
+    """Return every kind of layer by name, with weights that do not depend on earlier draws."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return _cases()
@@ -189,7 +189,7 @@ def _cases():
 
 
 def values(case, rank=2):
-    """Values in the place of a case's weight."""
+    """Return factors for the weight of a case."""
     (m, n), W = case.matrix, case.weight
     rank = min(rank, m, n)
     pair = normal(m, rank, seed=4), normal(rank, n, seed=5)

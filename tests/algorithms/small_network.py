@@ -1,4 +1,4 @@
-"""A tiny network with everything that matters: kernels that are not square, a norm with statistics, biases, a head."""
+"""A tiny network with all relevant parts: non-square kernels, a norm with running statistics, biases, a head."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ import torch
 from torch.nn import functional
 
 from algorithms.tree import Tree
-from algorithms.weights import shaped
+from algorithms.weights import with_shape
 
 LAYERS = "conv*, hidden"
 
 
 def start(seed=0, statistics=True):
-    """Weights of a convolution of 3 channels from 2, a batch norm, and two linear layers; and running statistics."""
+    """Return weights of a convolution from 2 to 3 channels, a batch norm with statistics, and two linear layers."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape):
@@ -33,10 +33,10 @@ def start(seed=0, statistics=True):
 
 
 def outputs(w, x):
-    """Logits, and the running statistics after the batch."""
+    """Return the logits, and the running statistics after the batch."""
     mean = w["norm.running_mean"].clone() if "norm.running_mean" in w else torch.zeros(3).double()
     var = w["norm.running_var"].clone() if "norm.running_var" in w else torch.ones(3).double()
-    x = functional.conv2d(x, shaped(w["conv.weight"], (3, 2, 2, 3)))
+    x = functional.conv2d(x, with_shape(w["conv.weight"], (3, 2, 2, 3)))
     observed = x.detach().transpose(0, 1).flatten(1)
     new = {
         "norm.running_mean": 0.9 * mean + 0.1 * observed.mean(1),
@@ -49,7 +49,7 @@ def outputs(w, x):
 
 @dataclass(frozen=True, eq=False)
 class Small:
-    """A client; it takes values in place of weights, or not."""
+    """A client that accepts either factors or only tensors."""
 
     x: torch.Tensor
     y: torch.Tensor
@@ -70,7 +70,7 @@ class Small:
 
 
 def clients(count=3, samples=8, seed=1, **options):
-    """Clients with different images and labels."""
+    """Return clients with different images and labels."""
     generator = torch.Generator().manual_seed(seed)
     return [
         Small(

@@ -1,4 +1,4 @@
-"""Operations that wait for a GPU: values read on the CPU, copies between devices, shapes that depend on values."""
+"""Operations that synchronise a GPU: reading values on the CPU, copies between devices, data-dependent shapes."""
 
 import torch
 from torch.utils import _pytree as pytree
@@ -19,7 +19,7 @@ MOVING = {"aten::_to_copy", "aten::copy_"}
 
 
 class Synchronisations(TorchDispatchMode):
-    """Names of operations that a GPU would be waited for; `operations` counts all."""
+    """Records the names of operations that would synchronise a GPU; `operations` counts all operations."""
 
     def __init__(self):
         super().__init__()

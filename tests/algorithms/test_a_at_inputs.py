@@ -1,4 +1,4 @@
-"""A at a layer's inputs, factors in single precision beside halves, and what clients know before they are told."""
+"""A at a layer's inputs, single-precision factors of half-precision weights, and values known before a broadcast."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ from algorithms.tree import Tree
 
 
 class Towards:
-    """Half the squared distance of a matrix, or of its transpose, from a target."""
+    """A client whose loss is half the squared distance of a matrix, or of its transpose, from a target."""
 
     samples = 1.0
 
@@ -29,7 +29,7 @@ class Towards:
 
 
 class Problem:
-    """Two such clients."""
+    """A problem of two such clients."""
 
     shares, measures = None, {}
 
@@ -69,7 +69,7 @@ def test_values_are_the_tensors_that_they_stand_for(module, convolution):
     assert float((found - module(x)).detach().abs().max()) > 0.01
 
 
-def test_factors_in_single_precision_beside_halves():
+def test_single_precision_factors_of_half_precision_weights():
     w = Tree(W=torch.randn(6, 4, dtype=torch.bfloat16))
     adapter = Adapter(2, precision="float32", a_at="inputs")
     factors = adapter.pair(w)
@@ -88,7 +88,7 @@ def test_telling_what_everybody_has_costs_nothing():
     problem = Problem(False)
     fed = Federation(problem.clients, known=[problem.start["W"]])
     bias = torch.zeros(3)
-    fed.tell(base=Tree(W=problem.start["W"], bias=bias), again=problem.start["W"].clone())
+    fed.broadcast(base=Tree(W=problem.start["W"], bias=bias), again=problem.start["W"].clone())
     assert fed.ledger.count("down") == 2 * (3 + 15)
 
 

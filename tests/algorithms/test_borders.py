@@ -1,4 +1,4 @@
-"""Decisions at their borders, and numbers of layers and clients that are not alike; by hand."""
+"""Decisions at their borders, and unequal layers and clients, by hand."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import own_bases
 from algorithms.ledger import Ledger
 from algorithms.low_rank import COMPLETIONS, Truncation, augment, factorise
-from algorithms.moving_bases import BASES, following
+from algorithms.moving_bases import BASES, follow_bases
 from algorithms.optimisers import Adam, Moments
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.rounds import one_round, rounds
@@ -29,7 +29,7 @@ KINDS = (torch.float32, torch.float64)
 @pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("count", [2, 5])
 def test_singular_values_count_beyond_rounding(dtype, count):
-    """As many units of rounding as there are values: what is less is zero where nothing else is left out."""
+    """Values below len(sigma) units of rounding of the norm count as zero, even if tau is 0."""
     border = count * torch.finfo(dtype).eps
     for by, rank in ((0.9, 1), (1.1, 2)):
         sigma = torch.zeros(count, dtype=dtype)
@@ -40,7 +40,7 @@ def test_singular_values_count_beyond_rounding(dtype, count):
 @pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("completion", COMPLETIONS)
 def test_directions_count_beyond_rounding(dtype, completion):
-    """Along e_3 beside e_1, by less and by more than 10 units of rounding for each of the 6 rows."""
+    """The component along e_3, outside e_1, is below and above 10 units of rounding for each of the 6 rows."""
     U, G = torch.zeros(6, 1, dtype=dtype), torch.zeros(6, 1, dtype=dtype)
     U[0] = G[0] = 1.0
     border = 10.0 * 6 * torch.finfo(dtype).eps
@@ -64,7 +64,7 @@ def test_joint_epochs_are_those_of_both_kinds(one, other):
     assert PersonalFedLoRA(local, personal, Adapter(1), jointly=True).together().steps == one + other
 
 
-def test_trips_are_those_of_the_round():
+def test_exchanges_are_counted_by_round():
     ledger = Ledger()
     for round, trip in ((1, 1), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)):
         ledger.add(round, trip, "up", "work", 1, 1, 8)
@@ -73,7 +73,7 @@ def test_trips_are_those_of_the_round():
 
 @dataclass(frozen=True)
 class Between:
-    """Half the squared distance from its own point; a running statistic that each step moves far."""
+    """Its loss is half the squared distance from its own point; each step moves a running statistic far."""
 
     x: float
     y: float
@@ -96,14 +96,14 @@ class Statistical:
 
 
 def test_alignment_leaves_running_statistics_out():
-    """Steps to (3, 0) and (0, 4), and (3, 4)/2 together; what is only observed is no update."""
+    """Clients step to (3, 0) and (0, 4), the mean to (3, 4)/2; observed statistics are not part of the update."""
     (_, step) = rounds(FedAvg(Descent(1, 1.0)), Statistical(), rounds=1, aligned=True)
     assert step.metrics["alignment"] == pytest.approx((3 / 5 + 4 / 5) / 2)
 
 
 @dataclass(frozen=True)
 class TwoLayers:
-    """Two matrices of unequal shapes and unequal ranks."""
+    """A client with two matrices of unequal shapes and ranks."""
 
     seed: int = 0
     samples: float = 1.0
@@ -122,7 +122,7 @@ def unequal():
 
 
 def test_naive_steps_are_cut_to_the_largest_rank_of_all_layers():
-    """Each step doubles the columns of the bases; between two steps both layers are cut to rank 2."""
+    """Each step doubles the columns of the bases; between the two steps, both layers are truncated to rank 2."""
     sent = own_bases(TwoLayers(), Memory(), *unequal(), Descent(2, 0.1)).upload
     assert {name: tuple(S.shape) for name, S in sent.S.items()} == {"W": (4, 3), "V": (4, 4)}
 
@@ -140,14 +140,14 @@ def test_the_rank_of_a_round_is_the_largest_of_unequal_ones():
             return unequal()
 
         def round(self, fed, cohort, state):
-            return type(state)(*(Tree(W=tree["V"], V=tree["W"]) for tree in state))  # the other way round
+            return type(state)(*(Tree(W=tree["V"], V=tree["W"]) for tree in state))  # in the other order
 
     found = rounds(Unequal(Descent(1, 0.1), 1), Problem(), rounds=1)
     assert [step.metrics["rank"] for step in found] == [2.0, 2.0]
 
 
 def test_running_means_of_squares_follow_by_the_squares_of_the_turn():
-    """Between bases of 2 of 5 rows and 2 of 4 columns that are neither equal nor orthogonal to each other."""
+    """The bases have 2 of 5 and 2 of 4 directions, neither equal nor orthogonal to each other."""
     generator = torch.Generator().manual_seed(2)
     bases = {
         side: [torch.linalg.qr(torch.randn(rows, 2, generator=generator).double())[0] for _ in range(2)]
@@ -157,7 +157,7 @@ def test_running_means_of_squares_follow_by_the_squares_of_the_turn():
     (U, U_new), (V, V_new) = bases["U"], bases["V"]
     personal = {OPTIMISER: Moments([first], [second.square()], torch.tensor(3.0)), BASES: (Tree(W=U), Tree(W=V))}
     S = Tree(W=torch.eye(2).double())
-    found = following(personal, TwoLayers(), S, Tree(W=U_new), Tree(W=V_new))[OPTIMISER]
+    found = follow_bases(personal, TwoLayers(), S, Tree(W=U_new), Tree(W=V_new))[OPTIMISER]
     P, Q = U_new.T @ U, V_new.T @ V
     for i in range(2):
         for j in range(2):
@@ -171,7 +171,7 @@ def test_running_means_of_squares_follow_by_the_squares_of_the_turn():
 
 @pytest.mark.parametrize(("only_b", "trips"), [(False, 2), (True, 1)])
 def test_exact_rolora_sends_a_and_b_once_each(only_b, trips):
-    """A (5, 1) goes down and b (1, 3) comes up; then b goes down and the slope in a comes up."""
+    """The server sends a (5, 1) and receives b (1, 3); then it sends b and receives the gradient in a."""
     given = regression(5, 3, 2, np.random.default_rng(0))
     fed, algorithm = Federation(given.clients, shares=given.shares), ExactRoLoRA(0.1, only_b)
     one_round(algorithm.round, fed, algorithm.start(fed, Tree(given.start)))

@@ -1,4 +1,4 @@
-"""Every algorithm against its box computed in fractions: three rounds, two steps, changing cohorts, unequal shares."""
+"""Every algorithm against its box in exact fractions: three rounds, two steps, changing cohorts, unequal shares."""
 
 from fractions import Fraction
 from functools import cache
@@ -94,7 +94,7 @@ def federation(kind=Samples, executor=None):
 
 
 def models(algorithm, fed):
-    """The model after every round, and the last state."""
+    """Return the model after every round, and the last state."""
     state, found = algorithm.start(fed, Tree(W=tensor(by_hand.W0))), []
     for cohort in by_hand.COHORTS:
         state = one_round(algorithm.round, fed, state, cohort)
@@ -109,7 +109,7 @@ def agree(found, expected):
 
 @cache
 def box(name, batch):
-    """Result of an algorithm's box; computed once for all ways of running it."""
+    """Return the result of an algorithm's box, computed once for all ways of running it."""
     return {**PLAIN, **PERSONAL}[name][1](batch)
 
 

@@ -1,4 +1,4 @@
-"""Alignment of clients' updates with the federation's: by hand, for all that have one, and changing nothing."""
+"""Alignment of the clients' updates and the server's, by hand, for all algorithms that have one."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ RANKED = {"fedavg": {}, "fedlin": {}, "fedhm": {"rank": 2}, "fedlora": {"rank": 
 
 @dataclass(frozen=True)
 class Slope:
-    """A loss of constant gradient, minus the direction: a step of rate 1 goes there."""
+    """A client with constant gradient, minus its direction, so that a step of rate 1 adds the direction."""
 
     direction: tuple[float, ...]
     samples: float = 1.0
@@ -68,7 +68,7 @@ def measured(of):
 
 @pytest.mark.parametrize("algorithm", RANKED)
 def test_a_client_alone_is_aligned_and_several_are_less_so(algorithm):
-    """The factors' updates make the model's, also in the rounds that accumulate and start the factors anew."""
+    """The factors' updates give the model's, also in rounds that accumulate and restart the factors."""
     assert measured(plan(algorithm, cohort=1)) == pytest.approx([1.0] * 5)
     assert all(-1.0 < one < 1 - 1e-4 for one in measured(plan(algorithm)))
 
@@ -80,7 +80,7 @@ def test_a_product_that_counts_twice_leads_elsewhere_than_its_client():
 
 
 def test_the_update_is_that_of_the_model_and_not_of_the_factors():
-    """For FedLoRU: client models W + A_k B_k against the mean of the factors, over weights that accumulate."""
+    """For FedLoRU, the client models W + A_k B_k are compared with the mean of the factors, on accumulating weights."""
     of = plan("fedloru", tau=1)
     parts = parts_of(of)
     found = list(rounds(parts.algorithm, parts.problem, rounds=2, aligned=True))
@@ -95,7 +95,7 @@ def test_the_update_is_that_of_the_model_and_not_of_the_factors():
 
 
 class OneClient:
-    """One client of a problem as a federation."""
+    """A federation of one client of a problem."""
 
     def __init__(self, problem, number):
         self.clients, self.shares = (problem.clients[number],), None

@@ -1,4 +1,4 @@
-"""Directions that no gradient determines do not hang on rounding errors."""
+"""Directions that the gradient does not determine do not depend on rounding errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A factored weight in a module of one's own: operators, slices and lengths are those of the dense matrix."""
+"""A factored weight in a user's module: operators, slices and lengths agree with the dense matrix."""
 
 import operator
 
@@ -97,7 +97,7 @@ class Scaled(nn.Module):
 
 
 class Attended(nn.Module):
-    """Attention with a key and a value of its own, which are named among the layers."""
+    """Attention with separate key and value weights, which are also named as layers."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The benchmark of training works, in small and without the libraries it compares with: its figures are no test."""
+"""The training benchmark runs at a small size, without the libraries of the comparison; its numbers are not tested."""
 
 import json
 import os

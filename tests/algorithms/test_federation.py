@@ -1,4 +1,4 @@
-"""Draws, memories and averages of a federation, and what the executors make of it."""
+"""Draws, memory and averages of a federation, with every executor."""
 
 import weakref
 from dataclasses import dataclass, replace
@@ -71,18 +71,18 @@ def begin_keeping(client, memory):
 LOCAL = Descent(steps=4, batch=3)
 
 
-def drawn(seed, rounds, trips=1, cohort=(0, 1)):
-    """Batches by (round, trip, client), each ``(steps, batch)``."""
+def drawn(seed, rounds, exchanges=1, cohort=(0, 1)):
+    """Return batches by (round, exchange, client), each ``(steps, batch)``."""
     fed, found = Federation(counted(1, 2), seed=seed), {}
     for number in range(1, rounds + 1):
         fed._begin()
-        for trip in range(1, trips + 1):
+        for exchange in range(1, exchanges + 1):
             for client, batch in zip(cohort, fed.gather(upload_draws, to=cohort, draw=LOCAL.draw), strict=True):
-                found[number, trip, client] = batch.tolist()
+                found[number, exchange, client] = batch.tolist()
     return found
 
 
-def test_draws_differ_between_clients_steps_rounds_and_trips_and_seeds():
+def test_draws_differ_between_clients_steps_rounds_exchanges_and_seeds():
     found = drawn(0, 3, 2)
     steps = [tuple(step) for batches in found.values() for step in batches]
     assert all(len(set(step)) == 3 and set(step) <= set(range(6)) for step in steps)  # without replacement
@@ -92,7 +92,7 @@ def test_draws_differ_between_clients_steps_rounds_and_trips_and_seeds():
     assert all(batches != drawn(1, 3, 2)[key] for key, batches in found.items())
 
 
-def test_draws_are_those_of_seed_round_trip_and_client_alone():
+def test_draws_depend_only_on_seed_round_exchange_and_client():
     found = drawn(0, 3, 2)
     assert drawn(0, 3, 2) == found
     assert all(found[key] == batches for key, batches in drawn(0, 3, cohort=(1,)).items())
@@ -135,15 +135,15 @@ def test_shares_are_the_sizes_of_the_data_unless_given_and_normalised_over_the_c
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_clients_remember_what_they_should_and_no_longer(executor):
     fed = Federation(counted(1, 2, 3), executor=executor())
-    fed.tell(told=torch.tensor(1.0))
-    fed.equip(own=torch.tensor(0.0))
+    fed.broadcast(told=torch.tensor(1.0))
+    fed.set_personal(own=torch.tensor(0.0))
     fed._begin()
     fed.gather(begin_keeping, to=(0, 1, 2))
     assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 1 + 100, 3 + 3 + 100]
     # Kept within the round: 2 and 4; own: 1 and 3; client 1 did no work since.
     assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 2 + 10 + 100, 3 + 4 + 30 + 100]
     fed._begin()
-    fed.agree(told=torch.tensor(2.0))
+    fed.set_shared(told=torch.tensor(2.0))
     fed.gather(begin_keeping, to=(0, 1, 2))
     assert list(map(float, fed.gather(upload_all_it_knows, to=(1, 2)))) == [2 + 2 + 200, 3 + 3 + 60 + 200]
     fed._begin()
@@ -154,7 +154,7 @@ def test_clients_remember_what_they_should_and_no_longer(executor):
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_what_clients_learn_joins_what_they_knew(executor):
     fed = Federation(counted(4, 6), executor=executor())
-    fed.equip(own=torch.tensor(9.0))
+    fed.set_personal(own=torch.tensor(9.0))
     fed.gather(begin_keeping, to=(0, 1))
     fed.gather(learn_something, to=(0, 1))
     assert [list(map(float, known)) for known in fed.gather(tell_both, to=(0, 1))] == [[4, 2, 9, 4], [6, 3, 9, 6]]
@@ -162,34 +162,34 @@ def test_what_clients_learn_joins_what_they_knew(executor):
 
 def test_a_state_is_a_copy_of_what_there_was():
     fed = Federation(counted(1, 2))
-    fed.equip(own=torch.tensor(0.0))
+    fed.set_personal(own=torch.tensor(0.0))
     fed._begin()
     before = fed.state
-    fed.equip(own=torch.tensor(1.0))
-    fed.tell(more=torch.tensor(1.0))
+    fed.set_personal(own=torch.tensor(1.0))
+    fed.broadcast(more=torch.tensor(1.0))
     fed._begin()
     assert (before.round, float(before.equipped["own"]), dict(before.shared)) == (1, 0.0, {})
     again = Federation(counted(1, 2), state=before)
     assert again._begin() == 2
-    again.equip(own=torch.tensor(5.0))
+    again.set_personal(own=torch.tensor(5.0))
     assert float(before.equipped["own"]) == 0.0
     assert float(again.personal(1)["own"]) == 5.0
 
 
-def test_equipping_anew_replaces_what_clients_made_of_it():
+def test_setting_personal_values_again_replaces_the_clients_own():
     fed = Federation(counted(4, 6))
-    fed.equip(own=torch.tensor(9.0))
+    fed.set_personal(own=torch.tensor(9.0))
     fed.gather(learn_something, to=(0,))
     first = fed.state.personal[0]
     fed.gather(learn_something, to=(1,))
-    assert fed.state.personal[0] is first  # nothing of a client that did no work is written anew
-    fed.equip(other=torch.tensor(1.0))
+    assert fed.state.personal[0] is first  # the object of a client that did not work is not replaced
+    fed.set_personal(other=torch.tensor(1.0))
     assert [float(fed.personal(k)["other"]) for k in (0, 1)] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_every_cohort_works_on_its_own_data(executor):
-    """Also one of the same length as the last, or of the same clients in other federations."""
+    """Also cohorts of the same length as the last one, or of the same clients in other federations."""
     one = executor()
     for values in ((1, 2, 3), (4, 5, 6)):
         fed = Federation(counted(*values), executor=one)
@@ -229,13 +229,13 @@ def test_numbers_that_are_not_finite_name_round_client_and_work():
     fed = Federation(counted(1, float("nan"), float("inf")))
     fed._begin()
     for cohort, client in (((0, 1), 1), ((0, 2), 2)):
-        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value came to numbers"):
+        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value gave numbers"):
             fed.gather(upload_value, to=cohort)
 
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_a_client_listed_twice_has_ranks_of_its_own(executor):
-    """mFedLoRU sends each client its ranks, by its number; the object that answers does not matter."""
+    """mFedLoRU sends each client its ranks by its number, even if several numbers share a client object."""
     (client,) = counted(1)
     fed = Federation([client, client], executor=executor())
     algorithm = NestedFedLoRU(Descent(1, 0.1), Adapter(2), 2, ranks=((1, 1), (2, 2)))
@@ -257,7 +257,7 @@ def test_each_client_knows_its_number_and_gets_what_is_sent_to_it_alone(executor
     assert (fed.ledger.count("down"), fed.ledger.count("up")) == (3 * (2 + 1), 3 * 2)
     mean = fed.mean(upload_sum, to=(1, 3), each=each, then=lambda upload: upload[:1] ** 2, all=torch.tensor(0.5))
     assert mean.tolist() == pytest.approx([(211.5**2 + 133.5**2) / 2])
-    assert fed.ledger.entries[-1].entries == 2 * 2  # what travelled, not what the server made of it
+    assert fed.ledger.entries[-1].entries == 2 * 2  # the upload itself, not the result of `then`
 
 
 def make_infinite(upload):
@@ -266,12 +266,12 @@ def make_infinite(upload):
 
 def test_numbers_that_the_server_makes_of_an_upload_are_checked_too():
     fed = Federation(counted(1, 2))
-    with pytest.raises(FederationError, match="client 0: upload_value came to numbers that are not finite"):
+    with pytest.raises(FederationError, match="client 0: upload_value gave numbers that are not finite"):
         fed.mean(upload_value, to=(0, 1), then=make_infinite)
 
 
 class Many:
-    """A million clients, none of which is there before it is asked for."""
+    """A million clients, each of which is built on access."""
 
     def __init__(self):
         self.made, self.sizes = [], np.full(1_000_000, 3.0)
@@ -287,8 +287,8 @@ class Many:
 def test_a_million_clients_cost_their_sizes():
     clients = Many()
     fed = Federation(clients, seed=1)
-    fed.equip(own=torch.tensor(0.0))
-    fed.tell(told=torch.tensor(1.0))
+    fed.set_personal(own=torch.tensor(0.0))
+    fed.broadcast(told=torch.tensor(1.0))
     assert clients.made == []
     chosen = []
 
@@ -305,19 +305,19 @@ def test_a_million_clients_cost_their_sizes():
 
 
 class Told(Sequential):
-    """An executor that writes down what it brings to everybody."""
+    """An executor that records broadcasts."""
 
     def __init__(self):
         self.brought = []
 
-    def tell(self, trip):
-        self.brought.append((trip.round, len(trip.cohort), sorted(trip.sent)))
+    def broadcast(self, exchange):
+        self.brought.append((exchange.round, len(exchange.cohort), sorted(exchange.sent)))
 
 
-def test_what_is_told_goes_through_the_executor():
+def test_broadcasts_go_through_the_executor():
     told = Told()
     fed = Federation(counted(1, 2, 3), executor=told)
-    fed.tell(base=torch.zeros(2), scale=2.0)
+    fed.broadcast(base=torch.zeros(2), scale=2.0)
     assert told.brought == [(0, 3, ["base", "scale"])]
     assert fed.ledger.bytes() == 3 * 2 * 4
 
@@ -326,8 +326,8 @@ def test_uploads_are_added_up_as_they_come():
     alive = []
 
     class Heavy(Sequential):
-        def replies(self, trip):
-            for number in trip.cohort:
+        def replies(self, exchange):
+            for number in exchange.cohort:
                 upload = torch.full((3,), float(number))
                 alive.append(weakref.ref(upload))
                 yield Reply(upload=upload)
@@ -341,7 +341,7 @@ def test_uploads_are_added_up_as_they_come():
 def test_nested_factors_are_orthonormal_where_they_are_not_zero_and_new_on_every_turn():
     algorithm = NestedFedLoRU(Descent(), Adapter(3, seed=5), 2, ranks=((2, 1),))
     factors = AB(Tree(W=torch.ones(5, 3).double()), Tree(W=torch.ones(3, 4).double()))
-    nested, later = (algorithm.fresh(factors, (2, 1), turn) for turn in (0, 1))
+    nested, later = (algorithm.draw_factors(factors, (2, 1), turn) for turn in (0, 1))
     shapes = [tuple(part["W"].shape) for part in nested[:4]]
     assert shapes == [(5, 2), (2, 3), (3, 1), (1, 4)]
     assert not nested.A_d["W"].any()
@@ -350,7 +350,7 @@ def test_nested_factors_are_orthonormal_where_they_are_not_zero_and_new_on_every
     torch.testing.assert_close(nested.B_d["W"].T @ nested.B_d["W"], torch.eye(1).double())
     assert float((nested.A_u["W"] - later.A_u["W"]).abs().max()) > 1e-3
     assert float((nested.B_d["W"] - later.B_d["W"]).abs().max()) > 1e-3
-    alike = algorithm.fresh(factors, (2, 2), 0)
+    alike = algorithm.draw_factors(factors, (2, 2), 0)
     assert float((alike.A_u["W"] - alike.B_d["W"].T).abs().max()) > 1e-3  # two draws, not one
 
 
@@ -397,7 +397,7 @@ def test_batches_are_named_for_both_kinds_of_steps_or_for_none():
                 algorithm.round(fed, (0,), state)
 
 
-def test_descent_starts_where_it_is_told_and_does_not_change_it():
+def test_descent_starts_at_the_given_weights_and_does_not_change_them():
     (client,) = counted(3)
     start, correction = Tree(W=torch.ones(2)), Tree(W=torch.tensor([1.0, -3.0]))
     end = descend(client, start, Descent(2, 0.5), Memory(), correction=correction)
@@ -455,7 +455,7 @@ def test_a_ledger_counts_directions_rounds_and_bytes_of_every_type():
 
 
 def test_plain_steps_are_gradient_descent_to_the_bit():
-    """W - rate (gradient + correction), rounded after the product and after the difference."""
+    """The step is W - rate (gradient + correction), rounded after the product and after the difference."""
 
     class Bowl:
         samples = 1.0

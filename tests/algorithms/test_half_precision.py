@@ -1,4 +1,4 @@
-"""Sums of numbers of half precision: of many clients, in parts, in passes over much data, in any executor."""
+"""Sums in half precision: over many clients, in parts, in passes over large data, with any executor."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ MANY = 5000  # 16 parts of 313 clients: a sum in bfloat16 stops growing at 256 e
 
 
 class Flat:
-    """A loss without a slope."""
+    """A client with a constant loss."""
 
     samples = 1.0
 
@@ -28,7 +28,7 @@ class Flat:
 
 
 class Resting:
-    """Clients that stay where they are."""
+    """A problem whose clients do not move."""
 
     shares, measures = None, {}
 
@@ -45,7 +45,7 @@ def test_the_mean_of_equal_models_is_that_model(dtype):
     w = last.state.algorithm["W"]
     assert w.dtype == dtype
     assert torch.equal(w, torch.ones_like(w))
-    assert last.metrics["bytes_up"] == 2 * MANY * 3 * 2  # what travels is of half precision
+    assert last.metrics["bytes_up"] == 2 * MANY * 3 * 2  # messages are in half precision
 
 
 @pytest.mark.parametrize("dtype", HALVES)
@@ -75,7 +75,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_process():
 
 @pytest.mark.parametrize("dtype", HALVES)
 def test_a_pass_in_many_parts_is_the_pass(dtype):
-    """Full gradients, one sample at a time, and evaluations whose sum is above the largest number of half precision."""
+    """Full gradients, one sample at a time, and evaluations whose sum exceeds the range of half precision."""
     torch.manual_seed(0)
     x, y = torch.randn(1000, 4).to(dtype), torch.full((1000, 1), 100.0).to(dtype)
     module = nn.Linear(4, 1).to(dtype)

@@ -1,4 +1,4 @@
-"""Parameters on which the loss of a step does not depend stay as they are, as in `torch.optim`, whoever executes."""
+"""Parameters that do not affect the loss of a step are not updated, as in `torch.optim`, with any executor."""
 
 from functools import cache
 
@@ -27,7 +27,7 @@ OPTIMISERS = [
 
 
 class Pooled(nn.Module):
-    """Has a layer that nothing uses, as pre-trained networks have for other tasks."""
+    """A network with an unused layer, such as a pre-trained network's layer for another task."""
 
     def __init__(self):
         super().__init__()
@@ -38,14 +38,14 @@ class Pooled(nn.Module):
 
 
 class Sometimes(Pooled):
-    """The second layer is used for whole batches only, not for the last one of an epoch."""
+    """A network that uses its second layer only for full batches, not for the last batch of an epoch."""
 
     def forward(self, x):
         return self.head(x) + (self.pooler(x).sum(1, keepdim=True) * self.head.bias if len(x) > 2 else 0.0)
 
 
 class Routed(Pooled):
-    """Samples choose the layers that they go through: a step trains those that its batch reaches."""
+    """A network whose samples choose their layers, so that a step trains only the layers that its batch uses."""
 
     def __init__(self):
         super().__init__()

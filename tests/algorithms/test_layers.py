@@ -1,4 +1,4 @@
-"""Calls with given weights: what torch gives, strict names, and a module that stays as it is."""
+"""Calls with given weights: the results of torch, strict names, and a module that does not change."""
 
 import copy
 import pickle
@@ -16,7 +16,7 @@ from algorithms.weights import Added, Factored
 
 
 class Counting(nn.Module):
-    """Changes a buffer and has one that it only reads."""
+    """A module that modifies one buffer and only reads another."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ def parameters(module, **others):
 
 
 def kept(module):
-    """All that a module holds, and a check that it is still the same."""
+    """Return a function that checks that a module has not changed."""
     tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     values = {name: tensor.detach().clone() for name, tensor in tensors.items()}
     modes = [(part.training, getattr(part, "track_running_stats", None)) for part in module.modules()]
@@ -167,7 +167,7 @@ def test_strict_names_shapes_and_values():
     W = weights["3.weight"]
     value = Added(W, 1.0, normal(3, 2), normal(2, 80))
     call(network, {**weights, "3.weight": value}, IMAGES)
-    del weights["0.bias"]  # frozen: the module's own serves
+    del weights["0.bias"]  # frozen, so that the module's own bias is used
     call(network, weights, IMAGES)
     for wrong, message in [
         ({"4.weight": W}, "the network has no '4.weight'; it has 0.weight, 0.bias"),

@@ -14,7 +14,7 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
-from algorithms.low_rank import Truncation, augment, factorise, product, truncated
+from algorithms.low_rank import Truncation, augment, factorise, product, truncate
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rolora import RoLoRA
 from algorithms.tree import Tree
@@ -23,7 +23,7 @@ from toymodels.quadratic import centred, quadratic_problem
 
 LOCAL = Descent(2, 0.05)
 m, n, r = 6, 5, 2
-HAND = {  # numbers per client in one round: down, up, trips
+HAND = {  # entries per client in one round down and up, and exchanges
     "FedAvg": (FedAvg(LOCAL), m * n, m * n, 1),
     "FedLin": (FedLin(LOCAL), 2 * m * n, 2 * m * n, 2),
     "FeDLRT": (FeDLRT(LOCAL, r, EVERYTHING, "none"), 2 * (m + n) * r + r * r, (m + n) * r + 4 * r * r, 2),
@@ -89,13 +89,13 @@ def test_a_gradient_of_too_little_rank_widens_by_what_it_determines():
         wide = torch.cat([U, bar], dim=1)
         torch.testing.assert_close(wide @ (wide.T @ G), G)
     assert augment(Tree(W=U), Tree(W=0.0 * G), "none")["W"].shape == (7, 0)
-    # Orthogonal to rounding also where next to nothing of the gradient lies beside U.
+    # Orthogonal to rounding even if the gradient has almost no component outside U.
     bar = augment(Tree(W=U), Tree(W=U + 1e-9 * torch.outer(torch.linspace(1, 2, 7), torch.ones(3)).double()), "none")[
         "W"
     ]
     assert bar.shape == (7, 1)
     torch.testing.assert_close(U.T @ bar, torch.zeros(3, 1).double(), atol=1e-14, rtol=0)
-    # The model after a round does not depend on what completes a basis, where there is no correction to see it.
+    # Without a correction, the model after a round does not depend on how a basis is completed.
     target = torch.outer(torch.linspace(1, 2, 6), torch.linspace(-1, 1, 5)).double()
     given = quadratic_problem(
         "rank one", [centred(torch.eye(30), target)] * 2, torch.randn(6, 5, generator=generator).double()
@@ -111,12 +111,12 @@ def test_a_gradient_of_too_little_rank_widens_by_what_it_determines():
 def test_truncation_keeps_the_least_rank_within_the_threshold(rule, tau, rank):
     S = Tree(W=torch.diag(torch.tensor([10.0, 1.5, 0.3, 0.0])).double())
     eye = Tree(W=torch.eye(4).double())
-    kept = truncated(eye, S, eye, Truncation(tau, rule))
+    kept = truncate(eye, S, eye, Truncation(tau, rule))
     assert kept.S["W"].shape == (rank, rank)
     left = S["W"] - product(kept)["W"]
     assert float(torch.linalg.vector_norm(left)) <= tau * float(torch.linalg.vector_norm(S["W"])) + 1e-14
-    assert truncated(eye, S, eye, Truncation(tau, rule, most=1)).S["W"].shape == (1, 1)
-    assert truncated(eye, S, eye, Truncation(tau, rule, least=4)).S["W"].shape == (4, 4)
+    assert truncate(eye, S, eye, Truncation(tau, rule, most=1)).S["W"].shape == (1, 1)
+    assert truncate(eye, S, eye, Truncation(tau, rule, least=4)).S["W"].shape == (4, 4)
     assert Truncation(0.85).rank(torch.ones(3)) == 1  # the tail, sqrt 2, is at most 0.85 times the norm, sqrt 3
     assert Truncation(5.0, least=1).rank(torch.tensor([2.0, 1.0])) == 1
 
@@ -133,7 +133,7 @@ def test_factorise_is_the_best_approximation():
 @pytest.mark.parametrize("correction", ["none", "full", "simplified"])
 @pytest.mark.parametrize("completion", ["orthogonal", "none"])
 def test_bases_that_no_gradient_widens_travel_as_they_are(completion, correction):
-    """A flat loss has no gradient: both bases stay, or are completed to twice the rank."""
+    """The gradient of a flat loss is zero: both bases are unchanged, or completed to twice the rank."""
     target = torch.outer(torch.linspace(1, 2, m), torch.linspace(-1, 1, n)).double()
     given = quadratic_problem("flat", [centred(torch.zeros(m * n, m * n), target)], target)
     _, fed, state = run(FeDLRT(LOCAL, 1, EVERYTHING, correction, completion), given, 1)

@@ -1,4 +1,4 @@
-"""Local steps stay on the device of the weights, and none of them waits for it.
+"""Local steps stay on the device of the weights and do not synchronise it.
 
 Without a GPU, a foreign default device stands for it: a tensor that is created without naming its device lands there,
 where it has no values, and the computation fails.
@@ -34,7 +34,7 @@ STATISTICS = ("1.running_mean", "1.running_var")
 
 @dataclass(frozen=True)
 class NetworkOfTest:
-    """A client: a convolution, batch norm and a head on images of its own."""
+    """A client with a convolution, batch norm and a head, and its own images."""
 
     network: Factorable
     x: Tensor
@@ -60,7 +60,7 @@ class NetworkOfTest:
 
 
 def federation():
-    """Clients, and where they start."""
+    """A problem of clients with initial weights."""
     module = nn.Sequential(
         nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(3 * 16, 4), nn.GroupNorm(2, 4)
     ).to(PLAIN)

@@ -1,4 +1,4 @@
-"""Refusals of the LoRA algorithms and of the exact scheme, and the second half of a theorem's pair."""
+"""Errors of the LoRA algorithms and of the exact scheme, and `refit`."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from toymodels.regression import regression
 
 
 class Flat:
-    """A client that is content everywhere."""
+    """A client with a constant loss."""
 
     samples = 1.0
 
@@ -33,7 +33,7 @@ def test_a_product_that_overflows_names_round_and_client():
     huge = AB(
         Tree(W=torch.full((3, 1), 1e200, dtype=torch.float64)), Tree(W=torch.full((1, 2), 1e200, dtype=torch.float64))
     )
-    with pytest.raises(FederationError, match="round 1, client 0: train_factors came to numbers that are not finite"):
+    with pytest.raises(FederationError, match="round 1, client 0: train_factors gave numbers that are not finite"):
         one_round(algorithm.round, fed, state._replace(factors=huge))
 
 
@@ -53,7 +53,7 @@ def test_refitted_keeps_a_and_takes_the_mean_of_the_best_b():
     fed, algorithm = Federation(given.clients, shares=given.shares), ExactRoLoRA(0.05)
     state = algorithm.start(fed, Tree(given.start))
     state = final(go_on(algorithm.round, fed, state, 3), state)
-    refitted = one_round(algorithm.refitted, fed, state)
+    refitted = one_round(algorithm.refit, fed, state)
     assert refitted.A is state.A
     mean = sum(w * c.best_b(state.A)["W"] for w, c in zip(given.shares, given.clients, strict=True))
     torch.testing.assert_close(refitted.B["W"], mean)

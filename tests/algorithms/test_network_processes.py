@@ -1,4 +1,4 @@
-"""Networks in several processes: the bits of one process, with batch norm, batches, momentum and factors."""
+"""Networks in several processes give the bits of one process, with batch norm, batches, momentum and factors."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ def problem():
 
 @pytest.fixture(scope="module")
 def pool():
-    """Two workers of one thread each; this process takes one as well, since sums of several threads round elsewhere."""
+    """Two workers of one thread; this process also uses one thread, because the number of threads affects rounding."""
     threads, made = torch.get_num_threads(), Processes(2)
     torch.set_num_threads(1)
     yield made

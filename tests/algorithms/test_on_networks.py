@@ -1,4 +1,4 @@
-"""Every algorithm on a network with kernels, a norm and a head: what it becomes where another one is known."""
+"""Every algorithm on a network with kernels, a norm and a head, in cases in which it equals a known one."""
 
 import pytest
 import torch
@@ -75,7 +75,7 @@ def close(one, other, within=1e-11):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_factors_in_layers_and_products_give_the_same_model(name):
-    """Clients that compute through factors against clients that are given tensors."""
+    """Clients that compute through factors agree with clients that are given tensors."""
     if "FeDLRT" in name:
         pytest.skip("factors alone do not tell a kernel's shape: these clients must take values")
     algorithm = ALGORITHMS[name]
@@ -113,7 +113,7 @@ def test_rolora_with_a_frozen_is_ffa_lora():
 
 
 @pytest.mark.parametrize("restart", RESTARTS)
-def test_pairs_kept_beside_the_weights_make_the_same_model_as_merged_ones(restart):
+def test_stored_pairs_give_the_same_model_as_merged_ones(restart):
     beside, _, state = run(FineTuneFedLoRU(LOCAL, ADAPTER, 2, restart), 5)
     close(beside, run(FedLoRU(LOCAL, ADAPTER, 2, restart), 5)[0])
     assert len(state.pairs) == 2
@@ -127,7 +127,7 @@ def test_a_merge_leaves_the_network_as_it_was_unless_the_product_counts_twice(re
 
 
 SQUARE = {"layers": "conv", "convolution": "1 x k, k x 1"}
-"""The kernel as a matrix of 6 x 6, whose bases of rank 6 leave nothing out."""
+"""Reads the kernel as a 6 x 6 matrix, which bases of rank 6 represent exactly."""
 
 
 @pytest.mark.parametrize(("correction", "full"), [("none", FedAvg), ("full", FedLin), ("simplified", FedLin)])
@@ -157,7 +157,7 @@ def test_fedhm_at_full_rank_sends_the_function_that_the_server_has():
 
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if "local" not in name])
 def test_one_client_is_not_averaged(name):
-    """Three equal clients are one."""
+    """Three equal clients give the same as one."""
     (one,) = clients(1)
     algorithm = {
         "mFedLoRU": NestedFedLoRU(LOCAL, ADAPTER, 2, ranks=((1, 1),)),
@@ -185,7 +185,7 @@ def test_one_client_is_not_averaged(name):
     ],
 )
 def test_one_client_is_central_training_by_torch_optim(ours, theirs):
-    """Statistics follow the batches, and are neither differentiated nor decayed."""
+    """Statistics follow the batches and have neither gradients nor weight decay."""
     (client,) = clients(1)
     local = Descent(epochs=2, batch=3, learning_rate=0.1, optimiser=ours, optimiser_state="personal")
     found, _, _ = run(FedAvg(local), 2, who=[client])
@@ -201,7 +201,7 @@ def test_one_client_is_central_training_by_torch_optim(ours, theirs):
             w.update(new)
     close(found, {name: entry.detach() for name, entry in w.items()}, 1e-12)
     central = CentralTraining(local)
-    clients_, shares = central.gathered([client], None)
+    clients_, shares = central.pool([client], None)
     assert shares is None
     assert clients_[0].samples == client.samples
 
@@ -251,7 +251,7 @@ def test_frozen_weights_stay_and_do_not_travel():
 
 @pytest.mark.parametrize("name", ["FedAvg", "FedLin", "FedLoRA", "FedLoRU, random", "FeDLRT, full", "FedHM"])
 def test_statistics_are_averaged_and_no_step_is_taken_in_them(name):
-    """One local step on all samples: the statistics are the mean of what the clients observe at the start."""
+    """After one local step on all samples, the statistics are the mean of what the clients observe at the start."""
     algorithm = ALGORITHMS[name]
     settings = {key: value for key, value in vars(algorithm).items() if key != "local"}
     found, fed, _ = run(
@@ -273,7 +273,7 @@ def test_gradients_are_those_of_finite_differences():
     algorithm = FedLoRA(LOCAL, ADAPTER)
     state = algorithm.start(Federation([client]), start())
     factors = state.factors._replace(B=state.factors.B.map(lambda B: B + 0.3))
-    assemble = ADAPTER.over(client, state.base)
+    assemble = ADAPTER.assembler(client, state.base)
     slope = gradient(client, factors, assemble)
     for part, name, place in ((0, "conv.weight", (1, 0)), (1, "hidden.weight", (0, 7)), (2, "head.bias", (2,))):
         ends = []
@@ -342,7 +342,7 @@ def test_clipping_is_that_of_torch():
 
 
 @pytest.mark.parametrize("optimiser", [Sgd(0.9), AdamW()])
-def test_a_personal_optimiser_goes_on_and_a_fresh_one_starts_anew(optimiser):
+def test_a_personal_optimiser_continues_and_a_fresh_one_restarts(optimiser):
     (client,) = clients(1)
     through, _, _ = run(FedAvg(Descent(4, 0.05, optimiser=optimiser)), 1, who=[client])
     for kept in ("personal", "fresh"):
@@ -353,7 +353,7 @@ def test_a_personal_optimiser_goes_on_and_a_fresh_one_starts_anew(optimiser):
 
 
 def test_momentum_follows_the_bases_of_fedlrt():
-    """One layer at full rank: in coefficients of changing bases it is the momentum of the whole weights."""
+    """For one layer at full rank, momentum in coefficients of changing bases is momentum of the full weights."""
     (client,) = clients(1)
     momentum = Sgd(0.9)
     for kept in ("personal", "fresh"):
@@ -362,7 +362,7 @@ def test_momentum_follows_the_bases_of_fedlrt():
         close(low, run(FedAvg(local), 3, who=[client])[0], 1e-9)
 
 
-def test_a_restart_starts_a_personal_optimiser_anew():
+def test_a_restart_resets_a_personal_optimiser():
     local = Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state="personal")
     algorithm = FedLoRU(local, ADAPTER, 2)
     fed = Federation(clients())
@@ -385,7 +385,7 @@ def test_a_restart_starts_a_personal_optimiser_anew():
         (lambda: Descent(epochs=0), "epochs must be a whole number of at least 1"),
         (lambda: Descent(clip=0.0), "clip must be positive"),
         (lambda: Descent(optimiser_state="shared"), "optimiser_state must be"),
-        (lambda: run(FedAvg(Descent(3, 1e300))), "round 1, client 0: local_descent came to numbers"),
+        (lambda: run(FedAvg(Descent(3, 1e300))), "round 1, client 0: local_descent gave numbers"),
     ],
 )
 def test_bad_input_gets_one_clear_line(action, message):

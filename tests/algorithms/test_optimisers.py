@@ -1,4 +1,4 @@
-"""Optimisers against torch.optim, over many steps; under vmap; on devices."""
+"""Optimisers against torch.optim over many steps, within vmap, and on devices."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def start(dtype=torch.float64, batch=()):
 
 
 def slope(w, number):
-    """The gradient of a function that is neither quadratic nor the same in every step."""
+    """Return the gradient of a non-quadratic function that changes in every step."""
     return w.map(lambda entry: torch.sin(entry + number) + 0.3 * entry)
 
 
@@ -66,7 +66,7 @@ def test_steps_are_those_of_torch_optim(own, kind, options, foreach):
     assert largest_difference(expected, start()) > 0.1
     if isinstance(own, Sgd):
         assert all(torch.equal(found[name], expected[name]) for name in expected)
-    else:  # the numbers of a step are tensors here, and rounded elsewhere
+    else:  # the scalars of a step are tensors here, so that they are rounded at other places
         assert largest_difference(found, expected) <= 1e-14
 
 

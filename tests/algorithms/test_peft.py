@@ -1,4 +1,4 @@
-"""Values in a layer are PEFT's adapters as functions, where PEFT is installed (an extra). Its B is A here.
+"""Factors in a layer compute the same as PEFT's adapters, if PEFT is installed (an extra). Our A is PEFT's B.
 
 PEFT's adapter of a convolution in groups mixes the groups and stands for no change of the kernel; that of a dilated
 convolution is not dilated, and fails. Neither can be compared. The adapter of attention's output is added twice (0.21),
@@ -30,7 +30,7 @@ LAYERS = {
 
 
 class Named(nn.Module):
-    """A layer that has a name; attention within one sequence."""
+    """A module with one named layer; attention is within one sequence."""
 
     def __init__(self, layer):
         super().__init__()
@@ -41,7 +41,7 @@ class Named(nn.Module):
 
 
 def adapted(module, rank=3, alpha=6.0):
-    """PEFT's module, with adapters that are not zero."""
+    """Return PEFT's module with nonzero adapters."""
     config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=["layer"])
     found = peft.get_peft_model(module, config)
     with torch.no_grad():
@@ -52,7 +52,7 @@ def adapted(module, rank=3, alpha=6.0):
 
 
 def pairs(model, module):
-    """The values that PEFT's adapters are, by the names of the weights before."""
+    """Return PEFT's adapters as factors, by the original names of the weights."""
     names = {name: p.detach().clone() for name, p in module.named_parameters()}
     layer = model.base_model.model.layer
     found = dict(names)

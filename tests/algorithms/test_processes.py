@@ -1,4 +1,4 @@
-"""Clients in other processes: the same bits, arrays that are shared, and no process that is left behind."""
+"""Clients in other processes: the same bits, shared arrays, and no leftover processes."""
 
 import gc
 import os
@@ -31,7 +31,7 @@ from travelling import (
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
-from algorithms.exchange import Receipt, Reply, Trip
+from algorithms.exchange import Acknowledgement, Exchange, Reply
 from algorithms.executors.processes import Processes
 from algorithms.executors.sharing import pack, unpack
 from algorithms.fedavg import FedAvg
@@ -94,7 +94,7 @@ def test_work_is_done_elsewhere_on_one_thread_and_clients_stay_for_a_round(pools
         first, second = (torch.stack(uploads) for uploads in seen)
         assert os.getpid() not in first[:, 0]
         assert set(first[:, 1].tolist()) == {1}
-        assert not first[:, 2].any()  # a new round: nothing is kept of the last one
+        assert not first[:, 2].any()  # a new round discards what was kept in the last one
         assert torch.equal(second[:, 2], first[:, 0])
         assert torch.equal(second[:, 0], first[:, 0])
     assert len(set(first[:, 0].tolist())) <= 2
@@ -112,11 +112,11 @@ def test_replies_come_in_the_order_of_the_cohort(pools):
     assert [int(n) for n in fed.gather(answer_number, to=range(23))] == list(range(23))
 
 
-def test_what_is_told_and_equipped_arrives_anew_when_it_changes(pools):
+def test_shared_and_personal_values_are_sent_again_when_they_change(pools):
     fed = Federation(quadratics(3).clients, executor=pools[2])
     for value in (1.0, 2.0):
-        fed.tell(a=torch.tensor(value))
-        fed.equip(b=torch.tensor(10.0 * value))
+        fed.broadcast(a=torch.tensor(value))
+        fed.set_personal(b=torch.tensor(10.0 * value))
         assert float(fed.mean(sum_of_memories, to=fed.everyone)) == 11.0 * value
 
 
@@ -197,7 +197,7 @@ def test_federations_in_turns_keep_what_is_theirs(workers, pools):
     def turns(executors):
         feds = [Federation(quadratics(n).clients, executor=one) for n, one in zip((23, 9, 23), executors, strict=True)]
         for value, fed in enumerate(feds):
-            fed.tell(value=torch.tensor(float(value)))
+            fed.broadcast(value=torch.tensor(float(value)))
         for value, fed in enumerate(feds):
             fed.mean(add_kept, to=fed.everyone, w=torch.tensor(100.0 * value))
         found = [fed.gather(read_kept, to=fed.everyone) for fed in reversed(feds)]
@@ -232,7 +232,7 @@ def test_what_was_lost_with_the_workers_of_another_federation_is_had_again():
         fed.mean(add_to_kept, to=(0, 1), w=torch.tensor(0.5))
     assert one.gather(read_kept, to=one.everyone) == undisturbed.gather(read_kept, to=one.everyone)
     one._begin()
-    with pytest.raises(KeyError, match="w"):  # nothing is had again of another round
+    with pytest.raises(KeyError, match="w"):  # other rounds are not repeated
         one.gather(read_kept, to=(3,))
     pool.close()
 
@@ -240,7 +240,7 @@ def test_what_was_lost_with_the_workers_of_another_federation_is_had_again():
 def test_arrays_are_shared_and_not_sent(monkeypatch, pools):
     sizes = []
     fed = Federation(quadratics().clients, executor=pools[2])
-    fed.gather(answer_number, to=(0, 1))  # workers are there
+    fed.gather(answer_number, to=(0, 1))  # starts the workers
     original = type(pools[2]._workers[0].connection).send
 
     def counting(connection, message):
@@ -250,7 +250,7 @@ def test_arrays_are_shared_and_not_sent(monkeypatch, pools):
     monkeypatch.setattr(type(pools[2]._workers[0].connection), "send", counting)
     w = Tree({"W": torch.randn(300, 200, dtype=torch.float64)})
     fed.mean(add_kept, to=range(20), w=w["W"])
-    assert len(sizes) >= 10  # handles of shared memory are sent, too
+    assert len(sizes) >= 10  # including handles of shared memory
     assert max(sizes) < 10_000 < w["W"].numel()
 
 
@@ -304,13 +304,13 @@ def test_no_room_in_shared_memory_is_one_error(monkeypatch):
 def test_parts_of_a_cohort_add_up_to_the_bits_of_the_whole(clients):
     torch.manual_seed(0)
     uploads, shares = [torch.randn(5) for _ in range(clients)], torch.rand(clients).tolist()
-    trip = Trip(1, 1, answer_number, range(clients), None, {}, {}, None, 0, None, {}, {}, {}, {})
-    total, receipts = fold(trip, map(Reply, uploads), shares)
-    assert [receipt.number for receipt in receipts] == list(range(clients))
-    assert isinstance(receipts[0], Receipt)
+    exchange = Exchange(1, 1, answer_number, range(clients), None, {}, {}, None, 0, None, {}, {}, {}, {})
+    total, acknowledgements = fold(exchange, map(Reply, uploads), shares)
+    assert [one.number for one in acknowledgements] == list(range(clients))
+    assert isinstance(acknowledgements[0], Acknowledgement)
     exact = sum(share * upload.double() for share, upload in zip(shares, uploads, strict=True))
     assert torch.allclose(total.double(), exact, rtol=1e-5, atol=1e-5)
-    if clients <= PARTS:  # as ever: one after the other
+    if clients <= PARTS:  # a plain sum, one client after the other
         plain = uploads[0] * shares[0]
         for share, upload in zip(shares[1:], uploads[1:], strict=True):
             plain = plain + upload * share

@@ -1,4 +1,4 @@
-"""Factors in place of weights: the function is that of the product, the gradient too, and the product is not formed."""
+"""Factors instead of weights give the function and the gradient of the product, without forming it."""
 
 import copy
 import pickle
@@ -23,13 +23,13 @@ KINDS = ["added", "twice", "factored", "unequal", "added to factored"]
 
 
 def through(case, value, *inputs):
-    """The case's output with a value for its weight."""
+    """Return the case's output with factors for its weight."""
     own = {name: p.detach() for name, p in case.module.named_parameters()}
     return call(factorable(case.module, case.name), {**own, case.name: value}, *(inputs or case.inputs))
 
 
 def by_product(case, value):
-    """The same with the product, by torch alone."""
+    """Return the case's output with the product, computed only by torch."""
     return functional_call(case.module, {case.name: dense(value)}, case.inputs, tie_weights=True)
 
 
@@ -38,7 +38,7 @@ def first(output):
 
 
 def close(a, b):
-    """To the rounding of a chain of products, which differs between machines."""
+    """Check equality up to the rounding of a chain of products, which differs between machines."""
     return float((a - b).detach().norm()) <= 1e-11 * (1.0 + float(b.detach().norm()))
 
 
@@ -75,7 +75,7 @@ def test_gradients_are_those_of_finite_differences(name):
 
 
 class MatrixProducts(TorchDispatchMode):
-    """Shapes of the products of matrices."""
+    """Records the shapes of matrix products."""
 
     def __init__(self):
         super().__init__()
@@ -122,7 +122,7 @@ def test_arithmetic_is_that_of_the_factors():
     linear = torch.nn.functional.linear
     assert counted(lambda: linear(x, factored, bias)) == 2 * samples * (n * r + r * r + r * m)
     assert counted(lambda: linear(x, added, bias)) == 2 * samples * (m * n + r * (m + n))
-    many = normal(100, n)  # the middle matrix goes into the first: 30 rows are fewer than 100 samples
+    many = normal(100, n)  # the first two matrices are multiplied first, because 30 rows are fewer than 100 samples
     assert counted(lambda: linear(many, factored, bias)) == 2 * 100 * r * (m + n) + 2 * m * r * r
     image, (out, channels, k) = normal(2, 6, 10, 10), (8, 6, 3)
     positions, wide = 2 * 8 * 8, 2 * 10 * 8
@@ -200,7 +200,7 @@ def test_values_say_what_they_are():
         assert torch.equal(dense(again), dense(value))
     with pytest.raises(AttributeError):
         value.no_such_thing  # noqa: B018
-    assert torch.equal(value[0], dense(value)[0])  # never the first of its parts
+    assert torch.equal(value[0], dense(value)[0])  # not the first of its factors
 
 
 def test_what_does_not_fit_is_refused():

@@ -1,4 +1,4 @@
-"""Ranks of layers and of clients: above a layer's smaller side, each client's own, and steps in bases that move."""
+"""Ranks of layers and clients: ranks above a layer's smaller side, ranks of each client, and steps in moving bases."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ LOCAL = Descent(2, 0.05)
 
 
 class Pair:
-    """Two quadratics as one client: a small layer and a larger one."""
+    """A client with two quadratics, of a small layer and of a larger one."""
 
     def __init__(self, small, large):
         self.small, self.large, self.samples = small, large, 1.0
@@ -89,11 +89,13 @@ def test_a_rank_above_a_layer_is_refused_by_its_name_or_capped(name):
     assert {n: w.shape for n, w in capped.items()} == {n: w.shape for n, w in start.items()}
     assert loss(capped) < loss(start)
     within, said = run(of_rank(3, True)[name]), run(of_rank(3, False)[name])
-    assert all(torch.equal(within[n], said[n]) for n in start)  # where it fits, nothing changes
+    assert all(torch.equal(within[n], said[n]) for n in start)  # nothing changes if the rank fits
 
 
 def test_what_is_no_matrix_takes_no_rank():
-    with pytest.raises(FederationError, match=r"rank 1 does not fit b of shape \(3,\), which is no matrix; name the"):
+    with pytest.raises(
+        FederationError, match=r"rank 1 does not fit b of shape \(3,\), which is not a matrix; name the"
+    ):
         Adapter(1, cap=True).factors(Tree(b=torch.ones(3)))
     with pytest.raises(FederationError, match="takes 1 to 2"):
         FedHM(LOCAL, 1, (1, 0), cap=True).start(Federation(pairs(2)[0]), Tree(W=torch.ones(2, 2)))
@@ -158,7 +160,7 @@ OPTIMISERS = {"none": None, "momentum": Sgd(0.9, weight_decay=0.01), "Nesterov":
 @pytest.mark.parametrize("kept", ["fresh", "personal"])
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_naive_fedlrt_at_full_rank_steps_as_without_bases(name, kept):
-    """Square matrices of full rank: the bases span everything, and what is linear in gradients follows them exactly."""
+    """With square matrices of full rank, bases span everything, so that states linear in gradients follow exactly."""
     local = Descent(4, 0.1, optimiser=OPTIMISERS[name], optimiser_state=kept, clip=0.5)
     (client,), start = quadratics(1, (4, 4)), torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
     found = []

@@ -1,4 +1,4 @@
-"""Clients in Ray actors: the bits of one process, whatever the actors do, and no process that is left behind."""
+"""Clients in Ray actors: the bits of one process, even if actors are lost, and no leftover processes."""
 
 import contextlib
 import os
@@ -57,7 +57,7 @@ ALGORITHMS = {
 @pytest.fixture(scope="module")
 def teams():
     """Teams of 1, 2 and 4 actors in one cluster, and two processes; all tests share them."""
-    installed(FederationError)  # sets what a cluster starts with
+    installed(FederationError)  # sets the environment in which a cluster starts
     ray.init(
         "local",
         num_cpus=8,
@@ -80,14 +80,14 @@ def teams():
 
 
 def processes():
-    """Command lines and parents of all processes, by their numbers."""
+    """Return the command lines and parents of all processes, by id."""
     found = subprocess.run(["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in found.splitlines()[1:]]
     return {row[0]: row[2] for row in rows}, {row[0]: row[1] for row in rows}
 
 
 def started():
-    """Processes that this one and its children have started."""
+    """Return the processes that this one and its children have started."""
     words, parents = processes()
     found, new = {}, {str(os.getpid())}
     while new:
@@ -107,7 +107,7 @@ def run(algorithm, executor, rounds=3, size=20, disturb=lambda number: None):
 
 
 def same(found, expected):
-    assert found[1] == expected[1]  # the ledger: none lost, none counted twice
+    assert found[1] == expected[1]  # the ledger lost no message and counted none twice
     assert len(found[0]) == len(expected[0])
     assert any(isinstance(leaf, torch.Tensor) for leaf in found[0])
     for one, other in zip(found[0], expected[0], strict=True):
@@ -143,7 +143,7 @@ def test_actors_that_are_killed_at_random_change_no_bit(name, teams):
 
 
 def kill(process):
-    assert process > 1  # 0 would be everybody in this group
+    assert process > 1  # 0 would address the whole process group
     with contextlib.suppress(ProcessLookupError):  # it was killed before
         os.kill(process, signal.SIGKILL)
 
@@ -207,7 +207,7 @@ def test_what_actors_cannot_import_is_one_line(monkeypatch, teams):
     ("wrong", "message"),
     [
         ({"workers": 12}, r"at local has \d CPU free, and 12 are needed: name fewer workers"),
-        ({"workers": 17}, "workers must be at most 16, the parts into which a trip is cut, got 17"),
+        ({"workers": 17}, "workers must be at most 16, the parts into which an exchange is cut, got 17"),
         ({"workers": 1, "graphics": 0.5}, "at local has 0 GPU free, and 0.5 are needed: name fewer workers"),
         ({"workers": 0}, "workers must be a whole number of at least 1"),
         ({"workers": 1, "graphics": float("nan")}, "GPUs of a worker must be a part of one, .* got nan"),
@@ -228,7 +228,7 @@ def test_a_pool_makes_calls_in_workers_and_hands_their_errors_on(teams, tmp_path
             pool.submit(divide, None, None).result()
         once = pool.submit(end_once, str(tmp_path / "marker"))
         assert once.result() == "again"  # its process ended the first time
-    assert ray.is_initialized()  # the cluster is not the pool's own
+    assert ray.is_initialized()  # the pool has joined the cluster and does not end it
 
 
 def test_a_pool_without_room_is_one_line(teams):

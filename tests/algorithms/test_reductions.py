@@ -1,4 +1,4 @@
-"""Special cases in which an algorithm becomes another one or a known one, and agreement of the executors."""
+"""Special cases in which an algorithm equals another one, and agreement of the executors."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def problem(shape=(6, 4), clients=4, **options):
 
 
 def run(algorithm, given, rounds, *, size=None, **options):
-    """The model after some rounds, and the federation."""
+    """Return the model after some rounds, the federation and the state."""
     fed = Federation(given.clients, **options)
     state = algorithm.start(fed, Tree(given.start))
     state = final(go_on(algorithm.round, fed, state, rounds, size), state)
@@ -114,7 +114,7 @@ def test_nested_clients_at_full_rank_take_the_first_step_of_fedloru(shape):
 
 
 @pytest.mark.parametrize("restart", ["random", "momentum", "keep A"])
-def test_pairs_kept_beside_the_weights_make_the_same_model_as_merged_ones(restart):
+def test_stored_pairs_give_the_same_model_as_merged_ones(restart):
     given = problem()
     beside, fed, state = run(FineTuneFedLoRU(LOCAL, Adapter(2), 2, restart), given, 7, size=3)
     merged, other, _ = run(FedLoRU(LOCAL, Adapter(2), 2, restart), given, 7, size=3)

@@ -1,4 +1,4 @@
-"""Refusals of algorithms and federations, in one line, where numbers would mean nothing."""
+"""One-line errors of algorithms and federations where results would be meaningless."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ def remembering(optimiser_state):
     ],
 )
 def test_no_optimiser_remembers_factors_that_are_new_in_every_round(make):
-    with pytest.raises(FederationError, match=r"anew in every round.*leave optimiser_state fresh"):
+    with pytest.raises(FederationError, match=r"again in every round.*leave optimiser_state fresh"):
         make(remembering("personal"))
     assert list(rounds(make(remembering("fresh")), quadratics(), rounds=1))[-1].state.round == 1
 
@@ -69,7 +69,7 @@ def test_nothing_travels_in_central_training():
     assert steps[-1].metrics["loss"] < steps[0].metrics["loss"]
 
 
-def test_an_optimiser_goes_on_in_central_training_where_its_state_is_personal():
+def test_a_personal_optimiser_continues_in_central_training():
     def last(state):
         algorithm = CentralTraining(Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state=state))
         return list(rounds(algorithm, quadratics(), rounds=2))[-1].metrics["loss"]
@@ -128,8 +128,8 @@ def test_what_others_hold_too_is_not_the_clients_to_write_in(where):
     problem = quadratics()
     w = Tree(problem.start)
     fed = Federation(problem.clients, seed=0)
-    fed.tell(told=w.map(torch.clone))
-    fed.equip(equipped=w.map(torch.clone))
+    fed.broadcast(told=w.map(torch.clone))
+    fed.set_personal(equipped=w.map(torch.clone))
     fed.gather(keep, to=(0, 1), w=w)
     each = {"own": {number: w.map(torch.clone) for number in (0, 1)}}
     with pytest.raises(FederationError, match="client 0 changed in place what the server sent, or what it keeps"):
@@ -153,7 +153,7 @@ def test_a_cohort_is_some_of_the_clients_each_once(ask, cohort):
 
 @dataclass(frozen=True)
 class Basis:
-    """A state of one's own whose tensor is called U."""
+    """A user's state with a tensor called U."""
 
     U: torch.Tensor
 
@@ -213,7 +213,7 @@ class Remembering(NamedTuple):
 
 
 class Foreign(Sgd):
-    """The momentum of `Sgd` in a state of its own."""
+    """The momentum of `Sgd` in a state of another class."""
 
     def start(self, parameters):
         return Remembering(super().start(parameters).velocity)
@@ -298,14 +298,14 @@ def test_clients_of_a_round_may_stand_in_an_array(named):
 
 @dataclass(frozen=True)
 class Forgetful(FedAvg):
-    """Its round returns nothing."""
+    """An algorithm whose round returns nothing."""
 
     def round(self, fed, cohort, w):
         super().round(fed, cohort, w)
 
 
 def test_a_round_that_returns_nothing_is_named():
-    with pytest.raises(FederationError, match=r"the weights of Forgetful are no tensors by name but a NoneType; its"):
+    with pytest.raises(FederationError, match=r"the weights of Forgetful are not tensors by name but a NoneType; its"):
         list(rounds(Forgetful(Descent(2, 0.1)), quadratics(), rounds=1))
 
 

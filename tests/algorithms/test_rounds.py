@@ -1,4 +1,4 @@
-"""The loop over rounds: what is evaluated when, and where a run goes on; by hand on two parabolas."""
+"""The loop over rounds: when it evaluates and how it resumes, by hand on two parabolas."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.adapter import fitting
+from algorithms.adapter import fit_rank
 from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
@@ -20,7 +20,7 @@ from toymodels.quadratic import random_quadratics
 
 @dataclass(frozen=True)
 class Parabola:
-    """(w - centre)^2 / 2, of some samples."""
+    """A client with loss (w - centre)^2 / 2 and some samples."""
 
     centre: float
     samples: float = 1.0
@@ -30,7 +30,7 @@ class Parabola:
 
 
 class Two:
-    """Parabolas about 0 and 4, the second of three times the weight: gradient descent leads to 3."""
+    """Parabolas about 0 and 4, the second with three times the weight, so that the minimiser is 3."""
 
     clients = (Parabola(0.0), Parabola(4.0, 3.0))
     shares = (0.25, 0.75)
@@ -44,7 +44,7 @@ class Two:
 
 
 HALF = FedAvg(Descent(1, 0.5))
-"""One step of 1/2: the distance from 3 is halved."""
+"""One step of 1/2, which halves the distance from 3."""
 
 
 def taken(*arguments, **options):
@@ -69,7 +69,7 @@ def test_rounds_between_evaluations_hold_what_costs_nothing():
         taken(HALF, Two(), rounds=1, evaluate_every=0)
 
 
-def test_a_run_goes_on_where_it_stood_with_its_ledger():
+def test_a_run_resumes_with_its_ledger():
     whole = list(rounds(HALF, Two(), rounds=4, cohort=1, seed=3))
     half = list(rounds(HALF, Two(), rounds=2, cohort=1, seed=3))[-1]
     rest = list(rounds(HALF, Two(), rounds=4, cohort=1, seed=3, resume=(half.state, half.ledger)))
@@ -107,10 +107,10 @@ def test_epochs_and_clips_out_of_range_are_refused(wrong):
 
 def test_ranks_beyond_the_smaller_side_are_refused_unless_they_are_capped():
     W = torch.zeros(3, 5)
-    assert fitting("W", W, 3, CONVOLUTIONS[0]) == (3, 5, 3)
+    assert fit_rank("W", W, 3, CONVOLUTIONS[0]) == (3, 5, 3)
     with pytest.raises(FederationError, match=r"rank 4 does not fit W .*: as a 3 x 5 matrix it takes 1 to 3"):
-        fitting("W", W, 4, CONVOLUTIONS[0])
-    assert fitting("W", W, 4, CONVOLUTIONS[0], True) == (3, 5, 3)
+        fit_rank("W", W, 4, CONVOLUTIONS[0])
+    assert fit_rank("W", W, 4, CONVOLUTIONS[0], True) == (3, 5, 3)
 
 
 class Personal(FedAvg):

@@ -1,4 +1,4 @@
-"""Messages cut into what is trained and what is not; and whether all that was sent is finite."""
+"""Messages divided into trained and untrained entries, and the check that uploads are finite."""
 
 import pytest
 import torch
@@ -28,12 +28,12 @@ def test_a_message_is_put_together_as_it_was(made):
     message, other = made(1.0), made(5.0)
     split = Split(message, NAMES)
     assert not any(leaf.shape == (2,) and leaf[0] == 2.0 for leaf in split.trained)
-    again = Split(split.whole(Split(other, NAMES).trained, {"norm.mean": torch.full((2,), 7.0)}))
+    again = Split(split.rebuild(Split(other, NAMES).trained, {"norm.mean": torch.full((2,), 7.0)}))
     expected = Split(other)
     assert again.form == expected.form
     for found, leaf in zip(again.trained, expected.trained, strict=True):
         assert torch.equal(found, torch.full((2,), 7.0) if float(leaf.reshape(-1)[0]) == 6.0 else leaf)
-    own = split.whole(split.trained)
+    own = split.rebuild(split.trained)
     assert all(torch.equal(a, b) for a, b in zip(Split(own).trained, Split(message).trained, strict=True))
 
 
@@ -64,5 +64,5 @@ def test_one_number_that_is_not_finite_is_found_wherever_it_stands(dtype, wrong,
     bad[place] = wrong
     good = {"a": torch.ones(100, dtype=dtype), "b": torch.zeros(3), "none": torch.zeros(0)}
     fed = Federation([Sender(good), Sender({**good, "a": bad})])
-    with pytest.raises(FederationError, match="client 1: send came to numbers that are not finite"):
+    with pytest.raises(FederationError, match="client 1: send gave numbers that are not finite"):
         one_round(lambda fed, cohort, state: fed.gather(send, to=cohort), fed, None)

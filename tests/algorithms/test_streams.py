@@ -1,4 +1,4 @@
-"""Random streams: equal settings give equal numbers, and streams of different purpose differ, each from all others."""
+"""Random streams: equal settings give equal numbers, and streams of different purpose all differ."""
 
 from itertools import combinations, product
 
@@ -21,7 +21,7 @@ FEW = range(3)
 
 
 def require_apart(streams):
-    """Each stream is unlike every other of its shape."""
+    """Check that each stream differs from every other stream of its shape."""
     for (one, first), (other, second) in combinations(streams.items(), 2):
         if first.shape == second.shape:
             assert not torch.equal(first, second), f"{one} and {other} are one stream"
@@ -47,14 +47,14 @@ def uploaded(client, memory):
     return Reply(upload=memory.drawn)
 
 
-def test_clients_draw_by_seed_round_trip_and_number():
+def test_clients_draw_by_seed_round_exchange_and_number():
     def streams():
         found = {}
         for seed, round in product(FEW, FEW):
             one = fed(seed, round)
-            for trip in FEW:
+            for exchange in FEW:
                 drawn = one.gather(uploaded, to=(0, 1, 2), draw=lambda client, rng: torch.from_numpy(rng.random(4)))
-                found |= {(seed, round, trip, number): numbers for number, numbers in enumerate(drawn)}
+                found |= {(seed, round, exchange, number): numbers for number, numbers in enumerate(drawn)}
         return found
 
     found, again = streams(), streams()
@@ -79,18 +79,18 @@ def test_factors_start_by_seed_turn_and_layer():
 
 
 def test_nested_factors_start_by_turn_and_side_and_unlike_the_factors():
-    """All sides are equal, so that one stream in the place of another would fit."""
+    """All sides are equal, so that one stream could replace another."""
     factors = Adapter(3).pair(Tree(W=torch.zeros(3, 3).double()))
     algorithm = NestedFedLoRU(Descent(), Adapter(3), 2, ranks=((3, 3),))
     found = {"A": torch.linalg.qr(factors.A["W"])[0]}
     for turn in FEW:
-        nested = algorithm.fresh(factors, (3, 3), turn)
+        nested = algorithm.draw_factors(factors, (3, 3), turn)
         found |= {("rows", turn): nested.A_u["W"].T, ("columns", turn): nested.B_d["W"]}
     require_apart(found)
 
 
-def test_factors_start_anew_after_every_accumulation():
-    """FedLoRU with tau = 2: A is that of turns 0, 2 and 4 where no step moves it."""
+def test_factors_restart_after_every_accumulation():
+    """With tau = 2 in FedLoRU, A is drawn at turns 0, 2 and 4, where no step moves it."""
     given = random_quadratics((4, 3), 2, np.random.default_rng(0))
     still = Descent(1, 1e-300)
     for algorithm in (FedLoRU(still, Adapter(2, seed=6), 2), PersonalFedLoRU(still, Adapter(2, seed=6), 2)):
@@ -104,7 +104,7 @@ def test_factors_start_anew_after_every_accumulation():
 
 @pytest.mark.parametrize("jointly", [False, True])
 def test_two_kinds_of_steps_take_batches_of_their_own(jointly):
-    """Personal steps come first; the joint ones are as many as both kinds have, each with a batch of its own."""
+    """Personal steps come first; joint steps are as many as both kinds together, each with its own batch."""
 
     class Twenty:
         samples = 20

@@ -1,4 +1,4 @@
-"""Behaviour where nothing is said: defaults of settings, and trips before the first round."""
+"""Default behaviour: defaults of settings, and exchanges before the first round."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation, FederationError, Reply
 from algorithms.fedlin import FedLin
-from algorithms.low_rank import Truncation, projected
+from algorithms.low_rank import Truncation, project
 from algorithms.tree import Tree
 from toymodels.quadratic import random_quadratics
 
@@ -44,11 +44,11 @@ def test_settings_are_taken_to_their_ends():
 @pytest.mark.parametrize(
     ("sigma", "tau", "ranks"),
     [
-        # Tails from each on, beside tau times the whole norm 5: 5, 3 and 0 for (4, 3, 0) ...
+        # Norms of tails against tau times the full norm 5: 5, 3 and 0 for (4, 3, 0) ...
         ((4.0, 3.0, 0.0), 0.5, (2, 3)),
         ((4.0, 3.0, 0.0), 0.7, (1, 2)),
         ((4.0, 3.0, 0.0), 0.0, (2, 2)),
-        # ... and 13, 5, 3 beside tau times 13 for (12, 4, 3).
+        # ... and 13, 5, 3 against tau times 13 for (12, 4, 3).
         ((12.0, 4.0, 3.0), 0.2, (3, 3)),
         ((12.0, 4.0, 3.0), 0.3, (2, 3)),
         ((12.0, 4.0, 3.0), 0.9, (1, 2)),
@@ -69,7 +69,7 @@ def test_no_rank_is_left_only_where_nothing_is():
 
 
 def test_fresh_factors_are_those_of_seed_and_turn_and_small():
-    """B is zero; A times the root of its rows is normal: of 6,000 squares the mean is within 5 sqrt(2 / 6000) of 1."""
+    """B is zero. A times the root of its rows is normal: the mean of 6,000 squares is within 5 sqrt(2 / 6000) of 1."""
     first = Adapter(2).factors(W)
     for name, (m, n) in {"W": (4, 3), "V": (2, 5)}.items():
         assert first.A[name].shape == (m, 2)
@@ -85,9 +85,9 @@ def upload_draw(client, memory):
     return Reply(upload=memory.drawn)
 
 
-def test_trips_before_the_first_round_are_those_of_round_0():
+def test_exchanges_before_the_first_round_belong_to_round_0():
     fed = Federation(random_quadratics((2, 2), 2, np.random.default_rng(0)).clients, seed=5)
-    fed.tell(base=W)
+    fed.broadcast(base=W)
     found = fed.gather(upload_draw, to=(0, 1), draw=lambda client, rng: torch.tensor(rng.random(), dtype=torch.float64))
     assert [float(draw) for draw in found] == [np.random.default_rng([5, 0, 1, k]).random() for k in (0, 1)]
     assert [(entry.round, entry.trip, entry.direction) for entry in fed.ledger.entries] == [
@@ -114,6 +114,6 @@ class Plain:
 
 def test_a_client_seen_through_bases_keeps_its_size():
     U, V = Tree(W=torch.eye(3).double()[:, :2]), Tree(W=torch.eye(2).double())
-    seen = projected(Plain(), U, V)
+    seen = project(Plain(), U, V)
     assert seen.samples == 7.0
     assert float(seen.loss({"W": torch.full((2, 2), 3.0).double()})) == 36.0

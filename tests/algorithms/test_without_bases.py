@@ -1,4 +1,4 @@
-"""Algorithms with orthonormal bases against their boxes on whole matrices, where no basis is chosen.
+"""Algorithms with orthonormal bases against their boxes on full matrices, where no basis is chosen.
 
 Only the product W = U S V^T enters: the columns of [U | grad_U] span those of [W | G W^T], since grad_U = G V S^T and
 V S^T = W^T U; a step in the coefficients of wide bases is W - rate P G Q with the projections P and Q on their spans.
@@ -37,7 +37,7 @@ def mean(cohort, uploads):
 
 
 def onto(*columns):
-    """The projection on the span of columns."""
+    """Return the projection onto the span of columns."""
     return (whole := np.hstack(columns)) @ np.linalg.pinv(whole, rcond=1e-10)
 
 
@@ -47,7 +47,7 @@ def best(W, rank):
 
 
 def cut(W, keep):
-    """The smallest rank whose tail has norm at most tau times that of W; of rank 1 where no more may stay."""
+    """Truncate W to the smallest rank whose tail has norm at most tau times the norm of W, at most `keep.most`."""
     sigma = np.linalg.svd(W, compute_uv=False)
     tails = [np.sqrt((sigma[r:] ** 2).sum()) for r in range(len(sigma) + 1)]
     rank = next(r for r, tail in enumerate(tails) if tail <= max(keep.tau, 1e-14) * tails[0])

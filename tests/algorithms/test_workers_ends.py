@@ -1,4 +1,4 @@
-"""Workers as work ends: errors that cannot travel, work that goes on elsewhere, memory that comes back."""
+"""Workers at the end of work: errors that cannot be pickled, work continued elsewhere, memory that is released."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 class TwoPartsError(Exception):
-    """Leaves a process, and does not arrive in another: it is made of two parts and keeps one."""
+    """An error that can be pickled but not unpickled, because it is made of two arguments and keeps one."""
 
     def __init__(self, what, why):
         super().__init__(f"{what}: {why}")
@@ -38,7 +38,7 @@ def send_and_keep_much(client, memory):
 
 @pytest.fixture
 def given():
-    """A federation of two clients, and its two workers."""
+    """Return a federation of two clients, and its two workers."""
     pool = Processes(2)
     yield Federation(quadratics(2).clients, executor=pool), pool
     pool.close()
@@ -50,7 +50,7 @@ def test_workers_that_are_at_work_end_by_themselves(given):
     processes = [worker.process for worker in pool._workers]
     with pytest.raises(FederationError, match="client 0 has a wrong file"):
         fed.gather(fail_beside_work, to=(0, 1))
-    assert processes[1].exitcode == 1  # and not by a signal: nobody had to kill it
+    assert processes[1].exitcode == 1  # it ended by itself, not by a signal
     assert processes[0].exitcode in (0, 1)
 
 
@@ -75,7 +75,7 @@ Federation(quadratics(2).clients, executor=Processes(2)).gather(answer_number, t
 """
 
 
-def test_a_script_that_its_workers_would_run_again_is_told_the_line_that_it_lacks(tmp_path):
+def test_a_script_without_the_main_guard_gets_the_missing_line_in_the_error(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(UNGUARDED.format(paths=[str(HERE.parents[1]), str(HERE)]))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -77,7 +77,7 @@ def read_told(client, memory):
 
 
 def write_and_wait(client, memory, pipe):
-    """Says that it is at work, and holds the pipe open for as long as this process lives."""
+    """Report that it is at work, and hold the pipe open as long as this process lives."""
     with open(pipe, "w") as held:
         held.write("ready\n")
         held.flush()
@@ -90,7 +90,7 @@ def send_share_of_one(client, memory):
 
 
 def pages_taken(client, memory):
-    """Pages that the system gave for the tensors of ten clients, four of 4 MiB each, that are let go."""
+    """Return the page faults for the tensors of ten clients, four of 4 MiB each, which are released."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(10):
         assert sum(float(one[0]) for one in [torch.ones(1 << 20) for _ in range(4)]) == 4.0

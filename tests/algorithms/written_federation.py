@@ -1,4 +1,4 @@
-"""The federation of `by_hand` for the code under test: its clients, and factors that start as written there."""
+"""The federation of `by_hand` for the code under test: its clients and its initial factors."""
 
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ def trees(*matrices):
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """One client: 1/2 (<D_i, W> - y_i)^2, averaged over a batch; only its loss is given."""
+    """A client with the mean of 1/2 (<D_i, W> - y_i)^2 over a batch, without a gradient of its own."""
 
     D: torch.Tensor
     y: torch.Tensor
@@ -41,7 +41,7 @@ class Samples:
 
 
 class Knowing(Samples):
-    """The same with a gradient of its own."""
+    """The same client with its own gradient."""
 
     def gradient(self, w, batch=None):
         D, y = (self.D, self.y) if batch is None else (self.D[batch], self.y[batch])
@@ -58,7 +58,7 @@ def clients(kind=Samples):
 
 @dataclass(frozen=True)
 class Written(Adapter):
-    """An adapter whose factors are those written by hand."""
+    """An adapter with the factors of `by_hand`."""
 
     own: bool = False
 
@@ -68,7 +68,7 @@ class Written(Adapter):
 
 @dataclass(frozen=True)
 class WrittenNested(NestedFedLoRU):
-    """mFedLoRU whose nested factors start as written by hand."""
+    """mFedLoRU with the initial nested factors of `by_hand`."""
 
-    def fresh(self, factors, ranks, turn):
+    def draw_factors(self, factors, ranks, turn):
         return Nested(*trees(*by_hand.nested(self.adapter.rank, ranks, turn)))

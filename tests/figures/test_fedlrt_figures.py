@@ -44,7 +44,7 @@ def problem(starts=3):
 
 def alone(clients, number, algorithm, start, rounds):
     """Weights after every round of one start, by plain clients one after the other."""
-    plain = [type(c)(c.pairs, c.H, c.B[number], c.c[number], c.samples).plain() for c in clients]
+    plain = [type(c)(c.pairs, c.H, c.B[number], c.c[number], c.samples).as_quadratic() for c in clients]
     fed = Federation(plain)
     state, found = algorithm.start(fed, Tree(W=start)), []
     for _ in range(rounds + 1):

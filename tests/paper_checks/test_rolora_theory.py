@@ -193,7 +193,7 @@ def test_the_second_iteration_on_the_same_samples_is_the_algorithms():
     fed = Federation((Regressor(torch.from_numpy(X.T @ X / n), torch.from_numpy(truth @ own)),))
     algorithm = ExactRoLoRA(s)
     state = algorithm.start(fed, Tree(W=torch.from_numpy(a @ own)))
-    state = one_round(algorithm.refitted, fed, one_round(algorithm.round, fed, state))
+    state = one_round(algorithm.refit, fed, one_round(algorithm.round, fed, state))
     off = float(state.B["W"][0, 0]) * state.A["W"].numpy()[:, 0] - truth[:, 0]
     found = abs(truth[:, 0] @ (X.T @ (X @ off) / n - off)) / np.linalg.norm(off)
     x, y, rest = X[:, 0], X[:, 1], X[:, 2:]

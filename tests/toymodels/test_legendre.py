@@ -60,8 +60,8 @@ def test_the_target_is_the_minimiser_however_the_data_are_split(split):
     assert sum(client.samples for client in given.clients) == (8000 if split == "all" else 2000)
 
 
-def test_starts_targets_and_strips_are_those_asked_for():
-    """Draws in the order of the module: target, points, order of the samples, start."""
+def test_starts_targets_and_strips_are_as_requested():
+    """The module draws target, points, order of the samples and initial weights, in this order."""
     options = {"shape": (4, 3), "rank": 2, "samples": 90}
     made = [homogeneous(3, np.random.default_rng(5), start_scale=scale, **options) for scale in (1.0, 0.25)]
     torch.testing.assert_close(made[1].start["W"], 0.25 * made[0].start["W"])
@@ -77,7 +77,7 @@ def test_starts_targets_and_strips_are_those_asked_for():
 
 
 def test_the_settings_of_the_papers_figures_are_the_defaults():
-    """Figure 4: one 20 x 20 target of rank 4; Figure 1: 10 x 10 targets of rank 1; 10,000 points in both."""
+    """Figure 4 has one 20 x 20 target of rank 4, Figure 1 has 10 x 10 targets of rank 1; both have 10,000 points."""
     one = homogeneous(2, np.random.default_rng(7))
     assert one.start["W"].shape == one.facts["target"].shape == (20, 20)
     assert torch.linalg.matrix_rank(one.facts["target"]) == 4

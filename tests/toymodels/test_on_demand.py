@@ -1,4 +1,4 @@
-"""Clients of toy problems on demand: the same client every time, of the same law, and none of them kept."""
+"""Clients of toy problems on demand: always the same client, of the same law, and none of them is stored."""
 
 import pickle
 from itertools import product
@@ -117,7 +117,7 @@ def test_a_run_draws_its_cohort_and_what_is_evaluated_alone():
     problem = sampled_problem("counted", clients, torch.zeros(3, 2, dtype=torch.float64), 1.0, int(256e6 / 8 / 20))
     assert len(drawn) == len(problem.sampled) == 20
     last = list(rounds(FedAvg(Descent(2, 0.1)), problem, rounds=3, cohort=4))[-1]
-    assert len(drawn) <= 20 + 3 * 4 + 1  # one is looked at for its kind
+    assert len(drawn) <= 20 + 3 * 4 + 1  # one is drawn to inspect its type
     assert last.metrics["loss"] > 0
     assert last.metrics["bytes_up"] == 3 * 4 * 6 * 8
     with pytest.raises(ProblemError, match="1000000 clients are drawn on demand and cannot be pooled"):
@@ -160,12 +160,12 @@ def test_a_planned_run_on_demand_repeats():
     assert ends[0] == ends[1]
 
 
-def test_data_that_are_not_finite_are_told_from_steps_that_diverge():
+def test_non_finite_data_are_distinguished_from_diverging_steps():
     clients = [centred(np.eye(2), np.ones((2, 1))), centred(np.eye(2), np.array([[1.0], [np.nan]]))]
     fed = Federation(clients)
     w = Tree({"W": torch.zeros(2, 1, dtype=torch.float64)})
     with pytest.raises(
-        FederationError, match=r"client 1: .* not finite; its data B are not finite; mend them, or leave"
+        FederationError, match=r"client 1: .* not finite; its data B are not finite; correct them, or leave"
     ):
         one_round(FedAvg(Descent(1, 0.1)).round, fed, w)
     with pytest.raises(FederationError, match=r"client 0: .* not finite; lower the learning rate or look at its data"):

@@ -1,4 +1,4 @@
-"""Gram matrices of product features on pairs, against the plain quadratic and against the data."""
+"""Gram matrices of product features on pairs, against `Quadratic` and against the data."""
 
 import numpy as np
 import pytest
@@ -36,14 +36,14 @@ def test_many_projections_at_once_are_the_plain_ones(k):
     rng = np.random.default_rng(1)
     x, y = rng.uniform(-1, 1, (2, 40))
     targets = random_targets(3, (4, 5), 2, rng)
-    gram = product_gram(legendre_features(x, 4), legendre_features(y, 5), np.zeros(40)).aimed(targets)
+    gram = product_gram(legendre_features(x, 4), legendre_features(y, 5), np.zeros(40)).with_targets(targets)
     U, V = bases(4, k, 0), bases(5, k, 1)
     S = torch.from_numpy(rng.standard_normal((3, k, k)))
     seen = gram.projected({"W": U}, {"W": V})
     losses, slopes = seen.loss({"W": S}), seen.gradient(Tree(W=S))["W"]
     for number in range(3):
-        plain = gram.some([number])
-        alone = type(gram)(gram.pairs, gram.H, plain.B[0], plain.c[0], gram.samples).plain()
+        plain = gram.select([number])
+        alone = type(gram)(gram.pairs, gram.H, plain.B[0], plain.c[0], gram.samples).as_quadratic()
         reduced = alone.projected({"W": U[number]}, {"W": V[number]})
         torch.testing.assert_close(losses[number], reduced.loss({"W": S[number]}), atol=1e-12, rtol=1e-12)
         expected = reduced.gradient(Tree(W=S[number]))["W"]

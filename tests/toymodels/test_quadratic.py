@@ -1,4 +1,4 @@
-"""Quadratic clients by hand, with chosen spectra and in bases."""
+"""Quadratic clients by hand, with prescribed spectra and in coefficient space."""
 
 from fractions import Fraction
 
@@ -73,7 +73,7 @@ def test_every_client_has_the_extreme_curvatures_asked_for(curvatures):
     assert given.smoothness == pytest.approx(max(map(abs, curvatures)))
 
 
-def test_curvatures_are_a_tenth_to_one_unless_told():
+def test_curvatures_are_a_tenth_to_one_by_default():
     given = random_quadratics((3, 2), 1, np.random.default_rng(0))
     assert given.facts["curvature"] == pytest.approx((0.1, 1.0))
     twice = random_quadratics((3, 2), 1, np.random.default_rng(0), scale=2.0)
@@ -132,7 +132,7 @@ def test_a_problem_weighs_its_clients():
 
 @pytest.mark.parametrize("low", [1e-3, 1e-9, 1e-11, 0.0])
 def test_a_minimiser_is_single_where_the_least_curvature_is_beyond_rounding(low):
-    """1e-10 of the largest curvature is the border."""
+    """The border is 1e-10 of the largest curvature."""
     client = centred(np.diag([2.0, 2.0 * low]), np.array([[3.0], [0.0]]))
     given = quadratic_problem("two", [client], torch.zeros(2, 1).double())
     assert (given.minimiser is not None) is (low > 1e-10)

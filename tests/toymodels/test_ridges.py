@@ -89,7 +89,7 @@ def test_offsets_follow_the_common_matrix_and_the_clients_own():
     assert float((y[1] - y[0]).abs().max()) > 0.1
 
 
-def test_twenty_samples_each_and_half_a_matrix_of_its_own_unless_told():
+def test_twenty_samples_each_and_half_a_matrix_of_its_own_by_default():
     given, told = (
         ridge_problem((3, 2), 2, np.random.default_rng(4), **options)
         for options in ({}, {"samples": 20, "heterogeneity": 0.5})

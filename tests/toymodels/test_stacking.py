@@ -1,4 +1,4 @@
-"""A client is its tensors: its class, given those of another, is the other."""
+"""A client is determined by its tensors: with the tensors of another client, it equals the other."""
 
 from dataclasses import replace
 

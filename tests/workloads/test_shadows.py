@@ -39,7 +39,7 @@ def test_every_stack_of_workers_names_the_module(folder, name):
     with pytest.raises(CurvatureError, match=said):
         Curvature(nn.Linear(2, 2), nn.CrossEntropyLoss(), (X, Y), workers=2)
     with pytest.raises(FederationError, match=said):
-        Processes(2)._started()
+        Processes(2)._start()
     pytest.importorskip("ray")
     with pytest.raises(ValueError, match=said):
         cluster("local", 1, ValueError)

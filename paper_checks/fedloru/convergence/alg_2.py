@@ -30,7 +30,7 @@ def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
     )
     fed = Federation(run.clients)
     start = algorithm.start(fed, Tree(W=run.W))
-    fed.equip(LU=own)
+    fed.set_personal(LU=own)
     last = last_models(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
     mine = fed.personal(0)["LU"]
     sent = fed.ledger.count("up", run.rounds) / len(run.clients)

@@ -54,7 +54,7 @@ def run_pfedlora(context: Context) -> list[Served]:
             algorithm = PersonalFedLoRA(run.local, run.local, Adapter(1, scale), jointly)
             fed = Federation(run.clients)
             w = algorithm.start(fed, Tree(W=run.W))
-            fed.equip(LU=own)
+            fed.set_personal(LU=own)
             w = final(go_on(algorithm.round, fed, w, run.rounds), w)
             case = None if run.case is None or jointly else run.case  # the replay follows the first variant
             sent = fed.ledger.count("up", run.rounds) // len(run.clients)

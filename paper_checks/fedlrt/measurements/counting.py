@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Receipt, Reply, Trip
+from algorithms.federation import Acknowledgement, Exchange, Reply
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
@@ -145,7 +145,7 @@ class Recorder(TorchDispatchMode):
         results = [tuple(part.shape) for part in given if isinstance(part, Tensor)]
         self.operations.append(Operation(self.place, name, shapes, max(results, key=prod, default=())))
 
-    def replies(self, trip: Trip) -> Iterator[Reply]:
+    def replies(self, trip: Exchange) -> Iterator[Reply]:
         """Run the clients' work, one after the other; note the operations of the first as the client's."""
         assert trip.clients is not None
         for place, number in enumerate(trip.cohort):
@@ -155,11 +155,11 @@ class Recorder(TorchDispatchMode):
             self.place = "server"
             yield reply
 
-    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """Return the sum of share times upload, as replies arrive."""
         return fold(trip, self.replies(trip), shares)
 
-    def tell(self, trip: Trip) -> None:
+    def broadcast(self, trip: Exchange) -> None:
         """Do nothing: all clients are here."""
 
 

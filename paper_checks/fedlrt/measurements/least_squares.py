@@ -89,7 +89,7 @@ def follow_all(context: Context) -> Followed:
     runs["tau 0.5"] = long_run(seed, Choice(tau=0.5), 200)
     W = torch.zeros(1, 20, 20, dtype=torch.float64)
     W[0, range(RANK), range(RANK)] = torch.tensor([1.0, 1.0, 1.0, 0.1], dtype=torch.float64)
-    weak = [client.aimed(W) for client in one_target(seed, "uniform", 1)]
+    weak = [client.with_targets(W) for client in one_target(seed, "uniform", 1)]
     runs["weak target"] = follow(weak, W, Choice(rank=RANK), HOMOGENEOUS, 2)
     away = apart(runs["uniform"], homogeneous_run(seed, Choice(), context.size(12, 10_000), CLOSE))
     full = {basis: full_rank_distances(seed, basis, Choice().scale, GRID) for basis in BASES}

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.low_rank import USV, Truncation, augment, beside, product, truncated
+from algorithms.low_rank import USV, Truncation, append_columns, augment, product, truncate
 from algorithms.tree import Tree
 from paper_checks.context import Context
 from toymodels.quadratic import Quadratic
@@ -30,8 +30,8 @@ def split_step(loss: Quadratic, factors: USV, time: float, theta: float) -> tupl
     K = flow(loss.projected(eyes[0], factors.V), U @ S, time)
     L = flow(loss.projected(factors.U, eyes[1]), S @ V.mT, time).mT
     # A completion would reach, by chance, what no gradient of K and L shows.
-    Ut = beside(factors.U, augment(factors.U, Tree(W=K), "none"))
-    Vt = beside(factors.V, augment(factors.V, Tree(W=L), "none"))
+    Ut = append_columns(factors.U, augment(factors.U, Tree(W=K), "none"))
+    Vt = append_columns(factors.V, augment(factors.V, Tree(W=L), "none"))
     small, start = loss.projected(Ut, Vt), Ut["W"].mT @ U @ S @ V.mT @ Vt["W"]
     slope = 0.0
     for part in np.linspace(0.0, time, 9):
@@ -39,7 +39,7 @@ def split_step(loss: Quadratic, factors: USV, time: float, theta: float) -> tupl
         slope = max(slope, float(torch.linalg.matrix_norm(loss.gradient({"W": W})["W"])))
     end = flow(small, start, time)
     cut = Truncation(theta / float(torch.linalg.matrix_norm(end)), least=1)
-    return product(truncated(Ut, Tree(W=end), Vt, cut))["W"], slope
+    return product(truncate(Ut, Tree(W=end), Vt, cut))["W"], slope
 
 
 @dataclass(frozen=True)

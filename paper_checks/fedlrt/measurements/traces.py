@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import Correction, FeDLRT
-from algorithms.low_rank import Truncation, augment, beside, factorise, product
+from algorithms.low_rank import Truncation, append_columns, augment, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.methods.domain import FROM_ONE, UNIT, Stated, Tried, tried
@@ -268,7 +268,7 @@ def trace(
     W = product(factors)
     mean = mean_of(clients, [1.0 / len(clients)] * len(clients))
     G = mean.gradient(W)
-    Ut, Vt = beside(U, augment(U, G @ V @ S.T)), beside(V, augment(V, G.T @ U @ S))
+    Ut, Vt = append_columns(U, augment(U, G @ V @ S.T)), append_columns(V, augment(V, G.T @ U @ S))
     own = [client.projected(Ut, Vt) for client in clients]
     corner = torch.zeros(Ut["W"].shape[1], Vt["W"].shape[1], dtype=torch.float64)
     corner[:rank, :rank] = S["W"]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from algorithms.descent import Descent
 from algorithms.fedlrt import Correction, FeDLRT
-from algorithms.low_rank import USV, Truncation, beside, product
+from algorithms.low_rank import USV, Truncation, product
 from algorithms.rounds import one_round
 from paper_checks.claim import Dropped
 from paper_checks.context import Context
@@ -101,7 +101,7 @@ def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]
     for _ in range(ROUNDS):
         before, state = state, one_round(algorithm.round, fed, state)
         bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
-        U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
+        U, V = append_columns(before.U, bars["Ubar"]), append_columns(before.V, bars["Vbar"])
         wide = [client.projected(U, V) for client in case.clients]
         watched = Round(
             case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (), len(fed.trips)

@@ -70,7 +70,7 @@ def follow(grams: list[np.ndarray], cosine: float, s: float, share: float, turns
         before = sine_squared(state)
         if before < 1e-12:
             break
-    state = one_round(algorithm.refitted, fed, state)
+    state = one_round(algorithm.refit, fed, state)
     error = float(((algorithm.weights(state)["W"] - target) ** 2).sum())
     return FixedRun(share, s, cosine, tuple(factors), error / before)
 

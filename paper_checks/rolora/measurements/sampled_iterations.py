@@ -26,7 +26,7 @@ def after_iterations(
     fed = Federation(problem.clients)
     state = algorithm.start(fed, Tree(problem.start))
     state = final(go_on(algorithm.round, fed, state, turns), state)
-    state = one_round(algorithm.refitted, fed, state)
+    state = one_round(algorithm.refit, fed, state)
     truth, a = problem.facts["truth"], state.A["W"]
     sine_after = float(torch.linalg.vector_norm(a - truth * (truth * a).sum()))
     W = algorithm.weights(state)

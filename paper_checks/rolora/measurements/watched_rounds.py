@@ -62,7 +62,7 @@ def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[R
         A, B = (torch.from_numpy(0.5 * rng.standard_normal(size)) for size in ((shape[0], rank), (rank, shape[1])))
         factors, base = AB(Tree(W=A), Tree(W=B)), Tree(made.start)
         chosen.start(fed, base)
-        fed.agree(A=factors.A, B=factors.B)
+        fed.set_shared(A=factors.A, B=factors.B)
         state = LoRAState(base, factors)
         for turn in range(1, rounds + 1):
             before, state = state, one_round(chosen.round, fed, state)
