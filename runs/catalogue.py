@@ -31,7 +31,7 @@ from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
 from runs.networks.image_federation import ImageFederation
 from runs.networks.language_federation import LanguageFederation, TextPartition
-from runs.options import OWN, Form, Kinds, Option, nearest
+from runs.options import OWN, Kinds, Option, OptionSchema, suggest_name
 from runs.problems import (
     HeterogeneousLegendre,
     Legendre,
@@ -118,9 +118,9 @@ KINDS: Kinds = {
 }
 SUGGESTED: Values = {"rank": 2, "personal_rank": 1, "tau": 10}
 """Defaults of what algorithms leave open, where the problem suggests none."""
-RUN = Form(RunSettings, seeded=False)
+RUN = OptionSchema(RunSettings, seeded=False)
 """The options of every run."""
-CONDUCT = Form(Conduct)
+CONDUCT = OptionSchema(Conduct)
 """The options of how a run is conducted."""
 
 
@@ -132,7 +132,7 @@ def algorithm_entry(name: str) -> Entry:
         CurvatureError: The module cannot be imported.
     """
     if ":" not in name:
-        return named(ALGORITHMS, "algorithm", name)
+        return look_up(ALGORITHMS, "algorithm", name)
     from hessian.loss.factories import named_object  # brings much along that other runs do not need
 
     kind = named_object(name, "algorithm")
@@ -155,18 +155,18 @@ def problem_entry(name: str) -> Entry:
     if ":" in name or is_folder(name):
         return Entry(ImageFederation, {"data": name})
     raise RunError(
-        f"unknown problem {name!r}{nearest(name, PROBLEMS)}; data of your own are a folder of images by class, "
+        f"unknown problem {name!r}{suggest_name(name, PROBLEMS)}; data of your own are a folder of images by class, "
         "such as ./images, or module:function"
     )
 
 
-def absolute(problem: str) -> str:
+def absolute_name(problem: str) -> str:
     """Return the name of a problem as it holds from every folder: the path of a folder of images is made absolute."""
     own = problem not in PROBLEMS and problem != SILOS and is_folder(problem)
     return str(Path(problem).expanduser().resolve()) if own else problem
 
 
-def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:
+def schemas_of(algorithm: str, problem: str, given: Values) -> tuple[OptionSchema, OptionSchema]:
     """The options of an algorithm and of a problem; the problem suggests defaults to the algorithm.
 
     Args:
@@ -179,12 +179,12 @@ def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:
     """
     entry, data = algorithm_entry(algorithm), problem_entry(problem)
     simple = {name: value for name, value in given.items() if not isinstance(value, list | dict)}  # not checked yet
-    suggests = {**SUGGESTED, **data.kind.suggested(simple)}  # type: ignore[attr-defined]
+    suggests = {**SUGGESTED, **data.kind.suggest(simple)}  # type: ignore[attr-defined]
     if simple.get(f"{OWN}steps") is not None:
         suggests[f"{OWN}epochs"] = None  # else they would be as many as the others, and come before the steps
     fixed = {**entry.fixed, **dict.fromkeys(entry.derived)}
     of_data = {**data.fixed, **dict.fromkeys(data.derived)}
-    return Form(entry.kind, fixed, suggests, KINDS), Form(data.kind, of_data, kinds=KINDS)
+    return OptionSchema(entry.kind, fixed, suggests, KINDS), OptionSchema(data.kind, of_data, kinds=KINDS)
 
 
 def options_of(algorithm: str, problem: str, given: Values, every: bool = False) -> dict[str, Option]:
@@ -201,7 +201,7 @@ def options_of(algorithm: str, problem: str, given: Values, every: bool = False)
     """
     found: dict[str, Option] = {}
     conduct = CONDUCT.options({})
-    for form in (RUN, *reversed(forms(algorithm, problem, given))):
+    for form in (RUN, *reversed(schemas_of(algorithm, problem, given))):
         for name, option in form.options(given, every).items():
             if name in found:
                 raise RunError(f"{algorithm} and {problem} both have an option {option.flag}; rename a field")
@@ -218,9 +218,9 @@ def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:
         RunError: An unknown name, or an option without a value.
         FederationError: Values that it does not take.
     """
-    entry, (form, _) = algorithm_entry(name), forms(name, problem, values)
+    entry, (form, _) = algorithm_entry(name), schemas_of(name, problem, values)
     try:
-        return Form(form.kind, _fixed(entry, values), form.defaults, form.kinds).made(values, values["seed"])
+        return OptionSchema(form.kind, _fixed(entry, values), form.defaults, form.kinds).build(values, values["seed"])
     except TypeError as error:
         raise FederationError(f"{name}: {error}") from error
 
@@ -236,7 +236,7 @@ def problem_settings_of(name: str, values: Values) -> ProblemSettings:
         RunError: An unknown name, or values that it does not take.
     """
     entry = problem_entry(name)
-    return Form(entry.kind, _fixed(entry, values), kinds=KINDS).made(values)
+    return OptionSchema(entry.kind, _fixed(entry, values), kinds=KINDS).build(values)
 
 
 def executor_of(
@@ -253,7 +253,7 @@ def executor_of(
     Raises:
         RunError: An unknown name, or one that is not for several workers.
     """
-    alone = named(EXECUTORS, "executor", name)
+    alone = look_up(EXECUTORS, "executor", name)
     if name == "ray":
         return _actors(workers, address or LOCAL, gpus_per_worker or 0.0)
     if workers == 1:
@@ -271,12 +271,12 @@ def _actors(workers: int, address: str = LOCAL, gpus_per_worker: float = 0.0) ->
     return Actors(workers, address, gpus_per_worker)
 
 
-def named(known: Mapping[str, T], kind: str, name: str) -> T:
+def look_up(known: Mapping[str, T], kind: str, name: str) -> T:
     """The entry of that name.
 
     Raises:
         RunError: There is none; the message has the nearest name.
     """
     if name not in known:
-        raise RunError(f"unknown {kind} {name!r}{nearest(name, known)}")
+        raise RunError(f"unknown {kind} {name!r}{suggest_name(name, known)}")
     return known[name]

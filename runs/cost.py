@@ -49,10 +49,10 @@ def cost_of(plan: Plan) -> Cost:
         RunError, DataError: Settings that do not serve, or data that are not here.
     """
     with one_thread():
-        return _counted(plan)
+        return _count(plan)
 
 
-def _counted(plan: Plan) -> Cost:
+def _count(plan: Plan) -> Cost:
     given = plan.settings
     problem = parts_of(plan).problem
     width = problem.width_of(given["batch"]) if isinstance(problem, NetworkProblem) else None

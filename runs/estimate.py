@@ -19,7 +19,7 @@ from algorithms.rounds import FederatedProblem
 from algorithms.tree import Tree
 from runs.network_problem import NetworkProblem
 from runs.plan import Parts, Plan
-from workloads.progress import in_time
+from workloads.progress import format_time
 
 ENOUGH = 1.0
 """Seconds after which one step is not timed a second time, to leave the first step's overhead out."""
@@ -50,7 +50,7 @@ class Estimate:
 
     def __str__(self) -> str:
         return (
-            f"about {in_time(self.seconds)}: {self.steps:,} local steps of {1000 * self.step:.3g} ms, and "
+            f"about {format_time(self.seconds)}: {self.steps:,} local steps of {1000 * self.step:.3g} ms, and "
             f"{self.evaluations:,} evaluations of {self.evaluation:.2g} s; fewer --rounds, --samples or --cohort "
             "shorten it"
         )

@@ -18,8 +18,8 @@ from typing import Any
 from algorithms.federation import FederationError
 from runs.folder import BusyError, Progress, train
 from runs.index import SETTINGS
-from runs.listing import EVERY, FoundRun, found_runs
-from runs.plan import Plan, planned
+from runs.listing import EVERY, FoundRun, find_runs
+from runs.plan import Plan, make_plan
 from runs.settings import Conduct, RunError, at_least
 
 Say = Callable[[str], None]
@@ -74,7 +74,7 @@ class Trial:
             RunError: Settings that do not serve.
         """
         conduct = Conduct(rounds=self.rounds, root=root, device=device)
-        return planned(self.algorithm, self.problem, {**self.settings, "seed": seed}, conduct)
+        return make_plan(self.algorithm, self.problem, {**self.settings, "seed": seed}, conduct)
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,13 @@ class Outcome:
         return rows
 
 
-def missing(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]:
+def missing_runs(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]:
     """The runs of an experiment that a store lacks, or that were cut off there.
 
     Raises:
         RunError: Settings that do not serve, or a run that cannot be read.
     """
-    return [(trial, seed) for trial, seed in experiment.runs if not _stands(_folder(trial, seed, store), trial)]
+    return [(trial, seed) for trial, seed in experiment.runs if not _is_complete(_folder(trial, seed, store), trial)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class Sweep:
     cost: Callable[[Trial], float] = lambda trial: float(trial.rounds)
 
 
-def carried_out(
+def carry_out(
     experiment: Experiment,
     store: Path,
     root: str | None = None,
@@ -181,22 +181,22 @@ def carried_out(
         DataError: A data set that is missing or damaged.
         OSError: The store cannot be written.
     """
-    lacking = missing(experiment, store)
+    lacking = missing_runs(experiment, store)
     failures: dict[tuple[str, int], str] = {}
     if sweep is not None:
         failures = _spread(lacking, store, root, device, sweep, say)
-    watch = _Watch(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
+    watch = _ProgressReport(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
     waiting = [] if sweep is not None else list(enumerate(lacking, start=1))
     with one_thread():
         while waiting:
             busy = []
             for number, (trial, seed) in waiting:
-                failure = _done(trial, seed, store, root, device, watch.of(number, trial, seed))
+                failure = _run_trial(trial, seed, store, root, device, watch.reporter(number, trial, seed))
                 if failure is None:
                     busy.append((number, (trial, seed)))
                 else:
                     failures[trial.label, seed] = failure
-                    watch.over(trial.rounds)
+                    watch.add_run(trial.rounds)
             if len(busy) == len(waiting):
                 say(f"{len(busy)} of {len(lacking)} runs are under way in another process: waiting for it")
                 time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -204,14 +204,14 @@ def carried_out(
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
 
 
-def _done(
+def _run_trial(
     trial: Trial, seed: int, store: Path, root: str | None, device: str, progress: Progress | None = None
 ) -> str | None:
     """Makes a run, unless it stands; why it ended before its last round, else nothing; none: another is at it."""
     folder = _folder(trial, seed, store)
     try:
-        while not _stands(folder, trial):  # as it does after a line of the same settings
-            train(_not_shortened(trial.plan(seed, root, device), folder), folder, progress)
+        while not _is_complete(folder, trial):  # as it does after a line of the same settings
+            train(_with_longer_rounds(trial.plan(seed, root, device), folder), folder, progress)
             folder = _folder(trial, seed, store)  # another process may have been there in between
     except BusyError:
         return None
@@ -222,13 +222,13 @@ def _done(
     return ""
 
 
-def _done_elsewhere(trial: Trial, seed: int, store: Path, root: str | None, device: str) -> str | None:
+def _run_trial_remotely(trial: Trial, seed: int, store: Path, root: str | None, device: str) -> str | None:
     """`_done`, on another machine perhaps."""
     if not store.is_dir():
         raise RunError(
             f"{store} is not on {platform.node()}: choose an --out that all machines of the cluster see as one folder"
         )
-    return _done(trial, seed, store, root, device)
+    return _run_trial(trial, seed, store, root, device)
 
 
 def _spread(
@@ -243,7 +243,7 @@ def _spread(
     failures: dict[tuple[str, int], str] = {}
     total, over, began = sum(costs[trial.label] for trial, _ in lacking), 0.0, time.monotonic()
     while left or under_way:
-        under_way |= {sweep.pool.submit(_done_elsewhere, *run, store.resolve(), root, device): run for run in left}
+        under_way |= {sweep.pool.submit(_run_trial_remotely, *run, store.resolve(), root, device): run for run in left}
         left = []
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             (trial, seed), failure = under_way.pop(future), future.result()
@@ -252,7 +252,7 @@ def _spread(
                 time.sleep(SECONDS_BETWEEN_LOOKS)
                 continue
             failures[trial.label, seed], over = failure, over + costs[trial.label]
-            time_left = in_minutes((time.monotonic() - began) * (total - over) / over)
+            time_left = format_minutes((time.monotonic() - began) * (total - over) / over)
             say(f"{len(failures)} of {len(lacking)} runs are done, {time_left} left; last {trial.label}, seed {seed}")
     return failures
 
@@ -265,7 +265,7 @@ def _folder(trial: Trial, seed: int, store: Path) -> Path:
     """
     shared = store / trial.plan(seed).folder
     own = shared.with_name(f"{shared.name}{EVERY}{trial.every}")
-    run = found_runs(shared)[0] if (shared / SETTINGS).exists() else None
+    run = find_runs(shared)[0] if (shared / SETTINGS).exists() else None
     serves = run is None or not _unevaluated(run, trial)
     if run is not None and serves and run.done >= trial.rounds:
         return shared
@@ -282,19 +282,19 @@ def _unevaluated(run: FoundRun, trial: Trial) -> list[int]:
     return [number for number in asked if number not in evaluated]
 
 
-def _stands(folder: Path, trial: Trial) -> bool:
-    return (folder / SETTINGS).exists() and found_runs(folder)[0].done >= trial.rounds
+def _is_complete(folder: Path, trial: Trial) -> bool:
+    return (folder / SETTINGS).exists() and find_runs(folder)[0].done >= trial.rounds
 
 
-def _not_shortened(plan: Plan, folder: Path) -> Plan:
+def _with_longer_rounds(plan: Plan, folder: Path) -> Plan:
     """The plan with the rounds of the run that was cut off in a folder, where these are more."""
     if not (folder / SETTINGS).exists():
         return plan
-    return replace(plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, found_runs(folder)[0].rounds)))
+    return replace(plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, find_runs(folder)[0].rounds)))
 
 
 def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, int], str]) -> Outcome:
-    run, failure = found_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
+    run, failure = find_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
     lacking = [] if failure else _unevaluated(run, trial)
     if lacking:
         raise RunError(f"{run.folder} was not evaluated after round {lacking[0]}; move it away, and it is run anew")
@@ -302,34 +302,34 @@ def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, 
     return Outcome(trial, seed, replace(run, rows=rows, rounds=trial.rounds), failure)
 
 
-class _Watch:
+class _ProgressReport:
     """Says how far the runs are and what time is left, from the rounds done so far."""
 
     def __init__(self, rounds: int, runs: int, say: Say) -> None:
         self._rounds, self._runs, self._say = rounds, runs, say
         self._done, self._started = 0, time.monotonic()
 
-    def of(self, number: int, trial: Trial, seed: int) -> Callable[[Mapping[str, Any]], None]:
+    def reporter(self, number: int, trial: Trial, seed: int) -> Callable[[Mapping[str, Any]], None]:
         """Returns the function that takes the metrics of each round of a run."""
 
         def tell(metrics: Mapping[str, Any]) -> None:
             done = metrics["round"]
             total = self._done + done
             passed = time.monotonic() - self._started
-            left = f", {in_minutes(passed * (self._rounds - total) / total)} left" if total else ""
+            left = f", {format_minutes(passed * (self._rounds - total) / total)} left" if total else ""
             self._say(f"run {number} of {self._runs}: {trial.label}, seed {seed}, round {done} of {trial.rounds}{left}")
 
         return tell
 
-    def over(self, rounds: int) -> None:
+    def add_run(self, rounds: int) -> None:
         """A run has ended."""
         self._done += rounds
 
 
-def in_minutes(seconds: float) -> str:
+def format_minutes(seconds: float) -> str:
     """A time, in words.
 
-    >>> in_minutes(75), in_minutes(4000)
+    >>> format_minutes(75), format_minutes(4000)
     ('1 min 15 s', '1 h 06 min')
     """
     whole = round(seconds)

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from runs.settings import RunError
-from workloads.written import Written
+from workloads.written import FolderRecord
 
 SETTINGS = "settings.json"
 NAME = re.compile(r"round-(\d{6,18})\.json", re.ASCII)
 
 
-def signed(content: Mapping[str, Any]) -> bytes:
+def sign_index(content: Mapping[str, Any]) -> bytes:
     """Return the bytes of an index."""
     text = json.dumps(content)
     return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}).encode() + b"\n"
 
 
-def verified(path: Path) -> dict[str, Any]:
+def read_index(path: Path) -> dict[str, Any]:
     """Return the content of an index.
 
     Raises:
@@ -54,7 +54,7 @@ def recorded_edit(folder: Path) -> bool | None:
         ForeignFileError: Another file has the name of the record.
         OSError: The record or the settings cannot be read.
     """
-    record = Written(folder)
+    record = FolderRecord(folder)
     known = any(name == SETTINGS for name, _, _ in record.lines())
     return not record.owns(folder / SETTINGS) if known else None
 

@@ -32,7 +32,7 @@ from runs.networks.language_network import (
     vocabulary_of,
 )
 from runs.networks.network_checks import is_alike
-from runs.networks.network_function import Labelled, drawn_from
+from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.peft_format import read_adapter
 from workloads.data.partition import Indices, Parts
 from workloads.data.tokens import TokenSet
@@ -230,7 +230,7 @@ def _require_separate(network: LanguageNetwork, start: Tree, split: str, x: Tens
     places = torch.arange(min(short, 8), device=x.device) if network.task == "causal" else None
 
     def first(module: Factorable, w: Mapping[str, Tensor], batch: Tensor) -> Tensor:
-        with drawn_from(0, x.device):
+        with seeded_draws(0, x.device):
             return network.logits(module, w, batch, places)[0].detach()
 
     for w in (start, moved):

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from rmt.results import Result
-from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, verified
+from runs.index import NAME, SETTINGS, digest_of, is_edited, known_digest, read_index
 from runs.settings import STAYING, RunError
 from runs.tables import Mark, rows_of
-from runs.words import printable
+from runs.format import printable
 
 METRICS, LEDGER = "metrics.csv", "ledger.csv"
 SUMS = ("bytes_down", "bytes_up")
@@ -76,9 +76,9 @@ class FoundRun(Result):
         return found
 
     @property
-    def sent(self) -> int:
+    def bytes_sent(self) -> int:
         """Bytes so far, in both directions."""
-        return _sent(self.rows[-1]) if self.rows else 0
+        return _bytes_in(self.rows[-1]) if self.rows else 0
 
     def at(self, number: int) -> Row:
         """The metrics of a round that was done; empty for others."""
@@ -133,9 +133,9 @@ class Group:
         rows = {seed: run.at(number) for seed, run in self.runs.items()}
         return {seed: float(row[metric]) for seed, row in rows.items() if metric in row}
 
-    def sent(self, number: int) -> float:
+    def bytes_sent(self, number: int) -> float:
         """Bytes until the end of a round, in both directions; the mean over the runs."""
-        return sum(_sent(run.at(number)) for run in self.runs.values()) / len(self.runs)
+        return sum(_bytes_in(run.at(number)) for run in self.runs.values()) / len(self.runs)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Difference(Result):
     half_width: float | None
 
 
-def found_runs(folder: Path) -> list[FoundRun]:
+def find_runs(folder: Path) -> list[FoundRun]:
     """All runs in a folder and below, by the names of their folders.
 
     Raises:
@@ -169,10 +169,10 @@ def found_runs(folder: Path) -> list[FoundRun]:
     places = sorted(path.parent for path in folder.rglob(SETTINGS))
     if not places:
         raise RunError(f"{folder} holds no run: no {SETTINGS} in it or below")
-    return [_found(place) for place in places]
+    return [_read_run(place) for place in places]
 
 
-def _found(folder: Path) -> FoundRun:
+def _read_run(folder: Path) -> FoundRun:
     path = folder / SETTINGS
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -190,9 +190,9 @@ def _found(folder: Path) -> FoundRun:
     for before, after in pairwise([dict.fromkeys(SUMS, 0), *rows]):
         fallen = [name for name in SUMS if after[name] < before[name]]
         if fallen:
-            raise _broken(folder / METRICS, f"{fallen[0]} fall in round {after['round']}, and they only add up")
+            raise _table_error(folder / METRICS, f"{fallen[0]} fall in round {after['round']}, and they only add up")
     if rows and rows[-1]["round"] > rounds:
-        raise _broken(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
+        raise _table_error(folder / METRICS, f"it has round {rows[-1]['round']}, and {SETTINGS} asks for {rounds}")
     conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
     settings = {name: value for name, value in settings.items() if name not in STAYING}
     given = part if isinstance(part := stored.get("given"), dict) else {}
@@ -205,7 +205,7 @@ def _is_edited(folder: Path) -> bool:
     return is_edited(folder) if run is None else str(run) not in _digests(folder)
 
 
-def as_written(runs: Sequence[FoundRun]) -> list[FoundRun]:
+def drop_edited(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Return the runs whose settings are those that they wrote; the numbers of others are of unknown settings.
 
     Raises:
@@ -213,11 +213,13 @@ def as_written(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """
     kept = [run for run in runs if not run.edited]
     if not kept:
-        raise RunError(f"{said_edited(runs[0])}; bring its copy back, or name a folder with runs as they were written")
+        raise RunError(
+            f"{describe_edit(runs[0])}; bring its copy back, or name a folder with runs as they were written"
+        )
     return kept
 
 
-def said_edited(run: FoundRun) -> str:
+def describe_edit(run: FoundRun) -> str:
     """Return the line about a run whose settings were edited."""
     return f"{run.folder}: {SETTINGS} was edited since the run wrote it"
 
@@ -249,11 +251,11 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
             if lacking or wrong:
                 raise ValueError(f"line {line}: {f'no {lacking[0]}' if lacking else f'{wrong[0]} is no number'}")
     except ValueError as error:
-        raise _broken(path, str(error)) from error
+        raise _table_error(path, str(error)) from error
     return rows
 
 
-def _broken(path: Path, why: str) -> RunError:
+def _table_error(path: Path, why: str) -> RunError:
     return RunError(f"{path} is no table of a run ({why}); mend it, or name a folder without it")
 
 
@@ -266,11 +268,11 @@ def _require_order(path: Path, rounds: Sequence[int], consecutive: bool = True) 
     if consecutive:
         odd = next(((line, number) for line, number in enumerate(rounds) if number != line), None)
         if odd is not None:
-            raise _broken(path, f"line {odd[0] + 2}: round {odd[1]}, where round {odd[0]} belongs")
+            raise _table_error(path, f"line {odd[0] + 2}: round {odd[1]}, where round {odd[0]} belongs")
         return
     for line, (before, after) in enumerate(pairwise(rounds), start=3):
         if after < before:
-            raise _broken(path, f"line {line}: round {after} after round {before}")
+            raise _table_error(path, f"line {line}: round {after} after round {before}")
 
 
 def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -> None:
@@ -292,7 +294,7 @@ def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -
             number = row["round"]
             complete = number < max(last, len(rows) - 1)
             if total > row[name] or (complete and total != row[name]):
-                raise _broken(path, f"{total} bytes {way} until round {number}, where {METRICS} has {row[name]}")
+                raise _table_error(path, f"{total} bytes {way} until round {number}, where {METRICS} has {row[name]}")
 
 
 def _last_index(folder: Path) -> dict[str, Any]:
@@ -301,7 +303,7 @@ def _last_index(folder: Path) -> dict[str, Any]:
     named = {int(found[1]): path for path in paths if (found := NAME.fullmatch(path.name))}
     for _, path in sorted(named.items(), reverse=True):
         with suppress(RunError, OSError):  # as a run does that goes on from the one before
-            return verified(path)
+            return read_index(path)
     return {}
 
 
@@ -324,7 +326,7 @@ def _is_number(value: Any) -> bool:
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
-def once_each(runs: Sequence[FoundRun]) -> list[FoundRun]:
+def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Runs without those that stand beside one of their settings only since they were evaluated at other rounds.
 
     The numbers are the same; of such runs the longest stays, and of these the one that was evaluated most often.
@@ -339,7 +341,7 @@ def once_each(runs: Sequence[FoundRun]) -> list[FoundRun]:
     return [run for run in runs if run in chosen.values()]
 
 
-def grouped(runs: Sequence[FoundRun]) -> list[Group]:
+def group_runs(runs: Sequence[FoundRun]) -> list[Group]:
     """Runs put together that differ in their seeds only; labels say what distinguishes the groups.
 
     Runs on other data are other groups. What a function gives may be drawn from the seed, and does not part runs where
@@ -419,7 +421,7 @@ def _label(run: FoundRun, all_runs: Sequence[FoundRun], lacked: bool = False) ->
         words.append(f"on {printable(run.problem)}")
     alike = [other for other in all_runs if (other.algorithm, other.problem) == (run.algorithm, run.problem)]
     names = [name for name in differing(alike, lacked) if name in run.settings]
-    return " ".join([*words, *(f"{printable(name)}={in_words(run.settings[name])}" for name in names)])
+    return " ".join([*words, *(f"{printable(name)}={format_value(run.settings[name])}" for name in names)])
 
 
 def differing(runs: Sequence[FoundRun], lacked: bool = False) -> list[str]:
@@ -499,16 +501,16 @@ def paired_difference(pairs: Sequence[float]) -> tuple[float, float | None]:
     return mean, float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
 
 
-def _sent(row: Row) -> int:
+def _bytes_in(row: Row) -> int:
     return int(row["bytes_down"] + row["bytes_up"])
 
 
-def in_words(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A setting as the command line takes it.
 
-    >>> in_words([0.9, 0.999])
+    >>> format_value([0.9, 0.999])
     '0.9,0.999'
     """
     if isinstance(value, list):
-        return ",".join(map(in_words, value))
+        return ",".join(map(format_value, value))
     return "none" if value is None else printable(str(value))

@@ -18,8 +18,8 @@ from algorithms.federation import Federation, FederationError, require_whole
 from algorithms.tree import Tree
 from algorithms.weights import Weight
 from runs.networks.network_checks import (
+    check_split,
     is_of_classes,
-    labelled,
     require_fit,
     require_learnable,
     require_no_other_state,
@@ -27,7 +27,7 @@ from runs.networks.network_checks import (
     require_trainable,
     with_derivatives,
 )
-from runs.networks.network_function import Batch, Labelled, Loss, Network, Statistics, network_of, pieces
+from runs.networks.network_function import Batch, Labelled, Loss, Network, Statistics, count_parts, network_of
 from workloads.data.augmentation import Offsets, Preparation
 from workloads.data.partition import Indices, PartitionError, Parts
 
@@ -107,7 +107,7 @@ class NetworkClient:
             together: Leave them in one part where batch norm would tell the difference.
         """
         joint = self.network.joint
-        count = 1 if together and joint else pieces(self.samples, self.rows, 2 if joint else 1)
+        count = 1 if together and joint else count_parts(self.samples, self.rows, 2 if joint else 1)
         places = torch.arange(self.samples, device=self.indices.device)
         return [(len(part) / self.samples, part) for part in places.tensor_split(count)]
 
@@ -261,10 +261,10 @@ def network_problem(
     require_whole(1, rows=rows)
     if torch.is_inference_mode_enabled():
         raise FederationError("nothing is trained within torch.inference_mode(): make the problem outside of it")
-    splits = {"test": labelled("test", test)}
+    splits = {"test": check_split("test", test)}
     if validation is not None:
-        splits["validation"] = labelled("validation", validation)
-    data = labelled("training", train)
+        splits["validation"] = check_split("validation", validation)
+    data = check_split("training", train)
     parts, own = indices_of("the clients' samples", parts, data), None if own is None else indices_of("own", own, data)
     if own is not None and (len(own) != len(parts) or not all(own.sizes)):
         raise FederationError("own must have held-out samples of every client")
@@ -292,7 +292,7 @@ def indices_of(what: str, parts: Parts | Sequence[Indices], data: Labelled) -> P
     """
     count = len(data.x)
     try:
-        made = parts if isinstance(parts, Parts) else Parts.joined(parts)
+        made = parts if isinstance(parts, Parts) else Parts.join(parts)
     except PartitionError as error:
         raise FederationError(f"{what}: {error}") from error
     except (TypeError, ValueError) as error:
@@ -308,14 +308,14 @@ def require_once(parts: Parts, own: Parts | None) -> None:
     Raises:
         FederationError: Names a sample, and its clients.
     """
-    twice = parts.repeated()
+    twice = parts.find_repeated()
     if twice is not None:
         sample, first, second = twice
         where = f"twice at client {first}" if first == second else f"at client {first} and at client {second}"
         raise FederationError(f"the clients' samples: sample {sample} stands {where}; leave one out")
     if own is None:
         return
-    twice = own.repeated()  # clients may be tested on the same sample
+    twice = own.find_repeated()  # clients may be tested on the same sample
     if twice is not None and twice[1] == twice[2]:
         raise FederationError(f"own: sample {twice[0]} stands twice at client {twice[1]}; leave one out")
     trained = np.flatnonzero(np.isin(own.order, parts.order))

@@ -22,14 +22,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from runs.settings import RunError
 from workloads.arguments import suggestion
-from workloads.numbers import FINEST, LARGEST, MOST, real, usable, whole
+from workloads.numbers import FINEST, LARGEST, MOST, is_usable, read_real, read_whole
 
 PLAIN = ("local", "adapter", "optimiser")
 """Fields whose inner fields need no prefix."""
 SHORT = {"truncation_tau": "truncation"}
 OWN = "personal_"
 CHANGES = "How the rate changes; per step, step s of round t is number (t - 1) n + s of a client with n steps in it."
-_READ: Mapping[type, Callable[[str], Any]] = {int: whole, float: real}
+_READ: Mapping[type, Callable[[str], Any]] = {int: read_whole, float: read_real}
 Kinds = Mapping[Any, Mapping[str, type]]
 """Protocols, and the dataclasses that may stand for each, by the words for them."""
 
@@ -62,7 +62,7 @@ class Option:
         return f"--{self.name.replace('_', '-')}"
 
     @property
-    def takes(self) -> str:
+    def accepted_values(self) -> str:
         """Its values, in words."""
         if self.words:
             return f"one of {', '.join(self.words)}"
@@ -90,9 +90,9 @@ class Option:
                 value = tuple(_READ[self.element](part) for part in text.split(","))
         except (ValueError, KeyError):
             pass
-        return self.checked(value)
+        return self.check(value)
 
-    def checked(self, value: Any) -> Any:
+    def check(self, value: Any) -> Any:
         """The value, if it is one of the setting's; whole numbers become floats where these are meant, lists tuples.
 
         Raises:
@@ -102,14 +102,14 @@ class Option:
             return None
         if self._is_own(value):
             return self.kind(value)
-        raise RunError(f"{self.name} must be {self.takes}, got {reprlib.repr(value)}")
+        raise RunError(f"{self.name} must be {self.accepted_values}, got {reprlib.repr(value)}")
 
     def _is_own(self, value: Any) -> bool:
         if self.kind is tuple:
             kinds = (int,) if self.element is int else (int, float)
-            return type(value) in (list, tuple) and all(type(part) in kinds and usable(part) for part in value)
+            return type(value) in (list, tuple) and all(type(part) in kinds and is_usable(part) for part in value)
         if self.kind is float:
-            return type(value) in (int, float) and usable(value)
+            return type(value) in (int, float) and is_usable(value)
         if self.kind is int:
             return type(value) is int and abs(value) <= MOST
         if isinstance(value, str) and self.kind is str:
@@ -134,7 +134,7 @@ Take = Callable[[Option], Any]
 
 
 @dataclass(frozen=True)
-class Form:
+class OptionSchema:
     """A dataclass whose fields are options.
 
     Attributes:
@@ -167,7 +167,7 @@ class Form:
         _Walk(self, take, count(), every).part(self.kind, "", self.fixed)
         return found
 
-    def made(self, values: Mapping[str, Any], seed: int = 0) -> Any:
+    def build(self, values: Mapping[str, Any], seed: int = 0) -> Any:
         """The object of the given values; what is not given is the default.
 
         Args:
@@ -192,7 +192,7 @@ class Form:
 class _Walk:
     """One pass over the fields of a form: takes a value for each option, and gives what makes the object."""
 
-    form: Form
+    form: OptionSchema
     take: Take
     seeds: Iterator[int]
     every: bool
@@ -221,9 +221,9 @@ class _Walk:
         choices = self._choices(plain)
         inner = prefix if own in PLAIN else "_".join(filter(None, (prefix, own.removesuffix("_adapter"))))
         if choices and float in plain:
-            return self._scheduled(name, prefix, choices, text, default)
+            return self._schedule(name, prefix, choices, text, default)
         if choices:
-            chosen = self._chosen(Option(name, str, text, default, optional=optional), choices, default)
+            chosen = self._choose(Option(name, str, text, default, optional=optional), choices, default)
             return self._alternatives(choices, chosen, inner if own in PLAIN else name, {}, default)
         (kind,) = plain[:1] or (str,)
         if is_dataclass(kind):
@@ -243,17 +243,17 @@ class _Walk:
         several = len(members) > 1 and all(map(is_dataclass, members))
         return {re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in members} if several else {}
 
-    def _scheduled(
+    def _schedule(
         self, name: str, prefix: str, choices: Mapping[str, type], text: str, default: Any
     ) -> Callable[[], Any]:
         """A number, or the schedule that starts from it."""
         given = self._take(Option(name, float, text, getattr(default, "rate", default)))
         word = "_".join(filter(None, (prefix, "schedule")))
-        chosen = self._chosen(Option(word, str, CHANGES, "constant"), choices, default)
+        chosen = self._choose(Option(word, str, CHANGES, "constant"), choices, default)
         made = self._alternatives(choices, chosen, word, {"rate": given}, default)
         return _constant(given) if chosen == "constant" else made
 
-    def _chosen(self, option: Option, choices: Mapping[str, type], default: Any) -> str | None:
+    def _choose(self, option: Option, choices: Mapping[str, type], default: Any) -> str | None:
         known = next((word for word, kind in choices.items() if type(default) is kind), option.default)
         return self._take(replace(option, default=known, words=tuple(choices)))
 
@@ -275,7 +275,7 @@ class _Walk:
         return self.taken[name]
 
 
-def resolved(
+def resolve(
     options: Mapping[str, Option],
     given: Mapping[str, Any],
     of: str,
@@ -298,7 +298,7 @@ def resolved(
     missing = [option.flag for option in options.values() if option.default is MISSING and option.name not in given]
     if missing:
         raise RunError(f"{of} needs {', '.join(missing)}")
-    return {name: option.checked(given.get(name, option.default)) for name, option in options.items()}
+    return {name: option.check(given.get(name, option.default)) for name, option in options.items()}
 
 
 def _remedy(
@@ -312,17 +312,17 @@ def _remedy(
         words = [word for word in option.words if name in others({**given, option.name: word})]
         if words:
             return f"; it goes with {option.flag} {' or '.join(words)}"
-    return nearest_option(_flag(name), [option.flag for option in options.values()])
+    return suggest_option(_flag(name), [option.flag for option in options.values()])
 
 
-def nearest(name: str, known: Any) -> str:
+def suggest_name(name: str, known: Any) -> str:
     """The known name that is closest to a wrong one, as the end of a sentence; the known ones where none is close."""
     known = list(known)
     close = get_close_matches(name, known, 1, 0.75)
     return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
 
 
-def nearest_option(flag: str, known: Sequence[str]) -> str:
+def suggest_option(flag: str, known: Sequence[str]) -> str:
     """Return the known option that an unknown one means, as the end of a sentence; all of them where none is near."""
     return suggestion(flag, known) or f"; known: {', '.join(known)}"
 

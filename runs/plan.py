@@ -15,16 +15,25 @@ import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
-from runs.catalogue import CONDUCT, LANGUAGE, RUN, absolute, algorithm_of, executor_of, options_of, problem_settings_of
+from runs.catalogue import (
+    CONDUCT,
+    LANGUAGE,
+    RUN,
+    absolute_name,
+    algorithm_of,
+    executor_of,
+    options_of,
+    problem_settings_of,
+)
 from runs.index import SETTINGS, digest_of, known_digest, recorded_edit
-from runs.networks.peft_format import begun
-from runs.options import is_name, resolved
+from runs.networks.peft_format import with_adapter_start
+from runs.options import is_name, resolve
 from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.code_names import names_code
 from workloads.data.image_folder import is_folder
 from workloads.files import write_whole
-from workloads.written import ForeignFileError, Written
+from workloads.written import FolderRecord, ForeignFileError
 
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
@@ -51,7 +60,7 @@ class Plan:
     conduct: Conduct = field(default_factory=Conduct)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def stored_settings(self) -> dict[str, Any]:
         """The settings as they are stored: what is measured beside them, or came later, only where it is asked for."""
         return {
             name: value
@@ -62,7 +71,7 @@ class Plan:
     @property
     def identity(self) -> dict[str, Any]:
         """Names and settings that make it this run and no other, for JSON."""
-        return {"algorithm": self.algorithm, "problem": self.problem, **self.told}
+        return {"algorithm": self.algorithm, "problem": self.problem, **self.stored_settings}
 
     @property
     def digest(self) -> str:
@@ -76,7 +85,7 @@ class Plan:
         words = re.sub(r"[^\w.-]+", "-", f"{self.algorithm}-{problem}")
         return f"{words}-{self.digest}"
 
-    def changed(self, other: Plan) -> list[str]:
+    def changed_names(self, other: Plan) -> list[str]:
         """The names of what makes another plan another run."""
         ours, theirs = self.identity, other.identity
         return [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
@@ -91,7 +100,7 @@ class Parts:
     executor: Executor
 
 
-def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None = None) -> Plan:
+def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None = None) -> Plan:
     """A plan, what is not given as its default.
 
     Args:
@@ -107,25 +116,25 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
         epochs = f"{steps.removesuffix('steps')}epochs"
         if not steps.endswith("steps") or given[steps] is None or given.get(epochs) is None:
             continue
-        if f"{steps.removesuffix('steps')}optimiser_state" in options_of(algorithm, absolute(problem), given):
+        if f"{steps.removesuffix('steps')}optimiser_state" in options_of(algorithm, absolute_name(problem), given):
             raise RunError(f"a round has so many {steps}, or so many {epochs}; give one of the two")
-    return _planned(algorithm, problem, given, conduct)
+    return _make_plan(algorithm, problem, given, conduct)
 
 
-def _planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
+def _make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
     for name in (algorithm, problem):
         if not is_name(name):
             raise RunError(f"{name!a} is no name of an algorithm or of data; mend it")
-    problem = absolute(problem)
+    problem = absolute_name(problem)
     conducts = CONDUCT.options({})
-    staying = {name: conducts[name].checked(value) for name, value in given.items() if name in STAYING}
+    staying = {name: conducts[name].check(value) for name, value in given.items() if name in STAYING}
     conduct = replace(conduct or Conduct(), **staying)
     given = {name: value for name, value in given.items() if name not in staying}
     options = options_of(algorithm, problem, given)
-    settings = resolved(
+    settings = resolve(
         options, given, f"{algorithm} on {problem}", lambda values: options_of(algorithm, problem, values)
     )
-    cohort, clients = RUN.made(settings).cohort, problem_settings_of(problem, settings).clients
+    cohort, clients = RUN.build(settings).cohort, problem_settings_of(problem, settings).clients
     if cohort is not None and cohort > clients:
         raise RunError(f"cohort must be at most the number of clients, {clients}, got {cohort}")
     return Plan(algorithm, problem, settings, conduct)
@@ -142,8 +151,8 @@ def parts_of(plan: Plan) -> Parts:
     with ExitStack() as joined:  # a cluster is left again where the rest fails
         joined.callback(getattr(executor, "close", lambda: None))
         settings = problem_settings_of(plan.problem, values)
-        problem = settings.made(values["seed"], conduct.device, conduct.root)
-        algorithm = begun(algorithm_of(plan.algorithm, plan.problem, values), problem)
+        problem = settings.build(values["seed"], conduct.device, conduct.root)
+        algorithm = with_adapter_start(algorithm_of(plan.algorithm, plan.problem, values), problem)
         _require_sides(algorithm, problem)
         joined.pop_all()
     return Parts(algorithm, problem, executor)
@@ -161,7 +170,7 @@ def _require_sides(algorithm: Any, problem: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class StoredRun:
     """A run in a folder, as its settings say.
 
     Attributes:
@@ -197,27 +206,27 @@ def write_plan(
     content = {
         "algorithm": plan.algorithm,
         "problem": plan.problem,
-        "settings": plan.told,
+        "settings": plan.stored_settings,
         "rounds": plan.conduct.rounds,
-        "conduct": _staying(plan.conduct),
+        "conduct": _stored_conduct(plan.conduct),
         "versions": versions(),
         **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
     }
     data = (json.dumps(content, indent=1) + "\n").encode()
     if resumed:
-        Written(folder).note([(SETTINGS, len(data), hashlib.sha256(data).hexdigest())])
+        FolderRecord(folder).note([(SETTINGS, len(data), hashlib.sha256(data).hexdigest())])
         write_whole({folder / SETTINGS: data})
     else:
-        Written(folder).write({folder / SETTINGS: data})
+        FolderRecord(folder).write({folder / SETTINGS: data})
 
 
-def _staying(conduct: Conduct) -> dict[str, Any]:
+def _stored_conduct(conduct: Conduct) -> dict[str, Any]:
     """Return the parts of a conduct that settings keep."""
     return {name: value for name in STAYING if (value := conduct.kept(name)) is not None}
 
 
-def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
+def require_writable_settings(folder: Path, plan: Plan, run: StoredRun) -> None:
     """Check that the settings of a run that goes on can be written, or need not be.
 
     Args:
@@ -228,7 +237,7 @@ def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
     Raises:
         RunError: They must change, and somebody changed them since they were written.
     """
-    ours, theirs = ({"rounds": one.conduct.rounds, "conduct": _staying(one.conduct)} for one in (plan, run.plan))
+    ours, theirs = ({"rounds": one.conduct.rounds, "conduct": _stored_conduct(one.conduct)} for one in (plan, run.plan))
     needed = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in ours.items() if theirs[name] != value]
     if needed and is_edited(folder):
         raise RunError(
@@ -238,16 +247,16 @@ def require_writable_settings(folder: Path, plan: Plan, run: Standing) -> None:
         )
 
 
-def stored_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
+def read_plan(folder: Path, trust: bool | Collection[str] = False) -> Plan:
     """The plan of the run that stands in a folder.
 
     Raises:
-        RunError: As `standing`.
+        RunError: As `read_run`.
     """
-    return standing(folder, trust).plan
+    return read_run(folder, trust).plan
 
 
-def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
+def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
     """The run that stands in a folder.
 
     Args:
@@ -276,7 +285,7 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
         conduct = stored.get("conduct", {})
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
-        plan = _planned(*names, {**settings, **conduct}, Conduct(rounds=number))
+        plan = _make_plan(*names, {**settings, **conduct}, Conduct(rounds=number))
         lacking = [name for name in plan.settings if name not in settings and name not in (*LATER, *MEASURED, *UNASKED)]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
@@ -285,7 +294,7 @@ def standing(folder: Path, trust: bool | Collection[str] = False) -> Standing:
     except RunError as error:
         raise RunError(f"{path}: {error}", "mend it", ELSEWHERE) from error
     given, versions = (part if isinstance(part := stored.get(name), dict) else {} for name in ("given", "versions"))
-    return Standing(plan, given, versions)
+    return StoredRun(plan, given, versions)
 
 
 class UntrustedError(RunError):
@@ -310,7 +319,7 @@ def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str
         )
 
 
-def require_same_given(folder: Path, run: Standing, given: Given) -> None:
+def require_same_given(folder: Path, run: StoredRun, given: Given) -> None:
     """Checks that the user's functions and files give the same as when a run began.
 
     Args:
@@ -321,7 +330,7 @@ def require_same_given(folder: Path, run: Standing, given: Given) -> None:
     Raises:
         RunError: Something differs now; the message names it.
     """
-    changed = [name for name, now in given.items() if name in run.given and not _same(name, run.given[name], now)]
+    changed = [name for name, now in given.items() if name in run.given and not _agree(name, run.given[name], now)]
     causes = [name for name in changed if name != COMPUTED] or changed
     if causes:
         raise RunError(
@@ -332,7 +341,7 @@ def require_same_given(folder: Path, run: Standing, given: Given) -> None:
         )
 
 
-def _same(name: str, before: Any, now: str | Sequence[float]) -> bool:
+def _agree(name: str, before: Any, now: str | Sequence[float]) -> bool:
     """Facts are equal; numbers of a network are so to rounding, which is another on another device."""
     if name != COMPUTED or isinstance(now, str):
         return bool(before == now)
@@ -384,7 +393,7 @@ def is_edited(folder: Path) -> bool:
     return not is_as_written(folder) if known is None else known
 
 
-def elsewhere(plan: Plan, run: Standing) -> list[str]:
+def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
     """A line, if a run in a folder was computed by other versions or in another place.
 
     Args:

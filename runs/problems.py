@@ -30,11 +30,11 @@ class ProblemSettings(Protocol):
         ...
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Defaults of the options of algorithms, where the algorithms' own do not suit; from the options given."""
         ...
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Any:
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> Any:
         """The problem.
 
         Args:
@@ -70,12 +70,12 @@ class Toy:
             raise RunError(f"heterogeneity must be at least 0, got {least}")
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Local steps, where no epochs are asked for, that make every toy problem move within some rounds."""
         steps = {} if given.get("epochs") is not None else {"steps": 10}
         return {**steps, "learning_rate": 0.05, "truncation": 0.01}
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Problem:
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> Problem:
         """The problem, in double precision on the processor.
 
         Raises:
@@ -91,7 +91,7 @@ class Toy:
                 f"a problem of this size takes {needed / 1e9:,.0f} GB, {memory / 1e9:,.0f} GB are here; {_SMALLER}"
             )
         try:
-            return self._on_demand(seed) if self.on_demand else self._made(np.random.default_rng(seed))
+            return self._on_demand(seed) if self.on_demand else self._build(np.random.default_rng(seed))
         except (MemoryError, OverflowError) as error:
             raise RunError(f"a problem of this size does not fit in memory; {_SMALLER}") from error
 
@@ -109,7 +109,7 @@ class Toy:
         many = self.clients > MANY or 8 * self.entries > ROOM
         return many and self.clients > 1 and type(self)._on_demand is not Toy._on_demand
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         raise NotImplementedError
 
     def _on_demand(self, seed: int) -> Problem:
@@ -133,7 +133,7 @@ class Quadratics(Toy):
     heterogeneity: float = 0.5
     least_curvature: float = 0.1
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         self._require_curvature()
         return random_quadratics(
             (self.rows, self.columns),
@@ -177,7 +177,7 @@ class Legendre(Toy):
         """Numbers that the problem holds at least."""
         return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         shape, rank = (self.rows, self.columns), min(self.target_rank, self.rows, self.columns)
         return homogeneous(
             self.clients, rng, shape=shape, rank=rank, samples=self.samples * self.clients, basis="uniform"
@@ -203,7 +203,7 @@ class HeterogeneousLegendre(Toy):
         """Numbers that the problem holds at least."""
         return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         shape = (self.rows, self.columns)
         return heterogeneous(self.clients, rng, shape=shape, samples=self.samples * self.clients, basis="uniform")
 
@@ -225,7 +225,7 @@ class Regression(Toy):
         """Numbers that the problem holds at least."""
         return self.clients * (self.rows + self.columns) * self.rows + self.samples * self.rows
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         return regression(
             self.rows, self.columns, self.clients, rng, samples=self.samples, heterogeneity=self.heterogeneity
         )
@@ -251,7 +251,7 @@ class PopulationRegression(Toy):
         """Numbers that the problem holds at least."""
         return self.clients * (self.rows + self.columns) * self.rows
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         return regression(self.rows, self.columns, self.clients, rng, samples=None, heterogeneity=self.heterogeneity)
 
     def _on_demand(self, seed: int) -> Problem:
@@ -279,7 +279,7 @@ class Ridges(Toy):
         """Numbers that the problem holds at least."""
         return self.clients * self.samples * self.rows * self.columns
 
-    def _made(self, rng: np.random.Generator) -> Problem:
+    def _build(self, rng: np.random.Generator) -> Problem:
         return ridge_problem(
             (self.rows, self.columns),
             self.clients,

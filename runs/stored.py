@@ -69,7 +69,7 @@ class Shelf:
 
 
 @dataclass(frozen=True)
-class Taken:
+class StoredTensors:
     """Takes tensors from a shelf that was stored.
 
     Attributes:
@@ -89,7 +89,7 @@ class Taken:
         """
         name, *layout = reference
         if name not in self._made:
-            self._made[name] = _laid_out(self.tensors[name].to(self.device), *layout)
+            self._made[name] = _lay_out(self.tensors[name].to(self.device), *layout)
         return self._made[name]
 
 
@@ -100,7 +100,7 @@ def _numbers(tensor: Tensor) -> Tensor:
     return own if whole else own.clone()
 
 
-def _laid_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int = 0) -> Tensor:
+def _lay_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int = 0) -> Tensor:
     if strides is None or not numbers.numel():
         return numbers.clone()  # into memory of torch's own, which is aligned
     reach = sum((size - 1) * stride for size, stride in zip(numbers.shape, strides, strict=True))
@@ -114,7 +114,7 @@ def _laid_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int 
     return tensor
 
 
-def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
+def to_plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
     """A value as JSON.
 
     Args:
@@ -128,18 +128,18 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
     if isinstance(value, Tensor):
         return {"tensor": put(value)}
     if isinstance(value, Tree):
-        return {"tree": {name: plain(entry, put, kinds) for name, entry in value.items()}}
+        return {"tree": {name: to_plain(entry, put, kinds) for name, entry in value.items()}}
     if isinstance(value, Mapping):
-        return {"mapping": [[_key(name), plain(entry, put, kinds)] for name, entry in value.items()]}
+        return {"mapping": [[_key(name), to_plain(entry, put, kinds)] for name, entry in value.items()]}
     name = f"{type(value).__module__}.{type(value).__qualname__}"
     if FACTORS.get(name) is type(value):
-        return {"factors": name, "fields": [plain(entry, put, kinds) for entry in vars(value).values()]}
+        return {"factors": name, "fields": [to_plain(entry, put, kinds) for entry in vars(value).values()]}
     if isinstance(value, tuple) and kinds.get(name) is type(value):
-        return {"named": name, "fields": [plain(entry, put, kinds) for entry in value]}
+        return {"named": name, "fields": [to_plain(entry, put, kinds) for entry in value]}
     if is_dataclass(value) and kinds.get(name) is type(value):
-        return {"named": name, "fields": [plain(getattr(value, entry.name), put, kinds) for entry in fields(value)]}
+        return {"named": name, "fields": [to_plain(getattr(value, entry.name), put, kinds) for entry in fields(value)]}
     if type(value) in (tuple, list, torch.Size):
-        return {"list" if type(value) is list else "tuple": [plain(entry, put, kinds) for entry in value]}
+        return {"list" if type(value) is list else "tuple": [to_plain(entry, put, kinds) for entry in value]}
     if value is None or type(value) in (bool, int, float, str):
         return {"value": value}
     raise RunError(
@@ -148,28 +148,28 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
     )
 
 
-def rich(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
-    """Restores a value that `plain` took apart.
+def from_plain(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
+    """Restores a value that `to_plain` took apart.
 
     Raises:
-        KeyError, TypeError, ValueError: The value is not what `plain` gives.
+        KeyError, TypeError, ValueError: The value is not what `to_plain` gives.
     """
     if len(value) > 2 or (len(value) == 2 and "fields" not in value):
         raise ValueError("a part of a state that is two things")
     if "tensor" in value:
         return get(value["tensor"])
     if "tree" in value:
-        return Tree({name: rich(entry, get, kinds) for name, entry in value["tree"].items()})
+        return Tree({name: from_plain(entry, get, kinds) for name, entry in value["tree"].items()})
     if "mapping" in value:
-        return {_key(name): rich(entry, get, kinds) for name, entry in value["mapping"]}
+        return {_key(name): from_plain(entry, get, kinds) for name, entry in value["mapping"]}
     if "factors" in value:
-        return _factors(value["factors"], [rich(entry, get, kinds) for entry in value["fields"]])
+        return _factors(value["factors"], [from_plain(entry, get, kinds) for entry in value["fields"]])
     if "named" in value:
-        return kinds[value["named"]](*(rich(entry, get, kinds) for entry in value["fields"]))
+        return kinds[value["named"]](*(from_plain(entry, get, kinds) for entry in value["fields"]))
     if "tuple" in value:
-        return tuple(rich(entry, get, kinds) for entry in value["tuple"])
+        return tuple(from_plain(entry, get, kinds) for entry in value["tuple"])
     if "list" in value:
-        return [rich(entry, get, kinds) for entry in value["list"]]
+        return [from_plain(entry, get, kinds) for entry in value["list"]]
     if value["value"] is not None and type(value["value"]) not in (bool, int, float, str):
         raise ValueError("a value that is no number and no text")
     return value["value"]

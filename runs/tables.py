@@ -113,7 +113,7 @@ class Table:
         self._stream.close()
 
 
-def marked(path: Path, mark: Mark) -> bytes:
+def read_marked(path: Path, mark: Mark) -> bytes:
     """The part of a file that a mark is of.
 
     Raises:
@@ -127,7 +127,7 @@ def marked(path: Path, mark: Mark) -> bytes:
     return data
 
 
-def continues(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
+def is_continuation(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
     """Whether all that follows the first part of a file is what a run appends there: rows of later rounds.
 
     The last one may be cut short. Nothing else shows what a run that was killed wrote after its last checkpoint.
@@ -157,7 +157,7 @@ def continues(data: bytes, length: int = 0, texts: Sequence[str] = ()) -> bool:
             return False
         if not whole and len(cells) == 1:
             continue
-        if int(cells[0]) < last or any(isinstance(number(cell), str) for cell in numbers):
+        if int(cells[0]) < last or any(isinstance(read_number(cell), str) for cell in numbers):
             return False
         last = int(cells[0])
     return True
@@ -174,15 +174,15 @@ def rows_of(data: bytes) -> list[dict[str, Any]]:
         names = list(reader.fieldnames or ())
         if len(set(names)) < len(names) or "" in names:
             raise ValueError("two columns of one name, or one without a name")
-        return [{name: number(value) for name, value in row.items() if value != ""} for row in reader]
+        return [{name: read_number(value) for name, value in row.items() if value != ""} for row in reader]
     except csv.Error as error:
         raise ValueError(str(error)) from error
 
 
-def number(text: str) -> Any:
+def read_number(text: str) -> Any:
     """Return the number that a text is, as Python writes it; else the text.
 
-    >>> number("-2"), number("1e-07"), number("nan"), number("1_000"), number("1e999")
+    >>> read_number("-2"), read_number("1e-07"), read_number("nan"), read_number("1_000"), read_number("1e999")
     (-2, 1e-07, nan, '1_000', '1e999')
     """
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):

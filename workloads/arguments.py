@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, NoReturn
 
-from workloads.numbers import FINEST, LARGEST, real, whole
+from workloads.numbers import FINEST, LARGEST, read_real, read_whole
 
 BAD_USAGE = 2
 Command = Callable[[argparse.Namespace], int]
@@ -135,7 +135,7 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(rest)}{suggestion(short, self.flags)}")
         if rest and several is not None:
             try:
-                setattr(options, several, [*getattr(options, several), *map(named, rest)])
+                setattr(options, several, [*getattr(options, several), *map(read_name, rest)])
             except argparse.ArgumentTypeError as error:
                 self.error(f"a name {error}")
         return options
@@ -203,10 +203,10 @@ def _with_value(flag: str, shape: str, found: re.Match[str]) -> str:
     return f"{flag} {value}" if value else flag
 
 
-def named(text: str) -> str:
+def read_name(text: str) -> str:
     """Reads a name, an id or a path: anything but nothing.
 
-    >>> named("results")
+    >>> read_name("results")
     'results'
     """
     if not text.strip() or "\0" in text:
@@ -224,7 +224,7 @@ def at_least(least: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         wrong = f"must be a whole number of at least {least}, got {text[:40]!r}"
         try:
-            value = whole(text)
+            value = read_whole(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"{wrong}; write it in plain digits") from error
         if value < least:
@@ -234,14 +234,14 @@ def at_least(least: int) -> Callable[[str], int]:
     return read
 
 
-def number(text: str) -> float:
+def read_number(text: str) -> float:
     """Read a number.
 
-    >>> number("0.05")
+    >>> read_number("0.05")
     0.05
     """
     try:
-        return real(text)
+        return read_real(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"must be a number in plain digits, 0 or of size {FINEST:g} to {LARGEST:g}, got {text[:40]!r}"

@@ -79,7 +79,7 @@ class Progress:
             work: The work, as the line names it: `397 claims`.
         """
         if seconds >= WORTH_SAYING:
-            self.write(f"{self._name}: about {in_time(seconds)} for {work}", self._stream)
+            self.write(f"{self._name}: about {format_time(seconds)} for {work}", self._stream)
 
     def beat(self) -> None:
         """Writes a line if the last one is `EVERY` seconds old; on a terminal, moves the clock."""
@@ -96,11 +96,11 @@ class Progress:
         if self.total is not None:
             done = f"{self._unit} {self.done} of {self.total}"
         parts = [part for part in (done, self._text) if part]
-        left = self.left()
-        remains = "" if left is None else f", about {in_time(left)} left"
-        return f"{self._name}: {', '.join(parts)}; {in_time(self._clock() - self._started)}{remains}"
+        left = self.seconds_left()
+        remains = "" if left is None else f", about {format_time(left)} left"
+        return f"{self._name}: {', '.join(parts)}; {format_time(self._clock() - self._started)}{remains}"
 
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Return the seconds left, by the pace at the last news, or of the step that counts itself; None if unknown.
 
         It falls between news, and nothing is said once the news is overdue.
@@ -133,7 +133,7 @@ class Progress:
 
 
 @contextmanager
-def reporting(name: str, total: int | None = None, unit: str = "step") -> Iterator[Progress]:
+def report_progress(name: str, total: int | None = None, unit: str = "step") -> Iterator[Progress]:
     """Yields the progress of a command, which is shown at least every `EVERY` seconds, whether it advances or not."""
     progress, ended = Progress(name, total, unit), threading.Event()
 
@@ -151,10 +151,10 @@ def reporting(name: str, total: int | None = None, unit: str = "step") -> Iterat
         progress.close()
 
 
-def in_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Return a time in words.
 
-    >>> in_time(7.4), in_time(75), in_time(4000)
+    >>> format_time(7.4), format_time(75), format_time(4000)
     ('7 s', '1:15 min', '1:06 h')
     """
     whole = round(seconds)

@@ -34,7 +34,7 @@ class ForeignFileError(FileExistsError):
         super().__init__(errno.EEXIST, "rankproof did not write it, or it has been changed since", str(path))
 
 
-class Written:
+class FolderRecord:
     """The record of a folder and of the folders in it."""
 
     def __init__(self, folder: Path) -> None:
@@ -69,7 +69,7 @@ class Written:
             length = path.stat().st_size
             return length in {size for size, _ in sizes} and (length, _digest(path)) in sizes
 
-    def began(self, path: Path) -> bool:
+    def has_begun(self, path: Path) -> bool:
         """Whether rankproof began a file that grows, or made a folder to write in."""
         return any(name == self._name(path) and length is None for name, length, _ in self.lines())
 
@@ -151,7 +151,7 @@ class Written:
     def remove_scratch(self, folder: Path) -> None:
         """Remove what a process that was killed left in a folder before its files had their names."""
         for place in folder.glob(f"{SCRATCH}*") if self._is_within(folder) else ():
-            if self.began(place) and place.is_dir() and not place.is_symlink():
+            if self.has_begun(place) and place.is_dir() and not place.is_symlink():
                 for file in place.iterdir():
                     if file.name.isdecimal() and file.is_file():
                         file.unlink()
@@ -225,7 +225,7 @@ def write_own(files: Mapping[Path, bytes], folder: Path) -> None:
         ForeignFileError: One is there that rankproof did not write, or that has been changed since.
         OSError: One cannot be written.
     """
-    Written(folder).write(files)
+    FolderRecord(folder).write(files)
 
 
 def require_own(paths: Iterable[Path], folder: Path) -> None:
@@ -235,7 +235,7 @@ def require_own(paths: Iterable[Path], folder: Path) -> None:
         ForeignFileError: One is there that rankproof did not write, or that has been changed since.
         OSError: One cannot be written.
     """
-    Written(folder).require(paths)
+    FolderRecord(folder).require(paths)
 
 
 def write_new(files: Mapping[Path, bytes]) -> None:

@@ -18,7 +18,7 @@ from runs.folder import CHECKPOINTS, checkpoints_of, require_state
 from runs.network_problem import NetworkProblem
 from runs.networks.language_network import LanguageProblem
 from runs.networks.network_function import Batch
-from runs.plan import Parts, Plan, earlier_digest, given_of, parts_of, require_same_given, standing
+from runs.plan import Parts, Plan, earlier_digest, given_of, parts_of, read_run, require_same_given
 from runs.settings import RunError
 
 SERVER = -1
@@ -55,7 +55,7 @@ class TrainedRun:
         Raises:
             RunError, FederationError, DataError: The folder, the network or the data do not serve, or are others now.
         """
-        run = standing(folder, trust)
+        run = read_run(folder, trust)
         plan = replace(run.plan, conduct=replace(run.plan.conduct, device=device, workers=1))
         parts = parts_of(plan)
         if not isinstance(parts.problem, NetworkProblem) or isinstance(parts.problem, LanguageProblem):

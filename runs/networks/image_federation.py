@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from algorithms.descent import gradient
 from algorithms.federation import FederationError
 from runs.network_problem import NetworkClient, NetworkProblem, network_problem
-from runs.networks.network_checks import labelled
-from runs.networks.network_function import Labelled, drawn_from
+from runs.networks.network_checks import check_split
+from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.samples import splits_of
 from runs.settings import COMPUTED, RunError, at_least
 from workloads.data.augmentation import Preparation
@@ -32,8 +32,8 @@ from workloads.data.partition import (
     Partition,
     PartitionError,
     Parts,
-    held_out,
-    held_out_each,
+    hold_out,
+    hold_out_each,
 )
 from workloads.image_networks.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
 from workloads.image_networks.small import levels
@@ -104,13 +104,13 @@ class ImageFederation:
         return self.data not in REGISTRY and is_folder(self.data)
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Local epochs, where no steps are asked for, and the layers of the network that its paper factorises."""
         layers = LAYERS.get(given.get("model", cls.model))
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
         return {**epochs, "batch": 32, "learning_rate": 0.1, "rank": 8, "layers": layers}
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
         """The problem.
 
         Args:
@@ -124,19 +124,19 @@ class ImageFederation:
             FederationError: Network and data do not fit.
         """
         try:
-            return self._made(seed, torch_device(device), root)
+            return self._build(seed, torch_device(device), root)
         except (FederationError, DataError, RunError):
             raise
         except (ValueError, RuntimeError) as error:
             raise RunError(" ".join(str(error).split())) from error
 
-    def _made(self, seed: int, device: torch.device, root: str | None) -> NetworkProblem:
+    def _build(self, seed: int, device: torch.device, root: str | None) -> NetworkProblem:
         (x, y), test, classes, pixels = self._splits(root, seed)
-        train, validation = held_out(len(x), self.held_out, seed)
+        train, validation = hold_out(len(x), self.held_out, seed)
         if self.samples is not None:
             if not 1 <= self.samples <= len(train):
                 raise RunError(f"samples must be from 1 to {len(train)}, got {self.samples}")
-            train = train[held_out(len(train), len(train) - self.samples, seed)[0]]
+            train = train[hold_out(len(train), len(train) - self.samples, seed)[0]]
 
         module = self._network(x, classes, seed, device)
         given: dict[str, Any] = {}
@@ -151,11 +151,11 @@ class ImageFederation:
             raise RunError(f"test_samples must be from 1 to {len(test[0])}, got {self.test_samples}")
         own = None
         if isinstance(self.partition, Files):
-            parts, given["partition"] = as_in_files(self.partition, len(x), train, self.clients)
+            parts, given["partition"] = parts_from_files(self.partition, len(x), train, self.clients)
         else:
-            parts = self.partition.parts(_labels(y, self.partition)[train], self.clients, seed)
+            parts = self.partition.parts(_classes_of(y, self.partition)[train], self.clients, seed)
         if self.own_share:
-            parts, own = held_out_each(parts, self.own_share, seed)
+            parts, own = hold_out_each(parts, self.own_share, seed)
         made = network_problem(
             module.to(device),
             chosen(train),
@@ -169,7 +169,7 @@ class ImageFederation:
             name=f"{self.model} on {self.data}",
         )
         if ":" in self.model:
-            given = {"network": digest_of(module), **given, COMPUTED: computed(made)}
+            given = {"network": digest_of(module), **given, COMPUTED: compute_probe(made)}
         return replace(made, given=given)
 
     def _splits(self, root: str | None, seed: int) -> tuple[Split, Split, int, Pixels | None]:
@@ -180,13 +180,13 @@ class ImageFederation:
             return train, test, sets[0].classes, (_each(sets[0].pixel_mean), _each(sets[0].pixel_deviation))
         if ":" not in self.data:
             stamp, known = _stamp(self.data, root), REGISTRY[self.data]
-            first, second = (_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
+            first, second = (_load_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
             return first[:2], second[:2], first[2], (_each(known.pixel_mean), _each(known.pixel_deviation))
         from hessian.loss.factories import data_of  # brings much along that other runs do not need
 
-        with drawn_from(seed, torch.device("cpu")):
+        with seeded_draws(seed, torch.device("cpu")):
             given = splits_of(data_of(self.data), self.data)
-        (x, y), (x_test, y_test) = labelled("training", given[0]), labelled("test", given[1])
+        (x, y), (x_test, y_test) = check_split("training", given[0]), check_split("test", given[1])
         for split, labels in (("training", y), ("test", y_test)):
             if labels.ndim == 1 and bool((below := labels < 0).any()):
                 sample = int(below.nonzero()[0, 0])
@@ -211,7 +211,7 @@ class ImageFederation:
         if ":" in self.model:
             from hessian.loss.factories import model_of
 
-            with drawn_from(seed, device):
+            with seeded_draws(seed, device):
                 return model_of(self.model)
         if x.ndim not in (3, 4):
             raise RunError(
@@ -233,7 +233,7 @@ class ImageFederation:
 
 
 @lru_cache(maxsize=4)
-def _images(
+def _load_images(
     name: str, root: str | None, split: str, side: int | None, stamp: tuple[object, ...]
 ) -> tuple[Tensor, Tensor, int]:
     """Images, labels and the number of classes, kept for the next runs of an experiment while the files are the same.
@@ -268,7 +268,7 @@ def digest_of(*parts: nn.Module | Tensor) -> str:
     return found.hexdigest()[:12]
 
 
-def as_in_files(partition: Files, count: int, kept: Indices, clients: int) -> tuple[Parts, str]:
+def parts_from_files(partition: Files, count: int, kept: Indices, clients: int) -> tuple[Parts, str]:
     """Return the clients' samples by their positions among those that are kept, and a digest of what the files hold.
 
     Args:
@@ -284,13 +284,13 @@ def as_in_files(partition: Files, count: int, kept: Indices, clients: int) -> tu
     return partition.among(written, kept), digest_of(*map(torch.from_numpy, (written.order, written.bounds)))
 
 
-def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
+def compute_probe(problem: NetworkProblem, samples: int = 16) -> list[float]:
     """Results of the network for the start and the first samples: losses of training and tests, the gradient's norm.
 
     They tell one network from another where layers and weights are the same.
     """
     network = problem.clients.network
-    w = network.given(problem.start)
+    w = network.evaluation_weights(problem.start)
     data = Labelled(*(part[:samples] for part in problem.clients.data))
     client = NetworkClient(network, data, torch.arange(len(data.x), device=data.x.device), problem.rows)
     loss = client.loss(w).detach()
@@ -310,7 +310,7 @@ def torch_device(name: str) -> torch.device:
         raise RunError(f"the device {name} is not there: {str(error).splitlines()[0]}") from error
 
 
-def _labels(y: Tensor, partition: Partition) -> NDArray[np.int64]:
+def _classes_of(y: Tensor, partition: Partition) -> NDArray[np.int64]:
     """Return the classes by which samples are divided; targets without classes are all of one kind.
 
     Raises:

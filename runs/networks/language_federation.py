@@ -14,13 +14,13 @@ from torch import nn
 
 from algorithms.federation import FederationError
 from runs.language_problem import Weighed, language_problem
-from runs.networks.image_federation import as_in_files, torch_device
-from runs.networks.language_model import ALIASES, PREFIX, Place, Task, located, model_of, tokenizer_of
+from runs.networks.image_federation import parts_from_files, torch_device
+from runs.networks.language_model import ALIASES, PREFIX, Place, Task, locate, model_of, tokenizer_of
 from runs.networks.language_network import LanguageProblem
 from runs.settings import RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
-from workloads.data.partition import Even, Files, Indices, Partition, held_out, held_out_each
+from workloads.data.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
 from workloads.data.texts import TEXTS, load_texts
 from workloads.data.tokens import TokenSet, tokens
 
@@ -99,7 +99,7 @@ class LanguageFederation:
             raise RunError(f"{self.data} are texts; name a language model, such as --model {PREFIX}minilm")
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """AdamW, local epochs where no steps are asked for, and factors as PEFT has them, on the usual layers."""
         alias = ALIASES.get(str(given.get("model", cls.model)).removeprefix(PREFIX))
         epochs = {} if given.get("steps") is not None else {"epochs": 1}
@@ -114,7 +114,7 @@ class LanguageFederation:
             "layers": alias.layers if alias else None,
         }
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> LanguageProblem:
         """The problem.
 
         Args:
@@ -128,14 +128,14 @@ class LanguageFederation:
             FederationError: Model and data do not fit.
         """
         try:
-            return self._made(seed, torch_device(device), root)
+            return self._build(seed, torch_device(device), root)
         except (FederationError, DataError, RunError):
             raise
         except (ValueError, RuntimeError) as error:
             raise RunError(" ".join(str(error).split())[:300]) from error
 
-    def _made(self, seed: int, device: torch.device, root: str | None) -> LanguageProblem:
-        place = located(self.model)
+    def _build(self, seed: int, device: torch.device, root: str | None) -> LanguageProblem:
+        place = locate(self.model)
         files = _stamp(place)
         train, test = (
             _tokens(self.data, root, split, place, files, self.length, self.truncate, _texts_stamp(self.data, root))
@@ -158,17 +158,17 @@ class LanguageFederation:
             str(device),
             files,
         )
-        left, kept = held_out(len(train.kept), self.held_out, seed)
+        left, kept = hold_out(len(train.kept), self.held_out, seed)
         evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
         train = part_of(train, left[self._drawn("samples", len(left), seed)])
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
         given, own = {"cut": cut}, None
         if isinstance(self.partition, Files):
-            parts, given["partition"] = as_in_files(self.partition, train.total, train.kept, self.clients)
+            parts, given["partition"] = parts_from_files(self.partition, train.total, train.kept, self.clients)
         else:
-            parts = train.divided(self.partition, self.clients, seed)
+            parts = train.divide(self.partition, self.clients, seed)
         if self.own_share:
-            parts, own = held_out_each(parts, self.own_share, seed)
+            parts, own = hold_out_each(parts, self.own_share, seed)
         if self.training_loss:
             trained = np.sort(parts.order)
             evaluated["training"] = part_of(train, trained[self._drawn("training_loss", len(trained), seed)])
@@ -195,7 +195,7 @@ class LanguageFederation:
         asked = getattr(self, name)
         if asked is not None and asked > count:
             raise RunError(f"{name} must be from 1 to {count}, got {asked}")
-        return held_out(count, count - (asked or count), seed)[0]
+        return hold_out(count, count - (asked or count), seed)[0]
 
 
 def part_of(texts: TokenSet, indices: Indices) -> TokenSet:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from runs.networks.network_function import drawn_from
+from runs.networks.network_function import seeded_draws
 from runs.settings import RunError
 
 Task = Literal["classification", "causal"]
@@ -71,7 +71,7 @@ class Place:
     gguf: str | None = None
 
     @property
-    def named(self) -> dict[str, Any]:
+    def loader_arguments(self) -> dict[str, Any]:
         """As transformers' loaders are told."""
         beside = {} if self.gguf is None else {"gguf_file": self.gguf}
         return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, **beside}
@@ -80,7 +80,7 @@ class Place:
         return str(self.folder / self.gguf if self.gguf else self.folder)
 
 
-def located(name: str) -> Place:
+def locate(name: str) -> Place:
     """Where the model of a name lies: ``hf:minilm``, ``hf:FOLDER``, ``hf:FILE.gguf`` or ``hf:OWNER/NAME`` of the cache.
 
     Raises:
@@ -139,7 +139,7 @@ def tokenizer_of(place: Place) -> Any:
     _require_config(place)
     with _quiet() as transformers:
         try:
-            found = transformers.AutoTokenizer.from_pretrained(**place.named)
+            found = transformers.AutoTokenizer.from_pretrained(**place.loader_arguments)
         except Exception as error:  # whatever damaged files lead to
             raise RunError(
                 f"{place} has no tokenizer that can be read ({_short(error)}); copy its files there"
@@ -181,12 +181,12 @@ def model_of(
     kinds = {"classification": "AutoModelForSequenceClassification", "causal": "AutoModelForCausalLM"}
     # Dequantising a GGUF takes the numbers of labels from the configuration, which it makes of the file.
     labels = {"num_labels": classes} if task == "classification" else {}
-    with _quiet() as transformers, drawn_from(seed, torch.device("cpu")):
+    with _quiet() as transformers, seeded_draws(seed, torch.device("cpu")):
         config = _config(transformers, place, labels)
         try:
             for name in _dropouts(config) if dropout is not None else ():
                 setattr(config, name, dropout)
-            named = {**place.named, "config": config, "dtype": DTYPES[dtype], "output_loading_info": True}
+            named = {**place.loader_arguments, "config": config, "dtype": DTYPES[dtype], "output_loading_info": True}
             if pickled and not _has_safetensors(place):
                 named["use_safetensors"] = False
             module, info = getattr(transformers, kinds[task]).from_pretrained(**named)
@@ -206,7 +206,7 @@ def model_of(
 
 def _config(transformers: Any, place: Place, labels: Mapping[str, int]) -> Any:
     try:
-        return transformers.AutoConfig.from_pretrained(**place.named, **labels)
+        return transformers.AutoConfig.from_pretrained(**place.loader_arguments, **labels)
     except Exception as error:  # whatever damaged files lead to
         where = place if place.gguf else place.folder / _CONFIG
         raise RunError(f"{where} describes no model that can be built ({_short(error)}); fetch it again") from error
@@ -325,7 +325,7 @@ def _dropouts(config: Any) -> list[str]:
     return [name for name in names if type(getattr(config, name, None)) in (float, int)]
 
 
-def drops(module: nn.Module) -> bool:
+def has_dropout(module: nn.Module) -> bool:
     """Whether a model drops features at random in training mode."""
     rates = [getattr(module.config, name) for name in _dropouts(module.config)]
     return any(rates) or any(isinstance(part, nn.Dropout) and part.p > 0 for part in module.modules())

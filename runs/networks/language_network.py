@@ -23,8 +23,8 @@ from algorithms.federation import FederationError
 from algorithms.layers import Factorable, factorable, placed
 from algorithms.weights import Weight
 from runs.network_problem import NetworkClient, NetworkClients, NetworkProblem
-from runs.networks.language_model import Task, drops
-from runs.networks.network_function import Batch, Labelled, drawn_from, pieces
+from runs.networks.language_model import Task, has_dropout
+from runs.networks.network_function import Batch, Labelled, count_parts, seeded_draws
 from runs.networks.peft_format import Update
 from runs.networks.turned_layer import turn_layers
 from workloads.data.partition import Indices
@@ -89,7 +89,7 @@ class LanguageNetwork:
         module = self.testing
         drawn: AbstractContextManager[None] = nullcontext()
         if batch.noise is not None:
-            module, drawn = self.training, drawn_from(batch.noise, data.x.device)
+            module, drawn = self.training, seeded_draws(batch.noise, data.x.device)
         elif self.recomputed is not None and not self.random:
             module = self.training  # layers are computed again in training mode alone
         with drawn:
@@ -187,7 +187,7 @@ def network_of(
         testing=factorable(twins[1], "*"),
         task=task,
         padding=padding,
-        random=drops(module),
+        random=has_dropout(module),
         recomputed=recomputed,
         chooses="logits_to_keep" in inspect.signature(module.forward).parameters,
         outputs=vocabulary_of(module) if task == "causal" else 1,
@@ -213,7 +213,7 @@ class LanguageClient(NetworkClient):
     def passes(self, together: bool) -> Sequence[tuple[float, Any]]:
         """All samples in parts of at most `rows`, with their shares of the mean."""
         places = torch.arange(self.samples, device=self.indices.device)
-        return self._shared(places.tensor_split(pieces(self.samples, self.rows)))
+        return self._shared(places.tensor_split(count_parts(self.samples, self.rows)))
 
     def parts(self, batch: Batch) -> Sequence[tuple[float, Batch]]:
         """A batch in parts of at most `at_once` samples, with their shares of its mean."""

@@ -29,14 +29,14 @@ from runs.networks.network_function import (
     Loss,
     Network,
     are_classes,
-    drawn_from,
-    pieces,
-    several_at_once,
+    count_parts,
+    explain_single_sample,
+    seeded_draws,
 )
 from workloads.dense_tensors import not_dense
 
 
-def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
+def check_split(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
     """Checks one label for each input, and that all numbers are finite.
 
     Raises:
@@ -98,7 +98,7 @@ def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -
     """
     classes: set[int] = set()
     for split, data in splits.items():
-        outputs = _fitting(network, start, split, data)
+        outputs = _apply_to_two(network, start, split, data)
         if len(data.x) < 2:
             continue
         known = data.y.detach().cpu()
@@ -110,19 +110,19 @@ def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -
         _require_mean(network, outputs, known)
 
 
-def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tensor:
+def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> Tensor:
     """The outputs of two samples."""
     few = torch.arange(min(2, len(data.x)), device=data.x.device)
-    inputs, targets = network.taken(data, Batch(few))
+    inputs, targets = network.prepare_samples(data, Batch(few))
     try:
-        with torch.set_grad_enabled(network.differentiates), several_at_once(TESTING):
-            outputs = call(network.testing, network.given(start), inputs)
+        with torch.set_grad_enabled(network.differentiates), explain_single_sample(TESTING):
+            outputs = call(network.testing, network.evaluation_weights(start), inputs)
     except FederationError as error:
         raise FederationError(f"the {split} data: {error}") from error
     except (RuntimeError, ValueError, TypeError) as error:
         raise FederationError(
             f"the network cannot take the {split} data, of shape {tuple(inputs.shape)} on {inputs.device}: "
-            f"{' '.join(str(error).split())[:200]}{_mixed(start, {'inputs': inputs})}"
+            f"{' '.join(str(error).split())[:200]}{_describe_types(start, {'inputs': inputs})}"
         ) from error
     if not isinstance(outputs, Tensor):
         raise FederationError(
@@ -147,14 +147,14 @@ def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tenso
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise FederationError(
             f"the loss cannot take outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)}: "
-            f"{' '.join(str(error).split())[:200]}{_mixed(start, {'targets': targets})}"
+            f"{' '.join(str(error).split())[:200]}{_describe_types(start, {'targets': targets})}"
         ) from error
     if not isinstance(value, Tensor) or value.ndim:
         raise FederationError("the loss must return one number, the mean over the samples")
     return outputs.detach()
 
 
-def _mixed(start: Tree, given: Mapping[str, Tensor]) -> str:
+def _describe_types(start: Tree, given: Mapping[str, Tensor]) -> str:
     """Words for data of another floating-point type than the weights, as the end of a message; else nothing."""
     own = {value.dtype for value in start.values() if value.is_floating_point()}
     for what, values in given.items():
@@ -202,7 +202,7 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
     except FederationError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
-        mixed = _mixed(start, {"inputs": data.x, "targets": data.y})
+        mixed = _describe_types(start, {"inputs": data.x, "targets": data.y})
         raise FederationError(
             f"the network or its loss fails in training mode, and not in evaluation mode: "
             f"{' '.join(str(error).split())[:200]}{mixed}"
@@ -237,7 +237,7 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
     count = min(len(data.x), 16, max(rows, 2))
     few = torch.linspace(0, len(data.x) - 1, count, device=data.x.device).long()
     half, generator = count // 2, torch.Generator().manual_seed(0)
-    inputs = network.taken(data, Batch(few)).x
+    inputs = network.prepare_samples(data, Batch(few)).x
     others = torch.cat([inputs[:half], *[inputs[:half]] * 2])[: len(inputs)]
     for mode, prepared in (("evaluation", network.testing), ("training", network.quiet)):
         module = _with_fixed_norms(prepared.module)
@@ -245,7 +245,7 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
             if moved:
                 _move(module, generator)
             try:
-                with torch.set_grad_enabled(network.differentiates), drawn_from(0, inputs.device):
+                with torch.set_grad_enabled(network.differentiates), seeded_draws(0, inputs.device):
                     whole = module(inputs.clone()).detach()
                     replaced = module(others.clone()).detach()[:half]
                     parts = [module(part.clone()).detach() for part in (inputs[:half], inputs[half:])]
@@ -353,13 +353,13 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
     module, testing = copy.deepcopy(network.quiet.module), copy.deepcopy(network.testing.module)
     before = {name: value.detach().clone() for name, value in (*module.named_parameters(), *module.named_buffers())}
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
-    parts = few.tensor_split(pieces(len(few), max(rows, 2), 2))
-    with torch.set_grad_enabled(network.differentiates), drawn_from(0, data.x.device):
+    parts = few.tensor_split(count_parts(len(few), max(rows, 2), 2))
+    with torch.set_grad_enabled(network.differentiates), seeded_draws(0, data.x.device):
         undrawn = _random_states(data.x.device)
         twice, counts = [], []
         for _ in range(2):
-            twice.append([module(network.taken(data, Batch(part)).x).detach() for part in parts])
-            testing(network.taken(data, Batch(parts[0])).x)
+            twice.append([module(network.prepare_samples(data, Batch(part)).x).detach() for part in parts])
+            testing(network.prepare_samples(data, Batch(parts[0])).x)
             counts.append((_plain_attributes(module), _plain_attributes(testing)))
         if _random_states(data.x.device) != undrawn:
             raise FederationError(

@@ -106,12 +106,12 @@ class Network:
         Raises:
             FederationError: Other names than the network's, or one sample where batch norm needs several.
         """
-        inputs, targets = self.taken(data, batch)
+        inputs, targets = self.prepare_samples(data, batch)
         module = self.quiet
         drawn: AbstractContextManager[None] = nullcontext()
         if batch.noise is not None:
-            module, drawn = self.training, drawn_from(batch.noise, inputs.device)
-        with drawn, several_at_once(_TRAINING):
+            module, drawn = self.training, seeded_draws(batch.noise, inputs.device)
+        with drawn, explain_single_sample(_TRAINING):
             outputs, statistics = observe(module, w, inputs)
         return self.loss_of(outputs, targets), statistics
 
@@ -129,7 +129,7 @@ class Network:
                 f"which may be labels out of range: {' '.join(str(error).split())[:200]}"
             ) from error
 
-    def given(self, w: Mapping[str, Weight]) -> Mapping[str, Weight]:
+    def evaluation_weights(self, w: Mapping[str, Weight]) -> Mapping[str, Weight]:
         """Return weights with which the module can be called outside of training, whatever derivatives it takes."""
         if not self.differentiates:
             return w
@@ -138,7 +138,7 @@ class Network:
             for name, value in w.items()
         }
 
-    def taken(self, data: Labelled, batch: Batch) -> Labelled:
+    def prepare_samples(self, data: Labelled, batch: Batch) -> Labelled:
         """Samples of a split, prepared."""
         inputs, targets = data.x[batch.samples], data.y[batch.samples]
         return Labelled(inputs if self.preparation is None else self.preparation(inputs, batch.offsets), targets)
@@ -150,12 +150,12 @@ class Network:
             FederationError: One sample where batch norm needs several.
         """
         total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), self.accuracy and are_classes(data.y)
-        w = self.given(w)
+        w = self.evaluation_weights(w)
         for part in self._parts(len(data.x), rows):
             # Networks and losses may write into what they are given; what is prepared is new.
             y = data.y[part].clone()
             x = data.x[part].clone() if self.preparation is None else self.preparation(data.x[part])
-            with torch.set_grad_enabled(self.differentiates), several_at_once(TESTING):
+            with torch.set_grad_enabled(self.differentiates), explain_single_sample(TESTING):
                 outputs = call(self.testing, w, x)
                 loss = self.loss_of(outputs, y).detach()
             total[0] += wide(loss) * len(x)
@@ -168,7 +168,7 @@ class Network:
     def _parts(self, count: int, rows: int) -> list[slice]:
         """Samples in parts; of about the same size where each part is normalised by itself, so that none is of one."""
         if self.joint_in_tests:
-            parts = pieces(count, rows, 2)
+            parts = count_parts(count, rows, 2)
             return [slice(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
         return [slice(first, first + rows) for first in range(0, count, rows)]
 
@@ -256,7 +256,7 @@ TESTING = "more rows or samples, statistics 'averaged'"
 
 
 @contextmanager
-def several_at_once(remedies: str) -> Iterator[None]:
+def explain_single_sample(remedies: str) -> Iterator[None]:
     """Says what to do where batch norm is given one sample."""
     try:
         yield
@@ -268,10 +268,10 @@ def several_at_once(remedies: str) -> Iterator[None]:
         ) from error
 
 
-def pieces(count: int, rows: int, least: int = 1) -> int:
+def count_parts(count: int, rows: int, least: int = 1) -> int:
     """Into how many parts samples are divided, each of at most `rows` of them, but of `least` where that is less.
 
-    >>> pieces(5, 2), pieces(5, 2, least=2), pieces(5, 1, least=2)
+    >>> count_parts(5, 2), count_parts(5, 2, least=2), count_parts(5, 1, least=2)
     (3, 2, 5)
     """
     return max(1, min(-(-count // rows), count // min(least, rows)))
@@ -283,7 +283,7 @@ def are_classes(y: Tensor) -> bool:
 
 
 @contextmanager
-def drawn_from(noise: int, device: torch.device) -> Iterator[None]:
+def seeded_draws(noise: int, device: torch.device) -> Iterator[None]:
     """Lets torch draw from a seed, and leaves its global random state as it was."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(noise)

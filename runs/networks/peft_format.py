@@ -156,7 +156,7 @@ def write_adapter(
     for layer in stored:
         for name, parameter in module.get_submodule(layer).named_parameters():
             full = f"{layer}.{name}"
-            tensors[_PREFIX + full] = _turned(module, full, others.get(full, parameter))
+            tensors[_PREFIX + full] = _turn(module, full, others.get(full, parameter))
     rank, alpha = next(iter(layers.values()))
     config = {
         "peft_type": "LORA",
@@ -182,7 +182,7 @@ def write_adapter(
     write_own({folder / WEIGHTS: packed, folder / CONFIG: (json.dumps(config, indent=1) + "\n").encode()}, folder)
 
 
-def _turned(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
+def _turn(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
     """A weight as the pretrained layer has it, from the model's, or the other way round."""
     kept = isinstance(module.get_submodule(name.rpartition(".")[0]), TurnedLayer) and tensor.ndim == 2
     return tensor.mT if kept else tensor
@@ -237,7 +237,7 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
         match = re.fullmatch(r"(.+)\.lora_(embedding_)?A(\.weight)?", name)
         if match is None:
             if ".lora_" not in name:
-                others[name] = _turned(module, name, tensors[key]) if name in shapes else tensors[key]
+                others[name] = _turn(module, name, tensors[key]) if name in shapes else tensors[key]
             elif re.sub(r"B(\.weight)?$", r"A\1", key) not in tensors or not re.search(r"B(\.weight)?$", key):
                 raise RunError(f"{folder} has {key}, which is no part of a plain LoRA; save an adapter without it")
             continue
@@ -251,8 +251,8 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
         left, right = (A.mT, B.mT) if embedded else (B, A)
         if left.shape[1] != right.shape[0] or (len(left), right.shape[1]) != tuple(shapes[f"{layer}.weight"]):
             raise RunError(f"{folder}: {layer} is an update of {len(left)} x {right.shape[1]}; the model is another")
-        alpha, rank = _matching(config.get("alpha_pattern"), layer, config.get("lora_alpha", 8)), left.shape[1]
-        if rank != _matching(config.get("rank_pattern"), layer, config.get("r", 8)):
+        alpha, rank = _match_pattern(config.get("alpha_pattern"), layer, config.get("lora_alpha", 8)), left.shape[1]
+        if rank != _match_pattern(config.get("rank_pattern"), layer, config.get("r", 8)):
             raise RunError(
                 f"{folder}: {layer} has rank {rank}, which r and rank_pattern of {CONFIG} contradict; bring the "
                 "configuration of these tensors back"
@@ -354,7 +354,7 @@ def _listed(value: Any) -> Sequence[str]:
     return [value] if isinstance(value, str) else value or ()
 
 
-def _matching(patterns: Any, layer: str, otherwise: float) -> float:
+def _match_pattern(patterns: Any, layer: str, otherwise: float) -> float:
     """The value of the first pattern that names a layer, as PEFT matches them."""
     of_layer = (value for pattern, value in (patterns or {}).items() if re.match(rf"(.*\.)?({pattern})$", layer))
     return float(next(of_layer, otherwise))
@@ -403,7 +403,7 @@ class BegunAdapter(Adapter):
         return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}), fresh.rest)
 
 
-def begun(algorithm: Any, problem: Any) -> Any:
+def with_adapter_start(algorithm: Any, problem: Any) -> Any:
     """The algorithm, with the factors from which a problem says that it starts.
 
     Raises:

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from runs.catalogue import ALGORITHMS, SUGGESTED, named, options_of
+from runs.catalogue import ALGORITHMS, SUGGESTED, look_up, options_of
 from runs.settings import RunError
 from runs.silos.problem import SILOS
 from workloads.files import write_whole
@@ -37,7 +37,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         RunError: The folder holds something, or names that do not serve.
         OSError: It cannot be written.
     """
-    named(ALGORITHMS, "algorithm", algorithm)
+    look_up(ALGORITHMS, "algorithm", algorithm)
     if hasattr(ALGORITHMS[algorithm].kind, "gathered"):
         raise RunError(f"{algorithm} takes all data to one place; silos keep theirs: choose another algorithm")
     if len(set(silos)) != len(silos) or not all(re.fullmatch(r"\w[\w.-]*", name) for name in silos):

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from algorithms.federation import FederationError
-from runs.silos.wire import LetterError, Packed
+from runs.silos.wire import MessageError, Packed
 from workloads.files import write_whole
 
 HISTORY = 8
@@ -28,7 +28,7 @@ RUN = re.compile(r"[0-9a-f]{12,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class Keeping:
+class ClientStore:
     """Values, and numbers of answered requests, that a silo keeps of one run."""
 
     def __init__(self, folder: Path, run: str) -> None:
@@ -39,12 +39,12 @@ class Keeping:
             run: Name of the server's run.
 
         Raises:
-            LetterError: The run has no possible name.
+            MessageError: The run has no possible name.
             FederationError: The folder's secret is damaged.
             OSError: The folder cannot be written.
         """
         if not RUN.fullmatch(run):
-            raise LetterError("names no run")
+            raise MessageError("names no run")
         self._secret = _secret(folder)
         (folder / run).mkdir(mode=0o700, exist_ok=True)  # other users of this machine have no part in it
         self._own, self._told, self._answered = (folder / run / name for name in ("own", "told", "answered"))
@@ -53,7 +53,7 @@ class Keeping:
 
     def put(self, kind: str, round: int, packed: Packed) -> str:
         """Keeps a value; its token tells nobody else what it is."""
-        data = packed.whole
+        data = packed.as_bytes
         token = f"{kind}{round}-{hmac.new(self._secret, data, sha256).hexdigest()}"
         write_whole({self._own / token: data})  # again, where it is here: the run may have been started over
         return token
@@ -62,35 +62,35 @@ class Keeping:
         """Returns the value that a token stands for.
 
         Raises:
-            LetterError: It is not here any more, or damaged.
+            MessageError: It is not here any more, or damaged.
         """
         if not isinstance(token, str) or not TOKEN.fullmatch(token):
-            raise LetterError("asks for what no silo keeps")
+            raise MessageError("asks for what no silo keeps")
         data = _read(self._own / token)
         if data is None:
-            raise LetterError(
+            raise MessageError(
                 f"asks for what the client kept in round {token[1:].partition('-')[0]}, which is gone; bring a copy of "
                 "the silo's folder back, or begin another run in another `folder` of the app's config"
             )
         if not hmac.compare_digest(hmac.new(self._secret, data, sha256).hexdigest(), token[-64:]):
-            raise LetterError(f"asks for {token[:12]}, which is damaged in the silo's folder")
-        return Packed.of_whole(data)
+            raise MessageError(f"asks for {token[:12]}, which is damaged in the silo's folder")
+        return Packed.from_bytes(data)
 
-    def told(self, digest: str) -> Packed | None:
+    def load_broadcast(self, digest: str) -> Packed | None:
         """A value that the server told; none where it has to tell it again."""
         data = _read(self._told / digest) if _DIGEST.fullmatch(digest) else None
-        return Packed.of_whole(data) if data is not None and sha256(data).hexdigest() == digest else None
+        return Packed.from_bytes(data) if data is not None and sha256(data).hexdigest() == digest else None
 
-    def tell(self, values: Mapping[str, Packed], needed: Collection[str]) -> None:
+    def keep_broadcast(self, values: Mapping[str, Packed], needed: Collection[str]) -> None:
         """Keeps what the server told, and forgets what is not needed any more.
 
         Raises:
-            LetterError: A value is not what its digest says.
+            MessageError: A value is not what its digest says.
         """
         for digest, packed in values.items():
             if packed.digest != digest:
-                raise LetterError("has a value that is not what its digest says")
-            write_whole({self._told / digest: packed.whole})
+                raise MessageError("has a value that is not what its digest says")
+            write_whole({self._told / digest: packed.as_bytes})
         for path in self._told.iterdir():
             if _DIGEST.fullmatch(path.name) and path.name not in needed:
                 path.unlink(missing_ok=True)
@@ -101,14 +101,14 @@ class Keeping:
         Rounds count by when they were asked for, because a run that is started over begins with round 1 again.
 
         Raises:
-            LetterError: It was answered before.
+            MessageError: It was answered before.
         """
         if not isinstance(nonce, str) or not re.fullmatch(r"[0-9a-f]{32}", nonce):
-            raise LetterError("lacks a number of its own")
+            raise MessageError("lacks a number of its own")
         try:
             file = os.open(self._answered / nonce, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError as error:
-            raise LetterError("was answered before") from error
+            raise MessageError("was answered before") from error
         with open(file, "w", encoding="ascii") as made:
             made.write(str(round))
         asked: dict[bytes | None, list[Path]] = {}

@@ -20,13 +20,13 @@ from algorithms.federation import FederationError, InterruptedWorkError, Receipt
 from algorithms.partial_sums import Form, flattened, fold
 from algorithms.tree import wide
 from runs.silos.client_store import TOKEN
-from runs.silos.expected import Expected, Lossless, Rehearsal, misfit
-from runs.silos.membership import Roll, said_in
-from runs.silos.norms import FAR, Compared, compared, norm_of, sent_norm
+from runs.silos.expected import ExpectedUpload, Rehearsal, ZeroLossClient, describe_misfit
+from runs.silos.membership import Membership, failure_text
+from runs.silos.norms import FAR, NormComparison, compare_norms, norm_of, sent_norm
 from runs.silos.problem import local_loss
-from runs.silos.registered import answered_kinds, drawing, sent_kinds, work_name
-from runs.silos.transport import About, Line, Patience
-from runs.silos.wire import Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
+from runs.silos.registered import answered_kinds, describe_draw, sent_kinds, work_name
+from runs.silos.transport import AnswerPolicy, ClientFacts, Transport
+from runs.silos.wire import Limits, Message, MessageError, Packed, pack, printable, read, to_json, unpack
 
 SLACK, SLACK_EACH = 1 << 16, 1 << 9
 """Bytes that an upload may have beyond its numbers, and again for each tensor, which has a name, a type and a shape."""
@@ -38,7 +38,7 @@ ATTEMPTS = 6
 """So often a silo that is there is asked in a trip and gives no answer, before it counts as missing."""
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """A request that waits for its answer: of which client, and what its answer repeats."""
 
     number: int
@@ -63,9 +63,9 @@ class Silos:
     def __init__(
         self,
         names: Sequence[str],
-        line: Line,
+        line: Transport,
         run: str,
-        patience: Patience | None = None,
+        patience: AnswerPolicy | None = None,
         limits: Limits | None = None,
         say: Callable[[str], None] = lambda text: None,
         pause: float = 0.5,
@@ -89,8 +89,8 @@ class Silos:
         self.again = "the `flwr run` command that began it"
         self.bytes_sent = self.bytes_received = 0
         self._line, self._run, self._pause = line, run, pause
-        self._patience, self._limits = patience or Patience(), limits or Limits()
-        self._roll = Roll(self.names, line, self._limits, lambda text: self.say(printable(text, LINE)))
+        self._patience, self._limits = patience or AnswerPolicy(), limits or Limits()
+        self._roll = Membership(self.names, line, self._limits, lambda text: self.say(printable(text, LINE)))
         self._known: dict[tuple[int, int], set[str]] = {}
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
         self._left_out: dict[int, str] = {}
@@ -108,7 +108,7 @@ class Silos:
         missing = [number for number in trip.cohort if number not in found]
         if missing:
             raise InterruptedWorkError(
-                f"no answer from {self._named(missing)}, and this trip needs every silo of its cohort"
+                f"no answer from {self._format_names(missing)}, and this trip needs every silo of its cohort"
             )
         return (found[number] for number in trip.cohort)
 
@@ -149,7 +149,7 @@ class Silos:
         """Leaves out the silos that a run had left out where it stood."""
         self._left_out |= {self.names.index(name): why for name, why in silos.items() if name in self.names}
 
-    def meet(self, weights: Collection[str] | None = None) -> Sequence[About]:
+    def meet(self, weights: Collection[str] | None = None) -> Sequence[ClientFacts]:
         """Waits until every silo has said that it is there, and compares what they say.
 
         Args:
@@ -167,14 +167,14 @@ class Silos:
                 raise FederationError(printable(said, LINE))
             self._roll.greet(self._patience.seconds)
             for ticket, answer in self._line.receive(self._roll.greetings):
-                self._roll.hear(ticket, answer)
+                self._roll.take_answer(ticket, answer)
             if self._roll.unfit:
                 raise FederationError(printable("; ".join(self._roll.unfit.values()), LINE))
             time.sleep(self._pause)
-        odd = self._roll.odd(weights)
+        odd = self._roll.describe_odd(weights)
         if odd:
             raise FederationError(printable(odd, LINE))
-        for text in self._roll.large():
+        for text in self._roll.describe_large():
             self.say(text)
         return [self._roll.about[number] for number in range(len(self.names))]
 
@@ -185,10 +185,14 @@ class Silos:
         absent = self._left_out.keys() | self._missed[1]
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
-        expected = self._expected(trip)
-        sent = self._pack(trip.name, {"sent": dict(trip.sent), "draw": drawing(trip.draw)}) if not trip.each else None
+        expected = self._expect(trip)
+        sent = (
+            self._pack(trip.name, {"sent": dict(trip.sent), "draw": describe_draw(trip.draw)})
+            if not trip.each
+            else None
+        )
         found: dict[int, Reply] = {}
-        asked: dict[str, _Asked] = {}
+        asked: dict[str, _Request] = {}
         ask_at = dict.fromkeys(waiting, 0.0)
         failures: dict[int, int] = {}
         greet_at, until = 0.0, time.monotonic() + self._patience.seconds
@@ -207,15 +211,15 @@ class Silos:
                     ask_at[number] = now + (self._patience.again if went else 4.0 * self._pause)
             for ticket, answer in self._line.receive([*asked, *self._roll.greetings]):
                 if ticket not in asked:
-                    self._roll.hear(ticket, answer)
+                    self._roll.take_answer(ticket, answer)
                     continue
                 request = asked.pop(ticket)
                 number = request.number
                 if number not in waiting:
                     continue
                 try:
-                    reply = self._taken(trip, request, answer, expected.get(number))
-                except LetterError as error:
+                    reply = self._read_reply(trip, request, answer, expected.get(number))
+                except MessageError as error:
                     self._refuse(trip, number, str(error))
                     waiting.discard(number)
                     continue
@@ -239,17 +243,17 @@ class Silos:
             self._note(trip, number, "missing", f"no answer in {self._patience.seconds:g} s")
         self._missed[1].update(number for number in trip.cohort if number not in found)
         if len(found) < needed:
-            missing = self._named([number for number in trip.cohort if number not in found])
+            missing = self._format_names([number for number in trip.cohort if number not in found])
             raise InterruptedWorkError(
                 f"{len(found)} of {len(trip.cohort)} silos answered, {needed} are needed; without an answer: {missing}"
             )
         return found
 
     def _ask(
-        self, trip: Trip, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Asked]
+        self, trip: Trip, number: int, node: int, sent: Packed | None, seconds: float, asked: dict[str, _Request]
     ) -> bool:
         """Sends the request to a silo; whether it went."""
-        sent = sent or self._pack(trip.name, {"sent": dict(trip.sent_to(number)), "draw": drawing(trip.draw)})
+        sent = sent or self._pack(trip.name, {"sent": dict(trip.sent_to(number)), "draw": describe_draw(trip.draw)})
         digests = {
             part: {name: self._digest(part, name, value) for name, value in values.items()}
             for part, values in (("shared", trip.shared), ("equipped", trip.equipped))
@@ -277,21 +281,23 @@ class Silos:
             "told": {digest: packed.structure for digest, packed in new.items()},
         }
         blobs = {"sent": sent.blob, **{f"told-{digest}": packed.blob for digest, packed in new.items()}}
-        letter = Letter(text_of(content), blobs)
+        letter = Message(to_json(content), blobs)
         ticket = self._line.send(node, letter, seconds)
         if ticket is None:
             self._note(trip, number, "cannot be reached")
             return False
         self.bytes_sent += letter.size
         self._known[number, node] = current
-        asked[ticket] = _Asked(number, node, echo)
+        asked[ticket] = _Request(number, node, echo)
         return True
 
-    def _taken(self, trip: Trip, request: _Asked, letter: Letter | str, expected: Expected | None) -> Reply | None:
+    def _read_reply(
+        self, trip: Trip, request: _Request, letter: Message | str, expected: ExpectedUpload | None
+    ) -> Reply | None:
         """The reply in an answer; none where the silo has to be asked again.
 
         Raises:
-            LetterError: It is no answer to this, or not as it should be.
+            MessageError: It is no answer to this, or not as it should be.
         """
         if isinstance(letter, str):
             self._note(trip, request.number, "did not answer", letter)
@@ -302,15 +308,15 @@ class Silos:
             most = min(most, expected.size + SLACK + SLACK_EACH * len(expected.upload.leaves))
         content = read(letter, replace(self._limits, bytes=most))
         if not _same_words(content.get("echo"), request.echo):
-            raise LetterError("answers another request")
+            raise MessageError("answers another request")
         if content.get("kind") == "failed":
-            raise LetterError(said_in(content))
+            raise MessageError(failure_text(content))
         if content.get("kind") == "missing":
             self._known.pop((request.number, request.node), None)
             self._note(trip, request.number, "told again")
             return None
         if content.get("kind") != "done" or set(letter.blobs) != {"upload"}:
-            raise LetterError("is of no known kind")
+            raise MessageError("is of no known kind")
         upload = unpack(Packed(content.get("upload"), letter.blobs["upload"]), answered_kinds())
         self._require_fit(trip, upload, expected, request.number)
         keep, personal = (_tokens(content.get(name), name[0], trip) for name in ("keep", "personal"))
@@ -319,21 +325,21 @@ class Silos:
             _require_names(personal, expected.personal, "for good")
         return Reply(upload, keep, personal)
 
-    def _require_fit(self, trip: Trip, upload: Any, expected: Expected | None, number: int) -> None:
+    def _require_fit(self, trip: Trip, upload: Any, expected: ExpectedUpload | None, number: int) -> None:
         try:
             leaves, form = flattened(upload, number)
         except FederationError as error:
-            raise LetterError("an upload of something else than tensors") from error
+            raise MessageError("an upload of something else than tensors") from error
         if expected is not None:
-            _require(misfit(form, expected.upload, exactly=trip.then is None))
+            _require(describe_misfit(form, expected.upload, exactly=trip.then is None))
         _require_numbers(leaves)
         if trip.then is not None:
             try:
                 leaves, form = flattened(trip.then(upload), number)
             except Exception as error:
-                raise LetterError("an upload that is of no use to the server") from error
+                raise MessageError("an upload that is of no use to the server") from error
             if expected is not None:
-                _require(misfit(form, expected.made, exactly=True))
+                _require(describe_misfit(form, expected.made, exactly=True))
             _require_numbers(leaves)
 
     def _require_alike(self, trip: Trip, found: dict[int, Reply]) -> None:
@@ -364,7 +370,7 @@ class Silos:
         """
         norms = {number: norm_of(reply.upload) for number, reply in found.items()}
         sent = {number: sent_norm(trip.sent_to(number), reply.upload) for number, reply in found.items()}
-        among = compared(norms, sent)
+        among = compare_norms(norms, sent)
         self._require_decided(trip, among)
         for number, one in among.items():
             said = f"an upload of norm {one.norm:.3g}, where the other silos' and what was sent have {one.usual:.3g}"
@@ -378,7 +384,7 @@ class Silos:
             if remembered:
                 self._suspects[self.names[number]] = f"sent {said} in round {trip.round}"
 
-    def _require_decided(self, trip: Trip, among: Mapping[int, Compared]) -> None:
+    def _require_decided(self, trip: Trip, among: Mapping[int, NormComparison]) -> None:
         """Ends the round where half of the silos sent far more than the other half: none of them is that of most."""
         apart = max((one.undecided for one in among.values()), default=0.0)
         if not apart:
@@ -391,18 +397,18 @@ class Silos:
         before = [f"; but before, silo {name} {text}" for name, text in self._suspects.items()]
         raise InterruptedWorkError(f"{said}; look at the data and the learning rate{''.join(before)}")
 
-    def _named(self, numbers: Sequence[int]) -> str:
+    def _format_names(self, numbers: Sequence[int]) -> str:
         """Names of silos, with the reason where one is known."""
         why = {**self._roll.unfit, **self._left_out}
         return ", ".join(
             self.names[number] + (f" ({printable(why[number])})" if number in why else "") for number in numbers
         )
 
-    def _expected(self, trip: Trip) -> Mapping[int, Expected]:
+    def _expect(self, trip: Trip) -> Mapping[int, ExpectedUpload]:
         if self._rehearsal is None:
-            about = self._roll.about.get(trip.cohort[0], About(1.0, False, frozenset()))
-            self._rehearsal = Rehearsal(Lossless(about.values, about.statistics))
-        return self._rehearsal.expected(trip)
+            about = self._roll.about.get(trip.cohort[0], ClientFacts(1.0, False, frozenset()))
+            self._rehearsal = Rehearsal(ZeroLossClient(about.values, about.statistics))
+        return self._rehearsal.expect(trip)
 
     def _refuse(self, trip: Trip, number: int, why: str) -> None:
         self._note(trip, number, "refused", why)
@@ -426,7 +432,7 @@ class Silos:
     def _pack(self, name: str, value: Any) -> Packed:
         try:
             return pack(value, sent_kinds())
-        except LetterError as error:
+        except MessageError as error:
             raise FederationError(f"what {name} takes {error}") from error
 
     def _digest(self, part: str, name: str, value: Any) -> str:
@@ -450,7 +456,7 @@ def _tokens(value: Any, kind: str, trip: Trip) -> dict[str, str]:
         )
     )
     if not right:
-        raise LetterError("keeps what has no token of this round")
+        raise MessageError("keeps what has no token of this round")
     return dict(value)
 
 
@@ -458,11 +464,11 @@ def _require_names(kept: Mapping[str, str], right: frozenset[str], until: str) -
     """Check the names of what a client says that it keeps; the server never sees more of it.
 
     Raises:
-        LetterError: They are not those that the work gives.
+        MessageError: They are not those that the work gives.
     """
     if kept.keys() != right:
         wanted = ", ".join(sorted(right)) or "nothing"
-        raise LetterError(f"answers with other names of what its client keeps {until} than the work gives: {wanted}")
+        raise MessageError(f"answers with other names of what its client keeps {until} than the work gives: {wanted}")
 
 
 def _same_words(one: Any, other: Mapping[str, Any]) -> bool:
@@ -472,20 +478,20 @@ def _same_words(one: Any, other: Mapping[str, Any]) -> bool:
 
 def _require(wrong: str | None) -> None:
     if wrong is not None:
-        raise LetterError(wrong)
+        raise MessageError(wrong)
 
 
 def _require_numbers(leaves: Sequence[Tensor]) -> None:
     """Checks that numbers are finite, and so are the sum of their squares and sums over silos."""
     for leaf in leaves:
         if leaf.is_floating_point() and leaf.element_size() < 2:
-            raise LetterError(f"an upload of {leaf.dtype}, in which torch does not compute")
+            raise MessageError(f"an upload of {leaf.dtype}, in which torch does not compute")
         if not bool(torch.isfinite(leaf).all()):
-            raise LetterError("an upload with numbers that are not finite")
+            raise MessageError("an upload with numbers that are not finite")
         if leaf.numel() and leaf.is_floating_point():
             largest = float(leaf.abs().max())
             if largest > sqrt(torch.finfo(wide(leaf.new_empty(0)).dtype).max / leaf.numel()):
-                raise LetterError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
+                raise MessageError(f"an upload with numbers up to {largest:.3g}, whose squares overflow")
 
 
 def _made_form(trip: Trip, reply: Reply, number: int) -> tuple[Form, frozenset[str], frozenset[str]]:

@@ -21,7 +21,7 @@ from algorithms.partial_sums import Form, flattened
 
 
 @dataclass(frozen=True)
-class Lossless:
+class ZeroLossClient:
     """A client without data, whose loss is 0 at all weights."""
 
     takes_values: bool = False
@@ -38,7 +38,7 @@ class Lossless:
         return self.loss(w), {name: w[name] for name in self.statistics if name in w}
 
 
-class Expected(NamedTuple):
+class ExpectedUpload(NamedTuple):
     """Expected form of an upload.
 
     Attributes:
@@ -59,7 +59,7 @@ class Expected(NamedTuple):
 class Rehearsal:
     """Expected forms of the uploads of a round; it remembers what work keeps for the round."""
 
-    def __init__(self, client: Lossless) -> None:
+    def __init__(self, client: ZeroLossClient) -> None:
         """Does nothing yet.
 
         Args:
@@ -68,12 +68,12 @@ class Rehearsal:
         self._client, self._round = client, -1
         self._kept: dict[int, dict[str, Any]] = {}
 
-    def expected(self, trip: Trip) -> Mapping[int, Expected]:
+    def expect(self, trip: Trip) -> Mapping[int, ExpectedUpload]:
         """The expected upload of each client of a cohort; of none, where the work needs data."""
         if trip.round != self._round:
             self._round, self._kept = trip.round, {}
-        found: dict[int, Expected] = {}
-        done: dict[Any, tuple[Expected, dict[str, Any]]] = {}
+        found: dict[int, ExpectedUpload] = {}
+        done: dict[Any, tuple[ExpectedUpload, dict[str, Any]]] = {}
         with suppress(Exception):  # work may ask a client for anything
             for number in trip.cohort:
                 own = {name: values[number] for name, values in trip.each.items()}
@@ -84,18 +84,18 @@ class Rehearsal:
                 found[number], self._kept[number] = done[key]
         return found if len(found) == len(trip.cohort) else {}
 
-    def _one(self, trip: Trip, number: int, kept: dict[str, Any]) -> tuple[Expected, dict[str, Any]]:
+    def _one(self, trip: Trip, number: int, kept: dict[str, Any]) -> tuple[ExpectedUpload, dict[str, Any]]:
         memory = Memory(number, kept, trip.equipped, trip.shared, None, trip.round)
         sent = {name: _of_one_step(value) for name, value in trip.sent_to(number).items()}
         reply = trip.work(self._client, memory, **sent)
         leaves, upload = flattened(reply.upload, number)
         made = upload if trip.then is None else flattened(trip.then(reply.upload), number)[1]
         size = sum(leaf.numel() * leaf.element_size() for leaf in leaves)
-        expected = Expected(upload, made, size, frozenset(reply.keep), frozenset(reply.personal))
+        expected = ExpectedUpload(upload, made, size, frozenset(reply.keep), frozenset(reply.personal))
         return expected, {**kept, **reply.keep}
 
 
-def misfit(form: Form, expected: Form, exactly: bool) -> str | None:
+def describe_misfit(form: Form, expected: Form, exactly: bool) -> str | None:
     """Returns the fault in the form of an upload, in words; none where it fits.
 
     Args:

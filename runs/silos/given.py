@@ -20,7 +20,7 @@ from workloads.dense_tensors import not_dense
 _EXAMPLE = "such as {'accuracy': 0.5}"
 
 
-def checked_start(given: Any) -> Tree:
+def check_start(given: Any) -> Tree:
     """Return a copy of the initial weights, which nothing outside of the run can change.
 
     Args:
@@ -55,7 +55,7 @@ def checked_start(given: Any) -> Tree:
     return Tree({name: entry.detach().clone() for name, entry in given.items()})
 
 
-def measured(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
+def measure(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:
     """Return what the app's `evaluate` says of weights, as numbers by name.
 
     Args:

@@ -18,7 +18,7 @@ from runs.networks.dependence import INDEPENDENT, depends_on
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
-class _Guarded:
+class _CheckedClient:
     """A client; all but its losses is as it was."""
 
     def __init__(self, client: Client) -> None:
@@ -38,7 +38,7 @@ class _Guarded:
         Raises:
             FederationError: It is not one number, does not depend on the weights, or takes weights of another type.
         """
-        value: Tensor = self._seen(self._client.loss, lambda found: found, w, *batch)
+        value: Tensor = self._checked_call(self._client.loss, lambda found: found, w, *batch)
         return value
 
     def loss_and_statistics(self, w: Mapping[str, Any], *batch: Any) -> tuple[Tensor, Mapping[str, Tensor]]:
@@ -48,12 +48,12 @@ class _Guarded:
             FederationError: As `loss`.
         """
         own: Any = self._client
-        found: tuple[Tensor, Mapping[str, Tensor]] = self._seen(
+        found: tuple[Tensor, Mapping[str, Tensor]] = self._checked_call(
             own.loss_and_statistics, lambda pair: pair[0], w, *batch
         )
         return found
 
-    def _seen(self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any) -> Any:
+    def _checked_call(self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any) -> Any:
         before = _versions(w)
         try:
             found = function(w, *batch)
@@ -93,9 +93,9 @@ class _Guarded:
         )
 
 
-def guarded(client: Client) -> Client:
+def check_losses(client: Client) -> Client:
     """Return the client with a look at its losses, under the name of its own type."""
-    made: Client = type(type(client).__name__, (_Guarded,), {})(client)
+    made: Client = type(type(client).__name__, (_CheckedClient,), {})(client)
     return made
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from algorithms.exchange import is_whole
 from runs.silos.node import other_protocol
-from runs.silos.transport import About, Line
-from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, printable, read, text_of
+from runs.silos.transport import ClientFacts, Transport
+from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, printable, read, to_json
 from runs.versions import versions
 
 MOST_SAMPLES = 2**53
@@ -26,7 +26,7 @@ AGAIN = 20.0
 """Seconds after which a node that was refused is asked again who it is; it may have been started anew."""
 
 
-class _UnfitError(LetterError):
+class _UnfitError(MessageError):
     """A silo of this run that cannot take part."""
 
     def __init__(self, number: int, why: str) -> None:
@@ -34,7 +34,7 @@ class _UnfitError(LetterError):
         self.number = number
 
 
-class Roll:
+class Membership:
     """The silos of a run and their nodes.
 
     Attributes:
@@ -45,7 +45,7 @@ class Roll:
         refused: Why nodes were refused that say they are no silo of this run, or do not answer.
     """
 
-    def __init__(self, names: Sequence[str], line: Line, limits: Limits, say: Callable[[str], None]) -> None:
+    def __init__(self, names: Sequence[str], line: Transport, limits: Limits, say: Callable[[str], None]) -> None:
         """Asks nobody yet.
 
         Args:
@@ -56,7 +56,7 @@ class Roll:
         """
         self._names, self._line, self._limits, self._say = names, line, limits, say
         self.places: dict[int, int] = {}
-        self.about: dict[int, About] = {}
+        self.about: dict[int, ClientFacts] = {}
         self.unfit: dict[int, str] = {}
         self.refused: dict[int, str] = {}
         self._greeted: dict[int, tuple[str, str]] = {}
@@ -76,7 +76,7 @@ class Roll:
         for node in sorted(there - {*self.places.values(), *self._greeted, *self._refused}):
             nonce = secrets.token_hex(16)
             content = {"kind": "hello", "nonce": nonce, "protocol": PROTOCOL, "versions": versions()}
-            letter = Letter(text_of(content), {})
+            letter = Message(to_json(content), {})
             ticket = self._line.send(node, letter, seconds)
             if ticket is not None:
                 self._greeted[node] = ticket, nonce
@@ -99,7 +99,7 @@ class Roll:
                 self.about.pop(number, None)
         return there
 
-    def hear(self, ticket: str, answer: Letter | str) -> None:
+    def take_answer(self, ticket: str, answer: Message | str) -> None:
         """Takes the name that a newcomer gives; a name that is taken stays with whom it belongs to."""
         node = next((node for node, (sent, _) in self._greeted.items() if sent == ticket), None)
         if node is None:
@@ -107,9 +107,9 @@ class Roll:
         _, nonce = self._greeted.pop(node)
         try:
             if isinstance(answer, str):
-                raise LetterError(answer)
-            number, about, content = self._introduced(answer, nonce)
-        except LetterError as error:
+                raise MessageError(answer)
+            number, about, content = self._identify(answer, nonce)
+        except MessageError as error:
             self._refused[node] = time.monotonic()
             if isinstance(error, _UnfitError):
                 self.unfit[error.number] = str(error)
@@ -130,46 +130,46 @@ class Roll:
         unread = content.get("unread")
         if about.data and isinstance(unread, list) and unread and all(isinstance(kind, str) for kind in unread):
             self._say(
-                f"silo {name}: the digest of its data covers no {_listed(unread)}; other data there would not be "
+                f"silo {name}: the digest of its data covers no {_format_names(unread)}; other data there would not be "
                 "noticed, unless its client has an attribute fingerprint"
             )
-        others = _other_versions(content.get("versions"))
+        others = _describe_versions(content.get("versions"))
         if others:
             self._say(f"silo {name}: {others}; its bits may differ")
 
-    def _introduced(self, answer: Letter, nonce: str) -> tuple[int, About, Mapping[str, Any]]:
+    def _identify(self, answer: Message, nonce: str) -> tuple[int, ClientFacts, Mapping[str, Any]]:
         """Who a newcomer is, by the number of its client; what it says about itself, and all that it says.
 
         Raises:
-            LetterError: Nobody who is asked for, or one who cannot take part.
+            MessageError: Nobody who is asked for, or one who cannot take part.
         """
         content = read(answer, replace(self._limits, bytes=0))
         name = content.get("silo")
         if content.get("kind") == "failed" and name is None:
-            raise LetterError(said_in(content))
+            raise MessageError(failure_text(content))
         if content.get("echo") != {"nonce": nonce} or name not in self._names:
-            raise LetterError(f"it is no silo of this run: {str(name)[:80]!r}")
+            raise MessageError(f"it is no silo of this run: {str(name)[:80]!r}")
         number = self._names.index(name)
         if number in self.places:
-            raise LetterError(f"silo {name} is another node's name; it is asked again when that one is gone")
+            raise MessageError(f"silo {name} is another node's name; it is asked again when that one is gone")
         if content.get("kind") == "failed":
-            raise _UnfitError(number, f"silo {name}: {said_in(content)}")
+            raise _UnfitError(number, f"silo {name}: {failure_text(content)}")
         if content.get("kind") != "hello":
             raise _UnfitError(number, f"silo {name} answers something else than who it is")
         if not is_whole(content.get("protocol")) or content["protocol"] != PROTOCOL:
             raise _UnfitError(number, other_protocol(f"silo {name}", content, "the server"))
         try:
-            about = _about(content)
-        except LetterError as error:
+            about = _read_facts(content)
+        except MessageError as error:
             raise _UnfitError(number, f"silo {name} {error}") from error
-        changed = _changed(self.about.setdefault(number, about), about)
+        changed = _describe_changes(self.about.setdefault(number, about), about)
         if changed:
             raise _UnfitError(
                 number, f"silo {name} came back with {changed}; give it what it had, or begin another run"
             )
         return number, about, content
 
-    def odd(self, weights: Collection[str] | None) -> str | None:
+    def describe_odd(self, weights: Collection[str] | None) -> str | None:
         """The silos whose network is not the one of the start or of most silos, in words; none where all agree.
 
         Args:
@@ -178,7 +178,7 @@ class Roll:
         for number, about in sorted(self.about.items()):
             unknown = sorted(about.statistics.difference(weights)) if weights is not None else []
             if unknown:
-                listed = _listed(unknown)
+                listed = _format_names(unknown)
                 return (
                     f"silo {self._names[number]} observes {listed}, which the start does not have; give it that network"
                 )
@@ -188,16 +188,14 @@ class Roll:
             return None
         numbers = sorted(self.about)
         if 2 * kinds.count(most) <= len(kinds):
-            said = "; ".join(f"{self._names[number]} {_network(self.about[number])}" for number in numbers)
+            said = "; ".join(f"{self._names[number]} {_describe_network(self.about[number])}" for number in numbers)
             return f"silos have different networks, and none is that of most: {said}; give all the same"
         odd = [number for number, kind in zip(numbers, kinds, strict=True) if kind != most]
-        said = "; ".join(f"silo {self._names[number]} {_network(self.about[number])}" for number in odd)
+        said = "; ".join(f"silo {self._names[number]} {_describe_network(self.about[number])}" for number in odd)
         usual = next(about for about in self.about.values() if (about.values, about.statistics) == most)
-        return (
-            f"{said}, where most silos' network {_network(usual).removeprefix('has a network that ')}; give it the same"
-        )
+        return f"{said}, where most silos' network {_describe_network(usual).removeprefix('has a network that ')}; give it the same"
 
-    def large(self) -> list[str]:
+    def describe_large(self) -> list[str]:
         """A line for each silo that says it has far more samples than the others."""
         sizes = sorted(about.samples for about in self.about.values())
         usual = sizes[(len(sizes) - 1) // 2] if sizes else 0.0
@@ -209,27 +207,27 @@ class Roll:
         ]
 
 
-def said_in(content: Mapping[str, Any]) -> str:
+def failure_text(content: Mapping[str, Any]) -> str:
     """The text of a failure in an answer, in one line of bounded length."""
     said = content.get("said")
     return (printable(said).strip() if isinstance(said, str) else "") or "it fails and gives no reason"
 
 
-def _about(content: Mapping[str, Any]) -> About:
+def _read_facts(content: Mapping[str, Any]) -> ClientFacts:
     samples, values, statistics, data = (content.get(name) for name in ("samples", "values", "statistics", "data"))
     right = isinstance(samples, float) and isfinite(samples) and isinstance(values, bool)
     right = right and isinstance(data, str) and re.fullmatch(r"(?:[0-9a-f]{64})?", data) is not None
     if not right or not isinstance(statistics, list) or not all(isinstance(name, str) for name in statistics):
-        raise LetterError("does not say how much data of what kind it has")
+        raise MessageError("does not say how much data of what kind it has")
     assert isinstance(samples, float)
     if samples == 0.0:
-        raise LetterError("has no samples; give it data, or leave its name out of the app's silos")
+        raise MessageError("has no samples; give it data, or leave its name out of the app's silos")
     if not 1.0 <= samples <= MOST_SAMPLES:
-        raise LetterError(f"says that it has {samples:g} samples, which is no number of samples")
-    return About(samples, bool(values), frozenset(statistics), str(data))
+        raise MessageError(f"says that it has {samples:g} samples, which is no number of samples")
+    return ClientFacts(samples, bool(values), frozenset(statistics), str(data))
 
 
-def _changed(before: About, now: About) -> str:
+def _describe_changes(before: ClientFacts, now: ClientFacts) -> str:
     """The facts that are others than before, in words."""
     changed = []
     if before.samples != now.samples:
@@ -243,18 +241,18 @@ def _changed(before: About, now: About) -> str:
     return " and ".join(changed)
 
 
-def _network(about: About) -> str:
+def _describe_network(about: ClientFacts) -> str:
     """How a silo's network differs from others, in words."""
     through = "through factors" if about.values else "through whole matrices"
-    return f"has a network that computes {through} and observes {_listed(sorted(about.statistics)) or 'nothing'}"
+    return f"has a network that computes {through} and observes {_format_names(sorted(about.statistics)) or 'nothing'}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     """The first of the names, so that a line has room for what to do."""
     return ", ".join(printable(name, 80) for name in names[:3]) + (" and more" if len(names) > 3 else "")
 
 
-def _other_versions(said: Any) -> str:
+def _describe_versions(said: Any) -> str:
     """The versions of a silo that are others than here, in words."""
     there, here = said if isinstance(said, Mapping) else {}, versions()
     return ", ".join(

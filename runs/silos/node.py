@@ -16,11 +16,11 @@ from typing import Any
 from algorithms.descent import statistics_of, takes_values
 from algorithms.exchange import Receipt, is_whole
 from algorithms.federation import Client, FederationError, Reply, Sequential, Trip, Work
-from runs.silos.client_store import Keeping, keyed_digest
+from runs.silos.client_store import ClientStore, keyed_digest
 from runs.silos.fingerprint import fingerprint_of
-from runs.silos.guarded import guarded
-from runs.silos.registered import answered_kinds, drawer, sent_kinds, works
-from runs.silos.wire import PROTOCOL, Letter, LetterError, Limits, Packed, pack, printable, read, text_of, unpack
+from runs.silos.guarded import check_losses
+from runs.silos.registered import answered_kinds, find_draw, sent_kinds, works
+from runs.silos.wire import PROTOCOL, Limits, Message, MessageError, Packed, pack, printable, read, to_json, unpack
 from runs.versions import versions
 
 ECHOED = ("run", "silo", "nonce", "round", "trip")
@@ -48,7 +48,7 @@ class Node:
     limits: Limits = field(default_factory=Limits)
     further: Mapping[str, Work] = field(default_factory=dict)
 
-    def answer(self, letter: Letter) -> Letter:
+    def answer(self, letter: Message) -> Message:
         """The silo's answer; of an error that is not its own client's, its kind and no more."""
         try:
             content = read(letter, self.limits)
@@ -56,24 +56,24 @@ class Node:
         except Exception as error:
             return failure(error, letter, self.name)
 
-    def _answer(self, content: Mapping[str, Any], blobs: Mapping[str, bytes], echo: Mapping[str, Any]) -> Letter:
+    def _answer(self, content: Mapping[str, Any], blobs: Mapping[str, bytes], echo: Mapping[str, Any]) -> Message:
         if content.get("kind") == "hello":
             about = self._about(content)
-            return Letter(text_of({"echo": echo, "kind": "hello", **about}), {})
+            return Message(to_json({"echo": echo, "kind": "hello", **about}), {})
         if content.get("kind") != "trip":
-            raise LetterError("is of no known kind")
-        order = _Order(content, blobs)
+            raise MessageError("is of no known kind")
+        order = _Request(content, blobs)
         if order.text("silo") != self.name:
-            raise LetterError(f"is for the silo {order.text('silo')!r}, and this is {self.name!r}")
-        keeping = Keeping(self.folder, order.text("run"))
-        keeping.answer_once(order.text("nonce"), order.whole("round"))
-        told = order.told()
+            raise MessageError(f"is for the silo {order.text('silo')!r}, and this is {self.name!r}")
+        keeping = ClientStore(self.folder, order.text("run"))
+        keeping.answer_once(order.text("nonce"), order.whole_number("round"))
+        told = order.broadcast_values()
         needed = {*order.table("shared").values(), *order.table("equipped").values()}
-        keeping.tell(told, needed)
-        missing = sorted(digest for digest in needed if keeping.told(digest) is None)
+        keeping.keep_broadcast(told, needed)
+        missing = sorted(digest for digest in needed if keeping.load_broadcast(digest) is None)
         if missing:
-            return Letter(text_of({"echo": echo, "kind": "missing", "values": missing}), {})
-        trip = order.trip(guarded(self.client), keeping, self.further)
+            return Message(to_json({"echo": echo, "kind": "missing", "values": missing}), {})
+        trip = order.trip(check_losses(self.client), keeping, self.further)
         (reply,) = Sequential().replies(trip)
         return self._reply(order, trip, reply, keeping, echo)
 
@@ -96,7 +96,9 @@ class Node:
             "unread": [name[:NAME] for name in unread[:MOST]],
         }
 
-    def _reply(self, order: _Order, trip: Trip, reply: Reply, keeping: Keeping, echo: Mapping[str, Any]) -> Letter:
+    def _reply(
+        self, order: _Request, trip: Trip, reply: Reply, keeping: ClientStore, echo: Mapping[str, Any]
+    ) -> Message:
         finite = Receipt.of(trip.cohort[0], reply).finite
         if finite is not None and not bool(finite):
             raise FederationError(
@@ -110,7 +112,7 @@ class Node:
         tokens = {*kept.values(), *personal.values(), *order.table("kept").values(), *order.table("personal").values()}
         keeping.tidy(trip.round, tokens)
         content = {"echo": echo, "kind": "done", "upload": upload.structure, "keep": kept, "personal": personal}
-        return Letter(text_of(content), {"upload": upload.blob})
+        return Message(to_json(content), {"upload": upload.blob})
 
 
 def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
@@ -130,26 +132,26 @@ def other_protocol(one: str, content: Mapping[str, Any], other: str) -> str:
     )
 
 
-def failure(error: Exception, request: Letter, silo: str | None = None) -> Letter:
+def failure(error: Exception, request: Message, silo: str | None = None) -> Message:
     """The silo's report of an error: its text where it is one of ours; else its kind, since its text may hold data."""
     echo: dict[str, Any] = {}
-    with suppress(LetterError):
+    with suppress(MessageError):
         echo = _echo(read(request, Limits()))
     said = str(error)
-    if isinstance(error, LetterError):
+    if isinstance(error, MessageError):
         said = f"the request {error}"
     elif not isinstance(error, FederationError):
         traceback.print_exception(error)
         said = f"a {type(error).__name__}; the silo's log has more"
     name = {} if silo is None else {"silo": silo}
-    return Letter(text_of({"echo": echo, "kind": "failed", "said": said[:_SAID], **name}), {})
+    return Message(to_json({"echo": echo, "kind": "failed", "said": said[:_SAID], **name}), {})
 
 
 def _echo(content: Mapping[str, Any]) -> dict[str, Any]:
     return {name: content[name] for name in ECHOED if isinstance(content.get(name), str | int)}
 
 
-class _Own:
+class _OwnClient:
     """The clients of the federation as a silo sees them: itself."""
 
     def __init__(self, number: int, client: Client) -> None:
@@ -157,7 +159,7 @@ class _Own:
 
     def __getitem__(self, number: int) -> Client:
         if number != self._number:
-            raise LetterError("is about another client's data")
+            raise MessageError("is about another client's data")
         return self._client
 
     def __len__(self) -> int:
@@ -165,7 +167,7 @@ class _Own:
 
 
 @dataclass(frozen=True)
-class _Order:
+class _Request:
     """The content of a request, which is looked at before it is used."""
 
     content: Mapping[str, Any]
@@ -175,70 +177,70 @@ class _Order:
         """A text.
 
         Raises:
-            LetterError: It is none.
+            MessageError: It is none.
         """
         value = self.content.get(name)
         if not isinstance(value, str):
-            raise LetterError(f"lacks {name}")
+            raise MessageError(f"lacks {name}")
         return value
 
-    def whole(self, name: str) -> int:
+    def whole_number(self, name: str) -> int:
         """A whole number of at least 0.
 
         Raises:
-            LetterError: It is none.
+            MessageError: It is none.
         """
         value = self.content.get(name)
         if not is_whole(value) or not 0 <= value < 2**63:
-            raise LetterError(f"lacks {name}")
+            raise MessageError(f"lacks {name}")
         return int(value)
 
     def table(self, name: str) -> Mapping[str, str]:
         """Texts by name.
 
         Raises:
-            LetterError: It is something else.
+            MessageError: It is something else.
         """
         value = self.content.get(name)
         if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
-            raise LetterError(f"lacks {name}")
+            raise MessageError(f"lacks {name}")
         return value
 
-    def told(self) -> dict[str, Packed]:
+    def broadcast_values(self) -> dict[str, Packed]:
         """New values that every client is told, by their digests."""
         value = self.content.get("told")
         if not isinstance(value, dict):
-            raise LetterError("lacks told")
+            raise MessageError("lacks told")
         return {digest: Packed(structure, self._blob(f"told-{digest}")) for digest, structure in value.items()}
 
-    def trip(self, client: Client, keeping: Keeping, further: Mapping[str, Work]) -> Trip:
+    def trip(self, client: Client, keeping: ClientStore, further: Mapping[str, Work]) -> Trip:
         """The trip of this client alone.
 
         Raises:
-            LetterError: Work that is not registered, or a value that is not here.
+            MessageError: Work that is not registered, or a value that is not here.
         """
-        name, number = self.text("work"), self.whole("number")
+        name, number = self.text("work"), self.whole_number("number")
         work = {**further, **works()}.get(name)
         if work is None:
-            raise LetterError(f"asks for {name[:80]!r}, which is no registered work")
+            raise MessageError(f"asks for {name[:80]!r}, which is no registered work")
         sent = unpack(Packed(self.content.get("sent"), self._blob("sent")), sent_kinds())
         if not isinstance(sent, dict) or set(sent) != {"sent", "draw"} or not isinstance(sent["sent"], dict):
-            raise LetterError("lacks what the work takes")
+            raise MessageError("lacks what the work takes")
         return Trip(
-            round=self.whole("round"),
-            number=self.whole("trip"),
+            round=self.whole_number("round"),
+            number=self.whole_number("trip"),
             work=work,
             cohort=(number,),
-            clients=_Own(number, client),  # type: ignore[arg-type]
+            clients=_OwnClient(number, client),  # type: ignore[arg-type]
             sent=sent["sent"],
             each={},
             then=None,
-            seed=self.whole("seed"),
-            draw=drawer(sent["draw"]),
+            seed=self.whole_number("seed"),
+            draw=find_draw(sent["draw"]),
             kept={number: self._values("kept", keeping.take)},
             personal={number: self._values("personal", keeping.take)},
-            equipped=self._values("equipped", keeping.told),
-            shared=self._values("shared", keeping.told),
+            equipped=self._values("equipped", keeping.load_broadcast),
+            shared=self._values("shared", keeping.load_broadcast),
         )
 
     def _values(self, name: str, found: Any) -> dict[str, Any]:
@@ -246,5 +248,5 @@ class _Order:
 
     def _blob(self, name: str) -> bytes:
         if name not in self.blobs:
-            raise LetterError(f"lacks the tensors of {name[:80]}")
+            raise MessageError(f"lacks the tensors of {name[:80]}")
         return self.blobs[name]

@@ -20,7 +20,7 @@ SPREADS = 4.45
 """Spread of the others' norms, in logarithms, up to which one is not remembered: 3 standard deviations of a normal."""
 
 
-class Compared(NamedTuple):
+class NormComparison(NamedTuple):
     """An upload's norm among those of its trip.
 
     Attributes:
@@ -41,7 +41,7 @@ class Compared(NamedTuple):
     undecided: float
 
 
-def compared(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> dict[int, Compared]:
+def compare_norms(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> dict[int, NormComparison]:
     """Compare each upload with the others of its trip.
 
     Args:
@@ -50,7 +50,7 @@ def compared(norms: Mapping[int, float], sent: Mapping[int, float | None]) -> di
             the cohort differs from the other half, and for a cohort of one.
     """
     return {
-        number: _compared(norm, [other for one, other in norms.items() if one != number], sent.get(number))
+        number: _compare(norm, [other for one, other in norms.items() if one != number], sent.get(number))
         for number, norm in norms.items()
     }
 
@@ -68,7 +68,7 @@ def sent_norm(sent: Mapping[str, Any], upload: Any) -> float | None:
     return max(map(norm_of, alike), default=None)
 
 
-def _compared(norm: float, others: Sequence[float], sent: float | None) -> Compared:
+def _compare(norm: float, others: Sequence[float], sent: float | None) -> NormComparison:
     floor = max(1.0, sent or 0.0)
     levels = sorted(max(other, floor) for other in others)
     usual = levels[(len(levels) - 1) // 2] if levels else floor
@@ -83,4 +83,4 @@ def _compared(norm: float, others: Sequence[float], sent: float | None) -> Compa
         return most or (sent is not None and norm > times * floor and (half(times) or not levels))
 
     undecided = next((times for times in (FAR, MANY_TIMES) if half(times) and not exceeds(times)), 0.0)
-    return Compared(norm, usual, exceeds(some), exceeds(MANY_TIMES), exceeds(FAR), undecided)
+    return NormComparison(norm, usual, exceeds(some), exceeds(MANY_TIMES), exceeds(FAR), undecided)

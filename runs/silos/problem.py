@@ -16,7 +16,7 @@ from algorithms.federation import Client, Federation, FederationError, Memory, R
 from algorithms.tree import Tree
 from algorithms.weights import dense_tree
 from runs.settings import RunError, at_least
-from runs.silos.given import measured
+from runs.silos.given import measure
 
 SILOS = "silos"
 """Name of the problem in runs."""
@@ -53,11 +53,11 @@ class SiloSettings:
         return tuple(name.strip() for name in self.silos.split(","))
 
     @classmethod
-    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def suggest(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Nothing: what suits depends on data that are elsewhere."""
         return {}
 
-    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> NoReturn:
+    def build(self, seed: int, device: str = "cpu", root: str | None = None) -> NoReturn:
         """Nothing that one machine could make.
 
         Raises:
@@ -70,7 +70,7 @@ class SiloSettings:
 
 
 @dataclass(frozen=True)
-class Distant:
+class RemoteClient:
     """A client as its server knows it: how much data it has, of what kind its network is, and nothing else."""
 
     name: str
@@ -89,10 +89,10 @@ class Distant:
 
 
 @dataclass(frozen=True)
-class DistantClients:
+class RemoteClients:
     """All of them."""
 
-    clients: tuple[Distant, ...]
+    clients: tuple[RemoteClient, ...]
 
     @property
     def sizes(self) -> Sequence[float]:
@@ -102,7 +102,7 @@ class DistantClients:
     def __len__(self) -> int:
         return len(self.clients)
 
-    def __getitem__(self, number: int, /) -> Distant:
+    def __getitem__(self, number: int, /) -> RemoteClient:
         return self.clients[number]
 
 
@@ -123,7 +123,7 @@ class SiloProblem:
         run: Name under which silos keep what belongs to the run; empty for those that an earlier version began.
     """
 
-    clients: DistantClients
+    clients: RemoteClients
     start: Tree
     measure: Evaluate | None = None
     run: str = ""
@@ -151,5 +151,5 @@ class SiloProblem:
             FederationError: The function of the user's changes the weights, or returns no numbers by name.
         """
         if self.measure is not None:
-            return measured(self.measure, w)
+            return measure(self.measure, w)
         return {"loss": float(fed.mean(local_loss, to=fed.everyone, w=w))}

@@ -14,7 +14,7 @@ from algorithms.federation import Work
 from algorithms.low_rank import Truncation
 from runs.catalogue import ALGORITHMS, KINDS
 from runs.silos.problem import local_loss
-from runs.silos.wire import LetterError
+from runs.silos.wire import MessageError
 from runs.stored import NamedTypes, named_types
 
 DRAWS = ("draw", "_draws")
@@ -53,30 +53,30 @@ def answered_kinds() -> NamedTypes:
     return named_types()
 
 
-def drawing(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
+def describe_draw(draw: Callable[..., Any] | None) -> dict[str, Any] | None:
     """Description of a trip's `draw` that can be sent: the settings whose method it is, and its name.
 
     Raises:
-        LetterError: It is not a method of settings.
+        MessageError: It is not a method of settings.
     """
     if draw is None:
         return None
     owner, name = getattr(draw, "__self__", None), getattr(draw, "__name__", "")
     if owner is None or name not in DRAWS:
-        raise LetterError(f"cannot be sent: {draw!r} draws random numbers and is no method of settings")
+        raise MessageError(f"cannot be sent: {draw!r} draws random numbers and is no method of settings")
     return {"of": owner, "by": name}
 
 
-def drawer(drawn: Any) -> Callable[..., Any] | None:
+def find_draw(drawn: Any) -> Callable[..., Any] | None:
     """The method that `drawing` stood for.
 
     Raises:
-        LetterError: There is none.
+        MessageError: There is none.
     """
     if drawn is None:
         return None
     if not isinstance(drawn, dict) or drawn.get("by") not in DRAWS or not hasattr(drawn.get("of"), drawn["by"]):
-        raise LetterError("asks for random numbers in no known way")
+        raise MessageError("asks for random numbers in no known way")
     return getattr(drawn["of"], drawn["by"])
 
 

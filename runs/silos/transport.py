@@ -9,27 +9,27 @@ from typing import Literal, NamedTuple, Protocol
 
 from algorithms.exchange import require_whole
 from algorithms.federation import FederationError
-from runs.silos.wire import Letter
+from runs.silos.wire import Message
 
 
-class Line(Protocol):
+class Transport(Protocol):
     """A carrier of letters; through Flower, or in tests without it."""
 
     def nodes(self) -> Collection[int]:
         """Who is there, by numbers that mean nothing else."""
         ...
 
-    def send(self, node: int, letter: Letter, seconds: float) -> str | None:
+    def send(self, node: int, letter: Message, seconds: float) -> str | None:
         """Sends a letter that is of no use after so many seconds; a ticket for its answer, or none if it cannot go."""
         ...
 
-    def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Letter | str]]:
+    def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Message | str]]:
         """Answers that are there, or in words why there will be none, each with its ticket."""
         ...
 
 
 @dataclass(frozen=True)
-class Patience:
+class AnswerPolicy:
     """The server's policy for silos that do not answer, or answer wrongly.
 
     Attributes:
@@ -59,7 +59,7 @@ class Patience:
             raise FederationError(f"wrong must be 'stop' or 'left out', got {self.wrong!r}")
 
 
-class About(NamedTuple):
+class ClientFacts(NamedTuple):
     """A silo's facts about its client.
 
     Attributes:

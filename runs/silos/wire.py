@@ -18,7 +18,7 @@ from safetensors import torch as safetensors
 from torch import Tensor
 
 from runs.settings import RunError
-from runs.stored import ALIGNED, NamedTypes, Shelf, Taken, plain, rich
+from runs.stored import ALIGNED, NamedTypes, Shelf, StoredTensors, from_plain, to_plain
 
 PROTOCOL = 2
 """Number of the form of letters; a server and a silo of two numbers do not work together."""
@@ -26,11 +26,11 @@ ROOM = 16
 """How many times the room of its numbers a tensor with gaps may take; with more it travels without gaps."""
 
 
-class LetterError(ValueError):
+class MessageError(ValueError):
     """A letter that is not taken; the message says why."""
 
 
-class Letter(NamedTuple):
+class Message(NamedTuple):
     """A message between server and silo.
 
     Attributes:
@@ -84,26 +84,26 @@ class Packed(NamedTuple):
     @property
     def digest(self) -> str:
         """Digest of both, hexadecimal."""
-        return hashlib.sha256(self.whole).hexdigest()
+        return hashlib.sha256(self.as_bytes).hexdigest()
 
     @property
-    def whole(self) -> bytes:
+    def as_bytes(self) -> bytes:
         """Both in one piece, as files keep them."""
         text = json.dumps(self.structure, allow_nan=False).encode()
         return len(text).to_bytes(8, "little") + text + self.blob
 
     @staticmethod
-    def of_whole(data: bytes) -> Packed:
+    def from_bytes(data: bytes) -> Packed:
         """Restores a packed value from what `whole` made.
 
         Raises:
-            LetterError: The data are not made by `whole`.
+            MessageError: The data are not made by `whole`.
         """
         length = int.from_bytes(data[:8], "little")
         try:
             return Packed(json.loads(data[8 : 8 + length]), data[8 + length :])
         except (ValueError, RecursionError) as error:
-            raise LetterError("a stored value is damaged") from error
+            raise MessageError("a stored value is damaged") from error
 
 
 def pack(value: Any, kinds: NamedTypes) -> Packed:
@@ -114,7 +114,7 @@ def pack(value: Any, kinds: NamedTypes) -> Packed:
         kinds: Named tuples and settings that may stand in it.
 
     Raises:
-        LetterError: It holds something else.
+        MessageError: It holds something else.
     """
     shelf = Shelf()
 
@@ -122,11 +122,11 @@ def pack(value: Any, kinds: NamedTypes) -> Packed:
         return shelf.put(tensor if _reach(tensor.shape, tensor.stride(), 0) <= _room(tensor) else tensor.contiguous())
 
     try:
-        structure = plain(value, put, kinds)
+        structure = to_plain(value, put, kinds)
         json.dumps(structure, allow_nan=False)
         return Packed(structure, safetensors.save(shelf.tensors))
     except (RunError, ValueError, KeyError, TypeError, SafetensorError, RecursionError) as error:
-        raise LetterError(f"cannot be sent: {error}") from error
+        raise MessageError(f"cannot be sent: {error}") from error
 
 
 def unpack(packed: Packed, kinds: NamedTypes) -> Any:
@@ -137,41 +137,41 @@ def unpack(packed: Packed, kinds: NamedTypes) -> Any:
         kinds: As in `pack`; nothing else is made.
 
     Raises:
-        LetterError: It is not what `pack` gives.
+        MessageError: It is not what `pack` gives.
     """
     try:
         tensors = safetensors.load(packed.blob)
-        taken = Taken(tensors, torch.device("cpu"))
+        taken = StoredTensors(tensors, torch.device("cpu"))
 
         def get(reference: Any) -> Tensor:
             _require_layout(reference, tensors)
             return taken.get(reference)
 
-        return rich(packed.structure, get, kinds)
-    except LetterError:
+        return from_plain(packed.structure, get, kinds)
+    except MessageError:
         raise
     except Exception as error:  # whatever hostile bytes lead to, here or in what they make
-        raise LetterError(f"is not what a silo or its server sends ({type(error).__name__})") from error
+        raise MessageError(f"is not what a silo or its server sends ({type(error).__name__})") from error
 
 
-def read(letter: Letter, limits: Limits) -> dict[str, Any]:
+def read(letter: Message, limits: Limits) -> dict[str, Any]:
     """The content of a letter's text, after the letter has been measured.
 
     Raises:
-        LetterError: It is too large, too deep or no table in JSON.
+        MessageError: It is too large, too deep or no table in JSON.
     """
     size = sum(map(len, letter.blobs.values()))
     if size > limits.bytes or len(letter.text) > limits.text or len(letter.blobs) > limits.blobs:
-        raise LetterError(
+        raise MessageError(
             f"has {size:,} bytes of tensors in {len(letter.blobs):,} pieces and {len(letter.text):,} letters of text; "
             f"at most {limits.bytes:,}, {limits.blobs:,} and {limits.text:,} are taken"
         )
     try:
         content = json.loads(letter.text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise LetterError("has a text that is no JSON, or too deep") from error
+        raise MessageError("has a text that is no JSON, or too deep") from error
     if not isinstance(content, dict):
-        raise LetterError("has a text that is no table")
+        raise MessageError("has a text that is no table")
     _require_shallow(content, limits.depth)
     return content
 
@@ -181,7 +181,7 @@ def printable(text: str, most: int = 500) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in text[:most])
 
 
-def text_of(content: Mapping[str, Any]) -> str:
+def to_json(content: Mapping[str, Any]) -> str:
     """The text of a letter."""
     return json.dumps(content, allow_nan=False)
 
@@ -195,7 +195,7 @@ def _require_shallow(content: Any, most: int) -> None:
     while level:
         depth += 1
         if depth > most:
-            raise LetterError(f"has values more than {most} deep")
+            raise MessageError(f"has values more than {most} deep")
         level = [
             inner
             for outer in level
@@ -207,15 +207,15 @@ def _require_shallow(content: Any, most: int) -> None:
 def _require_layout(reference: Any, tensors: Mapping[str, Tensor]) -> None:
     """Strides and shift of a tensor decide how much memory it takes: no more than `pack` asks for."""
     if not isinstance(reference, list) or len(reference) not in (1, 3) or reference[0] not in tensors:
-        raise LetterError("names a tensor that it does not hold")
+        raise MessageError("names a tensor that it does not hold")
     if len(reference) == 1:
         return
     tensor, (strides, shift) = tensors[reference[0]], reference[1:]
     whole = isinstance(strides, list) and all(type(number) is int and number >= 0 for number in (*strides, shift))
     if not whole or len(strides) != tensor.ndim or shift >= ALIGNED:
-        raise LetterError("has a tensor of no possible layout")
+        raise MessageError("has a tensor of no possible layout")
     if _reach(tensor.shape, strides, shift) > _room(tensor) + ALIGNED:
-        raise LetterError("has a tensor that takes far more room than its numbers")
+        raise MessageError("has a tensor that takes far more room than its numbers")
 
 
 def _reach(shape: Any, strides: Any, shift: int) -> int:

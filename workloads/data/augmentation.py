@@ -90,14 +90,14 @@ class Preparation:
                 "for each channel"
             )
         if offsets is not None and self.random:
-            images = cropped(images, offsets, self.padding)
+            images = crop(images, offsets, self.padding)
         levels = images if images.is_floating_point() else images.to(torch.float32) / 255
         # One operation for each channel: constants on the host become no tensors that would have to be copied.
         channels = [(levels[:, c] - m) / d for c, (m, d) in enumerate(zip(self.mean, self.deviation, strict=True))]
         return torch.stack(channels, dim=1)
 
 
-def cropped(images: Tensor, offsets: Offsets, padding: int) -> Tensor:
+def crop(images: Tensor, offsets: Offsets, padding: int) -> Tensor:
     """Crops of the images' own size out of the images with ``padding`` zeros around them, mirrored where asked.
 
     Args:

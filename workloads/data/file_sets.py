@@ -86,7 +86,7 @@ def find(data: FileSet, root: str | Path | None = None) -> Path | None:
     Looks under `root`, then under the environment variable RANKPROOF_DATA, then under `./data`, each file plain or .gz,
     then where the operating system keeps the files.
     """
-    return next((folder for folder in _folders(data, root) if _whole(data, folder)), None)
+    return next((folder for folder in _folders(data, root) if _has_all_files(data, folder)), None)
 
 
 def verify(data: FileSet, root: str | Path | None = None) -> Path:
@@ -95,7 +95,7 @@ def verify(data: FileSet, root: str | Path | None = None) -> Path:
     Raises:
         DataError: A file is missing, a gzip is truncated, or a checksum is wrong.
     """
-    return _verified(data, found(data, root))
+    return _verify_files(data, require_folder(data, root))
 
 
 def status(data: FileSet, root: str | Path | None = None) -> Status:
@@ -120,20 +120,20 @@ def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -
     place = Path(root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT)
     target = data.under(place)
     for folder in [target] if root is not None else _folders(data, None):
-        if _whole(data, folder):
+        if _has_all_files(data, folder):
             try:
-                return _verified(data, folder)
+                return _verify_files(data, folder)
             except DataError:
                 if not data.sources:
                     raise
                 continue  # damaged: a fresh copy takes its place, or goes before it
     if not data.sources:
-        found(data, root)
+        require_folder(data, root)
         raise DataError(f"{data.title} is not under {place}; {data.remedy}")
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetch-") as scratch:
-            contents = _fetched(data, Path(scratch), runner)
+            contents = _fetch_files(data, Path(scratch), runner)
             target.mkdir(parents=True, exist_ok=True)
             write_new({target / file: content for file, content in contents.items()})
     except ForeignFileError as error:
@@ -147,7 +147,7 @@ def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -
     return target
 
 
-def found(data: FileSet, root: str | Path | None) -> Path:
+def require_folder(data: FileSet, root: str | Path | None) -> Path:
     """Return the folder `find` finds.
 
     Raises:
@@ -193,7 +193,7 @@ def _folders(data: FileSet, root: str | Path | None) -> list[Path]:
     return [data.under(r) for r in roots if r] + list(data.places)
 
 
-def _whole(data: FileSet, folder: Path) -> bool:
+def _has_all_files(data: FileSet, folder: Path) -> bool:
     return all(_file(folder, file) for file in data.files)
 
 
@@ -207,13 +207,13 @@ def _compare(data: FileSet, file: str, content: bytes, shown: str, remedy: str) 
         raise DataError(f"{shown}: expected MD5 {data.md5[file]} of the unpacked content, found {found}; {remedy}")
 
 
-def _verified(data: FileSet, folder: Path) -> Path:
+def _verify_files(data: FileSet, folder: Path) -> Path:
     for file in data.files:
         content(data, folder, file)
     return folder
 
 
-def _fetched(data: FileSet, scratch: Path, runner: Runner) -> dict[str, bytes]:
+def _fetch_files(data: FileSet, scratch: Path, runner: Runner) -> dict[str, bytes]:
     reasons = []
     for source in data.sources:
         with tempfile.TemporaryDirectory(dir=scratch) as work:

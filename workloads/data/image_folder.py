@@ -96,7 +96,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
     """
     if not root.is_dir():
         raise DataError(f"there is no folder {root}; name one that holds a subfolder of images for each class")
-    trains, tests = _named(root, TRAINS), _named(root, TESTS)
+    trains, tests = _subfolders_named(root, TRAINS), _subfolders_named(root, TESTS)
     split_like = [path for path in (*trains, *tests) if not _holds_images(path)]
     class_like = [path for path in (*trains, *tests) if path not in split_like]
     if not split_like:
@@ -105,7 +105,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
                 f"{class_like[0]} has the name of a split and holds images without class folders; sort them into "
                 f"class folders such as {class_like[0]}/cat, or rename it if it is a class"
             )
-        return _divided(_by_class(root))
+        return _divide(_by_class(root))
     if empty := next((path for path in tests[:1] if not _images(path)), None):
         raise _without_images(empty)
     one = split_like[0]
@@ -131,7 +131,7 @@ def _splits(root: Path) -> tuple[Files, Files]:
     return train, test
 
 
-def _named(root: Path, names: Sequence[str]) -> list[Path]:
+def _subfolders_named(root: Path, names: Sequence[str]) -> list[Path]:
     """Subfolders with one of the names, in the order of the names."""
     found = [path for path in _folders(root) if path.name.lower() in names]
     return sorted(found, key=lambda path: names.index(path.name.lower()))
@@ -180,7 +180,7 @@ def _by_class(place: Path) -> Files:
         found[folder.name] = _images(folder)
         if not found[folder.name]:
             raise _without_images(folder)
-        inner = [path.name for names in (TRAINS, TESTS) for path in _named(folder, names)[:1]]
+        inner = [path.name for names in (TRAINS, TESTS) for path in _subfolders_named(folder, names)[:1]]
         if len(inner) == 2:
             raise DataError(
                 f"{folder} holds the folders {inner[0]} and {inner[1]}, as a data set does; name that folder, or bring "
@@ -194,7 +194,7 @@ def _by_class(place: Path) -> Files:
     return found
 
 
-def _divided(files: Files) -> tuple[Files, Files]:
+def _divide(files: Files) -> tuple[Files, Files]:
     """Draw the test images of each class, the same in every run, and leave at least one image to train on."""
     rng = np.random.default_rng(0)
     train: dict[str, list[Path]] = {}
@@ -216,7 +216,7 @@ def _paths(files: Files) -> Iterator[Path]:
 
 
 def _mode(path: Path) -> str:
-    with _opened(path) as image:
+    with _open_image(path) as image:
         return GREY if image.mode in ("1", GREY) else COLOUR
 
 
@@ -224,7 +224,7 @@ def _read(path: Path, mode: str, side: int | None) -> NDArray[np.uint8]:
     """Pixels of an image, (height, width) or (3, height, width)."""
     from PIL import Image
 
-    with _opened(path) as image:
+    with _open_image(path) as image:
         try:
             pixels = image.convert(mode)
         except Exception as error:  # what a decoder says of a broken file
@@ -238,7 +238,7 @@ def _read(path: Path, mode: str, side: int | None) -> NDArray[np.uint8]:
     return values if mode == GREY else np.ascontiguousarray(values.transpose(2, 0, 1))
 
 
-def _opened(path: Path) -> Any:
+def _open_image(path: Path) -> Any:
     """Open an image with Pillow, which is imported where it is needed.
 
     Raises:

@@ -52,7 +52,7 @@ class Parts(Sequence[Indices]):
             )
 
     @staticmethod
-    def joined(parts: Sequence[ArrayLike]) -> Parts:
+    def join(parts: Sequence[ArrayLike]) -> Parts:
         """From one array of indices for each client.
 
         Raises:
@@ -71,7 +71,7 @@ class Parts(Sequence[Indices]):
             raise PartitionError("expected samples for at least one client, got none")
         return Parts(np.concatenate(arrays), np.cumsum([0, *map(len, arrays)], dtype=np.int64))
 
-    def repeated(self) -> tuple[int, int, int] | None:
+    def find_repeated(self) -> tuple[int, int, int] | None:
         """The first sample that stands twice, and the clients where it does; none where each stands once.
 
         Two times at one client come before one time at each of two.
@@ -135,8 +135,8 @@ class Even:
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`."""
-        count = len(_checked(labels, clients))
-        return Parts.joined(np.array_split(_generator(seed, 1).permutation(count), clients))
+        count = len(_require_divisible(labels, clients))
+        return Parts.join(np.array_split(_generator(seed, 1).permutation(count), clients))
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Dirichlet:
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`."""
-        given = _checked(labels, clients)
+        given = _require_divisible(labels, clients)
         if self.psi >= NEARLY_EVEN and clients > 1:
             warnings.warn(
                 f"with psi {self.psi:g} each client draws nearly the same labels, but the last clients take what the "
@@ -184,11 +184,11 @@ class Dirichlet:
         taken = np.zeros_like(available)
         parts = []
         for size in _even_sizes(len(given), clients):
-            counts = _drawn_without_replacement(_log_dirichlet(parameters, rng), available - taken, size, rng)
+            counts = _draw_without_replacement(_log_dirichlet(parameters, rng), available - taken, size, rng)
             chosen = np.flatnonzero(counts)
             parts.append(np.concatenate([by_label[c][taken[c] : taken[c] + counts[c]] for c in chosen]))
             taken = taken + counts
-        return Parts.joined(parts)
+        return Parts.join(parts)
 
     def _parameters(self, available: NDArray[np.int64]) -> NDArray[np.float64]:
         """Parameters of the law, one for each label."""
@@ -208,7 +208,7 @@ class DirichletInTurn(Dirichlet):
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`."""
-        given = _checked(labels, clients)
+        given = _require_divisible(labels, clients)
         _, label, available = np.unique(given, return_inverse=True, return_counts=True)
         rng = _generator(seed, 6)
         by_label = _by_label(label, available, rng)
@@ -227,7 +227,7 @@ class DirichletInTurn(Dirichlet):
                 parts[client].append(by_label[chosen][taken[chosen]])
                 taken[chosen] += 1
                 full[chosen] = taken[chosen] == available[chosen]
-        return Parts.joined(parts)
+        return Parts.join(parts)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class ByLabel:
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`. Labels are 0, 1, ..., none of them missing."""
-        given = _checked(labels, clients)
+        given = _require_divisible(labels, clients)
         counts = np.bincount(given)
         if not counts.all():
             raise PartitionError(f"label {int(np.argmin(counts))} has no sample, so no client can have it")
@@ -264,7 +264,7 @@ class ByLabel:
         order = (
             np.arange(len(counts)) if self.together == "neighbours" else _generator(seed, 3).permutation(len(counts))
         )
-        return Parts.joined([np.flatnonzero(np.isin(given, own)) for own in order.reshape(clients, -1)])
+        return Parts.join([np.flatnonzero(np.isin(given, own)) for own in order.reshape(clients, -1)])
 
 
 @dataclass(frozen=True)
@@ -283,15 +283,15 @@ class Files:
 
     def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
         """The samples of each client; see `Partition`."""
-        count = len(_checked(labels, 1))
+        count = len(_require_divisible(labels, 1))
         files = self._files()
         if len(files) != clients:
             raise PartitionError(
                 f"{self.folder} holds {len(files)} files of indices (.txt or .npy) for {clients} clients; "
                 "each client needs one"
             )
-        parts = Parts.joined([_read(file, count) for file in files])
-        twice = parts.repeated()
+        parts = Parts.join([_read(file, count) for file in files])
+        twice = parts.find_repeated()
         if twice is not None:
             sample, first, second = twice
             where = f"twice in {files[first]}" if first == second else f"in {files[first]} and in {files[second]}"
@@ -317,7 +317,7 @@ class Files:
                     f"no sample of {self._files()[client]} is left to train on: all {len(parts[client])} are held out, "
                     "not drawn or dropped for their length; hold out fewer, draw more, or put more into the file"
                 )
-        return Parts.joined(left)
+        return Parts.join(left)
 
     def _files(self) -> list[Path]:
         return sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
@@ -335,7 +335,7 @@ PARTITIONS: Mapping[str, type[Partition]] = {
 """Ways of dividing by name."""
 
 
-def held_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
+def hold_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
     """Divides samples into those to train on and a validation set drawn at random; both are increasing.
 
     FedLoRU v2, Section 5.1, keeps 10,000 training images for validation beside the 10,000 of the test set; its
@@ -355,7 +355,7 @@ def held_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
     return np.sort(order[size:]), np.sort(order[:size])
 
 
-def held_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
+def hold_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
     """Divides every client's samples into those it trains on and its own test set, drawn at random.
 
     Each client keeps at least one sample of both; the test sets have the share, rounded.
@@ -375,10 +375,10 @@ def held_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
         order, size = rng.permutation(part), min(max(1, round(share * len(part))), len(part) - 1)
         train.append(order[size:])
         test.append(order[:size])
-    return Parts.joined(train), Parts.joined(test)
+    return Parts.join(train), Parts.join(test)
 
 
-def _checked(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
+def _require_divisible(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
     given = np.asarray(labels)
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or (len(given) and given.min() < 0):
         raise PartitionError(
@@ -415,7 +415,7 @@ def _log_dirichlet(parameters: NDArray[np.float64], rng: np.random.Generator) ->
         return np.log(rng.standard_gamma(parameters + 1)) + np.log(rng.random(len(parameters))) / parameters
 
 
-def _drawn_without_replacement(
+def _draw_without_replacement(
     log_shares: NDArray[np.float64], left: NDArray[np.int64], size: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """How many samples of each label: draws one by one, from the labels that are left, by their shares scaled to 1.

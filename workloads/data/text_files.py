@@ -53,7 +53,7 @@ def essence(text: str) -> str:
     return "".join(re.findall(r"[^\W_]+", text.lower())) or text
 
 
-def drawn_for_test(keys: Sequence[str], share: float = TEST_SHARE) -> NDArray[np.bool_]:
+def choose_test(keys: Sequence[str], share: float = TEST_SHARE) -> NDArray[np.bool_]:
     """Which samples belong to the test split, bool (n,): by a hash of their keys, so that equal keys stay together."""
     return np.array([int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) < share * 16**8 for key in keys], dtype=bool)
 
@@ -81,7 +81,7 @@ def rated_sentences(contents: Mapping[str, bytes]) -> Samples:
         ("negative", "positive"),
         np.array(origins, dtype=np.int64),
         ("film reviews", "tweets", "product reviews", "editorials"),
-        drawn_for_test(keys),
+        choose_test(keys),
     )
 
 
@@ -119,7 +119,7 @@ def headlines(contents: Mapping[str, bytes]) -> Samples:
         ("sincere", "sarcastic"),
         np.zeros(len(rows), dtype=np.int64),
         ("headlines",),
-        drawn_for_test([essence(text) for text in texts]),
+        choose_test([essence(text) for text in texts]),
     )
 
 
@@ -136,6 +136,6 @@ def instructions(contents: Mapping[str, bytes]) -> Samples:
         (),
         np.array([bool(row["input"]) for row in rows], dtype=np.int64),
         ("instruction alone", "instruction with an input"),
-        drawn_for_test([essence(text) for text in texts]),
+        choose_test([essence(text) for text in texts]),
         [row["output"] for row in rows],
     )

@@ -102,7 +102,7 @@ class BySource:
                 client = int(np.argmin(load))
                 joined[client].append(int(names[place]))
                 load[client] += sizes[place]
-            return Parts.joined([np.flatnonzero(np.isin(origins, own)) for own in joined])
+            return Parts.join([np.flatnonzero(np.isin(origins, own)) for own in joined])
         shares = np.ones(len(names), dtype=np.int64)
         while shares.sum() < clients:  # the next client goes to the source whose clients have the most samples
             shares[int(np.argmax(sizes / shares))] += 1
@@ -110,7 +110,7 @@ class BySource:
         for name, share in zip(names, shares.tolist(), strict=True):
             own = np.flatnonzero(origins == name)
             parts += [own[part] for part in Even().parts(np.zeros(len(own), dtype=np.int64), share, seed)]
-        return Parts.joined(parts)
+        return Parts.join(parts)
 
 
 TEXT_PARTITIONS: Mapping[str, type[Partition]] = {**PARTITIONS, "by-source": BySource}
@@ -184,7 +184,7 @@ def load_texts(name: str, root: str | Path | None = None, split: str = "train") 
     if split not in ("train", "test"):
         raise DataError(f"unknown split {split!r} of {name}: choose train or test")
     data = TEXTS[name]
-    folder = file_sets.found(data, root)
+    folder = file_sets.require_folder(data, root)
     read = data.read({file: file_sets.content(data, folder, file) for file in data.files})
     essences = [essence(text) for text in read.texts]
     tested = {essences[i] for i in np.flatnonzero(read.test)}

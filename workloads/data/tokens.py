@@ -106,7 +106,7 @@ class TokenSet:
         """Number of samples in the split of the data set, as far as is known."""
         return int(self.kept[-1]) + 1 if self.count is None else self.count
 
-    def divided(self, partition: Partition, clients: int, seed: int) -> Parts:
+    def divide(self, partition: Partition, clients: int, seed: int) -> Parts:
         """The samples of each client: by source where the partition is `BySource`, else by class.
 
         The indices of `Files` count the samples of the data set, as `kept` does.
@@ -153,7 +153,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     if length < 2:
         raise DataError(f"the length must be at least 2 tokens, got {length}")
     causal = texts.answers is not None
-    rows, begins = _continued(texts, tokenizer) if causal else (_classified(texts, tokenizer), None)
+    rows, begins = _tokenise_answers(texts, tokenizer) if causal else (_tokenise_classes(texts, tokenizer), None)
     lengths = np.array([len(row) for row in rows])
     longer = np.flatnonzero(lengths > length)
     if len(longer) and not truncate:
@@ -174,7 +174,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
         raise DataError(
             f"{texts.name}, {texts.split}: no answer begins within {length} tokens; choose a greater length"
         )
-    input_ids, mask = _padded([rows[i] for i in kept], _padding(tokenizer))
+    input_ids, mask = _pad([rows[i] for i in kept], _padding(tokenizer))
     if begins is None:
         labels = torch.from_numpy(texts.labels[kept])
     else:
@@ -196,11 +196,11 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     )
 
 
-def _classified(texts: TextSet, tokenizer: Tokenizer) -> list[list[int]]:
+def _tokenise_classes(texts: TextSet, tokenizer: Tokenizer) -> list[list[int]]:
     return _ids(tokenizer, list(texts.texts))
 
 
-def _continued(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[int]], NDArray[np.int64]]:
+def _tokenise_answers(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[int]], NDArray[np.int64]]:
     """Prompt and answer of each sample in one row, and where its answer begins."""
     if tokenizer.eos_token_id is None:
         raise DataError("the tokenizer has no token that ends an answer (eos_token); choose that of a causal model")
@@ -225,7 +225,7 @@ def _padding(tokenizer: Tokenizer) -> int:
     return pad
 
 
-def _padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
+def _pad(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
     widest = max(map(len, rows))
     mask = torch.tensor([len(row) for row in rows])[:, None] > torch.arange(widest)
     ids = torch.full((len(rows), widest), pad, dtype=torch.int64)

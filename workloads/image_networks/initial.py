@@ -12,7 +12,7 @@ NORMS = (nn.BatchNorm2d, nn.GroupNorm, nn.LayerNorm)
 M = TypeVar("M", bound=nn.Module)
 
 
-def initialised(shapes: M, seed: int, dtype: torch.dtype = torch.float32, *, fan: str = "in") -> M:
+def initialise(shapes: M, seed: int, dtype: torch.dtype = torch.float32, *, fan: str = "in") -> M:
     """Gives a network of the meta device its memory and its initial weights, in place.
 
     Convolutions are normal with variance 2/(channels x kernel area) (He et al., 2015). Linear layers are normal with

@@ -7,7 +7,7 @@ from torch import nn
 ADAPTATIONS = ("none", "pad")
 
 
-def adapted(network: str, side: int, needed: int, adapt: str) -> nn.Module:
+def adapt_network(network: str, side: int, needed: int, adapt: str) -> nn.Module:
     """The first layer of a network that takes images of one side only.
 
     `none` takes images of that side and no others. `pad` surrounds smaller ones by copies of their outermost pixels,

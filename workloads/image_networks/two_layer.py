@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from workloads.image_networks.initial import initialised
+from workloads.image_networks.initial import initialise
 from workloads.image_networks.resize import require_positive
 
 BASES = ("normal", "zero")
@@ -89,7 +89,7 @@ def two_layer(
     Raises:
         ValueError: A size is not positive, or the base or the slope is unknown.
     """
-    return initialised(two_layer_shapes(classes, inputs=inputs, width=width, base=base, slope=slope), seed, dtype)
+    return initialise(two_layer_shapes(classes, inputs=inputs, width=width, base=base, slope=slope), seed, dtype)
 
 
 def two_layer_shapes(

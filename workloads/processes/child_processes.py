@@ -44,7 +44,7 @@ def worker_environment() -> Iterator[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Keeps Ctrl-C waiting, and for good from the processes that are started meanwhile: it is for their starter.
 
     Another thread of this process may take the signal, and Python then interrupts the main one all the same; what comes

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from workloads.numbers import real
+from workloads.numbers import read_real
 from workloads.processes.shadows import require_own_modules
 
 LOCAL = "local"
@@ -23,7 +23,7 @@ GRAIN = 1e-4
 _GRAPHICS = f"the GPUs of a worker must be a part of one, such as 0.25 and at least {GRAIN:g}, or a whole number"
 
 
-def installed(failed: Callable[[str], Exception]) -> Any:
+def import_ray(failed: Callable[[str], Exception]) -> Any:
     """The package, quiet and without reports of its use.
 
     Raises:
@@ -56,7 +56,7 @@ def cluster(
         Exception: As `failed` makes it: Ray is not installed, there is no such cluster, too many workers for one here,
             or modules of the current folder that hide those of this package.
     """
-    ray = installed(failed)
+    ray = import_ray(failed)
     require_own_modules(failed)
     if ray.is_initialized():
         return ray, False
@@ -113,7 +113,7 @@ def graphics_of(text: str, failed: Callable[[str], Exception]) -> float:
         Exception: As `failed` makes it.
     """
     try:
-        graphics = real(text)
+        graphics = read_real(text)
     except ValueError as error:
         raise failed(f"{_GRAPHICS}, got {text[:40]!r}") from error
     require_graphics(graphics, failed)

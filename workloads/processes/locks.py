@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def alone(folder: Path, wait: bool = False) -> Iterator[bool]:
+def lock_folder(folder: Path, wait: bool = False) -> Iterator[bool]:
     """Locks a folder against other processes that ask for the same, while open.
 
     Where there is no folder, or the system has no such locks, nothing is locked.

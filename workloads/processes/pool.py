@@ -121,7 +121,7 @@ class RayPool(Executor):
             self.shutdown()
             needed = f"a processor and {place.graphics:g} GPU" if place.graphics else "a processor"
             raise failed(f"no machine of the Ray cluster at {place.address} has {needed}: leave --gpus-per-worker out")
-        self._call = self._ray.remote(_made).options(num_cpus=1, num_gpus=place.graphics, max_retries=3)
+        self._call = self._ray.remote(_load_call).options(num_cpus=1, num_gpus=place.graphics, max_retries=3)
 
     def _slots(self, graphics: float) -> tuple[str, ...]:
         found: list[str] = []
@@ -163,7 +163,7 @@ class RayPool(Executor):
                 self._ray.cancel(reference, force=True)
 
 
-def _made(path: Sequence[str], folder: str, call: bytes) -> Any:
+def _load_call(path: Sequence[str], folder: str, call: bytes) -> Any:
     """A call, where modules are found as they are at its giver's: only then is it read."""
     import torch
 

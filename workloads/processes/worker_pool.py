@@ -11,14 +11,14 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from workloads.processes.child_processes import end_with_pipe, uninterrupted, worker_environment
+from workloads.processes.child_processes import delay_interrupts, end_with_pipe, worker_environment
 from workloads.processes.shadows import require_own_modules
 
 _UNGUARDED = 79
 """Status of a worker whose script would start workers when it is imported."""
 
 
-class Crew:
+class WorkerPool:
     """Processes with one thread for linear algebra, which leave Ctrl-C to their starter.
 
     A script that starts them needs the line ``if __name__ == "__main__":``, since every one of them imports it.
@@ -52,7 +52,7 @@ class Crew:
         self.processes: list[BaseProcess] = []
         self.connections: list[Connection] = []
         self._end = weakref.finalize(self, _end, held, self.processes, self.connections)
-        with worker_environment(), uninterrupted():
+        with worker_environment(), delay_interrupts():
             for _ in range(count):
                 here, there = context.Pipe()
                 process = context.Process(target=_live, args=(watched, serve, there, *settings), daemon=True)
@@ -72,7 +72,7 @@ class Crew:
         self._end()
 
     @contextmanager
-    def minded(self, failed: Callable[[str], Exception], close: Callable[[], None]) -> Iterator[None]:
+    def closing_on_error(self, failed: Callable[[str], Exception], close: Callable[[], None]) -> Iterator[None]:
         """Ends them if anything goes wrong meanwhile.
 
         Args:
@@ -82,7 +82,7 @@ class Crew:
         try:
             yield
         except (EOFError, OSError) as error:
-            message = self._obituary()
+            message = self._describe_end()
             close()
             if message is None:
                 raise
@@ -91,7 +91,7 @@ class Crew:
             close()  # in the middle of their work
             raise
 
-    def _obituary(self) -> str | None:
+    def _describe_end(self) -> str | None:
         """How one of them ended and what to do, if one did."""
         gone = wait([process.sentinel for process in self.processes], timeout=5.0)
         code = None

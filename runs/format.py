@@ -8,10 +8,10 @@ CELL, LINE = 500, 10_000
 """Most characters of a cell and of a line that are shown: received folders may hold texts of any length."""
 
 
-def bytes_in_words(size: float) -> str:
+def format_bytes(size: float) -> str:
     """A size with its unit.
 
-    >>> bytes_in_words(1536000)
+    >>> format_bytes(1536000)
     '1.54 MB'
     """
     for unit in ("B", "kB", "MB", "GB"):
@@ -30,22 +30,22 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return a text without its middle where it is too long; cause and remedy stand at the ends of a message.
 
-    >>> shortened("a" * 20 + "b" * 20, 9)
+    >>> shorten("a" * 20 + "b" * 20, 9)
     'aaa...bbb'
     """
     half = (most - 3) // 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
 
 
-def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
+def align_rows(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """Rows as lines of text with a heading, columns below each other; a cell has `CELL` characters at most."""
     if not rows:
         return []
     lines = [
-        [shortened(printable(cell), CELL) for cell in line]
+        [shorten(printable(cell), CELL) for cell in line]
         for line in (list(rows[0]), *(list(row.values()) for row in rows))
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
